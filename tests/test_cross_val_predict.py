@@ -116,7 +116,7 @@ def test_a_class_named_minus_one():
         ({"method": "predict_proba"}, InputError, "`estimator` must have predict_proba; CLPL does not have it"),
         ({"n_jobs": 0}, InputError, "`n_jobs`"),
         ({"estimator": CLPL}, InputTypeError, "`estimator` must be an object"),
-        ({"y": [0, 1]}, InputError, "`X` and `y` must have the same length; got 60 and 2"),
+        ({"y": [0, 1]}, InputError, r"inconsistent numbers of samples: \[60, 2\]"),
         (
             {"estimator": SVC(decision_function_shape="ovo"), "y": np.arange(60) % 4, "method": "decision_function"},
             InputError,

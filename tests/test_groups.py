@@ -191,8 +191,8 @@ def test_audit_of_sets_by_groups_counts_its_fits():
     ("groups", "message"),
     [
         ([1, 2], "one group for each of the 60 rows; got 2"),
-        ("abc", "must be a vector with the group of each of the 60 rows; got 'abc'"),
-        (7, "must be a vector with the group of each of the 60 rows; got 7"),
+        ("abc", "must be 1-D, one group for each of the 60 rows; got 'abc'"),
+        (7, "must be 1-D, one group for each of the 60 rows; got 7"),
         (np.zeros((60, 1)), r"must be 1-D, one group for each of the 60 rows; got shape \(60, 1\)"),
         ([None] + 59 * ["a"], "row 0: `groups` must not be missing"),
         (np.append(np.zeros(59), np.nan), "row 59: `groups` must not be missing"),

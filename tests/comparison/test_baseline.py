@@ -12,8 +12,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 from oneof import CandidateSets, LOORidge, compare
-from oneof.comparison import baseline
-from oneof.comparison.baseline import top_shares
+from oneof.comparison import comparison as comparison_module
 
 
 class Constant(DummyClassifier):
@@ -76,12 +75,15 @@ def test_only_the_largest_weights_count(blobs):
     assert compare_one(LOORidge(), sp.csr_array(X), CandidateSets.from_labels(hidden)).baseline_rate > 0.8
 
 
-def test_shares_sum_to_one_in_labeled_rows():
-    """Ties share a row; a set has equal shares; an unlabeled row has none."""
-    sets = CandidateSets.from_weights([[1.0, 0.5, 0.0], [0.4, 0.4, 0.2], [0.0, 1.0, 1.0]])
-    np.testing.assert_allclose(top_shares(sets), [[1, 0, 0], [0.5, 0.5, 0], [0, 0.5, 0.5]])
-    unlabeled = CandidateSets.from_sets([None, ["a", "b"]], classes=["a", "b", "c"])
-    np.testing.assert_allclose(top_shares(unlabeled), [[0, 0, 0], [0.5, 0.5, 0]])
+def test_tied_largest_weights_are_a_set(blobs):
+    """Classes that share the largest weight of a row are the candidates of a set, whatever the other weights are."""
+    X, y = blobs
+    rng = np.random.default_rng(2)
+    tied = np.eye(3, dtype=bool)[y] | np.eye(3, dtype=bool)[(y + (rng.random(180) < 0.4)) % 3]
+    weights = np.where(tied, 1.0, 0.5 * rng.random((180, 3)))
+    forms = (CandidateSets.from_weights(weights), CandidateSets(tied, [0, 1, 2]))
+    by_weights, by_sets = (compare_one(LOORidge(), X, sets).baseline_rate for sets in forms)
+    assert by_weights == by_sets > 0.9
 
 
 def test_the_features_are_those_of_the_last_step(blobs):
@@ -97,7 +99,7 @@ def test_the_features_are_those_of_the_last_step(blobs):
 def test_a_baseline_that_cannot_be_fitted_does_not_end_the_comparison(blobs, monkeypatch):
     """If the sample of the baseline lacks a category of other rows, the comparison has no baseline."""
     _, y = blobs
-    monkeypatch.setattr(baseline, "MAX_ROWS", 6)
+    monkeypatch.setattr(comparison_module, "MAX_BASELINE_ROWS", 6)
     numbers = np.arange(180)[:, None] // 2
     result = compare_one(make_pipeline(OneHotEncoder(), LOORidge()), numbers, CandidateSets.from_labels(y))
     assert result.results[0].error is None
@@ -113,11 +115,11 @@ def test_a_table_of_numbers_has_the_baseline_of_its_array(blobs):
 
 
 def test_features_that_are_not_numbers_have_no_baseline(blobs):
-    """Missing values, and rows of objects, give NaN and no warning."""
+    """Missing values, and rows of texts, give NaN and no warning."""
     X, y = blobs
     missing = X.copy()
     missing[3, 0] = np.nan
-    for rows in (missing, X.astype(object)):
+    for rows in (missing, np.where(X > 1, "high", "low")):
         result = compare_one(Constant(), rows, CandidateSets.from_labels(y))
         assert math.isnan(result.baseline_rate)
         assert result.baseline_warning == ""

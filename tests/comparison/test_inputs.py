@@ -14,7 +14,6 @@ from oneof import PLEM, AvgPerceptron, CandidateSets
 from oneof.candidates import as_candidates
 from oneof.comparison import compare
 from oneof.comparison.criterion import expected_accuracies
-from oneof.comparison.fitting import predict_proba
 from oneof.errors import InputError, InputTypeError, LabelError
 from oneof.metrics import covering_rate
 from oneof.model_selection import CandidateKFold, cross_val_predict, get_proba
@@ -118,17 +117,11 @@ def test_a_fold_without_rows_is_an_error(fold, message):
 class Outputs(Frequencies):
     """Frequencies with other predictions and probabilities."""
 
-    def __init__(self, predict=lambda values: values, proba=lambda values: values, classes=True):
-        self.predict_, self.proba_, self.classes = predict, proba, classes
+    def __init__(self, predict=lambda values: values, proba=lambda values: values):
+        self.predict_, self.proba_ = predict, proba
 
     def __sklearn_clone__(self):
-        return Outputs(self.predict_, self.proba_, self.classes)
-
-    def fit(self, X, y):
-        super().fit(X, y)
-        if not self.classes:
-            del self.classes_
-        return self
+        return Outputs(self.predict_, self.proba_)
 
     def predict(self, X):
         return self.predict_(np.repeat("a", len(X)))
@@ -140,19 +133,18 @@ class Outputs(Frequencies):
 @pytest.mark.parametrize(
     ("outputs", "message"),
     [
-        ({"predict": lambda values: values[:-1]}, "one label for each of the 12 rows of X; got shape (11,)"),
-        ({"predict": lambda values: np.append(values, "a")}, "one label for each of the 12 rows of X; got shape (13,)"),
-        ({"predict": lambda _: None}, "predict of Outputs must return a vector"),
-        ({"proba": lambda values: values[:-1]}, "predict_proba of Outputs must return an array of shape (12, 3)"),
-        ({"proba": lambda values: values[:, :2]}, "a column for each class in `classes_`; got shape (12, 2)"),
-        ({"proba": lambda values: values[:, 0]}, "got shape (12,)"),
-        ({"proba": lambda values: values.astype(str)}, "must return numbers; got values of type <U32"),
         (
-            {"proba": lambda values: np.full(values.shape, "x", object)},
-            "must return numbers; got values of type object",
+            {"predict": lambda values: values[:-1]},
+            "must return an array of shape (12,); got shape (11,)",
         ),
-        ({"proba": lambda values: np.nan * values}, "finite, nonnegative numbers; got nan for the class"),
-        ({"classes": False}, "Outputs must have the attribute `classes_` after `fit`"),
+        ({"predict": lambda values: np.append(values, "a")}, "an array of shape (12,); got shape (13,)"),
+        ({"predict": lambda _: None}, "predict of Outputs must return an array of shape (12,); got shape ()"),
+        ({"proba": lambda values: values[:-1]}, "predict_proba of Outputs must return an array of shape (12, 3)"),
+        ({"proba": lambda values: values[:, :2]}, "an array of shape (12, 3); got shape (12, 2)"),
+        ({"proba": lambda values: values[:, 0]}, "got shape (12,)"),
+        ({"proba": lambda values: np.full(values.shape, "x", object)}, "could not convert string to float: 'x'"),
+        ({"proba": lambda values: np.nan * values}, "`proba` must be nonnegative and finite"),
+        ({"proba": lambda values: -values}, "`proba` must be nonnegative and finite"),
     ],
 )
 def test_outputs_of_another_shape_are_the_error_of_the_method(outputs, message):
@@ -186,22 +178,19 @@ class Scores(Frequencies):
 
 @pytest.mark.parametrize("score", [np.nan, np.inf, -np.inf])
 def test_scores_without_probabilities_are_the_error_of_the_method(score):
-    """Scores whose softmax is not finite have an error that states the score, and does not ask for nonnegative ones."""
+    """Scores whose softmax is not finite are an error that names the row of X."""
     X, y, _ = draw()
     error = compare(X, y, {"own": Scores(score), "average": AvgPerceptron()}).results[-1].error
-    assert error.startswith(
-        "InputError: row 6: decision_function of Scores must return scores that are finite, or -inf"
-    )
-    assert error.endswith(f"some of the classes; got {score} for the class 'a'.")
+    assert error == "InputError: row 6: `proba` must be nonnegative and finite."
 
 
 def test_scores_may_be_negative_or_exclude_a_class():
-    """A class with the score -inf has the probability 0."""
+    """A class with the score -inf has the probability 0, and its method has an approximated accuracy."""
     X, y, _ = draw()
-    model = Scores([0.0, -np.inf, -1.0]).fit(X, as_candidates(y))
-    proba, has_proba = predict_proba(model, X, len(X))
-    assert not has_proba
+    model = Scores([0.0, -np.inf, -1.0])
+    proba = get_proba(model.fit(X, as_candidates(y)), X).proba
     np.testing.assert_allclose(proba[0], np.array([np.e, 0.0, 1.0]) / (np.e + 1.0))
+    assert compare(X, y, {"own": model}).results[0].approximated_accuracy > 0
 
 
 def test_probabilities_may_be_objects():
@@ -327,18 +316,15 @@ def test_columns_whose_squares_overflow_are_an_error(library):
         compare(frame, y, {"frequencies": Frequencies()})
 
 
-def test_a_truth_in_another_spelling_than_the_classes_names_the_class():
-    """A true label that differs from a class only in case is an error if all do, and otherwise a warning."""
+def test_a_truth_in_another_spelling_than_the_classes_is_named():
+    """True labels that are no classes, such as those in another case, are an error if all are, otherwise a warning."""
     X, y, truth = draw()
     names = np.array(["finch", "Sea Eagle", "wren"])
     y = CandidateSets(y.mask, names)
     true = names[np.searchsorted(["a", "b", "c"], truth)]
-    with pytest.raises(LabelError, match=r"got 'WREN', which is not a class .* It differs from the class 'wren'"):
+    with pytest.raises(LabelError, match=r"`truth` has '[A-Z ]+' in row 0, which is not a class of `y`"):
         compare(X, y, METHODS, truth=np.char.upper(true))
     mixed = true.astype(object)
-    mixed[0], row = "zebra", int(np.flatnonzero(true[1:] == "Sea Eagle")[0]) + 1
-    mixed[row] = "sea_eagle"
-    with pytest.warns(
-        UserWarning, match=f"has 'sea_eagle' in row {row}, .* differs from the class 'Sea Eagle' only in"
-    ):
+    mixed[3] = "sea_eagle"
+    with pytest.warns(UserWarning, match="has 'sea_eagle' in row 3, which is not a class of `y`: no prediction of"):
         compare(X, y, METHODS, truth=mixed)

@@ -167,10 +167,12 @@ def test_a_method_is_stopped_between_folds(clock, limits):
 def test_a_budget_for_no_method_is_an_error(clock):
     """If no method has all its folds, the error names the method closest to it, the limit and the remedy."""
     X, y, _ = draw(60)
-    message = r"no method has finished; a: stopped after 1 of 5 folds: the budget .* Raise `budget`, use one fold"
+    message = (
+        r"no method has finished; a: stopped after 1 of 5 folds: the budget .* Raise `budget` or `time_limit`, use"
+    )
     with pytest.raises(InputError, match=message):
         compare(X, y, {"a": timed(clock, 3600.0)}, budget=1)
-    with pytest.raises(InputError, match=r"of 5 folds: time limit 1 s. Raise `time_limit`, use"):
+    with pytest.raises(InputError, match=r"of 5 folds: time limit 1 s. Raise `budget` or `time_limit`, use"):
         compare(X, y, {"slow": timed(clock, 7200.0), "fast": timed(clock, 3600.0)}, time_limit=1)
 
 

@@ -46,11 +46,9 @@ def test_auto_compares_the_default_estimators():
     assert compare(X, y, "CLPL", cv=2).best_method == "CLPL"
     counts = sp.csr_array(np.abs(X))
     assert compare(counts, y, "MultinomialEM", cv=2).results[0].error is None
-    with pytest.raises(
-        InputError, match="must name default estimators for these rows and labels; got 'MultinomialEM'"
-    ):  # X has values below 0
+    with pytest.raises(InputError, match=r"for these rows and labels.*; got 'MultinomialEM'"):  # X has values below 0
         compare(sp.csr_array(X), y, "MultinomialEM", cv=2)
-    with pytest.raises(InputError, match=r"got 'Oracle'\. Choose from LOORidge, CLPL"):
+    with pytest.raises(InputError, match=r'must be "LOORidge", "CLPL", .*; got .Oracle.'):
         compare(X, y, ["Oracle"])
 
 
@@ -92,9 +90,7 @@ def test_names_of_a_list_are_unique():
         with pytest.raises(InputError, match=expression):
             compare(X, y, methods, cv=2)
     assert set(compare(X, y, ["PLKNN", "PLKNN"], cv=2).estimators) == {"PLKNN"}
-    with pytest.raises(InputTypeError, match=r"got PLKNN\(\)\. Pass it in a list\."):
-        compare(X, y, PLKNN(), cv=2)
-    for methods in (["PLKNN", CLPL], ["PLKNN", 3], 3):
+    for methods in (["PLKNN", CLPL], ["PLKNN", 3], 3, PLKNN(), make_pipeline(StandardScaler(), PLKNN())):
         with pytest.raises(InputTypeError, match="names of default estimators and of estimators, or a dict"):
             compare(X, y, methods, cv=2)
 
@@ -107,7 +103,7 @@ def test_texts_need_a_vectorizer(form, methods):
         ["corn, wheat", "oil", "an oil tanker", "wheat", "oil and corn"] * 2,
         ["w", "o", "o", "w", ["o", "w"]] * 2,
     )
-    with pytest.raises(InputError, match=r"got texts\. Begin each method with `oneof\.text\.make_vectorizer`"):
+    with pytest.raises(InputError, match=r"For texts, begin each method with `oneof\.text\.make_vectorizer`"):
         compare(form(texts), y, methods, cv=2)
     pipelines = {"linear": make_pipeline(make_vectorizer(), CLPL())}
     assert compare(form(texts), y, pipelines, cv=2).results[0].error is None

@@ -16,14 +16,13 @@ NAMES = np.array([str(k) for k in range(12)])  # sorted as text, 10 and 11 are b
 
 
 class NearestMean(ClassifierMixin, BaseEstimator):
-    """Nearest mean, with its classes in the order of the sets or sorted, and some labels that are not classes."""
+    """Nearest mean, with some labels that are not classes."""
 
-    def __init__(self, is_sorted: bool = False, n_unknown: int = 0) -> None:
-        self.is_sorted = is_sorted
+    def __init__(self, n_unknown: int = 0) -> None:
         self.n_unknown = n_unknown
 
     def fit(self, X: Any, y: CandidateSets) -> Self:
-        self.classes_ = np.unique(y.classes) if self.is_sorted else y.classes
+        self.classes_ = y.classes
         weights = y.weights / y.weights.sum(axis=0)
         self.means_ = weights.T @ X
         return self
@@ -51,34 +50,13 @@ def simulate() -> tuple[Any, CandidateSets]:
     return 5 * np.eye(12)[truth] + rng.normal(size=(240, 12)), CandidateSets(np.eye(12, dtype=bool)[truth], NAMES)
 
 
-def test_a_method_with_sorted_classes_but_columns_of_the_sets_has_a_warning() -> None:
-    """Its predictions are right columns with wrong names; in the order of the sets there is no warning."""
+def test_the_classes_of_a_method_may_be_in_any_order() -> None:
+    """A classifier with sorted classes has the rates of one with the classes of the sets, and no warning."""
     X, y = simulate()
-    result = compare(X, y, {"mean": NearestMean()}, cv=2, refit=False)
-    assert result.results[0].covering_rate > 0.9
-    with pytest.warns(UserWarning, match="seem to be in the order of `y.classes`, unlike its `classes_`"):
-        compare(X, y, {"mean": NearestMean(is_sorted=True)}, cv=2, refit=False)
-
-
-def test_sorted_classes_that_are_right_have_no_warning() -> None:
-    """A classifier may have its classes in any order."""
-    X, y = simulate()
-
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        assert compare(X, y, {"sorted": SortedMean()}, cv=2, refit=False).results[0].covering_rate > 0.9
-
-
-def test_a_weak_method_with_sorted_classes_has_no_warning() -> None:
-    """Predictions at chance may cover more rows by chance with other names."""
-    rng = np.random.default_rng(0)
-    y = CandidateSets(np.eye(3, dtype=bool)[rng.integers(3, size=60)], np.array(["low", "mid", "high"]))
-
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        for seed in range(5):
-            X = np.random.default_rng(seed).normal(size=(60, 2))
-            compare(X, y, {"sorted": SortedMean()}, cv=5, refit=False)
+        rates = [compare(X, y, {"mean": m}, cv=2, refit=False).results[0] for m in (NearestMean(), SortedMean())]
+    assert rates[0].covering_rate == rates[1].covering_rate > 0.9
 
 
 def test_some_predictions_that_are_not_classes_have_a_warning() -> None:
@@ -102,7 +80,7 @@ def test_an_error_names_the_row_of_X(fold: str) -> None:
 def test_a_name_is_no_estimator_of_a_learning_curve() -> None:
     """The error names the estimators of `compare`."""
     X, y = simulate()
-    with pytest.raises(InputTypeError, match=r"`estimator` must be an estimator; got 'PLKNN'"):
+    with pytest.raises(InputTypeError, match=r"`estimator` must be an object with get_params and fit, .*; got 'PLKNN'"):
         learning_curve("PLKNN", X, y)
 
 
@@ -134,12 +112,14 @@ def test_kept_probabilities_have_the_precision_of_the_method() -> None:
     np.testing.assert_array_equal(result.probabilities, np.tile([1.0 - 1e-12, 1e-12], (40, 1)))
 
 
-def test_probabilities_and_predictions_of_a_wrong_form() -> None:
-    """Probabilities that sum to 3 have a warning, and a column of predictions is an error of the method."""
+def test_the_scale_of_probabilities_changes_no_number() -> None:
+    """Probabilities that sum to 3 have the rates of those that sum to 1; a column of predictions is an error."""
     X, y = np.zeros((40, 1)), ["a", "b"] * 20
-    with pytest.warns(UserWarning, match="the probabilities of Fixed do not sum to 1 in each row"):
-        compare(X, y, {"three": Fixed(2.0, 1.0)}, cv=2, refit=False)
-    with pytest.raises(InputError, match=r"predict of Fixed must return a vector .* got shape \(20, 1\)"):
+    methods = {"three": Fixed(2.0, 1.0), "one": Fixed(2 / 3, 1 / 3)}
+    three, one = compare(X, y, methods, cv=2, refit=False).results
+    assert three.expected_accuracy == pytest.approx(one.expected_accuracy)
+    assert three.approximated_accuracy == pytest.approx(one.approximated_accuracy)
+    with pytest.raises(InputError, match=r"predict of Fixed must return an array of shape \(20,\); got "):
         compare(X, y, {"column": Fixed(n_columns=1)}, cv=2, refit=False)
 
 

@@ -57,7 +57,7 @@ def test_true_labels_by_index_are_an_error_of_truth():
     """Class indices as true labels of named classes are an error that names `truth` and the expression."""
     X, y, letters = draw()
     truth = np.searchsorted(y.classes, letters)
-    with pytest.raises(InputError, match=r"^`truth` must use the class names of `y`, such as 'a'.*`y\.classes\["):
+    with pytest.raises(InputError, match=r"^`truth`: labels must have one type; .* pass `y\.classes\["):
         compare(X, y, {"a": Frequencies()}, cv=2, truth=truth)
     assert compare(X, y, {"a": Frequencies()}, cv=2, truth=y.classes[truth]).results[0].accuracy is not None
     with pytest.raises(InputError, match=r"^`truth`"):

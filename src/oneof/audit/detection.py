@@ -17,7 +17,7 @@ from oneof.likelihoods import softmax, uniform_within_sets
 from oneof.messages import enumerate_items
 from oneof.messages import warn as warn_caller
 from oneof.model_selection.folds import encode_groups
-from oneof.model_selection.prediction import predict_held_out
+from oneof.model_selection.prediction import FoldOptions, predict_held_out
 from oneof.model_selection.scoring import check_has_scores
 from oneof.solvers.noise.estimate import MAX_RATE, MIN_PROBABILITY
 from oneof.typing import Floats, Mask
@@ -156,7 +156,7 @@ def find_label_issues(
     check_accepts_candidates(classifier, is_exact)
     if groups is not None:
         checked = _leave_out_classes_of_one_group(candidates, groups, checked)
-    folds = {"cv": cv, "groups": groups, "n_jobs": n_jobs, "random_state": random_state}
+    folds = FoldOptions(cv, groups, n_jobs, random_state)
     is_ridge = isinstance(last_step(classifier), LOORidge)
     is_refitted, is_loo = is_ridge and not is_exact, is_ridge and groups is None
     n_folds = int(cv) if isinstance(cv, numbers.Integral) else None
@@ -177,7 +177,7 @@ class _HeldOutFits:
 
     estimator: Any
     X: Any
-    folds: dict[str, Any]
+    folds: FoldOptions
     progress: Progress | None
     n_total: int | None
     n_done: int = 0
@@ -196,9 +196,9 @@ class _HeldOutFits:
             self.estimator,
             self.X,
             candidates,
-            method="predict_proba" if has_proba else "decision_function",
-            after_fold=lambda n_done, n_folds: self._advance(f"fold {n_done} of {n_folds}"),
-            **self.folds,
+            "predict_proba" if has_proba else "decision_function",
+            self.folds,
+            lambda n_done, n_folds: self._advance(f"fold {n_done} of {n_folds}"),
         )
         return np.asarray(values) if has_proba else _proba_of_scores(values, candidates)
 

@@ -1,34 +1,49 @@
-"""Comparison of methods without true labels."""
+"""Cross-validated scores: of several methods, without true labels, and of one method by the number of rows."""
 
 import contextlib
 import functools
+import logging
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple, Self, TypeAlias
 
 import numpy as np
+import scipy.sparse as sp
 from joblib import effective_n_jobs
-from sklearn.base import clone
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.exceptions import FitFailedWarning
+from sklearn.linear_model import Ridge
+from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.preprocessing import MaxAbsScaler, StandardScaler
+from sklearn.utils import _safe_indexing, check_array
 from sklearn.utils.parallel import Parallel, delayed
 
 from oneof.candidates import CandidateSets
-from oneof.comparison import folds as fold_module
-from oneof.comparison.baseline import measure_baseline
-from oneof.comparison.class_weights import check_class_weights, fit_with_class_weights
+from oneof.comparison import folds, results
 from oneof.comparison.criterion import expected_accuracies
-from oneof.comparison.fitting import try_fit_and_score
-from oneof.comparison.folds import Progress, Task, check_task, count_groups, make_folds
+from oneof.comparison.folds import Progress, Task, check_class_weights, check_task, fit_with_class_weights, make_folds
 from oneof.comparison.methods import fastest_first, resolve_methods
-from oneof.comparison.results import FoldResult, MethodResult, summarize
-from oneof.comparison.schedule import Schedule
-from oneof.comparison.tables import Comparison, log_method
-from oneof.comparison.training_rows import Correction, Split, Work, correct_rows, has_shared_step, share_features
+from oneof.comparison.results import Comparison, FoldResult, LearningCurve, MethodResult, summarize
 from oneof.errors import InputError
-from oneof.model_selection import unlabeled_rows_by_fold
+from oneof.estimators.base import last_step
+from oneof.messages import warn
+from oneof.model_selection.folds import Split
+from oneof.model_selection.prediction import add_unlabeled_rows
 from oneof.parallel import single_threaded_blas
 from oneof.typing import Ints
-from oneof.validation import check_bool, check_choice, check_n_jobs, check_positive
+from oneof.validation import check_bool, check_estimator, check_n_jobs, check_positive, check_random_state
+
+Correction: TypeAlias = Callable[[Ints], CandidateSets]
+"""``correct(rows)`` returns the candidate sets to which the methods are fitted on these training rows."""
+MAX_BASELINE_ROWS = 5_000
+"""Maximum number of training rows of the baseline, drawn at random."""
+MAX_BASELINE_FEATURES = 20_000
+N_BASELINE_STEPS = 50
+"""Maximum number of steps of the iterative solver, for many features."""
+MAX_DIRECT_FEATURES = 500
+MIN_BASELINE_GAP = 0.03
+"""Difference of the rates below which a method is not called worse than the baseline."""
 
 
 def compare(
@@ -159,7 +174,7 @@ def compare(
     such a label in more of the held-out rows, by three points and two standard errors, the result has a warning. A
     method that has not converged or does not suit the data is often recognized in this way. Without weights, a baseline
     that imitates recurring distractors may be higher without being better. Features that are not finite numbers, or of
-    more than 20,000 columns, have no baseline.
+    more than 20,000 columns, and folds without labeled test rows have no baseline.
 
     Examples
     --------
@@ -188,216 +203,419 @@ def compare(
     >>> comparison.results[0].covering_rate
     0.95
     """
-    _check_options(refit, keep_predictions, budget, time_limit, correct, n_jobs)
-    task = check_task(X, y, truth, class_weight)
-    splits = make_folds(task, cv, random_state, groups)
-    estimators = resolve_methods(methods, task, random_state)
-    check_class_weights(class_weight, estimators, task.candidates)
-    progress = progress or _no_progress
-    work = _add_predicted_rows(Work(estimators, task, splits), keep_predictions)
-    schedule = _make_schedule(work, budget, time_limit, n_jobs)
-    fitted = work
-    if correct is None and has_shared_step(work):
-        progress(0, len(estimators), "features", None)
-        fitted = share_features(work)
-
-    @functools.cache
-    def training_sets(fold: int) -> CandidateSets | None:
-        return None if correct is None else correct_rows(correct, splits[fold][0], task.candidates)
-
-    folds, is_interrupted = _fit_folds(fitted, training_sets, schedule, n_jobs, progress)
-    results = _rank(_measure(work, folds, schedule.reasons, keep_predictions=bool(keep_predictions)), schedule)
-    best = results[0].method
-    baseline = math.nan, ""
-    if correct is None and not schedule.is_over():
-        progress(schedule.n_done, schedule.n_total, "simple baseline", None)
-        baseline = measure_baseline(task, splits, folds[best], (best, estimators[best]), random_state)
-    model = clone(estimators[best])
-    if refit:
-        progress(schedule.n_done, schedule.n_total, f"{best} on all rows", None)
-        rows = np.arange(len(task.candidates))
-        sets = task.candidates if correct is None else correct_rows(correct, rows, task.candidates)
-        fit_with_class_weights(model, task.X, sets, class_weight)
-    return Comparison(
-        tuple(results),
-        best,
-        len(splits),
-        *task.candidates.shape,
-        is_interrupted=is_interrupted,
-        best_estimator=model,
-        estimators=estimators,
-        classes=task.candidates.classes,
-        held_out_rows=_predicted_rows(work) if keep_predictions else None,
-        baseline_rate=baseline[0],
-        baseline_warning=baseline[1],
-        **_count_rows(task, splits, groups),
-    )
-
-
-def _check_options(refit: Any, keep_predictions: Any, budget: Any, time_limit: Any, correct: Any, n_jobs: Any) -> None:
-    """Raise if an option of `compare` that does not depend on the rows is invalid."""
     check_n_jobs(n_jobs)
     check_bool("refit", refit)
-    if isinstance(keep_predictions, str):
-        check_choice("keep_predictions", keep_predictions, ("labeled",), ", True or False")
-    else:
-        check_bool("keep_predictions", keep_predictions)
+    if not (isinstance(keep_predictions, bool | np.bool_) or keep_predictions == "labeled"):
+        raise InputError(f'`keep_predictions` must be "labeled", True or False; got {keep_predictions!r}.')
     for name, limit in (("budget", budget), ("time_limit", time_limit)):
         if limit is not None:
             check_positive(name, limit, alternatives=" or None")
     if correct is not None and not callable(correct):
         raise InputError(f"`correct` must be a function of the training rows, or None; got {correct!r}.")
-
-
-def _make_schedule(work: Work, budget: float | None, time_limit: float | None, n_jobs: int | None) -> Schedule:
-    """Return the folds of all methods, of fast kinds of methods first if there is a limit."""
-    is_limited = budget is not None or time_limit is not None
-    return Schedule(
-        fastest_first(work.estimators) if is_limited else list(work.estimators),
-        len(work.splits),
-        effective_n_jobs(n_jobs),
-        end=math.inf if budget is None else fold_module.clock() + 60.0 * budget,
-        time_limit=math.inf if time_limit is None else float(time_limit),
+    task, progress = check_task(X, y, truth, class_weight), progress or ignore_progress
+    splits = make_folds(task, cv, random_state, groups)
+    work = Work(resolve_methods(methods, task, random_state), task, splits, correct)
+    check_class_weights(class_weight, work.estimators, task.candidates)
+    schedule = Schedule(work, budget, time_limit, n_jobs)
+    tested = work if keep_predictions in (False, "labeled") else _add_unlabeled_rows(work)
+    is_interrupted = _fit_folds(_share_features(tested, progress), schedule, n_jobs, progress)
+    ranked = _rank(_measure(tested, schedule, keep_predictions=bool(keep_predictions)))
+    best, baseline = ranked[0].method, dict[str, Any]()
+    if correct is None and folds.clock() < schedule.end:
+        progress(schedule.n_done, schedule.n_total, "simple baseline", None)
+        baseline = _measure_baseline(tested, schedule.folds[best], best, random_state)
+    model = clone(work.estimators[best])
+    if refit:
+        progress(schedule.n_done, schedule.n_total, f"{best} on all rows", None)
+        sets = work.corrected_sets(np.arange(len(task.candidates)))
+        fit_with_class_weights(model, task.X, task.candidates if sets is None else sets, class_weight)
+    return Comparison(
+        tuple(ranked),
+        best,
+        len(splits),
+        *task.candidates.shape,
+        is_interrupted=is_interrupted,
+        best_estimator=model,
+        estimators=work.estimators,
+        classes=task.candidates.classes,
+        held_out_rows=np.unique(tested.predicted_rows) if keep_predictions else None,
+        n_groups=None if groups is None else folds.count_groups(groups, task.candidates),
+        **(_count_rows(work) | baseline),
     )
 
 
-def _no_progress(n_done: int, n_total: int, name: str, seconds_left: float | None) -> None:
+def ignore_progress(n_done: int, n_total: int, name: str, seconds_left: float | None) -> None:
     """Report nothing."""
 
 
-def _add_predicted_rows(work: Work, keep_predictions: bool | str) -> Work:
-    """Return the work with unlabeled rows after the test rows of each fold, without their true labels, if requested."""
-    estimators, task, splits = work
-    if not keep_predictions or isinstance(keep_predictions, str):
-        return work
-    further = unlabeled_rows_by_fold(task.candidates, splits)
+class Work(NamedTuple):
+    """The methods, the rows that they are fitted to, the training and the predicted rows of each fold, a correction."""
+
+    estimators: Mapping[str, Any]
+    task: Task
+    splits: Sequence[Split]
+    correct: Correction | None = None
+
+    @property
+    def predicted_rows(self) -> Ints:
+        """The predicted rows of all folds."""
+        return np.concatenate([test for _, test in self.splits])
+
+    def corrected_sets(self, rows: Ints) -> CandidateSets | None:
+        """Return the corrected sets of some rows, None without a correction; raise if it changes rows or classes."""
+        if self.correct is None:
+            return None
+        sets, classes = self.correct(rows), self.task.candidates.classes.tolist()
+        if not isinstance(sets, CandidateSets) or len(sets) != len(rows) or sets.classes.tolist() != classes:
+            raise InputError(
+                f"`correct` must return a CandidateSets with one set for each of its {len(rows)} rows, over the "
+                f"classes of `y`, such as `issues.corrected()` or `y[rows]`; got {sets!r}."
+            )
+        return sets
+
+
+def _add_unlabeled_rows(work: Work) -> Work:
+    """Return the work with unlabeled rows after the test rows of each fold, without their true labels."""
+    task = work.task
     if task.truth is not None:
-        is_further = np.isin(np.arange(len(task.candidates)), np.concatenate(further))
-        task = task._replace(truth=CandidateSets(task.truth.mask | is_further[:, None], task.truth.classes))
-    added = [(train, np.concatenate([test, rows])) for (train, test), rows in zip(splits, further, strict=True)]
-    return Work(estimators, task, added)
+        is_tested = np.isin(np.arange(len(task.candidates)), work.predicted_rows)
+        task = task._replace(truth=CandidateSets(task.truth.mask | ~is_tested[:, None], task.truth.classes))
+    return work._replace(task=task, splits=add_unlabeled_rows(task.candidates, work.splits))
 
 
-def _predicted_rows(work: Work) -> Ints:
-    """Return the rows that a fold predicts, ascending."""
-    return np.unique(np.concatenate([test for _, test in work.splits]))
+def _share_features(work: Work, progress: Progress) -> Work:
+    """Return the work with the features of the object with which all pipelines begin, if the rows are split once.
+
+    The vectorizer of 80,000 texts takes longer than a linear method. It is fitted to the training rows, as in each of
+    the pipelines. If it raises an error, the work is returned as it is: each method then has the error for itself.
+    """
+    task, models = work.task, work.estimators
+    encoders = [model[0] for model in models.values() if isinstance(model, Pipeline) and len(model) > 1]
+    is_shared = 1 < len(encoders) == len(models) and hasattr(encoders[0], "fit")
+    if not is_shared or len({*map(id, encoders)}) > 1 or len(work.splits) > 1 or work.correct is not None:
+        return work
+    progress(0, len(models), "features", None)
+    encoder, [(train, test)] = clone(encoders[0]), work.splits
+    try:
+        known = encoder.fit_transform(_safe_indexing(task.X, train), task.candidates[train])
+        blocks = [known, encoder.transform(_safe_indexing(task.X, test))]
+    except Exception:  # an error of one step must not end a comparison
+        return work
+    X = sp.vstack(blocks, format="csr") if sp.issparse(known) else np.concatenate([np.asarray(b) for b in blocks])
+    order, rows = np.concatenate([train, test]), np.arange(len(train) + len(test))
+    truth = None if task.truth is None else task.truth[order]
+    encoded = Task(X, task.candidates[order], truth, task.class_weight)
+    pipelines = {name: Pipeline(model.steps[1:]) for name, model in models.items()}
+    return Work(pipelines, encoded, [(rows[: len(train)], rows[len(train) :])])
 
 
-def _fit_folds(
-    work: Work, training_sets: Any, schedule: Schedule, n_jobs: int | None, progress: Progress
-) -> tuple[dict[str, list[FoldResult]], bool]:
-    """Fit the folds that the schedule requests; return the finished ones, and whether Ctrl-C ended the loop."""
-    is_parallel, n_folds = effective_n_jobs(n_jobs) > 1, len(work.splits)
-    folds: dict[str, list[FoldResult]] = {name: [] for name in work.estimators}
+class Schedule:
+    """Folds of all methods, one method after the other, with a limit of time for all methods and for each.
 
-    def requested() -> Iterator[tuple[str, int]]:
-        for name, fold in schedule.jobs():
-            if not is_parallel and not fold:
-                progress(schedule.n_done, schedule.n_total, f"fitting {name}", schedule.seconds_left())
-            yield name, fold
+    The limits are checked when a fit is requested. A running fit is not interrupted. With a limit, fast kinds of
+    methods are first.
+
+    Attributes
+    ----------
+    folds : dict of str to list of FoldResult
+        The finished folds of the methods, in the order of their fits.
+    n_total : int
+        Number of folds of all methods without those left out so far.
+    reasons : dict of str to str
+        The reason for each method with missing folds.
+    end : float
+        Time of `folds.clock` at which the budget ends; infinite without a budget.
+    """
+
+    def __init__(self, work: Work, budget: float | None, time_limit: float | None, n_jobs: int | None) -> None:
+        self.n_folds, self.n_jobs = len(work.splits), effective_n_jobs(n_jobs)
+        self.n_total = self.n_folds * len(work.estimators)
+        self.time_limit = math.inf if time_limit is None else float(time_limit)
+        self.end = math.inf if budget is None else folds.clock() + 60.0 * budget
+        names = fastest_first(work.estimators) if budget or time_limit else work.estimators
+        self.folds: dict[str, list[FoldResult]] = {name: [] for name in names}
+        self.reasons: dict[str, str] = {}
+
+    def stops(self, name: str, fold: int) -> bool:
+        """Return whether a method is stopped: its next fold, at the mean time of the finished ones, exceeds a limit."""
+        times = [done.seconds for done in self.folds[name]]
+        following, left = sum(times) / max(len(times), 1), self.end - folds.clock()
+        is_over_time = sum(times) + following > self.time_limit
+        if not is_over_time and left > 0 and following <= left:
+            return False
+        reason = f"time limit {results.format_duration(self.time_limit)}" if is_over_time else "the budget is used"
+        state = f"stopped after {fold} of {self.n_folds} folds" if fold else "left out"
+        self.reasons[name] = f"{state}: {reason}"
+        self.n_total -= self.n_folds - fold
+        return True
+
+    @property
+    def n_done(self) -> int:
+        """Number of finished folds."""
+        return sum(map(len, self.folds.values()))
+
+    def seconds_left(self) -> float | None:
+        """Return the time of the other folds, at the mean time of the finished ones, and at most until the end."""
+        if not self.n_done:
+            return None
+        mean = sum(fold.seconds for done in self.folds.values() for fold in done) / self.n_done
+        return max(min(mean * (self.n_total - self.n_done) / self.n_jobs, self.end - folds.clock()), 0.0)
+
+
+def _fit_folds(work: Work, schedule: Schedule, n_jobs: int | None, progress: Progress) -> bool:
+    """Fit the folds that the schedule requests, and store the finished ones there; return whether Ctrl-C ended it."""
+    is_parallel, n_folds = schedule.n_jobs > 1, schedule.n_folds
+    corrected_sets = functools.cache(lambda fold: work.corrected_sets(work.splits[fold][0]))
+
+    def requests() -> Iterator[Any]:
+        for name in schedule.folds:
+            for fold, split in enumerate(work.splits):
+                if schedule.stops(name, fold):
+                    break
+                if not is_parallel and not fold:
+                    progress(schedule.n_done, schedule.n_total, f"fitting {name}", schedule.seconds_left())
+                data = work.estimators[name], work.task, split, corrected_sets(fold)
+                yield delayed(_run_fold)(name, data, is_parallel)
 
     # The next fit is requested when a worker is free, so that the schedule has all times measured so far.
-    outcomes = Parallel(n_jobs=n_jobs, return_as="generator", pre_dispatch="n_jobs", batch_size=1)(
-        delayed(_run_fold)(work.estimators[name], work.task, work.splits[fold], training_sets(fold), is_parallel)
-        for name, fold in requested()
-    )
+    outcomes = Parallel(n_jobs=n_jobs, return_as="generator", pre_dispatch="n_jobs", batch_size=1)(requests())
     try:
-        for outcome in outcomes:
-            name = schedule.record(outcome.seconds)
-            folds[name].append(outcome)
+        for name, outcome in outcomes:
+            done = schedule.folds[name]
+            done.append(outcome)
             progress(schedule.n_done, schedule.n_total, name, schedule.seconds_left())
-            if len(folds[name]) == n_folds:
-                log_method(summarize(name, tuple(folds[name])), schedule.n_done, schedule.n_total)
+            if len(done) == n_folds:
+                _log(summarize(name, done), schedule)
     except KeyboardInterrupt as interrupt:
         if type(interrupt) is not KeyboardInterrupt:  # a request to end the process, such as SIGTERM
             raise
-        if not any(len(done) == n_folds and all(fold.error is None for fold in done) for done in folds.values()):
+        complete = [done for done in schedule.folds.values() if len(done) == n_folds]
+        if all(any(fold.error is not None for fold in done) for done in complete):
             raise KeyboardInterrupt("interrupted before a method was compared on all folds.") from None
-        return folds, True
-    return folds, False
+        return True
+    return False
 
 
-def _run_fold(estimator: Any, task: Task, split: Split, sets: CandidateSets | None, is_parallel: bool) -> FoldResult:
-    """Fit and score one fold, in parallel with others or not."""
+def _run_fold(name: str, data: tuple[Any, ...], is_parallel: bool) -> tuple[str, FoldResult]:
+    """Fit and score one fold of a method, in parallel with others or not."""
     with single_threaded_blas() if is_parallel else contextlib.nullcontext():
-        return try_fit_and_score(estimator, task, *split, sets)
+        return name, folds.try_fit_and_score(*data)
 
 
-def _measure(
-    work: Work, folds: Mapping[str, Sequence[FoldResult]], reasons: Mapping[str, str], *, keep_predictions: bool
-) -> list[MethodResult]:
+def _log(result: MethodResult, schedule: Schedule) -> None:
+    """Log the scores of a method with all its folds, and the number of finished folds of all methods."""
+    rate = f"covering rate {results.format_mean_std(result.covering_rate, result.covering_rate_std)}"
+    numbers_of = (len(result.folds), sum(fold.seconds for fold in result.folds), schedule.n_done, schedule.n_total)
+    message = "%s: %s, %d folds in %.3g s (%d of %d folds of all methods)"
+    outcome = rate if result.error is None else f"failed: {result.error}"
+    logging.getLogger("oneof").info(message, result.method, outcome, *numbers_of)
+
+
+def _measure(work: Work, schedule: Schedule, *, keep_predictions: bool) -> list[MethodResult]:
     """Return the result of each method, with its expected accuracy and, on request, its held-out predictions.
 
     A single method has no expected accuracy: its own probabilities alone would be overconfident.
     """
-    n_folds, results = len(work.splits), {}
-    for name, done in folds.items():
+    candidates, predicted, measured, held_out = work.task.candidates, work.predicted_rows, {}, {}
+    for name in work.estimators:
+        done, n_folds = schedule.folds[name], schedule.n_folds
         interrupted = f"interrupted after {len(done)} of {n_folds} folds" if done else "interrupted"
-        incomplete = reasons.get(name) or (interrupted if len(done) < n_folds else None)
-        results[name] = summarize(name, tuple(done), incomplete=incomplete)
-    held_out = {
-        name: [fold.held_out for fold in folds[name] if fold.held_out is not None]
-        for name, result in results.items()
-        if result.error is None and result.incomplete is None
-    }
-    predicted = np.concatenate([test for _, test in work.splits])
-    codes = {name: np.concatenate([fold.predicted for fold in outputs]) for name, outputs in held_out.items()}
-    proba = {name: np.concatenate([fold.proba for fold in outputs]) for name, outputs in held_out.items()}
+        incomplete = schedule.reasons.get(name) or (interrupted if len(done) < n_folds else None)
+        measured[name] = summarize(name, done, incomplete=incomplete)
+        outputs = [fold.held_out for fold in done if fold.held_out is not None]
+        if len(outputs) == n_folds:
+            codes, proba, methods = zip(*outputs, strict=True)
+            held_out[name] = np.concatenate(codes), np.concatenate(proba), methods[0]
     if len(held_out) > 1:
-        scores = expected_accuracies(work.task.candidates.evidence[predicted], [*proba.values()], [*codes.values()])
-        for name, score in zip(held_out, scores.tolist(), strict=True):
-            results[name] = replace(results[name], expected_accuracy=score)
+        codes, proba, _ = zip(*held_out.values(), strict=True)
+        rates = expected_accuracies(candidates.evidence[predicted], proba, codes)
+        for name, rate in zip(held_out, rates.tolist(), strict=True):
+            measured[name] = replace(measured[name], expected_accuracy=rate)
     if keep_predictions:
         # Of several predictions of a row, the last one.
         last = len(predicted) - 1 - np.unique(predicted[::-1], return_index=True)[1]
-        for name, outputs in held_out.items():
-            labels = _labels_of(codes[name][last], work.task.candidates)
-            kept = proba[name][last] if all(output.has_proba for output in outputs) else None
-            results[name] = replace(results[name], predictions=labels, probabilities=kept)
-    return list(results.values())
+        for name, (predictions, scores, method) in held_out.items():
+            classes, is_known = candidates.classes, predictions.min() >= 0
+            labels = (classes if is_known else np.array([*classes.tolist(), None], dtype=object))[predictions[last]]
+            kept = scores[last] if method == "predict_proba" else None
+            measured[name] = replace(measured[name], predictions=labels, probabilities=kept)
+    return list(measured.values())
 
 
-def _labels_of(codes: Ints, candidates: CandidateSets) -> Any:
-    """Return the labels of columns; None for a label that is not a class."""
-    labels = candidates.classes[codes]
-    if (codes < 0).any():
-        labels = labels.astype(object)
-        labels[codes < 0] = None
-    return labels
-
-
-def _rank(results: Sequence[MethodResult], schedule: Schedule) -> list[MethodResult]:
+def _rank(methods: Sequence[MethodResult]) -> list[MethodResult]:
     """Return the methods by expected accuracy, then those with missing folds, then the failed ones.
 
     Raise if no method has all its folds. The sort is stable, and differences by rounding do not affect it.
     """
-    failed = [result for result in results if result.error is not None]
-    incomplete = [result for result in results if result.error is None and result.incomplete is not None]
-    incomplete.sort(key=lambda result: -len(result.folds))
-    ranked = [result for result in results if result.error is None and result.incomplete is None]
-    if not ranked and incomplete:
-        first = incomplete[0]
-        limit = "`time_limit`" if first.method in schedule.over_time_limit else "`budget`"
+    ranked = sorted(methods, key=lambda r: (r.error is not None, -len(r.folds), -round(r.expected_accuracy or 0.0, 12)))
+    first = ranked[0]
+    if first.error is not None:
+        raise InputError(f"every method failed; {first.method} raised {first.error}")
+    if first.incomplete is not None:
         raise InputError(
-            f"no method has finished; {first.method}: {first.incomplete}. Raise {limit}, use one fold or fewer rows, "
-            "or compare one method without a limit."
+            f"no method has finished; {first.method}: {first.incomplete}. Raise `budget` or `time_limit`, use one fold "
+            "or fewer rows, or compare one method without a limit."
         )
-    if not ranked:
-        raise InputError(f"every method failed; {failed[0].method} raised {failed[0].error}")
-    ranked.sort(key=lambda result: -round(result.expected_accuracy or 0.0, 12))
-    return [*ranked, *incomplete, *failed]
+    return ranked
 
 
-def _count_rows(task: Task, splits: Sequence[Split], groups: Any) -> dict[str, Any]:
-    """Return the fields of `Comparison` with numbers of rows and groups."""
-    is_labeled = ~task.candidates.is_unlabeled
-    is_true = np.zeros(len(is_labeled), dtype=bool) if task.truth is None else task.truth.is_exact
-    all_times = np.bincount(np.concatenate([test for _, test in splits]), minlength=len(is_labeled))
+def _count_rows(work: Work) -> dict[str, Any]:
+    """Return the fields of `Comparison` with numbers of rows."""
+    candidates, truth = work.task.candidates, work.task.truth
+    is_labeled = ~candidates.is_unlabeled
+    is_true = np.zeros(len(candidates), dtype=bool) if truth is None else truth.is_exact
+    all_times = np.bincount(work.predicted_rows, minlength=len(candidates))
     times = all_times[(all_times > 0) & (is_labeled | is_true)]
     return {
-        "n_groups": None if groups is None else count_groups(groups, task.candidates),
-        "n_train": round(sum(len(train) for train, _ in splits) / len(splits)),
+        "n_train": round(sum(len(train) for train, _ in work.splits) / len(work.splits)),
         "n_held_out": len(times),
         "n_tests": (int(times.min()), int(times.max())) if len(times) else (1, 1),
         "n_true_unlabeled": int((is_true & ~is_labeled & (all_times == 0)).sum()),
     }
+
+
+def _measure_baseline(work: Work, folds_of_best: Sequence[FoldResult], best: str, random_state: Any) -> dict[str, Any]:
+    """Compare the best method with a simple classifier on its own folds, and on the features of its last step.
+
+    Return the fields of `Comparison`: the fraction of the held-out predictions of the baseline that are a label of
+    largest weight, and a sentence if that of the best method is lower by three points and two standard errors. There
+    is no rate if the features are not finite numbers.
+    """
+    estimator, candidates, hits = work.estimators[best], work.task.candidates, []
+    evidence = candidates.evidence
+    tops = CandidateSets(evidence == evidence.max(axis=1, keepdims=True), candidates.classes)
+    steps = estimator.steps[:-1] if isinstance(estimator, Pipeline) else []
+    baseline = Pipeline([*steps, ("baseline", _ScaledRidge())])
+    rng, is_labeled = check_random_state(random_state), ~candidates.is_unlabeled
+    for (train, test), fold in zip(work.splits, folds_of_best, strict=True):
+        known = rng.permutation(train[is_labeled[train]])[:MAX_BASELINE_ROWS]
+        rows = test[is_labeled[test]]
+        other = folds.try_fit_and_score(baseline, Task(work.task.X, tops, None), (known, rows))
+        if other.held_out is None or fold.held_out is None:  # such as a category that the sample lacks
+            return {}
+        codes = fold.held_out.predicted[is_labeled[test]]
+        hits.append([tops.mask[rows, other.held_out.predicted], tops.mask[rows, codes] & (codes >= 0)])
+    first, second = np.concatenate(hits, axis=1).astype(float)
+    rate, gap = float(first.mean()), float(first.mean() - second.mean())
+    if gap <= max(MIN_BASELINE_GAP, 2.0 * float(np.std(first - second)) / math.sqrt(len(first))):
+        return {"baseline_rate": rate}
+    label = "a label of largest weight" if candidates.is_weighted.any() else "a candidate"
+    warning = (
+        f"{best} predicts {label} in {second.mean():.0%} of the held-out rows, and a simple baseline (ridge regression "
+        f"on these labels) in {rate:.0%}. Compare other methods, or other parameters of {best}."
+    )
+    return {"baseline_rate": rate, "baseline_warning": warning}
+
+
+class _ScaledRidge(ClassifierMixin, BaseEstimator):
+    """Ridge regression of the candidates of a row, in equal parts, on scaled features."""
+
+    def fit(self, X: Any, y: CandidateSets) -> Self:
+        """Fit the scaler and the regression; raise if the rows are not numbers, or have too many columns."""
+        rows = check_array(X, accept_sparse="csr", dtype=np.float64)
+        if rows.shape[1] > MAX_BASELINE_FEATURES:
+            raise ValueError("too many features")
+        is_direct = rows.shape[1] <= MAX_DIRECT_FEATURES and not sp.issparse(rows)
+        ridge = Ridge(solver="cholesky") if is_direct else Ridge(solver="lsqr", max_iter=N_BASELINE_STEPS)
+        scaler = MaxAbsScaler() if sp.issparse(rows) else StandardScaler()
+        self.classes_, self.model_ = y.classes, make_pipeline(scaler, ridge).fit(rows, y.mask / y.sizes[:, None])
+        return self
+
+    def predict(self, X: Any) -> Any:
+        """Return the label of the highest score."""
+        rows = check_array(X, accept_sparse="csr", dtype=np.float64)
+        return self.classes_[self.model_.predict(rows).reshape(X.shape[0], -1).argmax(axis=1)]
+
+
+def learning_curve(
+    estimator: Any,
+    X: Any,
+    y: Any,
+    *,
+    truth: Any = None,
+    train_sizes: Iterable[float] = (0.1, 0.2, 0.4, 0.7, 1.0),
+    cv: Any = "auto",
+    groups: Any = None,
+    class_weight: Any = None,
+    max_rows: int | None = None,
+    last: MethodResult | None = None,
+    random_state: Any = 0,
+    progress: Progress | None = None,
+) -> LearningCurve:
+    """Cross-validate an estimator with increasing numbers of labeled training rows.
+
+    Each fold has one test set and one random order of its labeled training rows, so the training sets are nested. The
+    other labeled rows are excluded; all unlabeled rows are always included.
+
+    Parameters
+    ----------
+    estimator : estimator or Pipeline
+        It is cloned; the original is not fitted.
+    X, y, truth
+        As in `compare`.
+    train_sizes : iterable of float, default=(0.1, 0.2, 0.4, 0.7, 1.0)
+        Fractions of the labeled training rows of the smallest fold, in (0, 1].
+    cv, groups, class_weight
+        As in `compare`.
+    max_rows : int, optional
+        The fractions are of at most this number of rows.
+    last : MethodResult, optional
+        Result of the estimator on the same folds, which becomes the last point: all labeled training rows. The points
+        of `train_sizes` that have as many rows are omitted, so that nothing is fitted twice.
+    random_state, progress
+        As in `compare`. The time left is None.
+
+    Returns
+    -------
+    LearningCurve
+        One entry per fraction, in the given order; fractions that give the same number of rows share one entry. An
+        entry is NaN if the estimator raises in a fold, for example on very few rows; `errors` has the first error. A
+        FitFailedWarning is issued if this is true of every entry.
+
+    Raises
+    ------
+    InputError
+        If a fraction is not in (0, 1], if `max_rows` is not a positive integer, if class weights are given and the
+        estimator has none, or if X, y and truth differ in length.
+    InputTypeError
+        If `estimator` is not an estimator.
+
+    Examples
+    --------
+    >>> from oneof import PLKNN
+    >>> from oneof.comparison import learning_curve
+    >>> X, y = [[k / 10] for k in range(20)], [["finch"]] * 10 + [["wren", "owl"], ["wren"]] * 5
+    >>> learning_curve(PLKNN(n_neighbors=1), X, y, train_sizes=[0.2, 1.0], cv=2).train_sizes
+    (2, 10)
+    """
+    # scikit-learn's learning_curve would count unlabeled rows, computes one score per call and reports no progress.
+    check_estimator(estimator, ", such as those of `default_estimators()`")
+    fractions = list(train_sizes) if isinstance(train_sizes, Iterable) else [train_sizes]
+    for fraction in fractions or (None,):
+        check_positive("train_sizes", fraction, max_value=1, alternatives=", or several of them")
+    if max_rows is not None:
+        check_positive("max_rows", max_rows, integer=True, alternatives=" or None")
+    task, progress = check_task(X, y, truth, class_weight), progress or ignore_progress
+    check_class_weights(class_weight, {type(last_step(estimator)).__name__: estimator}, task.candidates)
+    rng, splits = check_random_state(random_state), make_folds(task, cv, random_state, groups)
+    orders = [rng.permutation(train[~task.candidates.is_unlabeled[train]]) for train, _ in splits]
+    n_labeled = min(map(len, orders))
+    n_used = n_labeled if max_rows is None else min(n_labeled, max_rows)
+    sizes = list(dict.fromkeys(max(1, round(fraction * n_used)) for fraction in fractions))
+    sizes = [size for size in sizes if last is None or size < n_labeled]
+    points: list[MethodResult] = []
+    for size in sizes:
+        done: list[FoldResult] = []
+        for (train, test), order in zip(splits, orders, strict=True):
+            done.append(folds.try_fit_and_score(estimator, task, (np.setdiff1d(train, order[size:]), test)))
+            progress(len(points) * len(splits) + len(done), len(sizes) * len(splits), f"{size} rows", None)
+        points.append(summarize(f"{size} rows", done))
+    if last is not None:
+        sizes, points = [*sizes, n_labeled], [*points, last]
+    errors = tuple(point.error for point in points)
+    if None not in errors:
+        warn(f"`estimator` failed in a fold at every number of rows. First error: {errors[-1]}", FitFailedWarning)
+    names = ["covering_rate", "covering_rate_std", *["accuracy", "accuracy_std"] * (task.truth is not None)]
+    # None, which is the accuracy of a failed point, becomes NaN.
+    rates = {name: tuple(np.array([getattr(p, name) for p in points], dtype=float).tolist()) for name in names}
+    return LearningCurve(tuple(sizes), **rates, errors=errors)

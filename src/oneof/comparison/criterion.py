@@ -80,12 +80,10 @@ def calibrate(proba: Floats, evidence: Evidence) -> Floats:
     """
     proba = np.asarray(proba, dtype=np.float64)
     logs = np.log(np.maximum(proba / np.maximum(proba.max(axis=1, keepdims=True), 1e-300), MIN_PROBABILITY))
-    best, highest = logs, -np.inf
-    for power in POWERS:
+
+    def mixed(power: float) -> Floats:
         scaled = np.exp(power * logs)
         scaled /= scaled.sum(axis=1, keepdims=True)
-        scaled = (1.0 - UNIFORM_WEIGHT) * scaled + UNIFORM_WEIGHT / scaled.shape[1]
-        likelihood = float(np.log((scaled * evidence).sum(axis=1)).mean())
-        if likelihood > highest:
-            best, highest = scaled, likelihood
-    return best
+        return (1.0 - UNIFORM_WEIGHT) * scaled + UNIFORM_WEIGHT / scaled.shape[1]
+
+    return max(map(mixed, POWERS), key=lambda scaled: float(np.log((scaled * evidence).sum(axis=1)).mean()))

@@ -6,35 +6,28 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 from sklearn.base import clone
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, StandardScaler
+from sklearn.svm import LinearSVC
 
-from oneof.comparison.class_weights import has_class_weights
-from oneof.comparison.folds import Task
+from oneof.comparison.folds import Task, has_class_weights
 from oneof.errors import InputError, InputTypeError
+from oneof.estimators import loo_ridge
 from oneof.estimators.base import last_step
-from oneof.estimators.loo_ridge import FIRST_CHOICE
-from oneof.validation import check_bool, check_positive
+from oneof.validation import check_bool, check_choice, check_positive
 
 SLOW_METHODS = ("PLGP", "CandidateEM")
 """Default estimators that take minutes while others take seconds; they are compared only if requested by name."""
-FAST_METHODS = (
-    "AvgPerceptron",
-    "AvgPegasos",
-    "MaxPerceptron",
-    "MaxPegasos",
-    "MultinomialEM",
-    "PLEM",
-    "PLECOC",
-    "LOORidge",
-    "CLPL",
-)
-"""Kinds of methods whose time grows linearly on many rows, the fastest first; within a budget they come first."""
+ONLINE_METHODS = ("AvgPerceptron", "AvgPegasos", "MaxPerceptron", "MaxPegasos")
+LINEAR_METHODS = ("MultinomialEM", "PLEM", "PLECOC", "LOORidge", "CLPL")
+"""Kinds of methods whose time grows linearly on many rows, the fastest first; within a limit they come first."""
 BOOSTING_ROUNDS_PARAMS = {"max_iter": 20}
 """Parameters of the gradient boosting of CandidateEM in the rounds of EM."""
 CUBIC_METHODS = ("GraphLogisticRegression",)
 """Methods whose solver factorizes matrices of all pairs of features."""
 MAX_FEATURES_CUBIC = 5_000
 """Maximum number of features for `CUBIC_METHODS` in "auto"; with more, a fit takes minutes and gigabytes."""
-DEFAULT_METHOD = FIRST_CHOICE.__name__
+DEFAULT_METHOD = loo_ridge.FIRST_CHOICE.__name__
 """Method that `oneof fit` fits without a comparison."""
 MAX_ROWS_KERNELS = 200_000
 """Maximum number of labeled rows for several kernels in LOORidge."""
@@ -102,61 +95,46 @@ def default_estimators(
     >>> "GaussianEM" in default_estimators(sparse=True)
     False
     """
-    check_bool("sparse", sparse)
-    check_bool("negative", negative)
-    check_bool("scaled", scaled)
-    from sklearn.pipeline import make_pipeline
-    from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, StandardScaler
-
+    for name, flag in (("sparse", sparse), ("negative", negative), ("scaled", scaled)):
+        check_bool(name, flag)
     if n_rows is not None:
         check_positive("n_rows", n_rows, integer=True, allow_zero=True)
-    usual: list[Any] = [StandardScaler()]
-    if sparse:
-        usual = [] if scaled else [MaxAbsScaler()]
-    scalers_of = {"MultinomialEM": [] if sparse else [MinMaxScaler(clip=True)]}
+    usual: list[Any] = [] if sparse and scaled else [MaxAbsScaler() if sparse else StandardScaler()]
+    of_counts: list[Any] = [] if sparse else [MinMaxScaler(clip=True)]
     excluded = (*["GaussianEM", "CandidateEM"] * sparse, *["MultinomialEM"] * (sparse and negative))
-    pipelines = {}
-    for method in _methods(1000 if n_rows is None else max(int(n_rows), 1), sparse, random_state):
-        name = type(method).__name__
-        if name not in excluded:
-            pipelines[name] = make_pipeline(*map(clone, scalers_of.get(name, usual)), method)
-    return pipelines
+    methods = _methods(1000 if n_rows is None else max(int(n_rows), 1), sparse, random_state)
+    return {
+        name: make_pipeline(*map(clone, of_counts if name == "MultinomialEM" else usual), method)
+        for name, method in ((type(method).__name__, method) for method in methods)
+        if name not in excluded
+    }
 
 
 def _methods(n_rows: int, sparse: bool, random_state: Any) -> list[Any]:
     """Return the default estimators for a number of labeled rows, without their scalers."""
-    from sklearn.svm import LinearSVC
-
-    from oneof.estimators.gaussian_process.plgp import PLGP
-    from oneof.estimators.generative.gaussian_em import GaussianEM
-    from oneof.estimators.generative.multinomial_em import MultinomialEM
-    from oneof.estimators.graph_logistic.graph_logistic import GraphLogisticRegression
-    from oneof.estimators.linear.clpl import CLPL
-    from oneof.estimators.linear.plem import PLEM
-    from oneof.estimators.neighbors.ipal import IPAL
-    from oneof.estimators.neighbors.plknn import PLKNN
-    from oneof.estimators.svm.plsvm import PLSVM
-    from oneof.estimators.svm.transductive_svm import TransductiveSVM
-    from oneof.estimators.wrappers.candidate_em import CandidateEM
-    from oneof.estimators.wrappers.plecoc import PLECOC
+    import oneof  # the face of the package, which imports an estimator when it is named
 
     has_many_rows = n_rows > MAX_ROWS_KERNEL
+    online = {"shuffle": True, "average": True, "fit_intercept": True, "random_state": random_state}
+    online["n_epochs"] = int(np.clip(60_000 // n_rows, 3, 100))  # about 60,000 steps
+    approximation: Any = "nystroem" if has_many_rows else None
     return [
         _ridge(n_rows, sparse, random_state),
-        CLPL(fit_intercept=True),
-        PLEM(fit_intercept=True),
-        PLSVM(lam=1.0 / n_rows, fit_intercept=True),
-        PLECOC(LinearSVC(dual="auto") if sparse or has_many_rows else None, random_state=random_state),
-        PLKNN(),
-        IPAL(),
-        GraphLogisticRegression(),
-        *_graph_methods(),
-        TransductiveSVM(),
-        *_online_methods(n_rows, random_state),
-        PLGP(approximation="nystroem" if has_many_rows else None, optimizer_max_samples=500, random_state=random_state),
-        GaussianEM(covariance="tied"),
-        MultinomialEM(),
-        CandidateEM(cv=3, round_params=dict(BOOSTING_ROUNDS_PARAMS), random_state=random_state),
+        oneof.CLPL(fit_intercept=True),
+        oneof.PLEM(fit_intercept=True),
+        oneof.PLSVM(lam=1.0 / n_rows, fit_intercept=True),
+        oneof.PLECOC(LinearSVC(dual="auto") if sparse or has_many_rows else None, random_state=random_state),
+        oneof.PLKNN(),
+        oneof.IPAL(),
+        oneof.GraphLogisticRegression(),
+        *(oneof.HarmonicField(), oneof.LocalGlobalConsistency(), oneof.MarkovWalk(), oneof.SpectralGraphTransducer()),
+        oneof.TransductiveSVM(),
+        *(oneof.AvgPerceptron(**online), oneof.MaxPerceptron(**online)),
+        *(oneof.AvgPegasos(lam=1.0 / n_rows, **online), oneof.MaxPegasos(lam=1.0 / n_rows, **online)),
+        oneof.PLGP(approximation=approximation, optimizer_max_samples=500, random_state=random_state),
+        oneof.GaussianEM(covariance="tied"),
+        oneof.MultinomialEM(),
+        oneof.CandidateEM(cv=3, round_params=dict(BOOSTING_ROUNDS_PARAMS), random_state=random_state),
     ]
 
 
@@ -165,42 +143,14 @@ def _ridge(n_rows: int, sparse: bool, random_state: Any) -> Any:
 
     The same holds for the judge, which fits in blocks do not have.
     """
-    from oneof.estimators.loo_ridge import MAX_EXACT_ROWS, MAX_FEATURE_ENTRIES, LOORidge, default_n_components
-
     options: dict[str, Any] = {}
-    if n_rows > MAX_EXACT_ROWS:
-        n_components = default_n_components(n_rows)
-        options |= {"approximation": "nystroem", "n_components": n_components}
-        if n_rows * n_components > MAX_FEATURE_ENTRIES:
+    if n_rows > loo_ridge.MAX_EXACT_ROWS:
+        options = {"approximation": "nystroem", "n_components": loo_ridge.default_n_components(n_rows)}
+        if n_rows * options["n_components"] > loo_ridge.MAX_FEATURE_ENTRIES:
             options["judge"] = None
     if n_rows > MAX_ROWS_KERNELS:
         options |= {"kernel": "rbf", "features": "l2" if sparse else "standard"}
-    return LOORidge(**options, random_state=random_state)
-
-
-def _graph_methods() -> list[Any]:
-    from oneof.estimators.graph.harmonic_field import HarmonicField
-    from oneof.estimators.graph.local_global_consistency import LocalGlobalConsistency
-    from oneof.estimators.graph.markov_walk import MarkovWalk
-    from oneof.estimators.graph.spectral_graph_transducer import SpectralGraphTransducer
-
-    return [HarmonicField(), LocalGlobalConsistency(), MarkovWalk(), SpectralGraphTransducer()]
-
-
-def _online_methods(n_rows: int, random_state: Any) -> list[Any]:
-    """Return the online methods, with about 60,000 steps."""
-    from oneof.estimators.online.pegasos import AvgPegasos, MaxPegasos
-    from oneof.estimators.online.perceptron import AvgPerceptron, MaxPerceptron
-
-    options = {
-        "n_epochs": int(np.clip(60_000 // n_rows, 3, 100)),
-        "shuffle": True,
-        "average": True,
-        "fit_intercept": True,
-        "random_state": random_state,
-    }
-    pegasos = {"lam": 1.0 / n_rows, **options}
-    return [AvgPerceptron(**options), MaxPerceptron(**options), AvgPegasos(**pegasos), MaxPegasos(**pegasos)]
+    return loo_ridge.LOORidge(**options, random_state=random_state)
 
 
 def has_negative_values(X: Any) -> bool:
@@ -215,42 +165,27 @@ def has_unit_rows(X: Any) -> bool:
     """
     if not sp.issparse(X) or not X.nnz:
         return False
-    rows = X.tocsr()
-    if not rows.has_canonical_format:
-        rows = rows.copy()
-        rows.sum_duplicates()
-    values = np.clip(rows.data.astype(np.float64), -2.0, 2.0)  # larger values are in longer rows, and may overflow
-    squares = np.bincount(np.repeat(np.arange(rows.shape[0]), np.diff(rows.indptr)), weights=np.square(values))
+    rows = X.tocsr().astype(np.float64)
+    squares = np.asarray(rows.multiply(rows).sum(axis=1))
     return bool(np.abs(squares[squares > 0] - 1.0).max(initial=0.0) <= UNIT_TOL)
 
 
 def excluded_from_auto(n_features: int) -> tuple[str, ...]:
     """Return the methods that "auto" excludes because of the number of features."""
-    check_positive("n_features", n_features, integer=True, allow_zero=True)
     return CUBIC_METHODS if n_features > MAX_FEATURES_CUBIC else ()
 
 
 def auto_methods(estimators: Mapping[str, Any], n_features: int) -> dict[str, Any]:
     """Return the estimators of "auto": all except those that must be requested by name."""
-    if not isinstance(estimators, Mapping):
-        raise InputTypeError(
-            f"`estimators` must be a mapping of names to estimators; got {type(estimators).__name__}. "
-            "Pass `default_estimators()`."
-        )
-    excluded = SLOW_METHODS + excluded_from_auto(n_features)
-    return {name: estimators[name] for name in estimators if name not in excluded}
+    excluded = {*SLOW_METHODS, *excluded_from_auto(n_features)}
+    return {name: estimator for name, estimator in estimators.items() if name not in excluded}
 
 
 def fastest_first(estimators: Mapping[str, Any]) -> list[str]:
     """Return the names of the methods by kind: the fast ones in order, then other ones, then the slow ones."""
-
-    def rank(name: str) -> int:
-        kind = type(last_step(estimators[name])).__name__
-        if kind in FAST_METHODS:
-            return FAST_METHODS.index(kind)
-        return len(FAST_METHODS) + (kind in SLOW_METHODS)
-
-    return sorted(estimators, key=rank)
+    kinds = (*ONLINE_METHODS, *LINEAR_METHODS)
+    rank = dict.fromkeys(SLOW_METHODS, len(kinds) + 1) | {kind: k for k, kind in enumerate(kinds)}
+    return sorted(estimators, key=lambda name: rank.get(type(last_step(estimators[name])).__name__, len(kinds)))
 
 
 def resolve_methods(methods: Any, task: Task, random_state: Any) -> dict[str, Any]:
@@ -263,27 +198,26 @@ def resolve_methods(methods: Any, task: Task, random_state: Any) -> dict[str, An
                     f"`methods[{name!r}]` must be an estimator, an object with `fit` and `predict`; got {estimator!r}."
                 )
     elif isinstance(methods, str) and methods == "auto":
-        selected = auto_methods(_defaults_for(task, random_state), task.X.shape[1])
-        if task.class_weight is not None:
-            selected = {name: estimator for name, estimator in selected.items() if has_class_weights(estimator)}
+        auto = auto_methods(_defaults_for(task, random_state), task.X.shape[1])
+        selected = {name: m for name, m in auto.items() if task.class_weight is None or has_class_weights(m)}
     else:
-        listed = [methods] if isinstance(methods, str) else _check_list(methods)
-        needs_defaults = not listed or any(isinstance(method, str) for method in listed)
-        selected = _select(listed, _defaults_for(task, random_state) if needs_defaults else {})
+        selected = _select([methods] if isinstance(methods, str) else methods, task, random_state)
     if not selected:
         raise InputError("`methods` must name at least one method; got none.")
     return selected
 
 
 def _defaults_for(task: Task, random_state: Any) -> dict[str, Any]:
-    """Return the default estimators for the rows of a task."""
-    _check_table(task.X)
+    """Return the default estimators for the rows of a task; raise unless they have features."""
+    X = task.X
+    if len(X.shape) != 2:
+        raise InputError(
+            f"`X` must have shape (n_samples, n_features); got shape {tuple(X.shape)}. For texts, begin each method "
+            "with `oneof.text.make_vectorizer` and pass a dict of pipelines."
+        )
+    n_rows, negative, scaled = int((~task.candidates.is_unlabeled).sum()), has_negative_values(X), has_unit_rows(X)
     return default_estimators(
-        sparse=sp.issparse(task.X),
-        negative=has_negative_values(task.X),
-        scaled=has_unit_rows(task.X),
-        n_rows=int((~task.candidates.is_unlabeled).sum()),
-        random_state=random_state,
+        sparse=sp.issparse(X), negative=negative, scaled=scaled, n_rows=n_rows, random_state=random_state
     )
 
 
@@ -291,46 +225,25 @@ def _is_estimator(value: Any) -> bool:
     return not isinstance(value, type) and hasattr(value, "fit") and hasattr(value, "predict")
 
 
-def _check_list(methods: Any) -> list[Any]:
-    """Return the names and estimators as a list."""
-    if _is_estimator(methods):
-        raise InputTypeError(f"`methods` must be a list or a dict of estimators; got {methods!r}. Pass it in a list.")
-    listed = list(methods) if isinstance(methods, Iterable) else [methods]
+def _select(methods: Any, task: Task, random_state: Any) -> dict[str, Any]:
+    """Return default estimators by name, and other estimators by the class name of their last step."""
+    listed = list(methods) if isinstance(methods, Iterable) and not _is_estimator(methods) else [None]
     if not all(isinstance(method, str) or _is_estimator(method) for method in listed):
         raise InputTypeError(
-            '`methods` must be "auto", a list of names of default estimators and of estimators, or a '
-            f"dict of estimators; got {methods!r}."
+            '`methods` must be "auto", a list of names of default estimators and of estimators, or a dict of '
+            f"estimators; got {methods!r}."
         )
-    return listed
-
-
-def _select(listed: list[Any], defaults: Mapping[str, Any]) -> dict[str, Any]:
-    """Return default estimators by name, and other estimators by the class name of their last step."""
+    defaults = _defaults_for(task, random_state) if any(isinstance(method, str) for method in listed) else {}
     selected: dict[str, Any] = {}
     for method in listed:
-        is_name = isinstance(method, str)
-        name = method if is_name else type(last_step(method)).__name__
-        if is_name and name not in defaults:
-            raise InputError(
-                f"`methods` must name default estimators for these rows and labels; got {name!r}. Choose from "
-                f"{', '.join(defaults)}, or pass a dict of estimators."
-            )
-        if name in selected and not (is_name and selected[name] is defaults[name]):
+        name = method if isinstance(method, str) else type(last_step(method)).__name__
+        if method is name:
+            check_choice("methods", name, tuple(defaults), " for these rows and labels, or a dict of estimators")
+        estimator = defaults[name] if method is name else method
+        if selected.get(name, estimator) is not estimator:
             raise InputError(
                 f"`methods` must have one method of each name; got {name} twice. Name the estimators in a dict, such "
                 f"as {{**default_estimators(), 'mine': {name}(...)}}, with `default_estimators` of oneof.comparison."
             )
-        selected[name] = defaults[name] if is_name else method
+        selected[name] = estimator
     return selected
-
-
-def _check_table(X: Any) -> None:
-    """Raise unless `X` has rows of features; the default estimators do not accept texts."""
-    if len(X.shape) == 2:
-        return
-    if len(X.shape) == 1 and any(isinstance(row, str) for row in X):
-        raise InputError(
-            "`X` must have numeric features; got texts. Begin each method with `oneof.text.make_vectorizer` and pass "
-            "a dict of pipelines."
-        )
-    raise InputError(f"`X` must have shape (n_samples, n_features); got shape {tuple(X.shape)}.")

@@ -1,14 +1,19 @@
-"""Results of a comparison by fold and by method."""
+"""Results of a comparison by fold, by method and of all methods, with their table, and learning curves."""
 
 import dataclasses
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from itertools import zip_longest
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from oneof.errors import MissingExtraError
 from oneof.typing import Floats, Ints, Labels
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 class HeldOut(NamedTuple):
@@ -18,8 +23,8 @@ class HeldOut(NamedTuple):
     """(n,): column of the prediction; -1 for a label that is not a class."""
     proba: Floats
     """(n, K): class probabilities, or a softmax of scores; 1 for the prediction without either."""
-    has_proba: bool
-    """Whether `proba` is from `predict_proba`."""
+    method: str
+    """Method of the estimator from which `proba` is: "predict_proba", "decision_function" or "predict"."""
 
 
 @dataclass(frozen=True)
@@ -123,47 +128,60 @@ class MethodResult:
     @property
     def pooled_covering_rate(self) -> float:
         """The covering rate of the rows of all folds together."""
-        if self.error is not None:
-            return self.covering_rate
-        return _pool([(fold.covering_rate, fold.n_labeled) for fold in self.folds], self.covering_rate)
+        return self._pool("covering_rate", "n_labeled")
 
     @property
     def pooled_accuracy(self) -> float | None:
         """The accuracy of the rows of all folds together; None without a truth."""
-        if self.accuracy is None or self.error is not None:
-            return self.accuracy
-        return _pool([(fold.accuracy or 0.0, fold.n_true) for fold in self.folds], self.accuracy)
+        return None if self.accuracy is None else self._pool("accuracy", "n_true")
+
+    def _pool(self, rate: str, number: str) -> float:
+        """Return the rate of all rows of the folds; the mean of the folds if they have equal sizes."""
+        rates = [(getattr(fold, rate), getattr(fold, number)) for fold in self.folds]
+        n_rows = sum(n for _, n in rates)
+        if self.error is not None or len({n for _, n in rates}) < 2 or not n_rows:
+            return float(getattr(self, rate))
+        return math.fsum(value * n for value, n in rates if n) / n_rows
 
 
-def summarize(name: str, folds: tuple[FoldResult, ...], *, incomplete: str | None = None) -> MethodResult:
+def summarize(name: str, folds: Sequence[FoldResult], *, incomplete: str | None = None) -> MethodResult:
     """Return the means and standard deviations of one method."""
-    nan = math.nan
-    folds = tuple(dataclasses.replace(fold, held_out=None) for fold in folds)
     error = next((fold.error for fold in folds if fold.error is not None), None)
-    if error is not None or not folds:
-        return MethodResult(name, nan, nan, nan, nan, nan, None, None, error, folds, incomplete)
-    n_labeled = folds[0].n_labeled
-    accuracies = [fold.accuracy for fold in folds if fold.accuracy is not None]
-    accuracy, accuracy_std = _mean_and_std(accuracies, folds[0].n_true) if accuracies else (None, None)
+    used = [] if error is not None else folds
+    accuracies = [(fold.accuracy, fold.n_true) for fold in used if fold.accuracy is not None]
+    accuracy, accuracy_std = _mean_and_std(accuracies) if accuracies else (None, None)
     return MethodResult(
         name,
-        *_mean_and_std([fold.covering_rate for fold in folds], n_labeled),
-        *_mean_and_std([fold.approximated_accuracy for fold in folds], n_labeled),
-        float(np.median([fold.fit_seconds for fold in folds])),
+        *_mean_and_std([(fold.covering_rate, fold.n_labeled) for fold in used]),
+        *_mean_and_std([(fold.approximated_accuracy, fold.n_labeled) for fold in used]),
+        float(np.median([fold.fit_seconds for fold in used])) if used else math.nan,
         accuracy,
         accuracy_std,
-        None,
-        folds,
+        error,
+        tuple(dataclasses.replace(fold, held_out=None) for fold in folds),
         incomplete,
     )
 
 
+def _mean_and_std(rates: list[tuple[float, int]]) -> tuple[float, float]:
+    """Return the mean rate and its standard deviation between folds, or the binomial one of a single fold.
+
+    Each rate has its number of rows. Folds without labeled rows, whose rate is NaN, are left out.
+    """
+    rates = [(rate, n) for rate, n in rates if not math.isnan(rate)]
+    if not rates:
+        return math.nan, math.nan
+    mean = float(np.mean([rate for rate, _ in rates]))
+    if len(rates) > 1:
+        return mean, float(np.std([rate for rate, _ in rates], ddof=1))
+    # A mean of values in [0, 1] varies at most as much as a proportion.
+    return mean, math.sqrt(max(mean * (1 - mean), 0.0) / rates[0][1])
+
+
 def to_builtin(value: Any) -> Any:
-    """Convert dataclasses, mappings and sequences to JSON types, and NaN to None."""
+    """Convert dataclasses, without the fields that `repr` leaves out, and sequences to JSON types, and NaN to None."""
     if dataclasses.is_dataclass(value):
-        value = {f.name: getattr(value, f.name) for f in dataclasses.fields(value) if f.repr}
-    if isinstance(value, Mapping):
-        return {key: to_builtin(item) for key, item in value.items()}
+        return {f.name: to_builtin(getattr(value, f.name)) for f in dataclasses.fields(value) if f.repr}
     if isinstance(value, tuple | list):
         return [to_builtin(item) for item in value]
     return None if isinstance(value, float) and math.isnan(value) else value
@@ -176,24 +194,226 @@ def format_duration(seconds: float) -> str:
     return f"{seconds / 60:.1f} min" if seconds < 5940 else f"{seconds / 3600:,.1f} h"
 
 
-def _mean_and_std(values: list[float], n_rows: int) -> tuple[float, float]:
-    """Return the mean rate and its standard deviation between folds, or the binomial one of a single fold.
+def format_mean_std(mean: float | None, std: float | None = None) -> str:
+    """Format a rate with its standard deviation, if there is one; "-" is a missing rate."""
+    if mean is None or math.isnan(mean):
+        return "-"
+    return f"{mean:.3f}" if std is None else f"{mean:.3f} ± {std:.3f}"
 
-    Folds without labeled rows, whose rate is NaN, are left out.
+
+def _count(number: int, noun: str) -> str:
+    return f"{number:,} {noun}{'s' * (number != 1)}"
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Result of `compare`; ``print`` shows it as a table, and `to_frame` returns the table as a DataFrame.
+
+    Attributes
+    ----------
+    results : tuple of MethodResult
+        The best method first; methods with missing folds after those with all folds, failed methods last.
+    best_method : str
+        The name of the first result.
+    n_folds, n_rows, n_classes : int
+    n_train : int
+        Mean number of training rows of a fold.
+    n_held_out : int
+        Number of rows in the test subsets of the folds that are labeled or have a truth.
+    is_interrupted : bool
+        Whether Ctrl-C ended the comparison before all folds were fitted.
+    best_estimator : estimator
+        Clone of the estimator of the best method, fitted on all rows unless ``refit=False``.
+    estimators : mapping of str to estimator
+        The compared estimators, not fitted.
+    classes : ndarray of shape (n_classes,)
+        The classes of the candidate sets, in the order of the columns of `MethodResult.probabilities`.
+    held_out_rows : ndarray of int or None
+        With ``keep_predictions=True`` the rows of `MethodResult.predictions`, ascending: the test rows of all folds,
+        and the unlabeled rows. With several folds these are all rows.
+    baseline_rate : float
+        Fraction of the held-out predictions of ridge regression on the labels of largest weight that are such a label;
+        NaN if the features are not numbers. Without weights, these are the candidates, and the rate is covering.
+    baseline_warning : str
+        A sentence if the best method is clearly below this rate; otherwise empty.
+    n_groups : int or None
+        Number of groups of rows, if no group is in the training and in the test subset of a fold; otherwise None.
+    n_tests : tuple of int
+        The smallest and the largest number of folds that test a held-out row; above 1 for repeated cross-validation.
+    n_true_unlabeled : int
+        Number of rows with a truth that no fold tests, since all classes are their candidates. The accuracy
+        excludes them; pass a list of splits as `cv` to hold them out as well.
+    evaluation : str
+        The folds in words, such as "5 folds, 150 held-out rows".
+    n_true : int
+        Number of held-out rows with a truth, over all folds of the best method; 0 without a truth.
+    truth_note : str
+        The accuracy of the best method with the number of its rows, if only some held-out rows have a truth; otherwise
+        empty.
+
+    Examples
+    --------
+    >>> from oneof import AvgPerceptron, compare
+    >>> X, y = [[2.0, 0.1], [1.9, 0.2], [0.2, 2.0], [0.1, 1.8]], ["finch", "finch", "owl", "owl"]
+    >>> comparison = compare(X, y, {"average": AvgPerceptron()}, cv=2)
+    >>> comparison.best_method, comparison.n_folds, comparison.n_rows, comparison.n_classes
+    ('average', 2, 4, 2)
     """
-    values = [value for value in values if not math.isnan(value)]
-    if not values:
-        return math.nan, math.nan
-    mean = float(np.mean(values))
-    if len(values) > 1:
-        return mean, float(np.std(values, ddof=1))
-    # A mean of values in [0, 1] varies at most as much as a proportion.
-    return mean, math.sqrt(max(mean * (1 - mean), 0.0) / n_rows) if n_rows else math.nan
+
+    results: tuple[MethodResult, ...]
+    best_method: str
+    n_folds: int
+    n_rows: int
+    n_classes: int
+    n_train: int
+    n_held_out: int
+    is_interrupted: bool
+    best_estimator: Any = field(repr=False, compare=False)
+    estimators: Mapping[str, Any] = field(repr=False, compare=False)
+    classes: Labels = field(default_factory=lambda: np.zeros(0), repr=False, compare=False)
+    held_out_rows: Ints | None = field(default=None, repr=False, compare=False)
+    baseline_rate: float = math.nan
+    baseline_warning: str = ""
+    n_groups: int | None = None
+    n_tests: tuple[int, int] = (1, 1)
+    n_true_unlabeled: int = 0
+
+    @property
+    def evaluation(self) -> str:
+        """The folds in words, such as "one split, 8,000 training rows, 2,000 held-out rows"."""
+        folds = "one split" if self.n_folds == 1 else f"{self.n_folds} folds"
+        groups = "" if self.n_groups is None else f" by {_count(self.n_groups, 'group')}"
+        train = f", {self.n_train:,} training rows" * (self.n_folds == 1)
+        least, most = self.n_tests
+        repeats = f", {'each in' if least == most else 'in up to'} {most} folds" * (most > 1)
+        excluded = f" (not {_count(self.n_true_unlabeled, 'unlabeled row')} with a truth)" * (self.n_true_unlabeled > 0)
+        return f"{folds}{groups}{train}, {_count(self.n_held_out, 'held-out row')}{repeats}{excluded}"
+
+    @property
+    def n_true(self) -> int:
+        """The number of held-out rows with a truth, over all folds of the best method; 0 without a truth."""
+        return sum(fold.n_true for fold in self.results[0].folds)
+
+    @property
+    def truth_note(self) -> str:
+        """The accuracy of the best method and the number of rows behind it; empty if none or all have one."""
+        accuracy = self.results[0].pooled_accuracy
+        if accuracy is None or math.isnan(accuracy) or self.n_true >= self.n_held_out:
+            return ""
+        rows = _count(self.n_true, "held-out row")
+        return f"{self.best_method} has an accuracy of {100 * accuracy:.1f} % on {rows} with a truth."
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return `evaluation` and all fields except estimators as a dict of JSON types; missing numbers are None.
+
+        Returns
+        -------
+        dict
+        """
+        return {**to_builtin(self), "evaluation": self.evaluation}
+
+    def to_frame(self) -> "pd.DataFrame":
+        """Return the table of methods as a DataFrame of pandas, for example for a paper.
+
+        It needs pandas (``pip install pandas``). ``to_frame().to_csv("methods.csv", index=False)`` writes a CSV file.
+        ``to_frame().to_latex(index=False, escape=True)`` returns a LaTeX table, and needs jinja2
+        (``pip install jinja2``). Without `escape`, the underscores of the names are errors in LaTeX.
+
+        Returns
+        -------
+        pandas.DataFrame
+            A row for each method, the best one first. The columns are `method`; the means and standard deviations
+            `expected_accuracy` (if there are several methods), `covering_rate`, `covering_rate_std`,
+            `approximated_accuracy`, `approximated_accuracy_std`, and, with a truth, `accuracy` and `accuracy_std`;
+            `fit_seconds`; `folds`, the number of finished folds; and `note`, the error or the reason for missing folds,
+            otherwise empty. See `MethodResult`. Numbers of a failed method are NaN.
+
+        Raises
+        ------
+        MissingExtraError
+            If pandas is not installed.
+
+        Examples
+        --------
+        >>> from oneof import AvgPerceptron, compare
+        >>> X, y = [[2.0, 0.1], [1.9, 0.2], [0.2, 2.0], [0.1, 1.8]], ["finch", "finch", "owl", "owl"]
+        >>> frame = compare(X, y, {"average": AvgPerceptron()}, cv=2).to_frame()
+        >>> frame[["method", "covering_rate", "covering_rate_std"]].to_csv(index=False).split()
+        ['method,covering_rate,covering_rate_std', 'average,1.0,0.0']
+        """
+        try:
+            import pandas as pd
+        except ImportError:
+            raise MissingExtraError("pandas") from None
+        measures = [*(name for _, *names in self._rates() for name in names), "fit_seconds"]
+        columns = {name: np.array([getattr(r, name) for r in self.results], dtype=float) for name in measures}
+        folds = [sum(fold.error is None for fold in r.folds) for r in self.results]
+        notes = [r.error or r.incomplete or "" for r in self.results]
+        return pd.DataFrame({"method": [r.method for r in self.results], **columns, "folds": folds, "note": notes})
+
+    def __str__(self) -> str:
+        rates = self._rates()
+        rows, notes = [["", "method", *(title for title, *_ in rates), "fit time"]], [""]
+        for r in self.results:
+            rows.append(["*" if r.method == self.best_method else "", r.method])
+            if r.error is None and r.folds:
+                rates_of = [format_mean_std(*(getattr(r, name) for name in names)) for _, *names in rates]
+                rows[-1] += [*rates_of, f"{r.fit_seconds:.3g} s"]
+            notes.append(f"failed: {r.error}" if r.error is not None else r.incomplete or "")
+        _, width, *widths = (max(map(len, column)) for column in zip_longest(*rows, fillvalue=""))
+        lines = []
+        for (mark, name, *cells), note in zip(rows, notes, strict=True):
+            aligned = [f"{cell:>{w}}" for cell, w in zip(cells, widths, strict=False)]
+            lines.append("  ".join([f"{mark:1} {name:{width}}", *aligned, *filter(None, [note])]))
+        return "\n".join([*lines, *filter(None, [self.truth_note, self.baseline_warning])])
+
+    def _rates(self) -> list[tuple[str, ...]]:
+        """Return the title of each rate of the table, and its fields: the mean and, if there is one, the deviation."""
+        return [
+            *[("exp. accuracy", "expected_accuracy")] * (len(self.results) > 1),
+            ("covering rate", "covering_rate", "covering_rate_std"),
+            ("approx. accuracy", "approximated_accuracy", "approximated_accuracy_std"),
+            *[("accuracy", "accuracy", "accuracy_std")] * any(r.accuracy is not None for r in self.results),
+        ]
 
 
-def _pool(rates: list[tuple[float, int]], mean: float) -> float:
-    """Return the rate of all rows of folds with these rates and numbers of rows; the mean if folds have equal sizes."""
-    n_rows = sum(n for _, n in rates)
-    if len({n for _, n in rates}) < 2 or not n_rows:
-        return mean
-    return math.fsum(rate * n for rate, n in rates if n) / n_rows
+@dataclass(frozen=True)
+class LearningCurve:
+    """Held-out scores against the number of labeled training rows.
+
+    Attributes
+    ----------
+    train_sizes : tuple of int
+        Numbers of labeled training rows.
+    covering_rate, covering_rate_std : tuple of float
+        Mean and standard deviation over the folds, in [0, 1], see `MethodResult`; NaN if the method failed.
+    accuracy, accuracy_std : tuple of float or None
+        In [0, 1], NaN if the method failed; None without a truth.
+    errors : tuple of (str or None)
+        The first error of each number of rows; None if no fold failed.
+
+    Examples
+    --------
+    >>> from oneof import PLKNN
+    >>> from oneof.comparison import learning_curve
+    >>> X, y = [[k] for k in range(8)], [0] * 4 + [1] * 4
+    >>> curve = learning_curve(PLKNN(n_neighbors=1), X, y, train_sizes=[0.5, 1], cv=2)
+    >>> curve.train_sizes
+    (2, 4)
+    """
+
+    train_sizes: tuple[int, ...]
+    covering_rate: tuple[float, ...]
+    covering_rate_std: tuple[float, ...]
+    accuracy: tuple[float, ...] | None = None
+    accuracy_std: tuple[float, ...] | None = None
+    errors: tuple[str | None, ...] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the curve as a dict of JSON types.
+
+        Returns
+        -------
+        dict
+        """
+        return to_builtin(self)

@@ -9,7 +9,6 @@ of probabilities, and of lists of probabilities).
 from oneof.candidates.class_weights import compute_sample_weight
 from oneof.model_selection.folds import CandidateGroupKFold, CandidateKFold
 from oneof.model_selection.prediction import cross_val_predict
-from oneof.model_selection.prediction import unlabeled_rows_by_fold as unlabeled_rows_by_fold
 from oneof.model_selection.scoring import (
     Scorer,
     approximated_accuracy_scorer,

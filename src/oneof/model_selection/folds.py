@@ -1,21 +1,22 @@
 """Splitters for candidate sets: stratified folds of rows, and of groups of rows."""
 
-import numbers
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
-from sklearn.model_selection import BaseCrossValidator
+from sklearn.model_selection import BaseCrossValidator, check_cv
 from sklearn.utils import check_consistent_length
 
 from oneof.candidates import CandidateSets, as_candidates
+from oneof.candidates.labels import is_hashable, is_missing
 from oneof.candidates.stratification import stratified_folds, stratified_group_folds
 from oneof.errors import InputError, reraise_as_input_error
 from oneof.messages import warn
 from oneof.typing import Ints, Mask
-from oneof.validation import check_bool, check_random_state
+from oneof.validation import check_bool, check_random_state, is_integer
 
-__all__ = ["CandidateGroupKFold", "CandidateKFold"]
+Split: TypeAlias = tuple[Ints, Ints]
+"""The training rows and the test rows of a fold."""
 
 
 class CandidateKFold(BaseCrossValidator):
@@ -67,12 +68,8 @@ class CandidateKFold(BaseCrossValidator):
     [0 1 2 5] [3 4 6]
     """
 
-    n_splits: int
-    shuffle: bool
-    random_state: Any
-
     def __init__(self, n_splits: int = 5, *, shuffle: bool = True, random_state: Any = None) -> None:
-        if not isinstance(n_splits, numbers.Integral) or n_splits < 2:
+        if not is_integer(n_splits) or n_splits < 2:
             raise InputError(f"`n_splits` must be an integer of at least 2; got {n_splits!r}.")
         check_bool("shuffle", shuffle)
         if not shuffle and random_state is not None:
@@ -99,7 +96,7 @@ class CandidateKFold(BaseCrossValidator):
         del X, y, groups
         return self.n_splits
 
-    def split(self, X: Any, y: Any, groups: Any = None) -> Iterator[tuple[Ints, Ints]]:
+    def split(self, X: Any, y: Any, groups: Any = None) -> Iterator[Split]:
         """Generate the row indices of the training and the test set of each fold.
 
         Parameters
@@ -123,16 +120,14 @@ class CandidateKFold(BaseCrossValidator):
             If there are fewer labeled rows than folds.
         """
         del groups
-        # Converted here, since scikit-learn cannot determine the length of some forms.
-        with reraise_as_input_error():
-            splits = list(super().split(X, as_candidates(y)))
-        yield from splits
+        yield from self._split(X, as_candidates(y), None)
 
-    def _iter_test_masks(self, X: Any = None, y: Any = None, groups: Any = None) -> Iterator[Mask]:
-        del X, groups
-        fold = fold_of_rows(y, self.n_splits, shuffle=self.shuffle, random_state=self.random_state)
-        for k in range(self.n_splits):
-            yield fold == k
+    def _split(self, X: Any, candidates: CandidateSets, group: Ints | None) -> Iterator[Split]:
+        """Generate the folds of rows, or of groups that are numbered from 0."""
+        with reraise_as_input_error():
+            check_consistent_length(X, candidates)
+        fold = fold_of_rows(candidates, self.n_splits, group, shuffle=self.shuffle, random_state=self.random_state)
+        yield from (select_fold(fold, k, group) for k in range(self.n_splits))
 
 
 class CandidateGroupKFold(CandidateKFold):
@@ -177,7 +172,7 @@ class CandidateGroupKFold(CandidateKFold):
 
     __metadata_request__split = {"groups": True}  # noqa: RUF012 - read by scikit-learn's metadata routing
 
-    def split(self, X: Any, y: Any, groups: Any = None) -> Iterator[tuple[Ints, Ints]]:
+    def split(self, X: Any, y: Any, groups: Any = None) -> Iterator[Split]:
         """Generate the row indices of the training and the test set of each fold.
 
         Parameters
@@ -200,123 +195,109 @@ class CandidateGroupKFold(CandidateKFold):
             If there are fewer groups with labeled rows than folds, or a group is missing.
         """
         candidates = as_candidates(y)
-        with reraise_as_input_error():
-            check_consistent_length(X, candidates)
-        group = encode_groups(groups, len(candidates))
-        fold = fold_of_groups(candidates, group, self.n_splits, shuffle=self.shuffle, random_state=self.random_state)
-        yield from (group_split(group, fold, k) for k in range(self.n_splits))
+        yield from self._split(X, candidates, encode_groups(groups, len(candidates)))
 
 
-def fold_of_rows(candidates: CandidateSets, n_splits: int, *, shuffle: bool = True, random_state: Any = None) -> Ints:
-    """Return the fold of each row in `CandidateKFold`, -1 for unlabeled rows."""
+def fold_of_rows(
+    candidates: CandidateSets,
+    n_splits: int,
+    group: Ints | None = None,
+    *,
+    shuffle: bool = True,
+    random_state: Any = None,
+) -> Ints:
+    """Return the fold in which each row, or its group, is tested; -1 for unlabeled rows."""
     labeled = np.flatnonzero(~candidates.is_unlabeled)
-    if len(labeled) < n_splits:
+    present, codes = np.unique(labeled if group is None else group[labeled], return_inverse=True)
+    if len(present) < n_splits and group is None:
         raise InputError(
             f"`y` must have at least one labeled row for each fold; got {len(labeled)} labeled rows, fewer than "
             f"the {n_splits} folds. Label more rows, or use fewer folds."
         )
-    order = np.arange(len(labeled))
-    if shuffle:
-        order = check_random_state(random_state).permutation(order)
-    fold = np.full(len(candidates), -1, dtype=np.int64)
-    fold[labeled[order]] = stratified_folds(candidates[labeled[order]].evidence, n_splits)
-    return fold
-
-
-def check_stratification(cv: Any, candidates: CandidateSets) -> None:
-    """Raise if a splitter of scikit-learn stratifies by labels, and some rows are not exact."""
-    name = type(cv).__name__
-    if "Stratified" in name and not candidates.is_exact.all():
-        raise InputError(
-            f"`cv` must not be {name} with candidate sets: it stratifies by exact labels. Use CandidateKFold of "
-            "oneof.model_selection; for repeats, pass `[split for seed in range(5) for split in CandidateKFold(5, "
-            "random_state=seed).split(X, y)]`."
-        )
-
-
-def encode_groups(groups: Any, n_rows: int) -> Ints:
-    """Return the number of the group of each row, in order of first occurrence."""
-    if groups is None:
-        raise InputError("`groups` must be the group of each row; got None.")
-    shape = getattr(groups, "shape", None)
-    if shape is not None and len(shape) != 1:
-        raise InputError(
-            f"`groups` must be 1-D, one group for each of the {n_rows} rows; got shape {tuple(shape)}. Pass its column."
-        )
-    if isinstance(groups, str | bytes) or not isinstance(groups, Iterable):
-        raise InputError(f"`groups` must be a vector with the group of each of the {n_rows} rows; got {groups!r}.")
-    values = list(groups.tolist() if isinstance(groups, np.ndarray) else groups)
-    if len(values) != n_rows:
-        raise InputError(f"`groups` must have one group for each of the {n_rows} rows; got {len(values)}.")
-    number_of: dict[Any, int] = {}
-    codes = np.empty(n_rows, dtype=np.int64)
-    for i, value in enumerate(values):
-        if _is_missing(value):
-            raise InputError("`groups` must not be missing. Give a row without a group a group of its own.", row=i)
-        try:
-            codes[i] = number_of.setdefault(value, len(number_of))
-        except TypeError:
-            raise InputError(f"`groups` must be numbers or texts, one for each row; got {value!r}.", row=i) from None
-    return codes
-
-
-def _is_missing(value: Any) -> bool:
-    """Return whether a value is None, NaN, or a missing value of pandas."""
-    if value is None or isinstance(value, str):
-        return value is None
-    try:
-        return bool(value != value)  # noqa: PLR0124 - NaN
-    except TypeError:  # pandas.NA has no truth value
-        return True
-    except ValueError:  # an array
-        return False
-
-
-def fold_of_groups(
-    candidates: CandidateSets, group: Ints, n_splits: int, *, shuffle: bool = True, random_state: Any = None
-) -> Ints:
-    """Return the fold of each row in `CandidateGroupKFold`, -1 for unlabeled rows."""
-    labeled = np.flatnonzero(~candidates.is_unlabeled)
-    present, codes = np.unique(group[labeled], return_inverse=True)
     if len(present) < n_splits:
         raise InputError(
             f"`groups` must have at least one group with labeled rows for each fold; got {len(present)} such "
             f"group{'s' * (len(present) != 1)} and {n_splits} folds. Use fewer folds or other groups."
         )
-    if shuffle:
-        codes = check_random_state(random_state).permutation(len(present))[codes]
+    order = check_random_state(random_state).permutation(len(present)) if shuffle else np.arange(len(present))
     fold = np.full(len(candidates), -1, dtype=np.int64)
-    fold[labeled] = stratified_group_folds(candidates[labeled].evidence, codes, n_splits)
+    if group is None:
+        fold[labeled[order]] = stratified_folds(candidates[labeled[order]].evidence, n_splits)
+    else:
+        fold[labeled] = stratified_group_folds(candidates[labeled].evidence, order[codes], n_splits)
     return fold
 
 
-def group_split(group: Ints, fold: Ints, k: int) -> tuple[Ints, Ints]:
+def select_fold(fold: Ints, k: int, group: Ints | None = None) -> Split:
     """Return the training and the test rows of a fold: rows of the test groups are not training rows."""
-    test = np.flatnonzero(fold == k)
-    return np.flatnonzero(~np.isin(group, group[test])), test
+    is_test = fold == k
+    is_excluded = is_test if group is None else np.isin(group, group[is_test])
+    return np.flatnonzero(~is_excluded), np.flatnonzero(is_test)
 
 
-def read_folds(splits: Iterable[Any], n_rows: int) -> list[tuple[Ints, Ints]]:
-    """Return the training and test rows of each fold as indices from 0; the subsets may be boolean masks.
+def resolve_folds(
+    cv: Any, X: Any, targets: Any, candidates: CandidateSets, groups: Any, random_state: Any, *, once: bool = False
+) -> list[Split]:
+    """Return the training and the test rows of each fold as indices from 0.
 
-    Raise if there is no fold, if a subset is empty, or if it has other rows than those of ``X``.
+    Parameters
+    ----------
+    cv : int, splitter or iterable of (train, test)
+        The number of folds of a `CandidateKFold`, with groups of a `CandidateGroupKFold`, or another way to split.
+    X : array, CSR matrix or DataFrame of shape (n_samples, n_features)
+    targets, candidates : array-like, CandidateSets
+        The labels as a splitter of scikit-learn accepts them, and as candidate sets.
+    groups : array-like of shape (n_samples,) or None
+    random_state : int, RandomState instance or None
+    once : bool, default=False
+        Whether each labeled row must be in exactly one test subset.
+
+    Raises
+    ------
+    InputError
+        If a fold lacks rows, or has other rows than X; if a group is in both subsets; or if a splitter stratifies by
+        exact labels and some rows are not exact.
     """
-    folds = [
-        (_read_rows(train, f"training rows of fold {k}", n_rows), _read_rows(test, f"test rows of fold {k}", n_rows))
-        for k, (train, test) in enumerate(splits)
-    ]
+    group = None if groups is None else encode_groups(groups, len(candidates))
+    if is_integer(cv):
+        cv = (CandidateKFold if group is None else CandidateGroupKFold)(int(cv), random_state=random_state)
+    if "Stratified" in type(cv).__name__ and not candidates.is_exact.all():
+        raise InputError(
+            f"`cv` must not be {type(cv).__name__} with candidate sets: it stratifies by exact labels. Use "
+            "CandidateKFold of oneof.model_selection; for repeats, pass `[split for seed in range(5) for split in "
+            "CandidateKFold(5, random_state=seed).split(X, y)]`."
+        )
+    folds, n_rows = [], len(candidates)
+    with reraise_as_input_error():
+        splits = check_cv(cv).split(X, candidates if isinstance(cv, CandidateKFold) else targets, groups)
+        for k, (train_rows, test_rows) in enumerate(splits):
+            train = _read_rows(train_rows, f"training rows of fold {k}", n_rows)
+            test = _read_rows(test_rows, f"test rows of fold {k}", n_rows)
+            if group is not None and len(shared := test[np.isin(group[test], group[train])]):
+                raise InputError(
+                    f"`cv` must not have a group in the training and the test rows of a fold; fold {k} has "
+                    f"{str(list(groups)[shared[0]])!r} in both. Pass an integer, or a splitter that uses groups."
+                )
+            folds.append((train, test))
     if not folds:
         raise InputError("`cv` must have at least one pair of training and test rows; got none.")
+    times = np.bincount(np.concatenate([test for _, test in folds]), minlength=n_rows)
+    wrong = np.flatnonzero((times > 1) | ((times == 0) & ~candidates.is_unlabeled))
+    if once and len(wrong):
+        raise InputError(
+            f"`cv` must have each labeled row in exactly one test subset; row {wrong[0]} is in {times[wrong[0]]}."
+        )
+    _warn_of_common_rows(folds, ~candidates.is_unlabeled)
     return folds
 
 
 def _read_rows(rows: Any, name: str, n_rows: int) -> Ints:
-    """Return one subset of a fold as indices from 0."""
+    """Return one subset of a fold as indices from 0; it may be a boolean mask."""
     rows = np.asarray(rows)
-    if not rows.size or (rows.dtype == bool and not rows.any()):
-        raise InputError(f"`cv` must have rows in both subsets of each fold; there are no {name}. Leave out this fold.")
     if rows.dtype == bool and rows.shape == (n_rows,):
-        return np.flatnonzero(rows)
+        rows = np.flatnonzero(rows)
+    if not rows.size:
+        raise InputError(f"`cv` must have rows in both subsets of each fold; there are no {name}. Leave out this fold.")
     if rows.dtype.kind not in "iu" or rows.ndim != 1:
         raise InputError(
             f"`cv` must have 1-D arrays of row indices, or boolean masks of shape ({n_rows},); the {name} have type "
@@ -328,27 +309,33 @@ def _read_rows(rows: Any, name: str, n_rows: int) -> Ints:
     return np.arange(n_rows)[rows]
 
 
-def check_disjoint(folds: Sequence[tuple[Ints, Ints]], group: Ints, groups: Any) -> None:
-    """Raise if a group is in the training and in the test rows of a fold."""
-    for k, (train, test) in enumerate(folds):
-        shared = test[np.isin(group[test], group[train])]
-        if len(shared):
-            value = np.asarray(list(groups), dtype=object)[shared[0]]
-            raise InputError(
-                f"`cv` must not have a group in the training and the test rows of a fold; fold {k} has "
-                f"{str(value)!r} in both. Pass an integer, or a splitter that uses groups."
-            )
-
-
-def warn_of_common_rows(folds: Sequence[tuple[Ints, Ints]], labeled: Mask) -> None:
+def _warn_of_common_rows(folds: Sequence[Split], labeled: Mask) -> None:
     """Warn if a labeled row is in the training and in the test rows of a fold."""
     for k, (train, test) in enumerate(folds):
-        is_train = np.zeros(len(labeled), dtype=bool)
-        is_train[train] = True
-        n_common = int((is_train & labeled)[test].sum())
+        n_common = np.isin(test[labeled[test]], train).sum()
         if n_common:
             warn(
                 f"`cv` has {n_common:,} of {len(test):,} test rows of fold {k} in its training rows as well: the rates "
                 "are too high, since these rows were fitted.",
             )
             return
+
+
+def encode_groups(groups: Any, n_rows: int) -> Ints:
+    """Return the number of the group of each row, in order of first occurrence."""
+    if groups is None:
+        raise InputError("`groups` must be the group of each row; got None.")
+    shape = getattr(groups, "shape", None)
+    if isinstance(groups, str | bytes) or not isinstance(groups, Iterable) or (shape is not None and len(shape) != 1):
+        given = repr(groups) if shape is None else f"shape {tuple(shape)}"
+        raise InputError(f"`groups` must be 1-D, one group for each of the {n_rows} rows; got {given}.")
+    values = list(groups.tolist() if isinstance(groups, np.ndarray) else groups)
+    if len(values) != n_rows:
+        raise InputError(f"`groups` must have one group for each of the {n_rows} rows; got {len(values)}.")
+    for i, value in enumerate(values):
+        if is_missing(value):
+            raise InputError("`groups` must not be missing. Give a row without a group a group of its own.", row=i)
+        if not is_hashable(value):
+            raise InputError(f"`groups` must be numbers or texts, one for each row; got {value!r}.", row=i)
+    number_of = {value: k for k, value in enumerate(dict.fromkeys(values))}
+    return np.array([number_of[value] for value in values], dtype=np.int64)

@@ -1,34 +1,22 @@
 """Held-out predictions of all rows by cross-validation."""
 
-import contextlib
-import numbers
-from collections.abc import Callable, Iterator, Sequence
-from typing import Any, Literal
+from collections.abc import Callable, Sequence
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 from sklearn.base import clone
-from sklearn.model_selection import check_cv
-from sklearn.utils import _safe_indexing
+from sklearn.utils import _safe_indexing, check_consistent_length
 from sklearn.utils.parallel import Parallel, delayed
 
 from oneof.candidates import CandidateSets, as_candidates
 from oneof.errors import InputError, reraise_as_input_error
-from oneof.model_selection.folds import (
-    CandidateGroupKFold,
-    CandidateKFold,
-    check_disjoint,
-    check_stratification,
-    encode_groups,
-    read_folds,
-    warn_of_common_rows,
-)
-from oneof.typing import Floats, Ints, Labels
+from oneof.model_selection.folds import Split, resolve_folds
+from oneof.typing import Floats, Labels
 from oneof.validation import as_array, check_choice, check_estimator, check_n_jobs
 
-METHODS = ("predict", "predict_proba", "predict_log_proba", "decision_function")
-MISSING_CLASS = {"predict_proba": 0.0, "predict_log_proba": -np.inf, "decision_function": -np.inf}
-"""Value of a class that is not in a training set."""
+MISSING_CLASS = {"predict": None, "predict_proba": 0.0, "predict_log_proba": -np.inf, "decision_function": -np.inf}
+"""Value of a class that is not in a training set, for each method that `cross_val_predict` calls."""
 
 
 def cross_val_predict(
@@ -98,54 +86,55 @@ def cross_val_predict(
     >>> cross_val_predict(PLKNN(n_neighbors=1), X, y, cv=2).tolist()
     ['finch', 'finch', 'finch', 'wren', 'wren', 'wren']
     """
-    check_choice("method", method, METHODS)
-    return predict_held_out(
-        estimator, X, y, cv=cv, method=method, groups=groups, n_jobs=n_jobs, random_state=random_state
-    )
+    check_choice("method", method, tuple(MISSING_CLASS))
+    return predict_held_out(estimator, X, y, method, FoldOptions(cv, groups, n_jobs, random_state))
+
+
+class FoldOptions(NamedTuple):
+    """Options of `cross_val_predict` that determine the folds, and how many of them are fitted in parallel."""
+
+    cv: Any
+    groups: Any = None
+    n_jobs: int | None = None
+    random_state: Any = 0
 
 
 def predict_held_out(
     estimator: Any,
     X: Any,
     y: Any,
-    *,
-    cv: Any,
     method: str,
-    groups: Any = None,
-    n_jobs: int | None = None,
-    random_state: Any = 0,
-    after_fold: Callable[[int, int], None] | None = None,
+    options: FoldOptions,
+    after_fold: Callable[[int, int], None] = lambda n_done, n_folds: None,  # noqa: ARG005 - a callback that does nothing
 ) -> Any:
     """Predict as `cross_val_predict`, and call ``after_fold(n_done, n_folds)`` after each fold."""
     check_estimator(estimator)
-    check_n_jobs(n_jobs)
+    check_n_jobs(options.n_jobs)
     if not hasattr(estimator, method):
         raise InputError(f"`estimator` must have {method}; {type(estimator).__name__} does not have it.")
-    X = X.tocsr() if sp.issparse(X) else X if hasattr(X, "shape") else as_array(X, "X")
-    candidates = as_candidates(y)
-    if len(X.shape) == 0 or X.shape[0] != len(candidates):
-        raise InputError(
-            f"`X` and `y` must have the same length; got {X.shape[0] if len(X.shape) else 'a scalar'} and "
-            f"{len(candidates)}."
-        )
-    targets = as_targets(y, candidates)
-    splits = predicted_folds(X, targets, candidates, cv, groups, random_state)
+    X, candidates = as_rows(X), as_candidates(y)
     with reraise_as_input_error():
-        folds = [(train, test, _safe_indexing(X, train), _safe_indexing(X, test)) for train, test in splits]
-    fits = Parallel(n_jobs=n_jobs, return_as="generator")(
-        delayed(_fit_and_call)(estimator, rows, targets[train], test_rows, method, candidates.classes)
-        for train, _, rows, test_rows in folds
-    )
-    values = []
-    for fold_values in fits:
-        values.append(fold_values)
-        if after_fold is not None:
-            after_fold(len(values), len(folds))
-    order = np.concatenate([test for _, test, _, _ in folds])
-    predictions = np.concatenate(values)[np.argsort(order, kind="stable")]
+        check_consistent_length(X, candidates)
+    targets = as_targets(y, candidates)
+    folds = predicted_folds(X, targets, candidates, options.cv, options.groups, options.random_state)
+    with reraise_as_input_error():
+        subsets = [(_safe_indexing(X, train), targets[train], _safe_indexing(X, test)) for train, test in folds]
+    values: list[Any] = []
+    for of_fold in Parallel(n_jobs=options.n_jobs, return_as="generator")(
+        delayed(_fit_and_call)(estimator, *subset, method, candidates.classes) for subset in subsets
+    ):
+        values.append(of_fold)
+        after_fold(len(values), len(folds))
+    order = np.argsort(np.concatenate([test for _, test in folds]), kind="stable")
+    predictions = np.concatenate(values)[order]
     if method == "decision_function" and candidates.shape[1] == 2:
         return predictions[:, 1] - predictions[:, 0]
     return predictions
+
+
+def as_rows(X: Any) -> Any:
+    """Return features whose rows can be indexed."""
+    return X.tocsr() if sp.issparse(X) else X if hasattr(X, "shape") else as_array(X, "X")
 
 
 def as_targets(y: Any, candidates: CandidateSets) -> Labels | CandidateSets:
@@ -163,52 +152,34 @@ def as_targets(y: Any, candidates: CandidateSets) -> Labels | CandidateSets:
 
 def predicted_folds(
     X: Any, targets: Any, candidates: CandidateSets, cv: Any, groups: Any, random_state: Any
-) -> list[tuple[Ints, Ints]]:
+) -> list[Split]:
     """Return the training rows of each fold and the rows that it predicts: each row once, and unlabeled rows too."""
-    group = None if groups is None else encode_groups(groups, len(candidates))
-    if isinstance(cv, numbers.Integral) and not isinstance(cv, bool):
-        splitter = CandidateKFold if group is None else CandidateGroupKFold
-        cv, targets = splitter(int(cv), random_state=random_state), candidates
-    check_stratification(cv, candidates)
-    with reraise_as_input_error():
-        folds = read_folds(check_cv(cv).split(X, targets, groups), len(candidates))
-    times = np.bincount(np.concatenate([test for _, test in folds]), minlength=len(candidates))
-    wrong = np.flatnonzero((times > 1) | ((times == 0) & ~candidates.is_unlabeled))
-    if len(wrong):
-        raise InputError(
-            f"`cv` must have each labeled row in exactly one test subset; row {wrong[0]} is in {times[wrong[0]]}."
-        )
-    if group is not None:
-        check_disjoint(folds, group, groups)
-    warn_of_common_rows(folds, ~candidates.is_unlabeled)
-    further = unlabeled_rows_by_fold(candidates, folds)
-    return [(train, np.concatenate([test, rows])) for (train, test), rows in zip(folds, further, strict=True)]
+    folds = resolve_folds(cv, X, targets, candidates, groups, random_state, once=True)
+    return add_unlabeled_rows(candidates, folds)
 
 
-def unlabeled_rows_by_fold(candidates: CandidateSets, splits: Sequence[tuple[Ints, Ints]]) -> list[Ints]:
-    """Divide the unlabeled rows that are in no test subset among the folds: row i to fold i modulo their number.
+def add_unlabeled_rows(candidates: CandidateSets, folds: Sequence[Split]) -> list[Split]:
+    """Add the unlabeled rows that no fold tests to the test subsets: row i to fold i modulo their number.
 
     A row in the training subset of this fold is predicted by the first fold without it, if there is one.
     """
-    is_left = candidates.is_unlabeled
-    for _, test in splits:
-        is_left[test] = False
+    is_left, is_trained = candidates.is_unlabeled, np.zeros((len(folds), len(candidates)), dtype=bool)
+    for k, (train, test) in enumerate(folds):
+        is_left[test], is_trained[k, train] = False, True
     left = np.flatnonzero(is_left)
-    is_trained = np.zeros((len(splits), len(candidates)), dtype=bool)
-    for k, (train, _) in enumerate(splits):
-        is_trained[k, train] = True
-    fold, is_trained = left % len(splits), is_trained[:, left]
+    fold, is_trained = left % len(folds), is_trained[:, left]
     is_moved = is_trained[fold, np.arange(len(left))] & ~is_trained.all(axis=0)
     fold[is_moved] = is_trained[:, is_moved].argmin(axis=0)
-    return [left[fold == k] for k in range(len(splits))]
+    return [(train, np.concatenate([test, left[fold == k]])) for k, (train, test) in enumerate(folds)]
 
 
 def _fit_and_call(estimator: Any, rows: Any, targets: Any, test_rows: Any, method: str, classes: Labels) -> Any:
     """Fit a clone, and return its values of the test rows, with a column for each of the classes.
 
-    A classifier of another library reads the rows and the labels, so its errors are those of the input.
+    The classifier reads the rows and the labels, so its errors are those of the input.
     """
-    with contextlib.nullcontext() if _is_ours(estimator) else _foreign_errors():
+    # The check for infinity of another library may warn of an overflow before it raises.
+    with reraise_as_input_error(), np.errstate(over="ignore", invalid="ignore"):
         model = clone(estimator).fit(rows, targets)
         if not test_rows.shape[0]:
             return np.empty(0, dtype=classes.dtype) if method == "predict" else np.empty((0, len(classes)))
@@ -216,18 +187,6 @@ def _fit_and_call(estimator: Any, rows: Any, targets: Any, test_rows: Any, metho
     if method == "predict":
         return values
     return align_class_columns(values, method, np.asarray(model.classes_), classes)
-
-
-def _is_ours(estimator: Any) -> bool:
-    parts = (estimator, *(estimator.get_params(deep=True).values() if hasattr(estimator, "get_params") else ()))
-    return any(type(part).__module__.startswith("oneof.") for part in parts)
-
-
-@contextlib.contextmanager
-def _foreign_errors() -> Iterator[None]:
-    """Convert the errors of another library, whose check for infinity may have a warning first."""
-    with reraise_as_input_error(), np.errstate(over="ignore", invalid="ignore"):
-        yield
 
 
 def align_class_columns(values: Any, method: str, known: Labels, classes: Labels) -> Floats:

@@ -25,7 +25,7 @@ def resolve_methods(
     from sklearn.pipeline import Pipeline
     from sklearn.preprocessing import StandardScaler
 
-    from oneof.comparison.class_weights import has_class_weights
+    from oneof.comparison.folds import has_class_weights
     from oneof.comparison.methods import (
         auto_methods,
         default_estimators,

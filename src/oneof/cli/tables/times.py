@@ -165,7 +165,7 @@ def _estimate_fit(estimator: Any, task: Any, test: Any, seed: int, enough: float
     """
     import numpy as np
 
-    from oneof.comparison import fitting, folds
+    from oneof.comparison import folds
 
     rng = np.random.RandomState(seed)
     rows, test = rng.permutation(len(task.candidates)), rng.permutation(test)
@@ -173,7 +173,7 @@ def _estimate_fit(estimator: Any, task: Any, test: Any, seed: int, enough: float
     def run(size: int) -> float:
         n_test = max(1, round(len(test) * size / len(rows)))
         start, processor_start = folds.clock(), time.process_time()
-        result = fitting.try_fit_and_score(estimator, task, np.sort(rows[:size]), np.sort(test[:n_test]))
+        result = folds.try_fit_and_score(estimator, task, (np.sort(rows[:size]), np.sort(test[:n_test])))
         seconds, processor = folds.clock() - start, time.process_time() - processor_start
         return math.nan if result.error is not None else min(seconds, processor)
 
@@ -187,13 +187,13 @@ def _estimate_small(estimator: Any, task: Any, test: Any, seed: int, enough: flo
     """
     import numpy as np
 
-    from oneof.comparison import fitting, folds
+    from oneof.comparison import folds
 
     order = np.random.default_rng(seed).permutation(len(task.candidates))
 
     def run(size: int) -> float:
         start = folds.clock()
-        result = fitting.try_fit_and_score(estimator, task, np.sort(order[:size]), test)
+        result = folds.try_fit_and_score(estimator, task, (np.sort(order[:size]), test))
         return folds.clock() - start if result.error is None else math.nan
 
     first = run(len(order) // 4)

@@ -108,8 +108,7 @@ def train(
 
     from oneof.cli.tables.inputs import prepare
     from oneof.cli.tables.methods import describe_comparison, is_default_method, resolve_methods, split_method
-    from oneof.comparison.class_weights import fit_with_class_weights
-    from oneof.comparison.folds import check_task, make_folds
+    from oneof.comparison.folds import check_task, fit_with_class_weights, make_folds
     from oneof.comparison.methods import DEFAULT_METHOD
     from oneof.errors import InputError
     from oneof.estimators.base import Disambiguation

@@ -16,12 +16,6 @@ def group_spellings(names: Iterable[str]) -> list[list[str]]:
     return [group for group in spellings.values() if len(group) > 1]
 
 
-def find_spellings(labels: Iterable[Any], classes: Iterable[Any]) -> list[str | None]:
-    """Return the class from which each label differs only in case, spaces, underscores or hyphens, None without one."""
-    names = {fold_case(name): name for name in classes if isinstance(name, str)}
-    return [names.get(fold_case(label)) if isinstance(label, str) else None for label in labels]
-
-
 def describe_spellings(names: Iterable[Any], remedy: str, limit: int = 6) -> list[str]:
     """Return a sentence on the texts that differ only in spelling, with at most `limit` of them; empty without any."""
     texts = [name for name in names if isinstance(name, str)]

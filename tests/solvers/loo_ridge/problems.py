@@ -2,7 +2,9 @@
 
 import numpy as np
 
+from oneof.arrays import precision_of
 from oneof.datasets import make_partial_labels
+from oneof.solvers.loo_ridge.loo_operators import NystroemRidge, landmark_factor
 
 
 def blobs(n=60, K=4, d=3, seed=0, frequencies=None, spread=2.0):
@@ -17,6 +19,11 @@ def gram_of(X, Y=None):
     """Return the Gram matrix of an RBF kernel."""
     Y = X if Y is None else Y
     return np.exp(-0.3 * ((X[:, None] - Y[None]) ** 2).sum(axis=2) / X.shape[1])
+
+
+def nystroem_ridge(cross, gram, lam):
+    """Return the ridge in memory, from the kernel of the rows and the landmarks and from that of the landmarks."""
+    return NystroemRidge.from_cross(cross, landmark_factor(gram, precision_of(cross)), lam)
 
 
 def sets_of(truth, distractors="uniform", n_distractors=1, seed=0):

@@ -56,11 +56,13 @@ def test_triangular_solves(read):
     """Products with the factor give back the right-hand sides, which are NumPy arrays of labels, or rows."""
     factor = linear_algebra.cholesky_factor(read(positive_definite()))
     lower, values = as_numpy(factor).copy(), np.random.default_rng(1).normal(size=(30, 4))
-    np.testing.assert_allclose(lower @ linear_algebra.solve_lower(factor, values), values, rtol=0, atol=1e-12)
-    solution = linear_algebra.solve_lower(factor, values, transposed=True)
+    np.testing.assert_allclose(lower @ linear_algebra.solve_labels(factor, values), values, rtol=0, atol=1e-12)
+    solution = linear_algebra.solve_labels(factor, values, transposed=True)
     np.testing.assert_allclose(lower.T @ solution, values, rtol=0, atol=1e-12)
     rows = as_numpy(linear_algebra.solve_rows(factor, read(np.ascontiguousarray(values.T))))
     np.testing.assert_allclose(rows @ lower.T, values.T, rtol=0, atol=1e-12)
+    rows = as_numpy(linear_algebra.solve_rows(factor, read(np.ascontiguousarray(values.T)), transposed=True))
+    np.testing.assert_allclose(rows @ lower, values.T, rtol=0, atol=1e-12)
 
 
 @pytest.mark.parametrize(("dtype", "tolerance"), [(np.float64, 1e-12), (np.float32, 1e-4)])

@@ -1,9 +1,9 @@
 """Kernel ridge regression that disambiguates its own labels by exact leave-one-out prediction.
 
-Reading order: `solve` (the steps, and the weights of several kernels), `loo_operators` (leave-one-out predictions),
-`linear_algebra` (their factors and products, of arrays and of tensors), `candidate_groups` and `distractors` (the sets,
-and the distractor models), `self_training` (the iterations), `linear_judge` (a second opinion of the labels), `blocks`
-(many rows), `calibration` (probabilities), `influences` (the rows behind a label).
+Reading order: `solve` (the steps, and the weights of several kernels), `loo_operators` (leave-one-out predictions, of
+an inverse or of landmarks), `blocks` and `linear_algebra` (rows in blocks; factors and products, of arrays and of
+tensors), `candidate_groups` and `distractors` (the sets, and the distractor models), `self_training` (the iterations),
+`linear_judge` (a second opinion of the labels), `calibration` (probabilities), `influences` (the rows behind a label).
 """
 
 from oneof.solvers.loo_ridge.blocks import BlockedRows, RowsInMemory

@@ -120,7 +120,7 @@ def _held_out_ridge(gram: Floats, sets: CandidateGroups, folds: Ints, training: 
     for fold in range(N_FOLDS):
         train, test = np.flatnonzero(folds != fold), np.flatnonzero(folds == fold)
         ridge = ExactRidge.from_gram(np.array(gram[np.ix_(train, train)], dtype=np.float64, order="C"), training.lam)
-        dual = ridge.fit(training.run(ridge, sets.select(train)).label_distributions)
+        dual, _ = ridge.fit(training.run(ridge, sets.select(train)).label_distributions)
         scores[test] = gram[np.ix_(test, train)] @ dual.coefficients + dual.means
     return scores
 

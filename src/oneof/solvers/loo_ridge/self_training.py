@@ -15,8 +15,14 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from oneof.solvers.loo_ridge.candidate_groups import CandidateGroups
-from oneof.solvers.loo_ridge.distractors import CooccurringDistractors, Distractors, IterationState, model_for
-from oneof.solvers.loo_ridge.loo_operators import LOOPredictor
+from oneof.solvers.loo_ridge.distractors import (
+    N_WARM_UP_ITER,
+    CooccurringDistractors,
+    Distractors,
+    IterationState,
+    model_for,
+)
+from oneof.solvers.loo_ridge.loo_operators import LinearLOO, NystroemRidge
 from oneof.typing import Floats
 
 MIN_PREDICTION = 1e-6
@@ -60,14 +66,33 @@ class SelfTraining:
     distractors: Distractors = field(default_factory=CooccurringDistractors)
     """Model of the distractors among the main candidates."""
 
-    def run(self, ridge: LOOPredictor, sets: CandidateGroups, judge: Judge | None = None) -> SelfTrainingResult:
-        """Return the labels of the rows of a ridge, mixed with those of a judge if there is one."""
+    def run(
+        self,
+        ridge: LinearLOO | NystroemRidge,
+        sets: CandidateGroups,
+        judge: Judge | None = None,
+        predictions: Floats | None = None,
+    ) -> SelfTrainingResult:
+        """Return the labels of the rows of a ridge.
+
+        Parameters
+        ----------
+        ridge : LinearLOO or NystroemRidge
+        sets : CandidateGroups
+        judge : Judge, optional
+            Its labels are mixed with those of each iteration.
+        predictions : ndarray, optional
+            Predictions of the pairs, by a function that was fitted to labels of some rows, from which the labels start.
+        """
         predict, distractors = ridge.pair_predictor(sets), model_for(self.distractors, sets)
-        P = sets.initial if judge is None else judge.mix(sets.initial)
+        n_done, P = 0, sets.initial
+        if predictions is not None:
+            n_done, P = N_WARM_UP_ITER, sets.normalize(sets.weigh(np.maximum(predictions, MIN_PREDICTION)))
+        P = P if judge is None else judge.mix(P)
         changes: list[float] = []
         for t in range(self.max_iter if (sets.sizes > 1).any() else 0):
-            predictions = np.maximum(predict(P), MIN_PREDICTION)
-            new = sets.normalize(distractors.update(IterationState(predictions, P, sets, t)))
+            new_predictions = np.maximum(predict(P), MIN_PREDICTION)
+            new = sets.normalize(distractors.update(IterationState(new_predictions, P, sets, n_done + t)))
             new = new if judge is None else judge.mix(new)
             changes.append(float(np.abs(new - P).sum() / (2.0 * len(sets.mask))))
             P = new

@@ -21,7 +21,6 @@ from oneof.solvers.loo_ridge import (
     RowSamples,
     RowsInMemory,
     SelfTraining,
-    distractor_model,
     evenly_spaced,
     fit_inverse_temperature,
     runner_up_classes,
@@ -264,7 +263,7 @@ class LOORidge(DecisionFunctionMixin, TensorClassifier):
         check_positive("tol", self.tol, allow_zero=True)
         if self.n_components is not None:
             check_positive("n_components", self.n_components, integer=True)
-        check_choice("distractors", self.distractors, DISTRACTOR_MODELS)
+        check_choice("distractors", self.distractors, tuple(DISTRACTOR_MODELS))
         check_choice("judge", self.judge, ("linear", None))
         check_choice("unlabeled", self.unlabeled, ("ignore", "class_mass"))
         check_choice("approximation", self.approximation, ("auto", None, "nystroem"))
@@ -286,7 +285,7 @@ class LOORidge(DecisionFunctionMixin, TensorClassifier):
             kernels,
             blocks,
             sets,
-            SelfTraining(float(self.lam), int(self.max_iter), float(self.tol), distractor_model(self.distractors)),
+            SelfTraining(float(self.lam), int(self.max_iter), float(self.tol), self.distractors),
             RowSamples(landmarks, training_rows, stacking_rows),
             # A kernel of the user has features that a linear classifier does not have.
             use_judge=self.judge is not None and not callable(self.kernel) and not self._is_precomputed(),

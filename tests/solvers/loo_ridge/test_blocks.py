@@ -8,18 +8,12 @@ from oneof.kernels.feature_maps import Standard
 from oneof.kernels.mapped import KernelSum, MappedKernel
 from oneof.solvers.loo_ridge import CandidateGroups, RowSamples, RowsInMemory, SelfTraining, solve_loo_ridge
 from oneof.solvers.loo_ridge import blocks as blocks_module
-from oneof.solvers.loo_ridge.distractors import (
-    ConfusableDistractors,
-    CooccurringDistractors,
-    IterationState,
-    UniformDistractors,
-    model_for,
-)
+from oneof.solvers.loo_ridge.distractors import IterationState, next_labels
 from oneof.solvers.loo_ridge.loo_operators import Landmarks, NystroemRidge, landmark_factor, square_and_scores
 from oneof.solvers.loo_ridge.solve import FULL_TOL, MAX_FULL_ITER
 from tests.solvers.loo_ridge.problems import blobs, nystroem_ridge, sets_of
 
-DISTRACTORS = (UniformDistractors(), CooccurringDistractors(), ConfusableDistractors())
+DISTRACTORS = ("uniform", "cooccurring", "confusable")
 
 
 def problem(n=300):
@@ -79,7 +73,7 @@ def test_labels_start_from_predictions(distractors):
         result = SelfTraining(0.05, n_iter, distractors=distractors).run(ridge, sets, predictions=sets.values(F))
         np.testing.assert_allclose(result.label_distributions, sets.to_dense(P), rtol=0, atol=1e-12)
         predictions = np.maximum(sets.values(ridge.predict_loo(sets.to_dense(P))), 1e-6)
-        P = sets.normalize(model_for(distractors, sets).update(IterationState(predictions, P, sets, 100)))
+        P = next_labels(distractors, IterationState(predictions, P, sets, 100))
 
 
 @pytest.mark.parametrize("distractors", DISTRACTORS)

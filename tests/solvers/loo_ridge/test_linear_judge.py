@@ -8,11 +8,6 @@ from oneof import CandidateSets, LOORidge
 from oneof.kernels.feature_maps import L2Normalize, Standard
 from oneof.kernels.mapped import KernelSum, MappedKernel
 from oneof.solvers.loo_ridge import CandidateGroups, SelfTraining, linear_judge
-from oneof.solvers.loo_ridge.distractors import (
-    ConfusableDistractors,
-    CooccurringDistractors,
-    UniformDistractors,
-)
 from oneof.solvers.loo_ridge.linear_judge import fit_judge, folds_by_set, pool_weight, unit_rows
 from oneof.solvers.loo_ridge.loo_operators import ExactRidge
 from oneof.solvers.loo_ridge.self_training import Judge
@@ -77,9 +72,9 @@ def test_self_training_with_a_judge_equals_the_oracle(weighted):
     W = np.random.default_rng(0).random(S.shape) * S
     W /= W.sum(axis=1, keepdims=True)
     expected = {
-        UniformDistractors(): oracle.uniform_labels(gram, S, 0.05, 7, (W, w)),
-        CooccurringDistractors(): oracle.cooccurring_labels(gram, S, 0.05, 7, (W, w)),
-        ConfusableDistractors(): oracle.confusable_labels(gram, S, 0.05, 7, (W, w)),
+        "uniform": oracle.uniform_labels(gram, S, 0.05, 7, (W, w)),
+        "cooccurring": oracle.cooccurring_labels(gram, S, 0.05, 7, (W, w)),
+        "confusable": oracle.confusable_labels(gram, S, 0.05, 7, (W, w)),
     }
     for distractors, P in expected.items():
         result = SelfTraining(0.05, 7, distractors=distractors).run(ridge, sets, Judge(sets.values(W), w**2))

@@ -7,7 +7,6 @@ import pytest
 
 from oneof.errors import InputError
 from oneof.solvers.loo_ridge import CandidateGroups, SelfTraining, runner_up_classes
-from oneof.solvers.loo_ridge.distractors import UniformDistractors
 from oneof.solvers.loo_ridge.influences import top_influences
 from oneof.solvers.loo_ridge.loo_operators import ExactRidge, LinearLOO
 from tests.oracles import loo_ridge as oracle
@@ -200,7 +199,7 @@ def test_single_precision():
         ridge = nystroem_ridge(gram_of(X, Z).astype(dtype), gram_of(Z), 0.05)
         assert ridge.blocks.X.dtype == dtype
         predictions.append(ridge.predict_loo(P))
-        trained = SelfTraining(0.05, 25, distractors=UniformDistractors()).run(ridge, sets)
+        trained = SelfTraining(0.05, 25, distractors="uniform").run(ridge, sets)
         labels.append(trained.label_distributions.argmax(axis=1))
     np.testing.assert_allclose(predictions[1], predictions[0], rtol=0, atol=1e-3)
     assert (labels[0] == labels[1]).mean() >= 0.995

@@ -9,7 +9,7 @@ tensors), `candidate_groups` and `distractors` (the sets, and the distractor mod
 from oneof.solvers.loo_ridge.blocks import BlockedRows, RowsInMemory
 from oneof.solvers.loo_ridge.calibration import fit_inverse_temperature
 from oneof.solvers.loo_ridge.candidate_groups import CandidateGroups, evenly_spaced
-from oneof.solvers.loo_ridge.distractors import DISTRACTOR_MODELS, distractor_model
+from oneof.solvers.loo_ridge.distractors import DISTRACTOR_MODELS
 from oneof.solvers.loo_ridge.influences import runner_up_classes
 from oneof.solvers.loo_ridge.self_training import SelfTraining
 from oneof.solvers.loo_ridge.solve import LOORidgeSolution, RowSamples, solve_loo_ridge
@@ -22,7 +22,6 @@ __all__ = [
     "RowSamples",
     "RowsInMemory",
     "SelfTraining",
-    "distractor_model",
     "evenly_spaced",
     "fit_inverse_temperature",
     "runner_up_classes",

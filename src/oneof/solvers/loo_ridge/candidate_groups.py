@@ -47,17 +47,9 @@ class CandidateGroups:
         """
         evidence = without_small_weights(evidence)
         mask = support(evidence)
-        n_bytes = -(-mask.shape[1] // 64) * 8
-        keys = np.zeros((len(mask), n_bytes), dtype=np.uint8)
-        bits = np.packbits(mask, axis=1)
-        keys[:, : bits.shape[1]] = bits
-        # Integers are sorted much faster than bytes.
-        keys = keys.view(np.uint64 if n_bytes == 8 else np.dtype((np.void, n_bytes))).ravel()
-        group = np.unique(keys, return_inverse=True)[1].reshape(-1)
-        if is_mask(evidence):
-            return cls(mask, group)
-        group = np.unique(2 * group + constant_rows(evidence), return_inverse=True)[1]
-        return cls(mask, group, evidence[mask])
+        keys = np.column_stack([np.packbits(mask, axis=1), constant_rows(evidence)])
+        group = np.unique(keys, axis=0, return_inverse=True)[1].reshape(-1)
+        return cls(mask, group, None if is_mask(evidence) else evidence[mask])
 
     def select(self, rows: Mask | Ints) -> "CandidateGroups":
         """Return the groups among the selected rows."""
@@ -119,12 +111,12 @@ class CandidateGroups:
     @cached_property
     def rows(self) -> Ints:
         """(number of pairs,): the row of each pair."""
-        return self._pairs[0]
+        return np.repeat(np.arange(len(self.mask)), self.sizes)
 
     @cached_property
     def classes(self) -> Ints:
         """(number of pairs,): the candidate of each pair."""
-        return self._pairs[1]
+        return np.nonzero(self.mask)[1]
 
     @cached_property
     def starts(self) -> Ints:
@@ -172,8 +164,3 @@ class CandidateGroups:
     def group_sums(self, values: Floats) -> Floats:
         """Return for each pair the sum over the rows of its group."""
         return np.bincount(self.group_pairs, values).astype(np.float64, copy=False)[self.group_pairs]
-
-    @cached_property
-    def _pairs(self) -> tuple[Ints, Ints]:
-        rows, classes = np.nonzero(self.mask)
-        return rows, classes

@@ -10,18 +10,12 @@ Exact rows keep their label, and only predictions inside the sets are computed. 
 and after each iteration are mixed with its own.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 
 from oneof.solvers.loo_ridge.candidate_groups import CandidateGroups
-from oneof.solvers.loo_ridge.distractors import (
-    N_WARM_UP_ITER,
-    CooccurringDistractors,
-    Distractors,
-    IterationState,
-    model_for,
-)
+from oneof.solvers.loo_ridge.distractors import N_WARM_UP_ITER, DistractorModel, IterationState, next_labels
 from oneof.solvers.loo_ridge.loo_operators import LinearLOO, NystroemRidge
 from oneof.typing import Floats
 
@@ -63,7 +57,7 @@ class SelfTraining:
     """Maximum number of iterations, at least 0. If all rows are exact, no iteration is made."""
     tol: float = 0.0
     """The iterations end when at most this fraction of the label mass changes."""
-    distractors: Distractors = field(default_factory=CooccurringDistractors)
+    distractors: DistractorModel = "cooccurring"
     """Model of the distractors among the main candidates."""
 
     def run(
@@ -84,7 +78,7 @@ class SelfTraining:
         predictions : ndarray, optional
             Predictions of the pairs, by a function that was fitted to labels of some rows, from which the labels start.
         """
-        predict, distractors = ridge.pair_predictor(sets), model_for(self.distractors, sets)
+        predict = ridge.pair_predictor(sets)
         n_done, P = 0, sets.initial
         if predictions is not None:
             n_done, P = N_WARM_UP_ITER, sets.normalize(sets.weigh(np.maximum(predictions, MIN_PREDICTION)))
@@ -92,7 +86,7 @@ class SelfTraining:
         changes: list[float] = []
         for t in range(self.max_iter if (sets.sizes > 1).any() else 0):
             new_predictions = np.maximum(predict(P), MIN_PREDICTION)
-            new = sets.normalize(distractors.update(IterationState(new_predictions, P, sets, n_done + t)))
+            new = next_labels(self.distractors, IterationState(new_predictions, P, sets, n_done + t))
             new = new if judge is None else judge.mix(new)
             changes.append(float(np.abs(new - P).sum() / (2.0 * len(sets.mask))))
             P = new

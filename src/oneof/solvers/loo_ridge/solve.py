@@ -22,7 +22,6 @@ from oneof.kernels.mapped import KernelSum, MappedRows, RowKernel, take_rows
 from oneof.parallel import n_available_threads
 from oneof.solvers.loo_ridge.blocks import BlockedRows, map_blocks, map_kernel_rows
 from oneof.solvers.loo_ridge.candidate_groups import CandidateGroups
-from oneof.solvers.loo_ridge.distractors import UniformDistractors
 from oneof.solvers.loo_ridge.influences import Influences, runner_up_classes, top_influences
 from oneof.solvers.loo_ridge.linear_algebra import empty_array, product
 from oneof.solvers.loo_ridge.linear_judge import fit_judge
@@ -200,7 +199,7 @@ def stacking_weights(ridges: Sequence[ExactRidge], sets: CandidateGroups, traini
     Unlabeled rows have no influence on the weights.
     """
     average = LinearLOO(sum(ridge.operator for ridge in ridges) / len(ridges))
-    P = replace(training, distractors=UniformDistractors()).run(average, sets).label_distributions
+    P = replace(training, distractors="uniform").run(average, sets).label_distributions
     residuals = np.stack([(P - ridge.predict_loo(P))[~sets.unlabeled].ravel() for ridge in ridges], axis=1)
     return simplex_least_squares(residuals)
 

@@ -52,8 +52,8 @@ def test_more_rows_than_fit_in_one_process(lengths, monkeypatch):
     X, y = problem()
     local, remote = (LOORidge(approximation="nystroem", n_components=30, random_state=0) for _ in range(2))
     calls = []
-    from_blocks = NystroemRidge.from_blocks
-    monkeypatch.setattr(NystroemRidge, "from_blocks", lambda *args: calls.append(args) or from_blocks(*args))
+    in_blocks_of = NystroemRidge.in_blocks
+    monkeypatch.setattr(NystroemRidge, "in_blocks", lambda *args: calls.append(args) or in_blocks_of(*args))
     local.fit(X, y)
     distributed.fit(remote, in_blocks(X, lengths), y)
     assert len(calls) == 2

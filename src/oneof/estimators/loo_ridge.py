@@ -22,6 +22,7 @@ from oneof.solvers.loo_ridge import (
     RowsInMemory,
     SelfTraining,
     evenly_spaced,
+    first_rows,
     fit_inverse_temperature,
     runner_up_classes,
     solve_loo_ridge,
@@ -277,7 +278,8 @@ class LOORidge(DecisionFunctionMixin, TensorClassifier):
         names, kernels = zip(*iter_kernels(self.kernel, self.features, blocks.take(map_rows), used), strict=True)
         landmarks, training_rows = self._draw_landmarks(n), None
         if landmarks is not None and n * len(landmarks) > MAX_FEATURE_ENTRIES:
-            training_rows = _training_rows(sets, MAX_FEATURE_ENTRIES // len(landmarks))
+            # Labeled rows first, since these may be few.
+            training_rows = first_rows(~sets.unlabeled, sets.unlabeled, MAX_FEATURE_ENTRIES // len(landmarks))
         stacking_rows = np.flatnonzero(~sets.unlabeled)
         if len(stacking_rows) > MAX_STACKING_ROWS:
             stacking_rows = evenly_spaced(stacking_rows, N_STACKING_ROWS)
@@ -321,11 +323,10 @@ class LOORidge(DecisionFunctionMixin, TensorClassifier):
         self.runner_up_ = candidates.classes[runner_up]
         self.influential_rows_ = self.influences_ = None
         if solution.influences is not None:
-            n_reported = solution.influences.rows.shape[1]
-            self.influential_rows_ = np.full((shape[0], n_reported), -1)
-            self.influences_ = np.zeros((shape[0], n_reported))
-            self.influential_rows_[used] = used[solution.influences.rows]
-            self.influences_[used] = solution.influences.values
+            influential, values = solution.influences
+            self.influential_rows_ = np.full((shape[0], values.shape[1]), -1)
+            self.influences_ = np.zeros((shape[0], values.shape[1]))
+            self.influential_rows_[used], self.influences_[used] = used[influential], values
 
     def _draw_landmarks(self, n: int) -> Ints | None:
         """Return the indices of the landmarks among n used rows; None if the exact form is used."""
@@ -371,10 +372,3 @@ def loo_logits(model: LOORidge) -> Floats:
 def default_n_components(n: int) -> int:
     """Return the number of landmarks for n rows if `n_components` is None."""
     return min(max(MAX_FEATURE_ENTRIES // n, MIN_COMPONENTS), MAX_COMPONENTS)
-
-
-def _training_rows(sets: CandidateGroups, max_rows: int) -> Ints:
-    """Return at most `max_rows` rows for self-training: labeled rows first, since these may be few."""
-    labeled = evenly_spaced(np.flatnonzero(~sets.unlabeled), max_rows)
-    unlabeled = evenly_spaced(np.flatnonzero(sets.unlabeled), max_rows - len(labeled))
-    return np.sort(np.concatenate([labeled, unlabeled]))

@@ -4,7 +4,7 @@ import numpy as np
 
 from oneof.arrays import precision_of
 from oneof.datasets import make_partial_labels
-from oneof.solvers.loo_ridge.loo_operators import NystroemRidge, landmark_factor
+from oneof.solvers.loo_ridge.loo_operators import Landmarks, NystroemRidge
 
 
 def blobs(n=60, K=4, d=3, seed=0, frequencies=None, spread=2.0):
@@ -21,9 +21,19 @@ def gram_of(X, Y=None):
     return np.exp(-0.3 * ((X[:, None] - Y[None]) ** 2).sum(axis=2) / X.shape[1])
 
 
+class GivenCross:
+    """A kernel of rows that are given by their values with the landmarks."""
+
+    def transform(self, X):
+        return [X]
+
+    def gram(self, rows, *_):
+        return rows[0]
+
+
 def nystroem_ridge(cross, gram, lam):
     """Return the ridge in memory, from the kernel of the rows and the landmarks and from that of the landmarks."""
-    return NystroemRidge.from_cross(cross, landmark_factor(gram, precision_of(cross)), lam)
+    return NystroemRidge.in_memory(cross, Landmarks.from_rows(GivenCross(), [gram], precision_of(cross)), lam)
 
 
 def sets_of(truth, distractors="uniform", n_distractors=1, seed=0):

@@ -3,13 +3,12 @@
 import numpy as np
 import pytest
 
-from oneof.arrays import precision_of
 from oneof.kernels.feature_maps import Standard
 from oneof.kernels.mapped import KernelSum, MappedKernel
 from oneof.solvers.loo_ridge import CandidateGroups, RowSamples, RowsInMemory, SelfTraining, solve_loo_ridge
 from oneof.solvers.loo_ridge import blocks as blocks_module
 from oneof.solvers.loo_ridge.distractors import IterationState, next_labels
-from oneof.solvers.loo_ridge.loo_operators import Landmarks, NystroemRidge, landmark_factor, square_and_scores
+from oneof.solvers.loo_ridge.loo_operators import Landmarks, NystroemRidge, square_and_scores
 from oneof.solvers.loo_ridge.solve import FULL_TOL, MAX_FULL_ITER
 from tests.solvers.loo_ridge.problems import blobs, nystroem_ridge, sets_of
 
@@ -40,11 +39,9 @@ def ridge_of(X, kernel, landmarks, part=slice(None)):
 
 def in_blocks(X, kernel, landmarks, dual):
     """Return the ridge over blocks of rows, and the scores of a function of the landmarks."""
-    support, rows = kernel.transform(X[landmarks]), RowsInMemory.from_array(X)
-    factor = landmark_factor(kernel.gram(support), precision_of(X))
-    of_rows = Landmarks(kernel, support, factor, precision_of(X))
+    rows, of_rows = RowsInMemory.from_array(X), Landmarks.from_rows(kernel, kernel.transform(X[landmarks]), "float64")
     square, scores = rows.map_reduce(square_and_scores, [None] * len(rows.slices), of_rows, dual)
-    return NystroemRidge.from_blocks(rows, of_rows, square, 0.05), np.concatenate(scores)
+    return NystroemRidge.in_blocks(rows, of_rows, square, 0.05), np.concatenate(scores)
 
 
 @pytest.mark.parametrize("block_rows", [7, 8192])

@@ -7,8 +7,7 @@ import pytest
 
 from oneof.errors import InputError
 from oneof.solvers.loo_ridge import CandidateGroups, SelfTraining, runner_up_classes
-from oneof.solvers.loo_ridge.influences import top_influences
-from oneof.solvers.loo_ridge.loo_operators import ExactRidge, LinearLOO
+from oneof.solvers.loo_ridge.loo_operators import ExactRidge, LinearLOO, top_influences
 from tests.oracles import loo_ridge as oracle
 from tests.solvers.loo_ridge.problems import blobs, gram_of, nystroem_ridge, sets_of
 
@@ -230,7 +229,7 @@ def test_an_influence_is_lost_without_the_label_of_its_row(form):
     n, m = len(P), P.mean(axis=0)
     F = ridge.predict_loo(P)
     runner_up = runner_up_classes(P, F, mask)
-    result = top_influences(ridge, P, runner_up)
+    rows, values = top_influences(ridge, P, runner_up)
 
     def margin(i, P):
         others = np.delete(np.arange(n), i)
@@ -241,7 +240,7 @@ def test_an_influence_is_lost_without_the_label_of_its_row(form):
         return score[P[i].argmax()] - score[runner_up[i]]
 
     for i in (0, 7, 33):
-        for j, value in zip(result.rows[i], result.values[i], strict=True):
+        for j, value in zip(rows[i], values[i], strict=True):
             without = P.copy()
             without[j] = m
             np.testing.assert_allclose(margin(i, P) - margin(i, without), value, atol=1e-8)
@@ -253,14 +252,14 @@ def test_no_other_row_has_a_larger_influence(form):
     _, _, ridge, P, mask = solved(form)
     F = ridge.predict_loo(P)
     runner_up = runner_up_classes(P, F, mask)
-    result = top_influences(ridge, P, runner_up)
+    rows, values = top_influences(ridge, P, runner_up)
     n, R = len(P), P - P.mean(axis=0)
     a = -ridge.operator
     for i in range(n):
         k = P[i].argmax()
-        values = np.delete(a[i] * (R[:, k] - R[:, runner_up[i]]), i)
-        np.testing.assert_allclose(result.values[i], np.sort(values)[::-1][:5])
-        assert i not in result.rows[i]
+        expected = np.delete(a[i] * (R[:, k] - R[:, runner_up[i]]), i)
+        np.testing.assert_allclose(values[i], np.sort(expected)[::-1][:5])
+        assert i not in rows[i]
         assert runner_up[i] != k
         assert mask[i, runner_up[i]] or mask[i].sum() == 1
 
@@ -269,7 +268,7 @@ def test_few_rows_report_all_other_rows():
     """With fewer rows than are reported, each row has all others; a single row has none."""
     ridge = ExactRidge.from_gram(np.eye(2) + 0.5, 0.05)
     mask = np.array([[True, False], [True, True]])
-    result = top_influences(ridge, mask / mask.sum(axis=1, keepdims=True), np.array([1, 1]))
-    assert result.rows.tolist() == [[1], [0]]
+    rows, _ = top_influences(ridge, mask / mask.sum(axis=1, keepdims=True), np.array([1, 1]))
+    assert rows.tolist() == [[1], [0]]
     single_row = ExactRidge.from_gram(np.ones((1, 1)), 0.05)
-    assert top_influences(single_row, np.array([[1.0, 0.0]]), np.array([1])).rows.shape == (1, 0)
+    assert top_influences(single_row, np.array([[1.0, 0.0]]), np.array([1]))[0].shape == (1, 0)

@@ -28,6 +28,12 @@ def evenly_spaced(rows: Ints, max_rows: int) -> Ints:
     return rows[np.linspace(0, len(rows) - 1, max_rows).astype(np.int64)]
 
 
+def first_rows(first: Mask, others: Mask, max_rows: int) -> Ints:
+    """Return at most `max_rows` of the rows of two masks, ascending; those of the second one if there is room."""
+    rows = evenly_spaced(np.flatnonzero(first), max_rows)
+    return np.sort(np.append(rows, evenly_spaced(np.flatnonzero(others), max_rows - len(rows))))
+
+
 @dataclass(frozen=True)
 class CandidateGroups:
     """Candidate sets, with or without weights: their pairs (row, candidate), and the rows with the identical set."""
@@ -53,8 +59,6 @@ class CandidateGroups:
 
     def select(self, rows: Mask | Ints) -> "CandidateGroups":
         """Return the groups among the selected rows."""
-        if rows.dtype == bool and rows.all():
-            return self
         return CandidateGroups.from_evidence(self.evidence[rows])
 
     @cached_property
@@ -95,11 +99,6 @@ class CandidateGroups:
     def partial(self) -> Mask:
         """(n,): rows with several candidates, but not all classes; only these have observable distractors."""
         return (self.sizes > 1) & ~self.full
-
-    @cached_property
-    def row_counts(self) -> Ints:
-        """(n,): the number of rows in each row's group."""
-        return np.bincount(self.group)[self.group]
 
     @cached_property
     def distinct(self) -> Mask:

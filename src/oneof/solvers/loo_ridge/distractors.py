@@ -82,7 +82,7 @@ def cooccurring_labels(state: IterationState) -> Floats:
     counted = np.where(full, 0.0, state.label_probabilities)
     labels = powers * ((sets.class_sums(counted) + 1.0) ** -CLASS_EXPONENT)[sets.classes]
     # The expected class counts of the group if its candidates were equally frequent.
-    uniform_sums = (sets.row_counts / sets.sizes)[sets.rows]
+    uniform_sums = (np.bincount(sets.group)[sets.group] / sets.sizes)[sets.rows]
     for _ in range(N_GROUP_PASSES):
         current = sets.group_sums(sets.normalize(labels))
         labels *= ((uniform_sums + 1.0) / (current + 1.0)) ** GROUP_EXPONENT

@@ -27,7 +27,7 @@ from typing import Any, Literal
 import numpy as np
 from array_api_compat import array_namespace, is_torch_array
 
-from oneof.arrays import as_numpy, precision_of
+from oneof.arrays import as_numpy, precision_of, to_namespace_of
 from oneof.errors import InputError
 from oneof.kernels.mapped import KernelSum, MappedRows
 from oneof.solvers.loo_ridge.blocks import BlockedRows, RowsInMemory, map_kernel_rows
@@ -43,7 +43,8 @@ from oneof.solvers.loo_ridge.linear_algebra import (
     square,
     squared_lengths,
 )
-from oneof.typing import Array, FeatureMatrix, Floats
+from oneof.typing import Array, FeatureMatrix, Floats, Ints, Mask
+from oneof.validation import check_memory
 
 LEVERAGE_TOL = 1e-10
 """Minimum of 1 - h_ii; smaller values have almost no correct digit."""
@@ -55,6 +56,10 @@ GATHER_COST = 1 / 40
 """Time of one product of the dense form relative to one entry read of the form by classes."""
 MAX_COPIES = 2.0
 """Maximum size of the blocks of all classes, relative to the matrix of the rows with several candidates."""
+N_INFLUENTIAL = 5
+"""Number of influential rows reported for each row."""
+INFLUENCE_BLOCK = 512
+"""Number of rows whose influences are computed at a time."""
 _LAM_TOO_SMALL = (
     "`lam` must be larger relative to the kernel values; got {:.4g}, which is lost in rounding. Scale the features, or "
     "pass a larger lam."
@@ -138,7 +143,7 @@ def sparse_pair_predictor(operator: Floats, sets: CandidateGroups) -> PairPredic
     all classes is faster.
     """
     is_active = sets.sizes > 1
-    part, pairs = sets.select(is_active), is_active[sets.rows]
+    part, pairs = CandidateGroups(sets.mask[is_active], sets.group[is_active]), is_active[sets.rows]
     n_active, n_classes = part.mask.shape
     of_exact_rows = (operator @ (sets.mask & ~is_active[:, None]).astype(np.float64))[is_active]
     constant, row_sums = part.values(of_exact_rows), operator.sum(axis=1)[is_active][part.rows]
@@ -171,14 +176,36 @@ class Landmarks:
     rows: list[MappedRows]
     """Z, in the representations of the kernel."""
     factor: Array
-    """L, (m, m), lower triangular: L L^T = k(Z, Z)."""
+    """L, (m, m), lower triangular, in float64: L L^T = k(Z, Z)."""
     precision: Literal["float32", "float64"]
     """Precision of the values."""
 
+    @classmethod
+    def from_rows(
+        cls, kernel: KernelSum, rows: list[MappedRows], precision: Literal["float32", "float64"]
+    ) -> "Landmarks":
+        """Factorize the kernel of the landmarks, with a jitter for the precision.
+
+        Raises
+        ------
+        InputError
+            If the matrix is not positive semi-definite.
+        """
+        gram = kernel.gram(rows)
+        xp, largest = array_namespace(gram), _largest_diagonal(gram)
+        for scale in (1.0, 100.0, 1e4):
+            matrix = xp.asarray(gram, dtype=xp.float64, copy=True)
+            factor = cholesky_factor(add_to_diagonal(matrix, scale * JITTER[precision] * largest))
+            if factor is not None:
+                return cls(kernel, rows, factor, precision)
+        raise InputError(
+            "the Gram matrix of the landmarks is not positive semi-definite. Pass a positive semi-definite kernel, "
+            "or approximation=None with a larger lam."
+        )
+
     def cross(self, X: FeatureMatrix) -> Array:
         """Return k(x_i, z_j), (n, m), as a new array."""
-        shape = X.shape[0], self.rows[0].shape[0]
-        cross = empty_array(shape, X, self.precision)
+        cross = empty_array((X.shape[0], self.factor.shape[0]), X, self.precision)
 
         def fill(block: slice) -> None:
             cross[block] = self.kernel.gram(self.kernel.transform(X[block]), self.rows)
@@ -201,32 +228,26 @@ class NystroemRidge:
     """(n, 1): 1 - h_ii."""
 
     @classmethod
-    def from_cross(cls, cross: Array, factor: Array, lam: float) -> "NystroemRidge":
+    def in_memory(cls, X: FeatureMatrix, landmarks: Landmarks, lam: float) -> "NystroemRidge":
         """Compute D in the memory of the kernel.
-
-        Parameters
-        ----------
-        cross : array of shape (n, m)
-            k(x_i, z_j), in float64 or float32; a NumPy array is overwritten.
-        factor : array of shape (m, m)
-            L, see `landmark_factor`.
-        lam : float
-            > 0.
 
         Raises
         ------
         InputError
-            If lam is lost in rounding.
+            If lam is lost in rounding, or D would not fit in memory.
         """
-        features = solve_rows(factor, cross)
+        n, m = X.shape[0], landmarks.factor.shape[0]
+        if not is_torch_array(X):
+            n_bytes = 1.5 * np.dtype(landmarks.precision).itemsize * n * m
+            check_memory(n_bytes, f"{m} features of {n} rows", "lower n_components")
+        features = solve_rows(landmarks.factor, landmarks.cross(X))
         ridge_factor = _ridge_factor(square(features), lam)
         directions = solve_rows(ridge_factor, features)
-        blocks = RowsInMemory(directions, [slice(0, directions.shape[0])])
-        leverage = squared_lengths(directions)
-        return cls(blocks, None, (factor, ridge_factor), _one_minus(leverage, lam))
+        blocks, factors = RowsInMemory(directions, [slice(0, n)]), (landmarks.factor, ridge_factor)
+        return cls(blocks, None, factors, _one_minus(squared_lengths(directions), lam))
 
     @classmethod
-    def from_blocks(cls, blocks: BlockedRows, landmarks: Landmarks, square: Array, lam: float) -> "NystroemRidge":
+    def in_blocks(cls, blocks: BlockedRows, landmarks: Landmarks, square: Array, lam: float) -> "NystroemRidge":
         """Compute the leverages in blocks of rows; `square` is Phi^T Phi, which is overwritten."""
         factors = (landmarks.factor, _ridge_factor(square, lam))
         _, leverages = blocks.map_reduce(_leverages, [None] * len(blocks.slices), landmarks, factors)
@@ -299,26 +320,6 @@ def _loo_predictions(
     return 0, targets - residuals / one_minus_leverage
 
 
-def landmark_factor(gram: Array, precision: Literal["float32", "float64"]) -> Array:
-    """Return the Cholesky factor L, (m, m), of the landmarks' Gram matrix in float64, with a jitter for the precision.
-
-    Raises
-    ------
-    InputError
-        If the matrix is not positive semi-definite.
-    """
-    xp, largest = array_namespace(gram), _largest_diagonal(gram)
-    for scale in (1.0, 100.0, 1e4):
-        matrix = xp.asarray(gram, dtype=xp.float64, copy=True)
-        factor = cholesky_factor(add_to_diagonal(matrix, scale * JITTER[precision] * largest))
-        if factor is not None:
-            return factor
-    raise InputError(
-        "the Gram matrix of the landmarks is not positive semi-definite. Pass a positive semi-definite kernel, "
-        "or approximation=None with a larger lam."
-    )
-
-
 def _ridge_factor(square: Array, lam: float) -> Array:
     """Return M with M M^T = Phi^T Phi + lam I; the matrix Phi^T Phi is overwritten."""
     factor = cholesky_factor(add_to_diagonal(square, lam))
@@ -336,3 +337,58 @@ def _one_minus(leverage: Floats, lam: float) -> Floats:
 
 def _largest_diagonal(gram: Array) -> float:
     return max(0.0, float(gram.diagonal().max()))
+
+
+# -- rows behind a label -----------------------------------------------------------------------------------------------
+
+
+def top_influences(ridge: LinearLOO, label_distributions: Floats, runner_up: Ints) -> tuple[Ints, Floats]:
+    """Return the most influential rows for the most probable label of each row.
+
+    Parameters
+    ----------
+    ridge : LinearLOO
+    label_distributions : ndarray of shape (n, K)
+        P.
+    runner_up : ndarray of shape (n,)
+        See `runner_up_classes`.
+
+    Returns
+    -------
+    rows : ndarray of shape (n, 5), or (n, n - 1) if there are fewer other rows
+        The indices of the rows with the largest contributions to the margin of each row, in descending order.
+    values : ndarray of the shape of `rows`
+        The contribution of each of these rows to F_ik - F_il; it may be negative.
+    """
+    n = len(label_distributions)
+    label = label_distributions.argmax(axis=1)
+    residuals = to_namespace_of(label_distributions - label_distributions.mean(axis=0), ridge.operator)
+    n_reported = min(N_INFLUENTIAL, n - 1)
+    rows, values = np.empty((n, n_reported), dtype=np.int64), np.empty((n, n_reported))
+    for start in range(0, n, INFLUENCE_BLOCK):
+        block = np.arange(start, min(start + INFLUENCE_BLOCK, n))
+        influences = -ridge.operator[block] * (residuals[:, label[block]] - residuals[:, runner_up[block]]).T
+        influences[np.arange(len(block)), block] = -np.inf
+        rows[block], values[block] = _largest(influences, n_reported)
+    return rows, values
+
+
+def _largest(values: Array, k: int) -> tuple[Ints, Floats]:
+    """Return the indices of the k largest entries of each row, and these entries, in descending order."""
+    if is_torch_array(values):
+        top_values, top = values.topk(k, dim=1)
+        return as_numpy(top), as_numpy(top_values)
+    top = np.argpartition(-values, k - 1, axis=1)[:, :k] if k else np.empty((len(values), 0), dtype=np.int64)
+    top_values = np.take_along_axis(values, top, axis=1)
+    order = np.argsort(-top_values, axis=1, kind="stable")
+    return np.take_along_axis(top, order, axis=1), np.take_along_axis(top_values, order, axis=1)
+
+
+def runner_up_classes(label_distributions: Floats, scores: Floats, mask: Mask) -> Ints:
+    """Return l, (n,): the candidate with the best leave-one-out score apart from the label.
+
+    If a row has only one candidate, all classes count as alternatives. With a single class, l is the label itself.
+    """
+    alternatives = np.where(mask.sum(axis=1, keepdims=True) > 1, mask, True)
+    alternatives[np.arange(len(label_distributions)), label_distributions.argmax(axis=1)] = False
+    return np.where(alternatives, scores, -np.inf).argmax(axis=1)

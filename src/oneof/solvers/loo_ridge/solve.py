@@ -22,7 +22,6 @@ from oneof.kernels.mapped import KernelSum, MappedRows, RowKernel, take_rows
 from oneof.parallel import n_available_threads
 from oneof.solvers.loo_ridge.blocks import BlockedRows, map_blocks, map_kernel_rows
 from oneof.solvers.loo_ridge.candidate_groups import CandidateGroups
-from oneof.solvers.loo_ridge.influences import Influences, runner_up_classes, top_influences
 from oneof.solvers.loo_ridge.linear_algebra import empty_array, product
 from oneof.solvers.loo_ridge.linear_judge import fit_judge
 from oneof.solvers.loo_ridge.loo_operators import (
@@ -31,8 +30,9 @@ from oneof.solvers.loo_ridge.loo_operators import (
     Landmarks,
     LinearLOO,
     NystroemRidge,
-    landmark_factor,
+    runner_up_classes,
     square_and_scores,
+    top_influences,
 )
 from oneof.solvers.loo_ridge.self_training import SelfTraining, SelfTrainingResult
 from oneof.typing import FeatureMatrix, Floats, Ints
@@ -92,8 +92,8 @@ class LOORidgeSolution:
     """LOO(P), (n, K)."""
     judge_weight: float
     """Weight of the linear judge in the labels, in [0, 1]; 0 without one."""
-    influences: Influences | None
-    """The most influential rows; None for the Nystroem form."""
+    influences: tuple[Ints, Floats] | None
+    """The most influential rows, and their contributions; None for the Nystroem form."""
 
 
 def solve_loo_ridge(
@@ -142,7 +142,7 @@ def solve_loo_ridge(
         ridge = (
             _exact_ridge(kernel, support, training.lam)
             if samples.landmarks is None
-            else _nystroem_ridge(rows, _landmarks(kernel, support, rows), training.lam)
+            else NystroemRidge.in_memory(rows, _landmarks(kernel, support, rows), training.lam)
         )
         labels = training.run(ridge, sets, judge)
     P = labels.label_distributions
@@ -164,12 +164,12 @@ def _label_in_blocks(
     """Label the training rows, then all rows in blocks by the function fitted to these labels."""
     rows = blocks.take(training_rows)
     landmarks = _landmarks(*kernel_and_support, rows)
-    part = _nystroem_ridge(rows, landmarks, training.lam)
+    part = NystroemRidge.in_memory(rows, landmarks, training.lam)
     labels = training.run(part, sets.select(training_rows))
     initial, _ = part.fit(labels.label_distributions)
     del rows, part
     square, scores = blocks.map_reduce(square_and_scores, [None] * len(blocks.slices), landmarks, initial)
-    ridge = NystroemRidge.from_blocks(blocks, landmarks, square, training.lam)
+    ridge = NystroemRidge.in_blocks(blocks, landmarks, square, training.lam)
     predictions = sets.values(np.concatenate(scores))
     result = replace(training, max_iter=MAX_FULL_ITER, tol=FULL_TOL).run(ridge, sets, predictions=predictions)
     return ridge, replace(result, changes=np.append(labels.changes, result.changes))
@@ -237,15 +237,6 @@ def _exact_ridge(kernel: KernelSum, rows: list[MappedRows], lam: float) -> Exact
 
 def _landmarks(kernel: KernelSum, support: list[MappedRows], X: FeatureMatrix) -> Landmarks:
     """Return landmarks whose features, of as many rows as X has, are in float32 if there are many."""
-    gram = kernel.gram(support)
-    is_large = X.shape[0] * gram.shape[0] >= MIN_FLOAT32_FEATURES
+    is_large = X.shape[0] * support[0].shape[0] >= MIN_FLOAT32_FEATURES
     precision = precision_of(X) if is_torch_array(X) else ("float32" if is_large else "float64")
-    return Landmarks(kernel, support, landmark_factor(gram, precision), precision)
-
-
-def _nystroem_ridge(X: FeatureMatrix, landmarks: Landmarks, lam: float) -> NystroemRidge:
-    n, m = X.shape[0], landmarks.factor.shape[0]
-    if not is_torch_array(X):
-        n_bytes = 1.5 * np.dtype(landmarks.precision).itemsize * n * m
-        check_memory(n_bytes, f"{m} features of {n} rows", "lower n_components")
-    return NystroemRidge.from_cross(landmarks.cross(X), landmarks.factor, lam)
+    return Landmarks.from_rows(kernel, support, precision)

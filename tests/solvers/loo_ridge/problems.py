@@ -2,7 +2,6 @@
 
 import numpy as np
 
-from oneof.arrays import precision_of
 from oneof.datasets import make_partial_labels
 from oneof.solvers.loo_ridge.loo_operators import Landmarks, NystroemRidge
 
@@ -33,7 +32,7 @@ class GivenCross:
 
 def nystroem_ridge(cross, gram, lam):
     """Return the ridge in memory, from the kernel of the rows and the landmarks and from that of the landmarks."""
-    return NystroemRidge.in_memory(cross, Landmarks.from_rows(GivenCross(), [gram], precision_of(cross)), lam)
+    return NystroemRidge.in_memory(cross, Landmarks.from_rows(GivenCross(), [gram], cross), lam)
 
 
 def sets_of(truth, distractors="uniform", n_distractors=1, seed=0):

@@ -39,7 +39,7 @@ def ridge_of(X, kernel, landmarks, part=slice(None)):
 
 def in_blocks(X, kernel, landmarks, dual):
     """Return the ridge over blocks of rows, and the scores of a function of the landmarks."""
-    rows, of_rows = RowsInMemory.from_array(X), Landmarks.from_rows(kernel, kernel.transform(X[landmarks]), "float64")
+    rows, of_rows = RowsInMemory.from_array(X), Landmarks.from_rows(kernel, kernel.transform(X[landmarks]), X)
     square, scores = rows.map_reduce(square_and_scores, [None] * len(rows.slices), of_rows, dual)
     return NystroemRidge.in_blocks(rows, of_rows, square, 0.05), np.concatenate(scores)
 

@@ -111,7 +111,7 @@ def test_groups_have_identical_sets():
     sums = sets.to_dense(sets.group_sums(sets.values(P)))
     np.testing.assert_array_equal(sums[[0, 2]], np.tile(P[0] + P[2], (2, 1)))
     np.testing.assert_array_equal(sums[[1, 3]], P[[1, 3]])
-    np.testing.assert_array_equal(sets.distinct[sets.group], mask)
+    np.testing.assert_array_equal(sets.group[:, None] == sets.group, (mask[:, None] == mask).all(axis=2))
 
 
 def test_pairs_of_rows_and_candidates():
@@ -129,10 +129,9 @@ def test_pairs_of_rows_and_candidates():
     np.testing.assert_allclose(sets.class_sums(values), dense.sum(axis=0))
     np.testing.assert_allclose(sets.to_dense(sets.normalize(values)), dense / dense.sum(axis=1, keepdims=True))
     np.testing.assert_allclose(sets.to_dense(sets.initial), mask / mask.sum(axis=1, keepdims=True))
-    np.testing.assert_array_equal(sets.distinct[sets.group][sets.rows, sets.classes], np.ones(len(values), dtype=bool))
-    group, candidate = np.nonzero(sets.distinct)
-    np.testing.assert_array_equal(group[sets.group_pairs], sets.group[sets.rows])
-    np.testing.assert_array_equal(candidate[sets.group_pairs], sets.classes)
+    pairs = np.column_stack([sets.group[sets.rows], sets.classes])
+    same = sets.group_pairs[:, None] == sets.group_pairs
+    np.testing.assert_array_equal(same, (pairs[:, None] == pairs).all(axis=2))
 
 
 def test_selected_rows_have_their_own_groups():
@@ -143,7 +142,8 @@ def test_selected_rows_have_their_own_groups():
     rows = np.arange(3, 40, 2)
     for selected in (sets.select(rows), sets.select(np.isin(np.arange(50), rows))):
         np.testing.assert_array_equal(selected.mask, mask[rows])
-        np.testing.assert_array_equal(selected.distinct[selected.group], mask[rows])
+        same = (mask[rows][:, None] == mask[rows]).all(axis=2)
+        np.testing.assert_array_equal(selected.group[:, None] == selected.group, same)
 
 
 def test_cooccurring_model_balances_the_groups():

@@ -136,7 +136,7 @@ def test_no_row_is_ambiguous():
     few[0, 0] = False
     for mask in (exact, unlabeled, few):
         sets = CandidateGroups.from_evidence(mask)
-        assert fit_judge(X, rbf(X), sets, TRAINING) is None
+        assert fit_judge(X, rbf(X), sets, TRAINING).weight == 0
 
 
 @pytest.mark.parametrize("factor", [2.0**-20, 2.0**17, 0.3])

@@ -53,12 +53,13 @@ class RowsInMemory:
 
     def map_reduce(self, function: Callable[..., Any], payloads: Sequence[Any], *shared: Any) -> tuple[Any, list[Any]]:
         """Apply a function to each block, in as many threads as BLAS would use."""
+
+        def apply(i: int) -> tuple[Any, Any]:
+            return function(self.X[self.slices[i]], payloads[i], *shared)
+
         total, values, step = None, [], 1 if is_torch_array(self.X) else n_available_threads()
         for first in range(0, len(self.slices), step):  # few summands are in memory at a time
-            blocks = list(zip(self.slices, payloads, strict=True))[first : first + step]
-            for summand, value in map_blocks(
-                lambda block: function(self.X[block[0]], block[1], *shared), blocks, self.X
-            ):
+            for summand, value in map_blocks(apply, range(len(self.slices))[first : first + step], self.X):
                 total = summand if total is None else total + summand
                 values.append(value)
         return total, values

@@ -48,8 +48,6 @@ def fit_inverse_temperature(scores: Floats, label_distributions: Floats) -> floa
         return float(((targets - softmax(np.exp(log_b) * scores)) * scores).sum())
 
     low, high = np.log(MIN_INVERSE_TEMPERATURE), np.log(MAX_INVERSE_TEMPERATURE)
-    if derivative(low) <= 0:
-        return MIN_INVERSE_TEMPERATURE
-    if derivative(high) >= 0:
-        return MAX_INVERSE_TEMPERATURE
+    if not derivative(low) > 0.0 > derivative(high):
+        return MIN_INVERSE_TEMPERATURE if derivative(low) <= 0.0 else MAX_INVERSE_TEMPERATURE
     return float(np.exp(brentq(derivative, low, high, xtol=1e-13, rtol=1e-14)))

@@ -75,8 +75,7 @@ class CandidateGroups:
         """
         if self.weights is None or (self.weights >= MIN_MAIN_WEIGHT).all():
             return self
-        weights = self.to_dense(self.weights)
-        return CandidateGroups.from_evidence(np.where(weights >= MIN_MAIN_WEIGHT, weights, 0.0))
+        return CandidateGroups.from_evidence(np.where(self.evidence >= MIN_MAIN_WEIGHT, self.evidence, 0.0))
 
     # -- rows ----------------------------------------------------------------------------------------------------------
 
@@ -93,17 +92,12 @@ class CandidateGroups:
     @cached_property
     def unlabeled(self) -> Mask:
         """(n,): rows whose set has every class, with equal weights."""
-        return self.full if self.weights is None else self.full & (np.minimum.reduceat(self.weights, self.starts) == 1)
+        return self.full if self.weights is None else self.full & (self.row_sums(self.weights) == self.mask.shape[1])
 
     @cached_property
     def partial(self) -> Mask:
         """(n,): rows with several candidates, but not all classes; only these have observable distractors."""
         return (self.sizes > 1) & ~self.full
-
-    @cached_property
-    def distinct(self) -> Mask:
-        """(number of groups, K): the distinct sets."""
-        return self.mask[np.unique(self.group, return_index=True)[1]]
 
     # -- pairs of row and candidate ------------------------------------------------------------------------------------
 
@@ -118,16 +112,9 @@ class CandidateGroups:
         return np.nonzero(self.mask)[1]
 
     @cached_property
-    def starts(self) -> Ints:
-        """(n,): the index of the first pair of each row."""
-        return np.cumsum(self.sizes) - self.sizes
-
-    @cached_property
     def group_pairs(self) -> Ints:
         """(number of pairs,): the index of each pair among the pairs (group, candidate)."""
-        sizes = self.distinct.sum(axis=1)
-        offsets = (np.cumsum(sizes) - sizes)[self.group] - self.starts
-        return np.arange(len(self.rows)) + offsets[self.rows]
+        return np.unique(self.group[self.rows] * self.mask.shape[1] + self.classes, return_inverse=True)[1]
 
     @cached_property
     def initial(self) -> Floats:
@@ -150,7 +137,7 @@ class CandidateGroups:
 
     def row_sums(self, values: Floats) -> Floats:
         """Return the sum over each row's candidates, (n,)."""
-        return np.add.reduceat(values, self.starts)
+        return np.bincount(self.rows, values).astype(np.float64, copy=False)
 
     def normalize(self, values: Floats) -> Floats:
         """Return values above 0, scaled so that each row has sum 1."""

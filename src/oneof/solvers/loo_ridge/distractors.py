@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-from scipy.special import betaln
+from scipy.special import betaln, logit
 
 from oneof.solvers.loo_ridge.candidate_groups import CandidateGroups
 from oneof.typing import Floats, Mask
@@ -95,14 +95,9 @@ def confusable_labels(state: IterationState) -> Floats:
     if state.n_done < N_WARM_UP_ITER or not sets.partial.any():
         return labels
     rates = confusion_rates(sets.to_dense(state.label_probabilities)[sets.partial], sets.mask[sets.partial])
-    log_absent = np.log1p(-rates)
-    log_odds = np.log(rates) - log_absent
-    for logs in (log_absent, log_odds):
-        np.fill_diagonal(logs, 0.0)
-    log_likelihood = sets.distinct @ log_odds.T + log_absent.sum(axis=1)
-    log_likelihood = np.where(sets.distinct, log_likelihood, -np.inf)
-    log_likelihood -= log_likelihood.max(axis=1, keepdims=True)
-    factors = np.exp(RATE_EXPONENT * log_likelihood)[sets.group[sets.rows], sets.classes]
+    np.fill_diagonal(rates, 0.5)  # a factor of all classes
+    log_likelihood = np.where(sets.mask, sets.mask @ logit(rates).T + np.log1p(-rates).sum(axis=1), -np.inf)
+    factors = np.exp(RATE_EXPONENT * sets.values(log_likelihood - log_likelihood.max(axis=1, keepdims=True)))
     return np.where(sets.full[sets.rows], labels, labels * factors)
 
 
@@ -119,20 +114,15 @@ def confusion_rates(label_distributions: Floats, mask: Mask) -> Floats:
     n, K = mask.shape
     count, class_mass = label_distributions.T @ mask, label_distributions.sum(axis=0)
     q = float(np.clip((mask.sum() - n) / (n * (K - 1)), 1e-6, 1.0 - 1e-6))
-    t = _fit_shrinkage_strength(count, class_mass, q)
-    return np.clip((count + t * q) / (class_mass[:, None] + t), MIN_RATE, 1.0 - MIN_RATE)
-
-
-def _fit_shrinkage_strength(count: Floats, class_mass: Floats, q: float) -> float:
-    """Return the t of the largest beta-binomial likelihood of N_kj of m_k, j != k."""
-    off_diagonal = ~np.eye(len(class_mass), dtype=bool)
+    off_diagonal = ~np.eye(K, dtype=bool)
     trials = np.broadcast_to(class_mass[:, None], count.shape)[off_diagonal]
     successes = np.minimum(count[off_diagonal], trials)  # rounding may make them larger
-    values = [
+    log_likelihoods = [  # of the beta-binomial distribution of N_kj of m_k, j != k
         (betaln(successes + t * q, trials - successes + t * (1.0 - q)) - betaln(t * q, t * (1.0 - q))).sum()
         for t in SHRINKAGE_STRENGTHS
     ]
-    return float(SHRINKAGE_STRENGTHS[int(np.argmax(values))])
+    t = SHRINKAGE_STRENGTHS[int(np.argmax(log_likelihoods))]
+    return np.clip((count + t * q) / (class_mass[:, None] + t), MIN_RATE, 1.0 - MIN_RATE)
 
 
 # -- small weights and unlabeled rows ----------------------------------------------------------------------------------

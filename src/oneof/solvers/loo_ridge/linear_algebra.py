@@ -4,6 +4,8 @@ The large matrices (kernels, operators, features) are NumPy arrays or tensors. T
 NumPy arrays, and only they are copied to the device and back.
 """
 
+from collections.abc import Sequence
+
 import numpy as np
 from array_api_compat import array_namespace, device, is_torch_array
 from scipy.linalg.blas import dtrsm, strsm
@@ -29,11 +31,14 @@ def product(matrix: Array, values: Floats) -> Floats:
     return as_floats(as_numpy(matrix @ values), "float64")
 
 
-def cholesky_factor(matrix: Array) -> Array | None:
-    """Return the lower triangular L with L L^T = matrix, of which only the upper triangle is read, in place.
+def cholesky_factor(matrix: Array, shift: float) -> Array | None:
+    """Return the lower triangular L with L L^T = matrix + shift I, of which only the upper triangle is read, in place.
 
-    None if the matrix is not positive definite. A C-ordered array or tensor is overwritten; NumPy arrays are float64.
+    None if this is not positive definite. The array or tensor is overwritten, by L if it is C-ordered. NumPy arrays are
+    in float64.
     """
+    indices = np.arange(matrix.shape[0])
+    matrix[indices, indices] += shift
     if is_torch_array(matrix):
         import torch
 
@@ -56,13 +61,6 @@ def inverse_of_factor(factor: Array) -> Array:
     return inverse.T
 
 
-def add_to_diagonal(matrix: Array, value: float) -> Array:
-    """Add a number to the diagonal of a matrix in place, and return the matrix."""
-    indices = np.arange(matrix.shape[0])
-    matrix[indices, indices] += value
-    return matrix
-
-
 def solve_rows(factor: Array, rows: Array, *, transposed: bool = False) -> Array:
     """Return rows L^-T, or rows L^-1 if transposed, (n, m), for a lower triangular L.
 
@@ -80,9 +78,12 @@ def solve_rows(factor: Array, rows: Array, *, transposed: bool = False) -> Array
     return trsm(1.0, np.asfortranarray(factor), rows.T, lower=1, trans_a=transposed, overwrite_b=1).T
 
 
-def solve_labels(factor: Array, values: Floats, *, transposed: bool = False) -> Floats:
-    """Return L^-1 values, or L^-T values if transposed, (m, K), for a lower triangular L in float64."""
-    return as_numpy(solve_rows(factor, to_namespace_of(values.T, factor), transposed=transposed)).T
+def solve_labels(factors: Sequence[Array], values: Floats, *, transposed: bool = False) -> Floats:
+    """Return L^-1 values, or L^-T values if transposed, (m, K), for each lower triangular L in turn, in float64."""
+    rows = to_namespace_of(values.T, factors[0])
+    for factor in factors:
+        rows = solve_rows(factor, rows, transposed=transposed)
+    return as_numpy(rows).T
 
 
 def squared_lengths(rows: Array) -> Floats:

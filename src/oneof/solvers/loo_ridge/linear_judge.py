@@ -33,7 +33,7 @@ from oneof.likelihoods import log_likelihoods, masked_softmax
 from oneof.solvers.annotators.temper import temper
 from oneof.solvers.loo_ridge.candidate_groups import CandidateGroups, first_rows
 from oneof.solvers.loo_ridge.loo_operators import ExactRidge
-from oneof.solvers.loo_ridge.self_training import Judge, SelfTraining
+from oneof.solvers.loo_ridge.self_training import NO_JUDGE, Judge, SelfTraining
 from oneof.solvers.online import OnlineState, pegasos
 from oneof.solvers.opinion_pool import pool_weights
 from oneof.typing import Evidence, FeatureMatrix, Floats, Ints
@@ -50,10 +50,10 @@ SEED = 0
 """Seed of the folds and of the order of the rows in Pegasos."""
 
 
-def fit_judge(X: FeatureMatrix, kernel: KernelSum, sets: CandidateGroups, training: SelfTraining) -> Judge | None:
+def fit_judge(X: FeatureMatrix, kernel: KernelSum, sets: CandidateGroups, training: SelfTraining) -> Judge:
     """Return the label distributions of the linear classifier, and their weight.
 
-    It is None if no row has several main candidates, there are very few rows, or all features are constant.
+    The weight is 0 if no row has several main candidates, there are very few rows, or all features are constant.
 
     Parameters
     ----------
@@ -68,7 +68,7 @@ def fit_judge(X: FeatureMatrix, kernel: KernelSum, sets: CandidateGroups, traini
     ambiguous = (sets.main.sizes > 1) & ~sets.unlabeled
     pooled, rows = first_rows(ambiguous, ~ambiguous & ~sets.unlabeled, MAX_POOL_ROWS), unit_rows(X)
     if not ambiguous.any() or len(pooled) < 2 * N_FOLDS or rows.shape[1] == 0:
-        return None
+        return NO_JUDGE
     rng, evidence = np.random.default_rng(SEED), sets.evidence
     folds = rng.permutation(len(evidence)) % N_FOLDS
     scores = _held_out(partial(_linear_scores, rows, evidence, rng), folds, evidence)

@@ -22,7 +22,7 @@ computed again for each product, in blocks of rows, and M^-1 L^-1 is applied to 
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from array_api_compat import array_namespace, is_torch_array
@@ -33,7 +33,6 @@ from oneof.kernels.mapped import KernelSum, MappedRows
 from oneof.solvers.loo_ridge.blocks import BlockedRows, RowsInMemory, map_kernel_rows
 from oneof.solvers.loo_ridge.candidate_groups import CandidateGroups
 from oneof.solvers.loo_ridge.linear_algebra import (
-    add_to_diagonal,
     cholesky_factor,
     empty_array,
     inverse_of_factor,
@@ -43,7 +42,7 @@ from oneof.solvers.loo_ridge.linear_algebra import (
     square,
     squared_lengths,
 )
-from oneof.typing import Array, FeatureMatrix, Floats, Ints, Mask
+from oneof.typing import Array, FeatureMatrix, Floats, Ints, Mask, Precision
 from oneof.validation import check_memory
 
 LEVERAGE_TOL = 1e-10
@@ -52,10 +51,8 @@ LAM_RTOL = {"float64": 10.0 * float(np.finfo(np.float64).eps), "float32": float(
 """Minimum of lam relative to n max_x k(x, x), a bound of the largest eigenvalue; below it, rounding errors dominate."""
 JITTER = {"float64": 1e-12, "float32": 1e-6}
 """Added to the eigenvalues of the landmarks' Gram matrix, relative to its largest diagonal entry."""
-GATHER_COST = 1 / 40
-"""Time of one product of the dense form relative to one entry read of the form by classes."""
-MAX_COPIES = 2.0
-"""Maximum size of the blocks of all classes, relative to the matrix of the rows with several candidates."""
+MIN_FLOAT32_FEATURES = 10_000_000
+"""Number of entries of the Nystroem features from which they are in float32."""
 N_INFLUENTIAL = 5
 """Number of influential rows reported for each row."""
 INFLUENCE_BLOCK = 512
@@ -117,7 +114,7 @@ class ExactRidge(LinearLOO):
         """
         if not lam > LAM_RTOL[precision_of(gram)] * gram.shape[0] * _largest_diagonal(gram):
             raise InputError(_LAM_TOO_SMALL.format(lam))
-        factor = cholesky_factor(add_to_diagonal(gram, lam))
+        factor = cholesky_factor(gram, lam)
         if factor is None:
             raise InputError(
                 f"the Gram matrix with lam={lam:.4g} on its diagonal is not positive definite. Pass a positive "
@@ -139,18 +136,17 @@ def sparse_pair_predictor(operator: Floats, sets: CandidateGroups) -> PairPredic
     """Return a predictor inside the sets: only for rows with several candidates, and only for their candidates.
 
     Row i and candidate k need sum_j A_ij P_jk over the rows j whose set has k. So class k needs the block of A of these
-    rows. The labels of exact rows are constant, and so is their contribution. If the sets are large, the product for
-    all classes is faster.
+    rows. The labels of exact rows are constant, and so is their contribution. If the blocks had more entries than A,
+    because the sets are large, one product serves all classes.
     """
     is_active = sets.sizes > 1
     part, pairs = CandidateGroups(sets.mask[is_active], sets.group[is_active]), is_active[sets.rows]
-    n_active, n_classes = part.mask.shape
     of_exact_rows = (operator @ (sets.mask & ~is_active[:, None]).astype(np.float64))[is_active]
     constant, row_sums = part.values(of_exact_rows), operator.sum(axis=1)[is_active][part.rows]
     operator = operator if is_active.all() else operator[np.ix_(is_active, is_active)]
     blocks: list[tuple[Any, Floats]] | None = None
-    if float((part.mask.sum(axis=0) ** 2.0).sum()) < min(1.0 + n_classes * GATHER_COST, MAX_COPIES) * n_active**2.0:
-        members = [np.flatnonzero(part.classes == k) for k in range(n_classes)]
+    if (part.mask.sum(axis=0) ** 2).sum() < len(part.mask) ** 2:
+        members = [np.flatnonzero(part.classes == k) for k in range(part.mask.shape[1])]
         blocks = [(each, operator[np.ix_(part.rows[each], part.rows[each])]) for each in members]
 
     def predict(values: Floats) -> Floats:
@@ -177,14 +173,14 @@ class Landmarks:
     """Z, in the representations of the kernel."""
     factor: Array
     """L, (m, m), lower triangular, in float64: L L^T = k(Z, Z)."""
-    precision: Literal["float32", "float64"]
+    precision: Precision
     """Precision of the values."""
 
     @classmethod
-    def from_rows(
-        cls, kernel: KernelSum, rows: list[MappedRows], precision: Literal["float32", "float64"]
-    ) -> "Landmarks":
+    def from_rows(cls, kernel: KernelSum, rows: list[MappedRows], X: FeatureMatrix) -> "Landmarks":
         """Factorize the kernel of the landmarks, with a jitter for the precision.
+
+        Values are in float32 if X, the rows of self-training, are many; tensors have their own precision.
 
         Raises
         ------
@@ -192,10 +188,12 @@ class Landmarks:
             If the matrix is not positive semi-definite.
         """
         gram = kernel.gram(rows)
+        is_large = X.shape[0] * gram.shape[0] >= MIN_FLOAT32_FEATURES
+        precision = precision_of(X) if is_torch_array(X) else ("float32" if is_large else "float64")
         xp, largest = array_namespace(gram), _largest_diagonal(gram)
         for scale in (1.0, 100.0, 1e4):
             matrix = xp.asarray(gram, dtype=xp.float64, copy=True)
-            factor = cholesky_factor(add_to_diagonal(matrix, scale * JITTER[precision] * largest))
+            factor = cholesky_factor(matrix, scale * JITTER[precision] * largest)
             if factor is not None:
                 return cls(kernel, rows, factor, precision)
         raise InputError(
@@ -238,8 +236,8 @@ class NystroemRidge:
         """
         n, m = X.shape[0], landmarks.factor.shape[0]
         if not is_torch_array(X):
-            n_bytes = 1.5 * np.dtype(landmarks.precision).itemsize * n * m
-            check_memory(n_bytes, f"{m} features of {n} rows", "lower n_components")
+            size = np.dtype(landmarks.precision).itemsize
+            check_memory(1.5 * size * n * m, f"{m} features of {n} rows", "lower n_components")
         features = solve_rows(landmarks.factor, landmarks.cross(X))
         ridge_factor = _ridge_factor(square(features), lam)
         directions = solve_rows(ridge_factor, features)
@@ -265,7 +263,7 @@ class NystroemRidge:
         """Return the function fitted to all rows, with one coefficient vector per landmark, and `predict_loo`."""
         coefficients, predictions = self._predict(targets)
         if self.landmarks is None:
-            coefficients = self._of_landmarks(coefficients)
+            coefficients = solve_labels(self.factors[::-1], coefficients, transposed=True)
         return DualCoefficients(coefficients, targets.mean(axis=0)), predictions
 
     def _predict(self, targets: Floats) -> tuple[Floats, Floats]:
@@ -274,19 +272,12 @@ class NystroemRidge:
         labels = [targets[rows] for rows in slices]
         coefficients, _ = self.blocks.map_reduce(_projections, labels, self.landmarks, means)
         if self.landmarks is not None:
-            for factor in self.factors:
-                coefficients = solve_labels(factor, coefficients)
-            coefficients = self._of_landmarks(coefficients)
+            coefficients = solve_labels(self.factors, coefficients)
+            coefficients = solve_labels(self.factors[::-1], coefficients, transposed=True)
         dual = DualCoefficients(coefficients, means)
         parts = [(targets[rows], self.one_minus_leverage[rows]) for rows in slices]
         _, predictions = self.blocks.map_reduce(_loo_predictions, parts, self.landmarks, dual)
         return coefficients, np.concatenate(predictions)
-
-    def _of_landmarks(self, coefficients: Floats) -> Floats:
-        """Return L^-T M^-T times the coefficients of D."""
-        for factor in reversed(self.factors):
-            coefficients = solve_labels(factor, coefficients, transposed=True)
-        return coefficients
 
 
 def square_and_scores(X: FeatureMatrix, _: None, landmarks: Landmarks, dual: DualCoefficients) -> tuple[Array, Floats]:
@@ -322,7 +313,7 @@ def _loo_predictions(
 
 def _ridge_factor(square: Array, lam: float) -> Array:
     """Return M with M M^T = Phi^T Phi + lam I; the matrix Phi^T Phi is overwritten."""
-    factor = cholesky_factor(add_to_diagonal(square, lam))
+    factor = cholesky_factor(square, lam)
     if factor is None:
         raise InputError(_LAM_TOO_SMALL.format(lam))
     return factor
@@ -378,7 +369,7 @@ def _largest(values: Array, k: int) -> tuple[Ints, Floats]:
     if is_torch_array(values):
         top_values, top = values.topk(k, dim=1)
         return as_numpy(top), as_numpy(top_values)
-    top = np.argpartition(-values, k - 1, axis=1)[:, :k] if k else np.empty((len(values), 0), dtype=np.int64)
+    top = np.argpartition(-values, k - 1, axis=1)[:, :k]
     top_values = np.take_along_axis(values, top, axis=1)
     order = np.argsort(-top_values, axis=1, kind="stable")
     return np.take_along_axis(top, order, axis=1), np.take_along_axis(top_values, order, axis=1)

@@ -37,6 +37,9 @@ class Judge:
         return (1.0 - self.weight) * labels + self.weight * self.probabilities
 
 
+NO_JUDGE = Judge(np.zeros(1), 0.0)
+
+
 @dataclass(frozen=True)
 class SelfTrainingResult:
     """Result of `SelfTraining.run`."""
@@ -64,7 +67,7 @@ class SelfTraining:
         self,
         ridge: LinearLOO | NystroemRidge,
         sets: CandidateGroups,
-        judge: Judge | None = None,
+        judge: Judge = NO_JUDGE,
         predictions: Floats | None = None,
     ) -> SelfTrainingResult:
         """Return the labels of the rows of a ridge.
@@ -79,15 +82,13 @@ class SelfTraining:
             Predictions of the pairs, by a function that was fitted to labels of some rows, from which the labels start.
         """
         predict = ridge.pair_predictor(sets)
-        n_done, P = 0, sets.initial
+        n_done, P = 0, judge.mix(sets.initial)
         if predictions is not None:
             n_done, P = N_WARM_UP_ITER, sets.normalize(sets.weigh(np.maximum(predictions, MIN_PREDICTION)))
-        P = P if judge is None else judge.mix(P)
         changes: list[float] = []
         for t in range(self.max_iter if (sets.sizes > 1).any() else 0):
             new_predictions = np.maximum(predict(P), MIN_PREDICTION)
-            new = next_labels(self.distractors, IterationState(new_predictions, P, sets, n_done + t))
-            new = new if judge is None else judge.mix(new)
+            new = judge.mix(next_labels(self.distractors, IterationState(new_predictions, P, sets, n_done + t)))
             changes.append(float(np.abs(new - P).sum() / (2.0 * len(sets.mask))))
             P = new
             if changes[-1] <= self.tol:

@@ -17,7 +17,7 @@ import numpy as np
 from array_api_compat import is_torch_array
 from scipy.optimize import nnls
 
-from oneof.arrays import as_floats, precision_of
+from oneof.arrays import as_floats
 from oneof.kernels.mapped import KernelSum, MappedRows, RowKernel, take_rows
 from oneof.parallel import n_available_threads
 from oneof.solvers.loo_ridge.blocks import BlockedRows, map_blocks, map_kernel_rows
@@ -34,14 +34,12 @@ from oneof.solvers.loo_ridge.loo_operators import (
     square_and_scores,
     top_influences,
 )
-from oneof.solvers.loo_ridge.self_training import SelfTraining, SelfTrainingResult
+from oneof.solvers.loo_ridge.self_training import NO_JUDGE, SelfTraining, SelfTrainingResult
 from oneof.typing import FeatureMatrix, Floats, Ints
 from oneof.validation import check_memory
 
 MIN_KERNEL_WEIGHT = 0.05
 """Kernels with a smaller weight are dropped."""
-MIN_FLOAT32_FEATURES = 10_000_000
-"""Number of entries of the Nystroem features from which they are in float32."""
 MAX_FULL_ITER = 3
 """Maximum number of iterations with all rows, if self-training uses a part of them."""
 FULL_TOL = 0.01
@@ -73,8 +71,8 @@ class KernelModel:
         """Return the (n, K) scores of new rows, computed in blocks."""
 
         def block_scores(block: slice) -> Floats:
-            rows = self.kernel.transform(X[block])
-            return product(self.kernel.gram(rows, self.support), self.dual.coefficients)
+            gram = self.kernel.gram(self.kernel.transform(X[block]), self.support)
+            return product(gram, self.dual.coefficients)
 
         blocks = map_kernel_rows(block_scores, X)
         return np.concatenate(blocks) + self.dual.means if blocks else np.empty((0, len(self.dual.means)))
@@ -130,49 +128,41 @@ def solve_loo_ridge(
         weights = weigh_kernels(kernels, blocks.take(subset), sets.select(subset), training)
     selected = np.flatnonzero(weights).tolist()
     kernel = KernelSum.from_kernels([kernels[i] for i in selected], weights[selected])
-    judge = None
-    ridge: ExactRidge | NystroemRidge
-    if samples.training is not None and samples.landmarks is not None:
-        support = kernel.transform(blocks.take(samples.landmarks))
-        ridge, labels = _label_in_blocks(blocks, sets, (kernel, support), samples.training, training)
-    else:
-        rows = blocks.take()
-        judge = fit_judge(rows, kernel, sets, training) if use_judge else None
-        support = kernel.transform(rows if samples.landmarks is None else blocks.take(samples.landmarks))
-        ridge = (
-            _exact_ridge(kernel, support, training.lam)
-            if samples.landmarks is None
-            else NystroemRidge.in_memory(rows, _landmarks(kernel, support, rows), training.lam)
-        )
-        labels = training.run(ridge, sets, judge)
+    rows, use_landmarks = blocks.take(samples.training), samples.landmarks is not None
+    judge = fit_judge(rows, kernel, sets, training) if use_judge and samples.training is None else NO_JUDGE
+    support = kernel.transform(blocks.take(samples.landmarks) if use_landmarks else rows)
+    landmarks = Landmarks.from_rows(kernel, support, rows) if use_landmarks else None
+    ridge = (
+        _exact_ridge(kernel, support, training.lam)
+        if landmarks is None
+        else NystroemRidge.in_memory(rows, landmarks, training.lam)
+    )
+    labels = training.run(ridge, sets if samples.training is None else sets.select(samples.training), judge)
     P = labels.label_distributions
     dual, scores = ridge.fit(P)
     influences = None
     if isinstance(ridge, LinearLOO):
         influences = top_influences(ridge, P, runner_up_classes(P, scores, sets.mask))
+    if samples.training is not None and landmarks is not None:
+        del rows, ridge
+        labels, dual, scores = _continue_in_blocks(blocks, sets, landmarks, (labels, dual), training)
     model = KernelModel(kernel, kernel.support_rows(support), dual)
-    return LOORidgeSolution(model, weights, labels, scores, 0.0 if judge is None else judge.weight, influences)
+    return LOORidgeSolution(model, weights, labels, scores, judge.weight, influences)
 
 
-def _label_in_blocks(
+def _continue_in_blocks(
     blocks: BlockedRows,
     sets: CandidateGroups,
-    kernel_and_support: tuple[KernelSum, list[MappedRows]],
-    training_rows: Ints,
+    landmarks: Landmarks,
+    part: tuple[SelfTrainingResult, DualCoefficients],
     training: SelfTraining,
-) -> tuple[NystroemRidge, SelfTrainingResult]:
-    """Label the training rows, then all rows in blocks by the function fitted to these labels."""
-    rows = blocks.take(training_rows)
-    landmarks = _landmarks(*kernel_and_support, rows)
-    part = NystroemRidge.in_memory(rows, landmarks, training.lam)
-    labels = training.run(part, sets.select(training_rows))
-    initial, _ = part.fit(labels.label_distributions)
-    del rows, part
-    square, scores = blocks.map_reduce(square_and_scores, [None] * len(blocks.slices), landmarks, initial)
+) -> tuple[SelfTrainingResult, DualCoefficients, Floats]:
+    """Label all rows by the function fitted to a part of them; return the labels, the function and the scores."""
+    square, scores = blocks.map_reduce(square_and_scores, [None] * len(blocks.slices), landmarks, part[1])
     ridge = NystroemRidge.in_blocks(blocks, landmarks, square, training.lam)
     predictions = sets.values(np.concatenate(scores))
-    result = replace(training, max_iter=MAX_FULL_ITER, tol=FULL_TOL).run(ridge, sets, predictions=predictions)
-    return ridge, replace(result, changes=np.append(labels.changes, result.changes))
+    labels = replace(training, max_iter=MAX_FULL_ITER, tol=FULL_TOL).run(ridge, sets, predictions=predictions)
+    return replace(labels, changes=np.append(part[0].changes, labels.changes)), *ridge.fit(labels.label_distributions)
 
 
 def weigh_kernels(
@@ -233,10 +223,3 @@ def _exact_ridge(kernel: KernelSum, rows: list[MappedRows], lam: float) -> Exact
 
     map_kernel_rows(fill, rows[0])
     return ExactRidge.from_gram(gram, lam)
-
-
-def _landmarks(kernel: KernelSum, support: list[MappedRows], X: FeatureMatrix) -> Landmarks:
-    """Return landmarks whose features, of as many rows as X has, are in float32 if there are many."""
-    is_large = X.shape[0] * support[0].shape[0] >= MIN_FLOAT32_FEATURES
-    precision = precision_of(X) if is_torch_array(X) else ("float32" if is_large else "float64")
-    return Landmarks.from_rows(kernel, support, precision)

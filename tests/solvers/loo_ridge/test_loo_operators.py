@@ -7,7 +7,7 @@ import pytest
 
 from oneof.errors import InputError
 from oneof.solvers.loo_ridge import CandidateGroups, SelfTraining, runner_up_classes
-from oneof.solvers.loo_ridge.loo_operators import ExactRidge, LinearLOO, top_influences
+from oneof.solvers.loo_ridge.loo_operators import ExactRidge, LinearLOO, pair_predictor, top_influences
 from tests.oracles import loo_ridge as oracle
 from tests.solvers.loo_ridge.problems import blobs, gram_of, nystroem_ridge, sets_of
 
@@ -164,9 +164,9 @@ def test_pair_predictions_equal_fits_without_the_row(form, part):
     rows = {"all": sets.sizes > 0, "several candidates": sets.sizes > 1, "exact": sets.sizes == 1}[part]
     sets, gram = sets.select(rows), gram_of(X[rows])
     P = labels_within(sets)
-    exact = ExactRidge.from_gram(gram.copy(), 0.05).pair_predictor(sets)
+    exact = pair_predictor(ExactRidge.from_gram(gram.copy(), 0.05), sets)
     assert (getclosurevars(exact).nonlocals["blocks"] is None) == (form == "dense" or part == "exact")
-    nystroem = nystroem_ridge(gram, gram, 0.05).pair_predictor(sets)
+    nystroem = pair_predictor(nystroem_ridge(gram, gram, 0.05), sets)
     several = (sets.sizes > 1)[sets.rows]
     expected = sets.values(oracle.predict_loo(gram, P, 0.05))[several]
     np.testing.assert_allclose(exact(sets.values(P))[several], expected, rtol=0, atol=1e-9)

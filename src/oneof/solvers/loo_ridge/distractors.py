@@ -30,13 +30,13 @@ from oneof.typing import Floats, Mask
 
 DistractorModel = Literal["uniform", "cooccurring", "confusable"]
 PREDICTION_EXPONENT = 2
-"""Exponent of the predictions under cooccurring distractors, which makes labels sharper in each iteration."""
+"""Exponent of the predictions under cooccurring distractors and of unlabeled rows: labels become sharper each time."""
 CLASS_EXPONENT = 0.5
 """Exponent of the correction by class in one iteration; it is below 1 since predictions of rare classes are noisy."""
 GROUP_EXPONENT = 0.25
 """Exponent of the correction by group in one pass."""
-N_GROUP_PASSES = 3
-"""Number of passes of the correction by group."""
+N_PASSES = 3
+"""Number of passes of the correction by group, and of class mass normalization."""
 SHRINKAGE_STRENGTHS = np.array([1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 256.0, 1e4])
 """Grid of t."""
 MIN_RATE = 1e-4
@@ -45,10 +45,6 @@ RATE_EXPONENT = 0.5
 """Exponent of the correction by confusion rates in one iteration."""
 N_WARM_UP_ITER = 5
 """Iterations before the first correction by confusion rates; earlier labels are too inaccurate for it."""
-N_MASS_PASSES = 3
-"""Number of passes of class mass normalization."""
-MASS_EXPONENT = 2
-"""Exponent of the predictions of unlabeled rows in class mass normalization."""
 
 
 @dataclass(frozen=True)
@@ -83,7 +79,7 @@ def cooccurring_labels(state: IterationState) -> Floats:
     labels = powers * ((sets.class_sums(counted) + 1.0) ** -CLASS_EXPONENT)[sets.classes]
     # The expected class counts of the group if its candidates were equally frequent.
     uniform_sums = (np.bincount(sets.group)[sets.group] / sets.sizes)[sets.rows]
-    for _ in range(N_GROUP_PASSES):
+    for _ in range(N_PASSES):
         current = sets.group_sums(sets.normalize(labels))
         labels *= ((uniform_sums + 1.0) / (current + 1.0)) ** GROUP_EXPONENT
     return np.where(full, powers, labels)
@@ -163,8 +159,8 @@ def _with_class_frequencies(labels: Floats, state: IterationState) -> Floats:
     labeled_mass = sets.class_sums(np.where(unlabeled, 0.0, sets.normalize(labels)))
     target_mass = labeled_mass * (sets.unlabeled.sum() / labeled_mass.sum())
     factors = np.ones(len(labeled_mass))
-    powers = np.where(unlabeled, state.loo_predictions**MASS_EXPONENT, 1.0)
-    for _ in range(N_MASS_PASSES):
+    powers = np.where(unlabeled, state.loo_predictions**PREDICTION_EXPONENT, 1.0)
+    for _ in range(N_PASSES):
         scaled = np.where(unlabeled, sets.normalize(powers * factors[sets.classes]), 0.0)
         factors *= (target_mass + 1.0) / (sets.class_sums(scaled) + 1.0)
     return np.where(unlabeled, powers * factors[sets.classes], labels)

@@ -87,12 +87,6 @@ class LinearLOO:
         """Return the (n, K) leave-one-out predictions."""
         return targets - product(self.operator, targets - targets.mean(axis=0))
 
-    def pair_predictor(self, sets: CandidateGroups) -> PairPredictor:
-        """Return a function from labels of the pairs to their leave-one-out predictions."""
-        if is_torch_array(self.operator):  # a device reads the operator faster than it would gather its blocks
-            return lambda values: sets.values(self.predict_loo(sets.to_dense(values)))
-        return sparse_pair_predictor(self.operator, sets)
-
 
 @dataclass(frozen=True)
 class ExactRidge(LinearLOO):
@@ -130,38 +124,6 @@ class ExactRidge(LinearLOO):
         means = targets.mean(axis=0)
         residuals = product(self.operator, targets - means)
         return DualCoefficients(self.diagonal * residuals, means), targets - residuals
-
-
-def sparse_pair_predictor(operator: Floats, sets: CandidateGroups) -> PairPredictor:
-    """Return a predictor inside the sets: only for rows with several candidates, and only for their candidates.
-
-    Row i and candidate k need sum_j A_ij P_jk over the rows j whose set has k. So class k needs the block of A of these
-    rows. The labels of exact rows are constant, and so is their contribution. If the blocks had more entries than A,
-    because the sets are large, one product serves all classes.
-    """
-    is_active = sets.sizes > 1
-    part, pairs = CandidateGroups(sets.mask[is_active], sets.group[is_active]), is_active[sets.rows]
-    of_exact_rows = (operator @ (sets.mask & ~is_active[:, None]).astype(np.float64))[is_active]
-    constant, row_sums = part.values(of_exact_rows), operator.sum(axis=1)[is_active][part.rows]
-    operator = operator if is_active.all() else operator[np.ix_(is_active, is_active)]
-    blocks: list[tuple[Any, Floats]] | None = None
-    if (part.mask.sum(axis=0) ** 2).sum() < len(part.mask) ** 2:
-        members = [np.flatnonzero(part.classes == k) for k in range(part.mask.shape[1])]
-        blocks = [(each, operator[np.ix_(part.rows[each], part.rows[each])]) for each in members]
-
-    def predict(values: Floats) -> Floats:
-        labels, means = values[pairs], sets.class_sums(values) / len(sets.mask)
-        if blocks is None:
-            products = part.values(operator @ part.to_dense(labels))
-        else:
-            products = np.empty(len(labels))
-            for each, block in blocks:
-                products[each] = block @ labels[each]
-        predictions = np.ones(len(values))
-        predictions[pairs] = labels - (products + constant - row_sums * means[part.classes])
-        return predictions
-
-    return predict
 
 
 @dataclass(frozen=True)
@@ -255,10 +217,6 @@ class NystroemRidge:
         """Return the (n, K) leave-one-out predictions; a row that is a landmark remains one."""
         return self._predict(targets)[1]
 
-    def pair_predictor(self, sets: CandidateGroups) -> PairPredictor:
-        """Return a function from labels of the pairs to their leave-one-out predictions."""
-        return lambda values: sets.values(self.predict_loo(sets.to_dense(values)))
-
     def fit(self, targets: Floats) -> tuple[DualCoefficients, Floats]:
         """Return the function fitted to all rows, with one coefficient vector per landmark, and `predict_loo`."""
         coefficients, predictions = self._predict(targets)
@@ -278,6 +236,42 @@ class NystroemRidge:
         parts = [(targets[rows], self.one_minus_leverage[rows]) for rows in slices]
         _, predictions = self.blocks.map_reduce(_loo_predictions, parts, self.landmarks, dual)
         return coefficients, np.concatenate(predictions)
+
+
+def pair_predictor(ridge: LinearLOO | NystroemRidge, sets: CandidateGroups) -> PairPredictor:
+    """Return a function from labels of the pairs (row, candidate) to their leave-one-out predictions.
+
+    With a matrix A, only the rows with several candidates are predicted, and only their candidates. Row i and candidate
+    k need sum_j A_ij P_jk over the rows j whose set has k. So class k needs the block of A of these rows. The labels of
+    exact rows are constant, and so is their contribution. If the blocks had more entries than A, because the sets are
+    large, one product serves all classes.
+    """
+    if not isinstance(ridge, LinearLOO) or is_torch_array(ridge.operator):
+        # Landmarks predict all classes at once, and a device reads A faster than it would gather the blocks.
+        return lambda values: sets.values(ridge.predict_loo(sets.to_dense(values)))
+    operator, is_active = ridge.operator, sets.sizes > 1
+    part, pairs = CandidateGroups(sets.mask[is_active], sets.group[is_active]), is_active[sets.rows]
+    of_exact_rows = (operator @ (sets.mask & ~is_active[:, None]).astype(np.float64))[is_active]
+    constant, row_sums = part.values(of_exact_rows), operator.sum(axis=1)[is_active][part.rows]
+    operator = operator if is_active.all() else operator[np.ix_(is_active, is_active)]
+    blocks: list[tuple[Any, Floats]] | None = None
+    if (part.mask.sum(axis=0) ** 2).sum() < len(part.mask) ** 2:
+        members = [np.flatnonzero(part.classes == k) for k in range(part.mask.shape[1])]
+        blocks = [(each, operator[np.ix_(part.rows[each], part.rows[each])]) for each in members]
+
+    def predict(values: Floats) -> Floats:
+        labels, means = values[pairs], sets.class_sums(values) / len(sets.mask)
+        if blocks is None:
+            products = part.values(operator @ part.to_dense(labels))
+        else:
+            products = np.empty(len(labels))
+            for each, block in blocks:
+                products[each] = block @ labels[each]
+        predictions = np.ones(len(values))
+        predictions[pairs] = labels - (products + constant - row_sums * means[part.classes])
+        return predictions
+
+    return predict
 
 
 def square_and_scores(X: FeatureMatrix, _: None, landmarks: Landmarks, dual: DualCoefficients) -> tuple[Array, Floats]:

@@ -16,7 +16,7 @@ import numpy as np
 
 from oneof.solvers.loo_ridge.candidate_groups import CandidateGroups
 from oneof.solvers.loo_ridge.distractors import N_WARM_UP_ITER, DistractorModel, IterationState, next_labels
-from oneof.solvers.loo_ridge.loo_operators import LinearLOO, NystroemRidge
+from oneof.solvers.loo_ridge.loo_operators import LinearLOO, NystroemRidge, pair_predictor
 from oneof.typing import Floats
 
 MIN_PREDICTION = 1e-6
@@ -81,7 +81,7 @@ class SelfTraining:
         predictions : ndarray, optional
             Predictions of the pairs, by a function that was fitted to labels of some rows, from which the labels start.
         """
-        predict = ridge.pair_predictor(sets)
+        predict = pair_predictor(ridge, sets)
         n_done, P = 0, judge.mix(sets.initial)
         if predictions is not None:
             n_done, P = N_WARM_UP_ITER, sets.normalize(sets.weigh(np.maximum(predictions, MIN_PREDICTION)))

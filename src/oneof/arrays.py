@@ -1,12 +1,12 @@
 """Conversions between NumPy arrays and arrays of other namespaces, such as torch tensors on a device."""
 
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 from array_api_compat import array_namespace, device, is_numpy_array
 
-from oneof.typing import Array, FeatureMatrix
+from oneof.typing import Array, FeatureMatrix, Precision
 
 
 def to_namespace_of(array: Any, other: Any) -> Array:
@@ -23,7 +23,7 @@ def as_numpy(array: Array) -> Any:
     return array if is_numpy_array(array) else array.cpu().numpy()
 
 
-def as_floats(array: FeatureMatrix, precision: Literal["float32", "float64"]) -> FeatureMatrix:
+def as_floats(array: FeatureMatrix, precision: Precision) -> FeatureMatrix:
     """Return an array of any namespace, or a CSR matrix, in a precision; without a copy if it has this precision."""
     if is_numpy_array(array) or sp.issparse(array):
         return array.astype(precision, copy=False)
@@ -31,6 +31,6 @@ def as_floats(array: FeatureMatrix, precision: Literal["float32", "float64"]) ->
     return xp.astype(array, getattr(xp, precision), copy=False)
 
 
-def precision_of(array: FeatureMatrix) -> Literal["float32", "float64"]:
+def precision_of(array: FeatureMatrix) -> Precision:
     """Return the precision of an array of floats."""
     return "float32" if array.dtype.itemsize == 4 else "float64"

@@ -1,6 +1,6 @@
 """Type aliases of the arrays that are passed between modules."""
 
-from typing import Any, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,3 +21,6 @@ FeatureMatrix: TypeAlias = Any
 
 Array: TypeAlias = Any
 """An array of any namespace that array_api_compat supports: NumPy, torch, ..."""
+
+Precision: TypeAlias = Literal["float32", "float64"]
+"""The name of a data type."""

@@ -9,6 +9,7 @@ from oneof.errors import InputError
 from oneof.estimators import loo_ridge
 from oneof.persistence import load, save
 from oneof.solvers.loo_ridge import blocks as solver_blocks
+from oneof.solvers.loo_ridge.loo_operators import NystroemRidge
 from tests.distributed.blocks import in_blocks, table
 
 LENGTHS = [0, 100, 0, 20, 60, 60, 0]
@@ -51,10 +52,8 @@ def test_more_rows_than_fit_in_one_process(lengths, monkeypatch):
     X, y = problem()
     local, remote = (LOORidge(approximation="nystroem", n_components=30, random_state=0) for _ in range(2))
     calls = []
-    fit_in_blocks = solver_blocks.fit_in_blocks
-    monkeypatch.setattr(
-        "oneof.solvers.loo_ridge.solve.fit_in_blocks", lambda *a, **k: calls.append(a) or fit_in_blocks(*a, **k)
-    )
+    in_blocks_of = NystroemRidge.in_blocks
+    monkeypatch.setattr(NystroemRidge, "in_blocks", lambda *args: calls.append(args) or in_blocks_of(*args))
     local.fit(X, y)
     distributed.fit(remote, in_blocks(X, lengths), y)
     assert len(calls) == 2

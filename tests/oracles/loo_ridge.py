@@ -7,6 +7,7 @@ from math import lgamma
 
 import numpy as np
 from scipy.optimize import minimize_scalar
+from scipy.special import logsumexp
 
 from tests.oracles import online
 
@@ -127,6 +128,7 @@ def confusable_labels(gram, S, lam, max_iter, judge=NO_JUDGE):
 
 def judge(X, gram, S, lam, max_iter, pooled, folds, rng):
     """Return W and w of the linear judge: X are rows of length 1, `folds` those of the pooled rows."""
+    W = S * calibrated(held_out_linear(X, S, rng.permutation(len(S)) % 3, rng), S)
     part = S[pooled]
     ridge, linear = np.empty(part.shape), held_out_linear(X[pooled], part, folds, rng)
     for fold in range(3):
@@ -144,7 +146,6 @@ def judge(X, gram, S, lam, max_iter, pooled, folds, rng):
         return -rows - 20 * np.log(1 - w)
 
     w = minimize_scalar(loss, bounds=(0, 1 - 1e-12), method="bounded", options={"xatol": 1e-10}).x
-    W = S * calibrated(held_out_linear(X, S, rng.permutation(len(S)) % 3, rng), S)
     return W / W.sum(axis=1, keepdims=True), w
 
 
@@ -161,17 +162,13 @@ def held_out_linear(X, S, folds, rng):
 
 
 def log_evidence(b, scores, S):
-    """Return sum_i log sum_k S_ik (.97 p_ik + .03 / K) with p the softmax of b times the scores."""
-    total = 0.0
-    for f, weights in zip(scores, S, strict=True):
-        e = np.exp(b * (f - f.max()))
-        total += np.log((weights * (0.97 * e / e.sum() + 0.03 / len(f))).sum())
-    return total
+    """Return sum_i log sum_k S_ik p_ik with p the softmax of b times the scores."""
+    return (logsumexp(b * scores, axis=1, b=S) - logsumexp(b * scores, axis=1)).sum()
 
 
 def calibrated(scores, S):
-    """Return the softmax of b times the scores, b of the largest evidence, mixed with a uniform distribution."""
-    grid = np.linspace(np.log(0.1), np.log(1000.0), 200)
+    """Return the softmax of b times the scores, b of the largest evidence."""
+    grid = np.linspace(np.log(1 / 64), np.log(64.0), 200)
     best = int(np.argmax([log_evidence(np.exp(log_b), scores, S) for log_b in grid]))
     bounds = grid[max(best - 1, 0)], grid[min(best + 1, 199)]
     options = {"xatol": 1e-10}
@@ -179,4 +176,4 @@ def calibrated(scores, S):
         lambda log_b: -log_evidence(np.exp(log_b), scores, S), bounds=bounds, method="bounded", options=options
     )
     e = np.exp(np.exp(result.x) * (scores - scores.max(axis=1, keepdims=True)))
-    return 0.97 * e / e.sum(axis=1, keepdims=True) + 0.03 / scores.shape[1]
+    return e / e.sum(axis=1, keepdims=True)

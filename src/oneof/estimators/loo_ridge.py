@@ -21,8 +21,8 @@ from oneof.solvers.loo_ridge import (
     RowSamples,
     RowsInMemory,
     SelfTraining,
-    distractor_model,
     evenly_spaced,
+    first_rows,
     fit_inverse_temperature,
     runner_up_classes,
     solve_loo_ridge,
@@ -264,7 +264,7 @@ class LOORidge(DecisionFunctionMixin, TensorClassifier):
         check_positive("tol", self.tol, allow_zero=True)
         if self.n_components is not None:
             check_positive("n_components", self.n_components, integer=True)
-        check_choice("distractors", self.distractors, DISTRACTOR_MODELS)
+        check_choice("distractors", self.distractors, tuple(DISTRACTOR_MODELS))
         check_choice("judge", self.judge, ("linear", None))
         check_choice("unlabeled", self.unlabeled, ("ignore", "class_mass"))
         check_choice("approximation", self.approximation, ("auto", None, "nystroem"))
@@ -278,7 +278,8 @@ class LOORidge(DecisionFunctionMixin, TensorClassifier):
         names, kernels = zip(*iter_kernels(self.kernel, self.features, blocks.take(map_rows), used), strict=True)
         landmarks, training_rows = self._draw_landmarks(n), None
         if landmarks is not None and n * len(landmarks) > MAX_FEATURE_ENTRIES:
-            training_rows = _training_rows(sets, MAX_FEATURE_ENTRIES // len(landmarks))
+            # Labeled rows first, since these may be few.
+            training_rows = first_rows(~sets.unlabeled, sets.unlabeled, MAX_FEATURE_ENTRIES // len(landmarks))
         stacking_rows = np.flatnonzero(~sets.unlabeled)
         if len(stacking_rows) > MAX_STACKING_ROWS:
             stacking_rows = evenly_spaced(stacking_rows, N_STACKING_ROWS)
@@ -286,7 +287,7 @@ class LOORidge(DecisionFunctionMixin, TensorClassifier):
             kernels,
             blocks,
             sets,
-            SelfTraining(float(self.lam), int(self.max_iter), float(self.tol), distractor_model(self.distractors)),
+            SelfTraining(float(self.lam), int(self.max_iter), float(self.tol), self.distractors),
             RowSamples(landmarks, training_rows, stacking_rows),
             # A kernel of the user has features that a linear classifier does not have.
             use_judge=self.judge is not None and not callable(self.kernel) and not self._is_precomputed(),
@@ -322,11 +323,10 @@ class LOORidge(DecisionFunctionMixin, TensorClassifier):
         self.runner_up_ = candidates.classes[runner_up]
         self.influential_rows_ = self.influences_ = None
         if solution.influences is not None:
-            n_reported = solution.influences.rows.shape[1]
-            self.influential_rows_ = np.full((shape[0], n_reported), -1)
-            self.influences_ = np.zeros((shape[0], n_reported))
-            self.influential_rows_[used] = used[solution.influences.rows]
-            self.influences_[used] = solution.influences.values
+            influential, values = solution.influences
+            self.influential_rows_ = np.full((shape[0], values.shape[1]), -1)
+            self.influences_ = np.zeros((shape[0], values.shape[1]))
+            self.influential_rows_[used], self.influences_[used] = used[influential], values
 
     def _draw_landmarks(self, n: int) -> Ints | None:
         """Return the indices of the landmarks among n used rows; None if the exact form is used."""
@@ -372,10 +372,3 @@ def loo_logits(model: LOORidge) -> Floats:
 def default_n_components(n: int) -> int:
     """Return the number of landmarks for n rows if `n_components` is None."""
     return min(max(MAX_FEATURE_ENTRIES // n, MIN_COMPONENTS), MAX_COMPONENTS)
-
-
-def _training_rows(sets: CandidateGroups, max_rows: int) -> Ints:
-    """Return at most `max_rows` rows for self-training: labeled rows first, since these may be few."""
-    labeled = evenly_spaced(np.flatnonzero(~sets.unlabeled), max_rows)
-    unlabeled = evenly_spaced(np.flatnonzero(sets.unlabeled), max_rows - len(labeled))
-    return np.sort(np.concatenate([labeled, unlabeled]))

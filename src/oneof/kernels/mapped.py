@@ -5,7 +5,7 @@ All have the methods `transform`, `gram` and `support_rows` that `oneof.solvers.
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, Protocol, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 import scipy.sparse as sp
@@ -18,7 +18,7 @@ from oneof.kernels.feature_maps import MAPS, SPARSE_MAPS, FeatureMap, count_nonz
 from oneof.kernels.gaussian_process import covariance
 from oneof.kernels.pairwise import check_gram, device_of, namespace, squares, total_variance
 from oneof.kernels.svc import Kernel
-from oneof.typing import Array, FeatureMatrix, Floats, Ints
+from oneof.typing import Array, FeatureMatrix, Floats, Ints, Precision
 from oneof.validation import check_memory
 
 RADIAL = ("rbf", "laplacian")
@@ -56,13 +56,11 @@ class MappedKernel:
     name: str
     """"rbf": squared Euclidean distances; "laplacian": city-block distances, of dense features."""
     scale: float
-    dtype: Literal["float32", "float64"] = "float64"
+    dtype: Precision = "float64"
     """Precision of the transformed rows and of the values."""
 
     @classmethod
-    def from_rows(
-        cls, feature_map: FeatureMap, name: str, rows: FeatureMatrix, dtype: Literal["float32", "float64"]
-    ) -> "MappedKernel":
+    def from_rows(cls, feature_map: FeatureMap, name: str, rows: FeatureMatrix, dtype: Precision) -> "MappedKernel":
         """Compute the scale from transformed rows."""
         scale = total_variance(rows) if name == "rbf" else float(rows.shape[1])
         size = float(squares(rows).mean()) if name == "rbf" else 1.0
@@ -243,7 +241,7 @@ def iter_kernels(kernel: Any, features: str, rows: FeatureMatrix, used: Ints) ->
         maps = MAPS if kernel == "laplacian" else default_maps(rows)
     dense = _as_dense(rows) if any(name in MAPS for name in maps) else None
     n_entries = len(used) * int(np.count_nonzero(count_nonzeros(rows)))
-    dtype: Literal["float32", "float64"] = "float32" if n_entries >= MIN_FLOAT32_ENTRIES else "float64"
+    dtype: Precision = "float32" if n_entries >= MIN_FLOAT32_ENTRIES else "float64"
     if tensor is not None:
         dtype = precision_of(tensor)
     for map_name, map_class in maps.items():

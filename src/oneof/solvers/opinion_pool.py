@@ -21,7 +21,8 @@ def pool_weights(likelihoods: Floats, *, max_iter: int = 1000, tol: float = 1e-9
     Parameters
     ----------
     likelihoods : ndarray of shape (n, m)
-        L, above 0. A factor of a row has no effect. Without rows, the weights are equal.
+        L, at least 0; every row has an entry above 0. A factor of a row has no effect. Without rows, the weights are
+        equal.
     max_iter : int
         The mean log likelihood is then at most log(m) / `max_iter` below its maximum.
     tol : float

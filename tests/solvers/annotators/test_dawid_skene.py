@@ -6,6 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from oneof.likelihoods import log_likelihoods
 from oneof.solvers.annotators import (
     AnswerColumns,
     answer_information,
@@ -13,7 +14,7 @@ from oneof.solvers.annotators import (
     solve_annotators,
     vote_shares,
 )
-from oneof.solvers.annotators.temper import answer_power, is_informative, temper
+from oneof.solvers.annotators.temper import MAX_POWER, MIN_POWER, answer_power, is_informative, temper
 from tests.fixtures.write_annotators import FILE
 from tests.oracles import annotators as oracle
 
@@ -191,3 +192,16 @@ def test_powers_recover_those_of_distorted_probabilities():
     uniform = np.full(3, 1 / 3)
     assert is_informative(p, uniform, w)
     assert not is_informative(p[rng.permutation(4000)], uniform, w)
+
+
+@pytest.mark.parametrize("seed", [*range(20), 266])
+def test_no_other_power_has_a_larger_likelihood(seed):
+    """Compared with a fine grid, the likelihood of weighted sets is largest, also if wrong sets give several maxima."""
+    rng = np.random.default_rng(seed)
+    n, K = rng.integers(5, 60), rng.integers(2, 7)
+    truth = rng.integers(0, K, n)
+    scores = rng.normal(size=(n, K)) * rng.choice([0.01, 0.1, 0.3, 1, 3]) + np.eye(K)[truth] * rng.choice([0, 0.1, 1])
+    evidence = rng.random((n, K)) * (rng.random((n, K)) < 0.6)
+    evidence[np.arange(n), truth] = 1.0
+    best = max(log_likelihoods(b * scores, evidence).mean() for b in np.geomspace(MIN_POWER, MAX_POWER, 1000))
+    assert log_likelihoods(temper(scores, evidence)[1] * scores, evidence).mean() >= best - 1e-5

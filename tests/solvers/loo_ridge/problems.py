@@ -3,6 +3,7 @@
 import numpy as np
 
 from oneof.datasets import make_partial_labels
+from oneof.solvers.loo_ridge.loo_operators import Landmarks, NystroemRidge
 
 
 def blobs(n=60, K=4, d=3, seed=0, frequencies=None, spread=2.0):
@@ -17,6 +18,21 @@ def gram_of(X, Y=None):
     """Return the Gram matrix of an RBF kernel."""
     Y = X if Y is None else Y
     return np.exp(-0.3 * ((X[:, None] - Y[None]) ** 2).sum(axis=2) / X.shape[1])
+
+
+class GivenCross:
+    """A kernel of rows that are given by their values with the landmarks."""
+
+    def transform(self, X):
+        return [X]
+
+    def gram(self, rows, *_):
+        return rows[0]
+
+
+def nystroem_ridge(cross, gram, lam):
+    """Return the ridge in memory, from the kernel of the rows and the landmarks and from that of the landmarks."""
+    return NystroemRidge.in_memory(cross, Landmarks.from_rows(GivenCross(), [gram], cross), lam)
 
 
 def sets_of(truth, distractors="uniform", n_distractors=1, seed=0):

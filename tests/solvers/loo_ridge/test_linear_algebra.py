@@ -28,7 +28,7 @@ def test_the_factor_and_the_inverse(read):
     """L L^T is the matrix, of which only the upper triangle is read, and its inverse is symmetric."""
     matrix = positive_definite()
     unread = np.triu(matrix) + np.tril(np.full_like(matrix, 1e6), -1)
-    factor = linear_algebra.cholesky_factor(read(unread))
+    factor = linear_algebra.cholesky_factor(read(unread - 2.0 * np.eye(30)), 2.0)
     lower = as_numpy(factor).copy()
     np.testing.assert_array_equal(lower, np.tril(lower))
     np.testing.assert_allclose(lower @ lower.T, matrix, rtol=0, atol=1e-11)
@@ -40,7 +40,7 @@ def test_the_factor_and_the_inverse(read):
 def test_the_factor_is_computed_in_place(read):
     """The factor is stored in the memory of the matrix, which is the largest array of an exact fit."""
     matrix = read(positive_definite())
-    factor = linear_algebra.cholesky_factor(matrix)
+    factor = linear_algebra.cholesky_factor(matrix, 0.0)
     if isinstance(matrix, np.ndarray):
         assert np.shares_memory(factor, matrix)
     else:
@@ -49,18 +49,21 @@ def test_the_factor_is_computed_in_place(read):
 
 def test_an_indefinite_matrix_has_no_factor(read):
     """The result is None, without an error of the library."""
-    assert linear_algebra.cholesky_factor(read(-np.eye(3))) is None
+    assert linear_algebra.cholesky_factor(read(-np.eye(3)), 0.5) is None
 
 
 def test_triangular_solves(read):
     """Products with the factor give back the right-hand sides, which are NumPy arrays of labels, or rows."""
-    factor = linear_algebra.cholesky_factor(read(positive_definite()))
+    factor = linear_algebra.cholesky_factor(read(positive_definite()), 0.0)
     lower, values = as_numpy(factor).copy(), np.random.default_rng(1).normal(size=(30, 4))
-    np.testing.assert_allclose(lower @ linear_algebra.solve_lower(factor, values), values, rtol=0, atol=1e-12)
-    solution = linear_algebra.solve_lower(factor, values, transposed=True)
+    solution = linear_algebra.solve_labels((factor, factor), values)
+    np.testing.assert_allclose(lower @ lower @ solution, values, rtol=0, atol=1e-12)
+    solution = linear_algebra.solve_labels((factor,), values, transposed=True)
     np.testing.assert_allclose(lower.T @ solution, values, rtol=0, atol=1e-12)
     rows = as_numpy(linear_algebra.solve_rows(factor, read(np.ascontiguousarray(values.T))))
     np.testing.assert_allclose(rows @ lower.T, values.T, rtol=0, atol=1e-12)
+    rows = as_numpy(linear_algebra.solve_rows(factor, read(np.ascontiguousarray(values.T)), transposed=True))
+    np.testing.assert_allclose(rows @ lower, values.T, rtol=0, atol=1e-12)
 
 
 @pytest.mark.parametrize(("dtype", "tolerance"), [(np.float64, 1e-12), (np.float32, 1e-4)])

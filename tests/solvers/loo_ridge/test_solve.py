@@ -111,7 +111,7 @@ def test_the_block_size_does_not_matter(landmarks, use_judge, monkeypatch):
     ]
     new = blobs(15, 4, seed=1)[0]
     full = solve(kernels, X, sets, use_judge, landmarks=landmarks)
-    monkeypatch.setattr("oneof.solvers.loo_ridge.solve.BLOCK_ROWS", 7)
+    monkeypatch.setattr("oneof.solvers.loo_ridge.blocks.KERNEL_ROWS", 7)
     blocks = solve(kernels, X, sets, use_judge, landmarks=landmarks)
     np.testing.assert_allclose(blocks.scores, full.scores, rtol=0, atol=1e-10)
     np.testing.assert_allclose(blocks.model.scores(new), full.model.scores(new), rtol=0, atol=1e-10)
@@ -190,4 +190,3 @@ def test_a_kernel_of_noise_gets_no_weight():
     ridges = [ExactRidge.from_gram(gram_of(rows), 0.05) for rows in (X, noise)]
     weights = stacking_weights(ridges, sets, TRAINING)
     assert weights[0] > 0.9
-    assert stacking_weights(ridges[:1], sets, TRAINING).tolist() == [1.0]

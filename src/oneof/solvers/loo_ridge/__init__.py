@@ -1,16 +1,16 @@
 """Kernel ridge regression that disambiguates its own labels by exact leave-one-out prediction.
 
-Reading order: `solve` (the steps, and the weights of several kernels), `loo_operators` (leave-one-out predictions),
-`linear_algebra` (their factors and products, of arrays and of tensors), `candidate_groups` and `distractors` (the sets,
-and the distractor models), `self_training` (the iterations), `linear_judge` (a second opinion of the labels), `blocks`
-(many rows), `calibration` (probabilities), `influences` (the rows behind a label).
+Reading order: `solve` (the steps, and the weights of several kernels), `loo_operators` (leave-one-out predictions, of
+an inverse or of landmarks, and the rows behind a label), `blocks` and `linear_algebra` (rows in blocks; factors and
+products, of arrays and of tensors), `candidate_groups` and `distractors` (the sets, and the distractor models),
+`self_training` (the iterations), `linear_judge` (a second opinion of the labels), `calibration` (probabilities).
 """
 
 from oneof.solvers.loo_ridge.blocks import BlockedRows, RowsInMemory
 from oneof.solvers.loo_ridge.calibration import fit_inverse_temperature
-from oneof.solvers.loo_ridge.candidate_groups import CandidateGroups, evenly_spaced
-from oneof.solvers.loo_ridge.distractors import DISTRACTOR_MODELS, distractor_model
-from oneof.solvers.loo_ridge.influences import runner_up_classes
+from oneof.solvers.loo_ridge.candidate_groups import CandidateGroups, evenly_spaced, first_rows
+from oneof.solvers.loo_ridge.distractors import DISTRACTOR_MODELS
+from oneof.solvers.loo_ridge.loo_operators import runner_up_classes
 from oneof.solvers.loo_ridge.self_training import SelfTraining
 from oneof.solvers.loo_ridge.solve import LOORidgeSolution, RowSamples, solve_loo_ridge
 
@@ -22,8 +22,8 @@ __all__ = [
     "RowSamples",
     "RowsInMemory",
     "SelfTraining",
-    "distractor_model",
     "evenly_spaced",
+    "first_rows",
     "fit_inverse_temperature",
     "runner_up_classes",
     "solve_loo_ridge",

@@ -14,16 +14,12 @@ which the weights of a row count once.
 """
 
 import numpy as np
-from scipy.optimize import brentq, minimize_scalar
+from scipy.optimize import brentq
 
 from oneof.likelihoods import softmax
-from oneof.typing import Evidence, Floats
+from oneof.typing import Floats
 
 MIN_INVERSE_TEMPERATURE, MAX_INVERSE_TEMPERATURE = 0.1, 1000.0
-UNIFORM_WEIGHT = 0.03
-"""Weight of a uniform distribution, with which held-out probabilities are mixed in the likelihood of the evidence."""
-N_EVIDENCE_TEMPERATURES = 15
-"""Number of inverse temperatures, a factor of about 2 apart, next to whose best the likelihood is maximized."""
 MAX_CALIBRATION_ROWS = 20_000
 """Number of rows, evenly spaced, on which the temperature is fitted."""
 
@@ -52,26 +48,6 @@ def fit_inverse_temperature(scores: Floats, label_distributions: Floats) -> floa
         return float(((targets - softmax(np.exp(log_b) * scores)) * scores).sum())
 
     low, high = np.log(MIN_INVERSE_TEMPERATURE), np.log(MAX_INVERSE_TEMPERATURE)
-    if derivative(low) <= 0:
-        return MIN_INVERSE_TEMPERATURE
-    if derivative(high) >= 0:
-        return MAX_INVERSE_TEMPERATURE
+    if not derivative(low) > 0.0 > derivative(high):
+        return MIN_INVERSE_TEMPERATURE if derivative(low) <= 0.0 else MAX_INVERSE_TEMPERATURE
     return float(np.exp(brentq(derivative, low, high, xtol=1e-13, rtol=1e-14)))
-
-
-def fit_evidence_temperature(scores: Floats, evidence: Evidence) -> float:
-    """Return the b, between .1 and 1,000, for which the evidence of the rows is most likely.
-
-    It maximizes sum_i log sum_k v_ik ((1 - e) p_ik + e / K), with e = `UNIFORM_WEIGHT`, so that one wrong set does not
-    determine b.
-    """
-    n_classes = evidence.shape[1]
-
-    def loss(log_b: float) -> float:
-        proba = (1.0 - UNIFORM_WEIGHT) * softmax(np.exp(log_b) * scores) + UNIFORM_WEIGHT / n_classes
-        return -float(np.log((proba * evidence).sum(axis=1)).mean())
-
-    grid = np.linspace(np.log(MIN_INVERSE_TEMPERATURE), np.log(MAX_INVERSE_TEMPERATURE), N_EVIDENCE_TEMPERATURES)
-    best = int(np.argmin([loss(log_b) for log_b in grid]))  # wrong sets may give several minima
-    bounds = grid[max(best - 1, 0)], grid[min(best + 1, len(grid) - 1)]
-    return float(np.exp(minimize_scalar(loss, bounds=bounds, method="bounded").x))

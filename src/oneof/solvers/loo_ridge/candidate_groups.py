@@ -28,6 +28,12 @@ def evenly_spaced(rows: Ints, max_rows: int) -> Ints:
     return rows[np.linspace(0, len(rows) - 1, max_rows).astype(np.int64)]
 
 
+def first_rows(first: Mask, others: Mask, max_rows: int) -> Ints:
+    """Return at most `max_rows` of the rows of two masks, ascending; those of the second one if there is room."""
+    rows = evenly_spaced(np.flatnonzero(first), max_rows)
+    return np.sort(np.append(rows, evenly_spaced(np.flatnonzero(others), max_rows - len(rows))))
+
+
 @dataclass(frozen=True)
 class CandidateGroups:
     """Candidate sets, with or without weights: their pairs (row, candidate), and the rows with the identical set."""
@@ -47,22 +53,12 @@ class CandidateGroups:
         """
         evidence = without_small_weights(evidence)
         mask = support(evidence)
-        n_bytes = -(-mask.shape[1] // 64) * 8
-        keys = np.zeros((len(mask), n_bytes), dtype=np.uint8)
-        bits = np.packbits(mask, axis=1)
-        keys[:, : bits.shape[1]] = bits
-        # Integers are sorted much faster than bytes.
-        keys = keys.view(np.uint64 if n_bytes == 8 else np.dtype((np.void, n_bytes))).ravel()
-        group = np.unique(keys, return_inverse=True)[1].reshape(-1)
-        if is_mask(evidence):
-            return cls(mask, group)
-        group = np.unique(2 * group + constant_rows(evidence), return_inverse=True)[1]
-        return cls(mask, group, evidence[mask])
+        keys = np.column_stack([np.packbits(mask, axis=1), constant_rows(evidence)])
+        group = np.unique(keys, axis=0, return_inverse=True)[1].reshape(-1)
+        return cls(mask, group, None if is_mask(evidence) else evidence[mask])
 
     def select(self, rows: Mask | Ints) -> "CandidateGroups":
         """Return the groups among the selected rows."""
-        if rows.dtype == bool and rows.all():
-            return self
         return CandidateGroups.from_evidence(self.evidence[rows])
 
     @cached_property
@@ -79,8 +75,7 @@ class CandidateGroups:
         """
         if self.weights is None or (self.weights >= MIN_MAIN_WEIGHT).all():
             return self
-        weights = self.to_dense(self.weights)
-        return CandidateGroups.from_evidence(np.where(weights >= MIN_MAIN_WEIGHT, weights, 0.0))
+        return CandidateGroups.from_evidence(np.where(self.evidence >= MIN_MAIN_WEIGHT, self.evidence, 0.0))
 
     # -- rows ----------------------------------------------------------------------------------------------------------
 
@@ -97,46 +92,29 @@ class CandidateGroups:
     @cached_property
     def unlabeled(self) -> Mask:
         """(n,): rows whose set has every class, with equal weights."""
-        return self.full if self.weights is None else self.full & (np.minimum.reduceat(self.weights, self.starts) == 1)
+        return self.full if self.weights is None else self.full & (self.row_sums(self.weights) == self.mask.shape[1])
 
     @cached_property
     def partial(self) -> Mask:
         """(n,): rows with several candidates, but not all classes; only these have observable distractors."""
         return (self.sizes > 1) & ~self.full
 
-    @cached_property
-    def row_counts(self) -> Ints:
-        """(n,): the number of rows in each row's group."""
-        return np.bincount(self.group)[self.group]
-
-    @cached_property
-    def distinct(self) -> Mask:
-        """(number of groups, K): the distinct sets."""
-        return self.mask[np.unique(self.group, return_index=True)[1]]
-
     # -- pairs of row and candidate ------------------------------------------------------------------------------------
 
     @cached_property
     def rows(self) -> Ints:
         """(number of pairs,): the row of each pair."""
-        return self._pairs[0]
+        return np.repeat(np.arange(len(self.mask)), self.sizes)
 
     @cached_property
     def classes(self) -> Ints:
         """(number of pairs,): the candidate of each pair."""
-        return self._pairs[1]
-
-    @cached_property
-    def starts(self) -> Ints:
-        """(n,): the index of the first pair of each row."""
-        return np.cumsum(self.sizes) - self.sizes
+        return np.nonzero(self.mask)[1]
 
     @cached_property
     def group_pairs(self) -> Ints:
         """(number of pairs,): the index of each pair among the pairs (group, candidate)."""
-        sizes = self.distinct.sum(axis=1)
-        offsets = (np.cumsum(sizes) - sizes)[self.group] - self.starts
-        return np.arange(len(self.rows)) + offsets[self.rows]
+        return np.unique(self.group[self.rows] * self.mask.shape[1] + self.classes, return_inverse=True)[1]
 
     @cached_property
     def initial(self) -> Floats:
@@ -159,7 +137,7 @@ class CandidateGroups:
 
     def row_sums(self, values: Floats) -> Floats:
         """Return the sum over each row's candidates, (n,)."""
-        return np.add.reduceat(values, self.starts)
+        return np.bincount(self.rows, values).astype(np.float64, copy=False)
 
     def normalize(self, values: Floats) -> Floats:
         """Return values above 0, scaled so that each row has sum 1."""
@@ -172,8 +150,3 @@ class CandidateGroups:
     def group_sums(self, values: Floats) -> Floats:
         """Return for each pair the sum over the rows of its group."""
         return np.bincount(self.group_pairs, values).astype(np.float64, copy=False)[self.group_pairs]
-
-    @cached_property
-    def _pairs(self) -> tuple[Ints, Ints]:
-        rows, classes = np.nonzero(self.mask)
-        return rows, classes

@@ -18,25 +18,25 @@ the labels of such a row are its predictions times its weights.
   largest likelihood. Uniform distractors have a large t, and then C = q for all pairs.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal, Protocol, get_args
+from typing import Literal
 
 import numpy as np
-from scipy.special import betaln
+from scipy.special import betaln, logit
 
 from oneof.solvers.loo_ridge.candidate_groups import CandidateGroups
 from oneof.typing import Floats, Mask
 
 DistractorModel = Literal["uniform", "cooccurring", "confusable"]
-DISTRACTOR_MODELS: tuple[DistractorModel, ...] = get_args(DistractorModel)
 PREDICTION_EXPONENT = 2
-"""Exponent of the predictions under cooccurring distractors, which makes labels sharper in each iteration."""
+"""Exponent of the predictions under cooccurring distractors and of unlabeled rows: labels become sharper each time."""
 CLASS_EXPONENT = 0.5
 """Exponent of the correction by class in one iteration; it is below 1 since predictions of rare classes are noisy."""
 GROUP_EXPONENT = 0.25
 """Exponent of the correction by group in one pass."""
-N_GROUP_PASSES = 3
-"""Number of passes of the correction by group."""
+N_PASSES = 3
+"""Number of passes of the correction by group, and of class mass normalization."""
 SHRINKAGE_STRENGTHS = np.array([1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 256.0, 1e4])
 """Grid of t."""
 MIN_RATE = 1e-4
@@ -45,10 +45,6 @@ RATE_EXPONENT = 0.5
 """Exponent of the correction by confusion rates in one iteration."""
 N_WARM_UP_ITER = 5
 """Iterations before the first correction by confusion rates; earlier labels are too inaccurate for it."""
-N_MASS_PASSES = 3
-"""Number of passes of class mass normalization."""
-MASS_EXPONENT = 2
-"""Exponent of the predictions of unlabeled rows in class mass normalization."""
 
 
 @dataclass(frozen=True)
@@ -64,66 +60,49 @@ class IterationState:
     """Number of previous iterations."""
 
 
-class Distractors(Protocol):
-    """Model of the distractors."""
-
-    def update(self, state: IterationState) -> Floats:
-        """Return the new labels of the pairs, with their weights; the caller normalizes the rows."""
+def uniform_labels(state: IterationState) -> Floats:
+    """Return the predictions F times the weights: every class is an equally probable distractor."""
+    return state.sets.weigh(state.loo_predictions)
 
 
-@dataclass(frozen=True)
-class UniformDistractors:
-    """Every class is an equally probable distractor."""
-
-    def update(self, state: IterationState) -> Floats:
-        """Return the predictions F times the weights."""
-        return state.sets.weigh(state.loo_predictions)
-
-
-@dataclass(frozen=True)
-class CooccurringDistractors:
-    """Sets have the labels of all rows of one scene.
+def cooccurring_labels(state: IterationState) -> Floats:
+    """Return F^2 M^(-1/2) times the weights, corrected by the group sums: sets have the labels of all rows of a scene.
 
     Common labels are then common distractors. The labels of a scene are the true labels of its rows. So in a group of
     rows with the identical set, each candidate should be the true label of some row. In three passes, the sums of the
     group are moved a quarter of the way toward equality, also if its rows have weights: each row has its own, but the
     group is one scene. Rows with sets of all classes are not counted and keep their predictions.
     """
-
-    def update(self, state: IterationState) -> Floats:
-        """Return F^2 M^(-1/2), corrected by the group sums."""
-        sets = state.sets
-        powers, full = sets.weigh(state.loo_predictions**PREDICTION_EXPONENT), sets.full[sets.rows]
-        counted = np.where(full, 0.0, state.label_probabilities)
-        labels = powers * ((sets.class_sums(counted) + 1.0) ** -CLASS_EXPONENT)[sets.classes]
-        # The expected class counts of the group if its candidates were equally frequent.
-        uniform_sums = (sets.row_counts / sets.sizes)[sets.rows]
-        for _ in range(N_GROUP_PASSES):
-            current = sets.group_sums(sets.normalize(labels))
-            labels *= ((uniform_sums + 1.0) / (current + 1.0)) ** GROUP_EXPONENT
-        return np.where(full, powers, labels)
+    sets = state.sets
+    powers, full = sets.weigh(state.loo_predictions**PREDICTION_EXPONENT), sets.full[sets.rows]
+    counted = np.where(full, 0.0, state.label_probabilities)
+    labels = powers * ((sets.class_sums(counted) + 1.0) ** -CLASS_EXPONENT)[sets.classes]
+    # The expected class counts of the group if its candidates were equally frequent.
+    uniform_sums = (np.bincount(sets.group)[sets.group] / sets.sizes)[sets.rows]
+    for _ in range(N_PASSES):
+        current = sets.group_sums(sets.normalize(labels))
+        labels *= ((uniform_sums + 1.0) / (current + 1.0)) ** GROUP_EXPONENT
+    return np.where(full, powers, labels)
 
 
-@dataclass(frozen=True)
-class ConfusableDistractors:
-    """Each class has its own distractor rates."""
+def confusable_labels(state: IterationState) -> Floats:
+    """Return F prod_{j != k} (C_kj if j in S, otherwise 1 - C_kj)^(1/2) times the weights; full sets keep F."""
+    sets, labels = state.sets, uniform_labels(state)
+    if state.n_done < N_WARM_UP_ITER or not sets.partial.any():
+        return labels
+    rates = confusion_rates(sets.to_dense(state.label_probabilities)[sets.partial], sets.mask[sets.partial])
+    np.fill_diagonal(rates, 0.5)  # a factor of all classes
+    log_likelihood = np.where(sets.mask, sets.mask @ logit(rates).T + np.log1p(-rates).sum(axis=1), -np.inf)
+    factors = np.exp(RATE_EXPONENT * sets.values(log_likelihood - log_likelihood.max(axis=1, keepdims=True)))
+    return np.where(sets.full[sets.rows], labels, labels * factors)
 
-    def update(self, state: IterationState) -> Floats:
-        """Return F prod_{j != k} (C_kj if j in S, otherwise 1 - C_kj)^(1/2) times the weights; full sets keep F."""
-        sets = state.sets
-        predictions = sets.weigh(state.loo_predictions)
-        if state.n_done < N_WARM_UP_ITER or not sets.partial.any():
-            return predictions
-        rates = confusion_rates(sets.to_dense(state.label_probabilities)[sets.partial], sets.mask[sets.partial])
-        log_absent = np.log1p(-rates)
-        log_odds = np.log(rates) - log_absent
-        for logs in (log_absent, log_odds):
-            np.fill_diagonal(logs, 0.0)
-        log_likelihood = sets.distinct @ log_odds.T + log_absent.sum(axis=1)
-        log_likelihood = np.where(sets.distinct, log_likelihood, -np.inf)
-        log_likelihood -= log_likelihood.max(axis=1, keepdims=True)
-        factors = np.exp(RATE_EXPONENT * log_likelihood)[sets.group[sets.rows], sets.classes]
-        return np.where(sets.full[sets.rows], predictions, predictions * factors)
+
+DISTRACTOR_MODELS: dict[DistractorModel, Callable[[IterationState], Floats]] = {
+    "uniform": uniform_labels,
+    "cooccurring": cooccurring_labels,
+    "confusable": confusable_labels,
+}
+"""The function of each model that returns the new labels of the pairs up to a factor of each row."""
 
 
 def confusion_rates(label_distributions: Floats, mask: Mask) -> Floats:
@@ -131,79 +110,57 @@ def confusion_rates(label_distributions: Floats, mask: Mask) -> Floats:
     n, K = mask.shape
     count, class_mass = label_distributions.T @ mask, label_distributions.sum(axis=0)
     q = float(np.clip((mask.sum() - n) / (n * (K - 1)), 1e-6, 1.0 - 1e-6))
-    t = _fit_shrinkage_strength(count, class_mass, q)
-    return np.clip((count + t * q) / (class_mass[:, None] + t), MIN_RATE, 1.0 - MIN_RATE)
-
-
-def _fit_shrinkage_strength(count: Floats, class_mass: Floats, q: float) -> float:
-    """Return the t of the largest beta-binomial likelihood of N_kj of m_k, j != k."""
-    off_diagonal = ~np.eye(len(class_mass), dtype=bool)
+    off_diagonal = ~np.eye(K, dtype=bool)
     trials = np.broadcast_to(class_mass[:, None], count.shape)[off_diagonal]
     successes = np.minimum(count[off_diagonal], trials)  # rounding may make them larger
-    values = [
+    log_likelihoods = [  # of the beta-binomial distribution of N_kj of m_k, j != k
         (betaln(successes + t * q, trials - successes + t * (1.0 - q)) - betaln(t * q, t * (1.0 - q))).sum()
         for t in SHRINKAGE_STRENGTHS
     ]
-    return float(SHRINKAGE_STRENGTHS[int(np.argmax(values))])
+    t = SHRINKAGE_STRENGTHS[int(np.argmax(log_likelihoods))]
+    return np.clip((count + t * q) / (class_mass[:, None] + t), MIN_RATE, 1.0 - MIN_RATE)
 
 
 # -- small weights and unlabeled rows ----------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class MainCandidates:
-    """Model of the main candidates: the other classes have the mass of their predictions times their weights."""
+def next_labels(model: DistractorModel, state: IterationState) -> Floats:
+    """Return the new labels of the pairs, whose rows sum to 1.
 
-    distractors: Distractors
-    """Model that divides the rest of the mass among the main candidates."""
-
-    def update(self, state: IterationState) -> Floats:
-        """Return the new labels of the pairs."""
-        sets, main = state.sets, state.sets.main
-        pairs = np.flatnonzero(main.mask[sets.rows, sets.classes])
-        labels = sets.normalize(sets.weigh(state.loo_predictions))
-        mass = main.row_sums(labels[pairs])
-        probabilities = main.normalize(state.label_probabilities[pairs])
-        inner = IterationState(state.loo_predictions[pairs], probabilities, main, state.n_done)
-        labels[pairs] = main.normalize(self.distractors.update(inner)) * mass[main.rows]
-        return labels
-
-
-def distractor_model(name: DistractorModel) -> Distractors:
-    """Return the model of this name."""
-    if name == "cooccurring":
-        return CooccurringDistractors()
-    return UniformDistractors() if name == "uniform" else ConfusableDistractors()
-
-
-def model_for(distractors: Distractors, sets: CandidateGroups) -> Distractors:
-    """Return a model of the main candidates, with class mass normalization of the unlabeled rows if there are any."""
-    if sets.main is not sets:
-        distractors = MainCandidates(distractors)
-    return ClassMassNormalization(distractors) if sets.unlabeled.any() else distractors
-
-
-@dataclass(frozen=True)
-class ClassMassNormalization:
-    """Factors of the predictions of unlabeled rows that give each class the same fraction as among the other rows.
-
-    Without the normalization, common classes attract more and more of the unlabeled rows. In each pass the factor of a
-    class is multiplied by (target mass + 1) / (current mass + 1). The predictions are squared, as for cooccurring
-    distractors: with many classes in each set, labels would otherwise stay nearly uniform.
+    The model is about the main candidates, and the unlabeled rows have the class frequencies of the other rows.
     """
+    sets = state.sets
+    is_main = sets.main is sets
+    labels = DISTRACTOR_MODELS[model](state) if is_main else _labels_of_main_candidates(model, state)
+    return sets.normalize(_with_class_frequencies(labels, state) if sets.unlabeled.any() else labels)
 
-    distractors: Distractors
-    """Model of the other rows."""
 
-    def update(self, state: IterationState) -> Floats:
-        """Return the new labels of the pairs; the caller normalizes the rows."""
-        sets = state.sets
-        labels, unlabeled = self.distractors.update(state), sets.unlabeled[sets.rows]
-        labeled_mass = sets.class_sums(np.where(unlabeled, 0.0, sets.normalize(labels)))
-        target_mass = labeled_mass * (sets.unlabeled.sum() / labeled_mass.sum())
-        factors = np.ones(len(labeled_mass))
-        powers = np.where(unlabeled, state.loo_predictions**MASS_EXPONENT, 1.0)
-        for _ in range(N_MASS_PASSES):
-            scaled = np.where(unlabeled, sets.normalize(powers * factors[sets.classes]), 0.0)
-            factors *= (target_mass + 1.0) / (sets.class_sums(scaled) + 1.0)
-        return np.where(unlabeled, powers * factors[sets.classes], labels)
+def _labels_of_main_candidates(model: DistractorModel, state: IterationState) -> Floats:
+    """Divide the mass of the main candidates by the model; others have the mass of their predictions times weights."""
+    sets, main = state.sets, state.sets.main
+    pairs = np.flatnonzero(main.mask[sets.rows, sets.classes])
+    labels = sets.normalize(uniform_labels(state))
+    mass = main.row_sums(labels[pairs])
+    probabilities = main.normalize(state.label_probabilities[pairs])
+    inner = IterationState(state.loo_predictions[pairs], probabilities, main, state.n_done)
+    labels[pairs] = main.normalize(DISTRACTOR_MODELS[model](inner)) * mass[main.rows]
+    return labels
+
+
+def _with_class_frequencies(labels: Floats, state: IterationState) -> Floats:
+    """Scale the predictions of unlabeled rows so that each class has the same fraction as among the other rows.
+
+    Without this class mass normalization, common classes attract more and more of the unlabeled rows. In each pass the
+    factor of a class is multiplied by (target mass + 1) / (current mass + 1). The predictions are squared, as for
+    cooccurring distractors: with many classes in each set, labels would otherwise stay nearly uniform.
+    """
+    sets = state.sets
+    unlabeled = sets.unlabeled[sets.rows]
+    labeled_mass = sets.class_sums(np.where(unlabeled, 0.0, sets.normalize(labels)))
+    target_mass = labeled_mass * (sets.unlabeled.sum() / labeled_mass.sum())
+    factors = np.ones(len(labeled_mass))
+    powers = np.where(unlabeled, state.loo_predictions**PREDICTION_EXPONENT, 1.0)
+    for _ in range(N_PASSES):
+        scaled = np.where(unlabeled, sets.normalize(powers * factors[sets.classes]), 0.0)
+        factors *= (target_mass + 1.0) / (sets.class_sums(scaled) + 1.0)
+    return np.where(unlabeled, powers * factors[sets.classes], labels)

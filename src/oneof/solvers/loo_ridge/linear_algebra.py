@@ -4,33 +4,41 @@ The large matrices (kernels, operators, features) are NumPy arrays or tensors. T
 NumPy arrays, and only they are copied to the device and back.
 """
 
+from collections.abc import Sequence
+
 import numpy as np
 from array_api_compat import array_namespace, device, is_torch_array
-from scipy.linalg import solve_triangular
 from scipy.linalg.blas import dtrsm, strsm
 from scipy.linalg.lapack import dpotrf, dpotri
 
 from oneof.arrays import as_floats, as_numpy, precision_of, to_namespace_of
-from oneof.typing import Array, Floats
+from oneof.typing import Array, FeatureMatrix, Floats
 
 SQUARE_BLOCK_ROWS = 4096
 """Number of rows whose products are summed in their own precision before they are added in float64."""
 
 
+def empty_array(shape: tuple[int, int], rows: FeatureMatrix, precision: str) -> Array:
+    """Return an array in a precision, or for tensors one in their precision and on their device."""
+    if is_torch_array(rows):
+        return array_namespace(rows).empty(shape, dtype=rows.dtype, device=device(rows))
+    return np.empty(shape, dtype=precision)
+
+
 def product(matrix: Array, values: Floats) -> Floats:
     """Return matrix @ values, (n, K), in float64, computed in the precision and on the device of the matrix."""
-    if is_torch_array(matrix):
-        values = to_namespace_of(values, matrix)
-    else:
-        values = values.astype(matrix.dtype, copy=False)
-    return as_numpy(matrix @ values).astype(np.float64, copy=False)
+    values = as_floats(to_namespace_of(values, matrix), precision_of(matrix))
+    return as_floats(as_numpy(matrix @ values), "float64")
 
 
-def cholesky_factor(matrix: Array) -> Array | None:
-    """Return the lower triangular L with L L^T = matrix, of which only the upper triangle is read, in place.
+def cholesky_factor(matrix: Array, shift: float) -> Array | None:
+    """Return the lower triangular L with L L^T = matrix + shift I, of which only the upper triangle is read, in place.
 
-    None if the matrix is not positive definite. A C-ordered array or tensor is overwritten; NumPy arrays are float64.
+    None if this is not positive definite. The array or tensor is overwritten, by L if it is C-ordered. NumPy arrays are
+    in float64.
     """
+    indices = np.arange(matrix.shape[0])
+    matrix[indices, indices] += shift
     if is_torch_array(matrix):
         import torch
 
@@ -53,33 +61,29 @@ def inverse_of_factor(factor: Array) -> Array:
     return inverse.T
 
 
-def add_to_diagonal(matrix: Array, value: float) -> Array:
-    """Add a number to the diagonal of a matrix in place, and return the matrix."""
-    indices = np.arange(matrix.shape[0])
-    matrix[indices, indices] += value
-    return matrix
+def solve_rows(factor: Array, rows: Array, *, transposed: bool = False) -> Array:
+    """Return rows L^-T, or rows L^-1 if transposed, (n, m), for a lower triangular L.
 
-
-def solve_rows(factor: Array, rows: Array) -> Array:
-    """Return rows L^-T, (n, m), for a lower triangular L; a C-ordered array is overwritten."""
+    A C-ordered NumPy array of rows is overwritten.
+    """
+    factor = as_floats(factor, precision_of(rows))
     if is_torch_array(rows):
         import torch
 
-        upper = as_floats(factor, precision_of(rows)).mT
-        return torch.linalg.solve_triangular(upper, rows, upper=True, left=False)
+        return torch.linalg.solve_triangular(
+            factor if transposed else factor.mT, rows, upper=not transposed, left=False
+        )
     trsm = dtrsm if rows.dtype == np.float64 else strsm
     # The transpose of a C-ordered array has the Fortran order of BLAS.
-    return trsm(1.0, np.asarray(factor, dtype=rows.dtype, order="F"), rows.T, lower=1, overwrite_b=1).T
+    return trsm(1.0, np.asfortranarray(factor), rows.T, lower=1, trans_a=transposed, overwrite_b=1).T
 
 
-def solve_lower(factor: Array, values: Floats, *, transposed: bool = False) -> Floats:
-    """Return L^-1 values or L^-T values, (m, K), for a lower triangular L in float64."""
-    if is_torch_array(factor):
-        import torch
-
-        matrix = factor.mT if transposed else factor
-        return as_numpy(torch.linalg.solve_triangular(matrix, to_namespace_of(values, factor), upper=transposed))
-    return solve_triangular(factor, values, lower=True, trans="T" if transposed else "N", check_finite=False)
+def solve_labels(factors: Sequence[Array], values: Floats, *, transposed: bool = False) -> Floats:
+    """Return L^-1 values, or L^-T values if transposed, (m, K), for each lower triangular L in turn, in float64."""
+    rows = to_namespace_of(values.T, factors[0])
+    for factor in factors:
+        rows = solve_rows(factor, rows, transposed=transposed)
+    return as_numpy(rows).T
 
 
 def squared_lengths(rows: Array) -> Floats:

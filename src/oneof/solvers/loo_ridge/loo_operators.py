@@ -14,29 +14,36 @@ and for the exact form, where I - H = lam (K + lam I)^-1, it is p_i - (A R)_i wi
 The prediction is linear in the labels of the other rows, F_i = m + sum_{j != i} a_ij (P_j - m), a_ij = -A_ij. So row j
 contributes a_ij ((P_jk - m_k) - (P_jl - m_l)) to the margin F_ik - F_il between a row's label k and its runner-up l.
 The margin is negative if the label is not the one with the best leave-one-out score.
+
+With landmarks Z, k(x, y) is replaced by phi(x)^T phi(y). With L L^T = k(Z, Z), Phi = k(X, Z) L^-T, M M^T = Phi^T Phi +
+lam I and D = Phi M^-T, the smoother is H = D D^T, and f(x) = k(x, Z) L^-T M^-T D^T R. D is in memory, or k(X, Z) is
+computed again for each product, in blocks of rows, and M^-1 L^-1 is applied to the sums over the blocks.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal, Protocol
+from typing import Any
 
 import numpy as np
 from array_api_compat import array_namespace, is_torch_array
 
-from oneof.arrays import as_numpy, precision_of
+from oneof.arrays import as_numpy, precision_of, to_namespace_of
 from oneof.errors import InputError
+from oneof.kernels.mapped import KernelSum, MappedRows
+from oneof.solvers.loo_ridge.blocks import BlockedRows, RowsInMemory, map_kernel_rows
 from oneof.solvers.loo_ridge.candidate_groups import CandidateGroups
 from oneof.solvers.loo_ridge.linear_algebra import (
-    add_to_diagonal,
     cholesky_factor,
+    empty_array,
     inverse_of_factor,
     product,
-    solve_lower,
+    solve_labels,
     solve_rows,
     square,
     squared_lengths,
 )
-from oneof.typing import Array, Floats
+from oneof.typing import Array, FeatureMatrix, Floats, Ints, Mask, Precision
+from oneof.validation import check_memory
 
 LEVERAGE_TOL = 1e-10
 """Minimum of 1 - h_ii; smaller values have almost no correct digit."""
@@ -44,17 +51,19 @@ LAM_RTOL = {"float64": 10.0 * float(np.finfo(np.float64).eps), "float32": float(
 """Minimum of lam relative to n max_x k(x, x), a bound of the largest eigenvalue; below it, rounding errors dominate."""
 JITTER = {"float64": 1e-12, "float32": 1e-6}
 """Added to the eigenvalues of the landmarks' Gram matrix, relative to its largest diagonal entry."""
-GATHER_COST = 1 / 40
-"""Time of one product of the dense form relative to one entry read of the form by classes."""
-MAX_COPIES = 2.0
-"""Maximum size of the blocks of all classes, relative to the matrix of the rows with several candidates."""
+MIN_FLOAT32_FEATURES = 10_000_000
+"""Number of entries of the Nystroem features from which they are in float32."""
+N_INFLUENTIAL = 5
+"""Number of influential rows reported for each row."""
+INFLUENCE_BLOCK = 512
+"""Number of rows whose influences are computed at a time."""
 _LAM_TOO_SMALL = (
     "`lam` must be larger relative to the kernel values; got {:.4g}, which is lost in rounding. Scale the features, or "
     "pass a larger lam."
 )
 
 PairPredictor = Callable[[Floats], Floats]
-"""Leave-one-out predictions of the pairs (row, candidate) from labels of the pairs; those of exact rows are 1."""
+"""Leave-one-out predictions of the pairs (row, candidate) from labels of the pairs; exact rows may have any."""
 
 
 @dataclass(frozen=True)
@@ -67,23 +76,6 @@ class DualCoefficients:
     """(K,)"""
 
 
-class LOOPredictor(Protocol):
-    """Predictor of fixed rows, each without its own target."""
-
-    def predict_loo(self, targets: Floats) -> Floats:
-        """Return the (n, K) leave-one-out predictions."""
-
-    def pair_predictor(self, sets: CandidateGroups) -> PairPredictor:
-        """Return a function from labels of the pairs to their leave-one-out predictions."""
-
-
-class Ridge(LOOPredictor, Protocol):
-    """Ridge regression on fixed rows, for any targets."""
-
-    def fit(self, targets: Floats) -> DualCoefficients:
-        """Return the function fitted to all rows."""
-
-
 @dataclass(frozen=True)
 class LinearLOO:
     """Leave-one-out predictions P - A (P - 1 m^T) by a matrix A: an exact ridge, or an average of several."""
@@ -91,23 +83,9 @@ class LinearLOO:
     operator: Array
     """A, (n, n), a NumPy array or a tensor."""
 
-    @classmethod
-    def from_ridges(cls, ridges: Sequence["ExactRidge"], weights: Floats) -> "LinearLOO":
-        """Average the leave-one-out predictions of several ridges."""
-        operator = array_namespace(ridges[0].operator).zeros_like(ridges[0].operator)
-        for ridge, weight in zip(ridges, weights, strict=True):
-            operator += weight * ridge.operator
-        return cls(operator)
-
     def predict_loo(self, targets: Floats) -> Floats:
         """Return the (n, K) leave-one-out predictions."""
         return targets - product(self.operator, targets - targets.mean(axis=0))
-
-    def pair_predictor(self, sets: CandidateGroups) -> PairPredictor:
-        """Return a function from labels of the pairs to their leave-one-out predictions."""
-        if is_torch_array(self.operator):  # a device reads the operator faster than it would gather its blocks
-            return dense_pair_predictor(self, sets)
-        return _ExactPairs(self.operator, sets).predict
 
 
 @dataclass(frozen=True)
@@ -130,7 +108,7 @@ class ExactRidge(LinearLOO):
         """
         if not lam > LAM_RTOL[precision_of(gram)] * gram.shape[0] * _largest_diagonal(gram):
             raise InputError(_LAM_TOO_SMALL.format(lam))
-        factor = cholesky_factor(add_to_diagonal(gram, lam))
+        factor = cholesky_factor(gram, lam)
         if factor is None:
             raise InputError(
                 f"the Gram matrix with lam={lam:.4g} on its diagonal is not positive definite. Pass a positive "
@@ -141,171 +119,261 @@ class ExactRidge(LinearLOO):
         operator /= diagonal
         return cls(operator, as_numpy(diagonal).astype(np.float64, copy=False))
 
-    def fit(self, targets: Floats) -> DualCoefficients:
-        """Return the function fitted to all rows, with one coefficient vector per row."""
+    def fit(self, targets: Floats) -> tuple[DualCoefficients, Floats]:
+        """Return the function fitted to all rows, and the (n, K) leave-one-out predictions."""
         means = targets.mean(axis=0)
-        return DualCoefficients(self.diagonal * product(self.operator, targets - means), means)
-
-
-class _ExactPairs:
-    """Leave-one-out predictions inside the sets: only rows with several candidates, and only their candidates.
-
-    Row i and candidate k need sum_j A_ij P_jk over the rows j whose set has k. So class k needs the block of A of these
-    rows. The labels of exact rows are constant, and so is their contribution.
-    """
-
-    def __init__(self, operator: Floats, sets: CandidateGroups) -> None:
-        n, K = sets.mask.shape
-        is_active = sets.sizes > 1
-        active, exact = np.flatnonzero(is_active), np.flatnonzero(~is_active)
-        self._n, self._n_exact = n, np.bincount(sets.classes[~is_active[sets.rows]], minlength=K)
-        self._pairs = np.flatnonzero(is_active[sets.rows])
-        index = np.cumsum(is_active) - 1  # of a row among the active rows
-        self._rows, self._classes = index[sets.rows[self._pairs]], sets.classes[self._pairs]
-        self._row_sums = operator.sum(axis=1)[active][self._rows]
-        self._shape = (len(active), K)
-        self._constant = np.zeros(len(self._pairs))
-        if len(exact) and len(active):
-            one_hot = sets.mask[exact].astype(np.float64)
-            self._constant = (operator[np.ix_(active, exact)] @ one_hot)[self._rows, self._classes]
-        by_class = np.argsort(self._classes, kind="stable")
-        counts = np.bincount(self._classes, minlength=K)
-        self._by_class = np.split(by_class, np.cumsum(counts)[:-1])
-        self._blocks: list[Floats] | None = None
-        self._operator = operator if not len(exact) else operator[np.ix_(active, active)]
-        block_size = float((counts.astype(np.float64) ** 2).sum()) / max(float(len(active)) ** 2, 1.0)
-        if block_size < min(1.0 + K * GATHER_COST, MAX_COPIES):
-            rows = [self._rows[pairs] for pairs in self._by_class]
-            self._blocks = [self._operator[np.ix_(block, block)] for block in rows]
-            del self._operator
-
-    def predict(self, values: Floats) -> Floats:
-        """Return the leave-one-out predictions of the pairs."""
-        active = values[self._pairs]
-        means = (self._n_exact + np.bincount(self._classes, active, minlength=self._shape[1])) / self._n
-        if self._blocks is not None:
-            products = np.empty(len(active))
-            for pairs, block in zip(self._by_class, self._blocks, strict=True):
-                products[pairs] = block @ active[pairs]
-        else:
-            labels = np.zeros(self._shape)
-            labels[self._rows, self._classes] = active
-            products = (self._operator @ labels)[self._rows, self._classes]
-        predictions = np.ones(len(values))
-        predictions[self._pairs] = active - (products + self._constant - self._row_sums * means[self._classes])
-        return predictions
+        residuals = product(self.operator, targets - means)
+        return DualCoefficients(self.diagonal * residuals, means), targets - residuals
 
 
 @dataclass(frozen=True)
-class NystroemRidge:
-    """Ridge regression on features of m landmarks Z: k(x, y) is replaced by k(x, Z) k(Z, Z)^-1 k(Z, y)."""
+class Landmarks:
+    """The kernel of any rows with the landmarks."""
 
-    directions: Array
-    """D, (n, m), with the smoother H = D D^T; a NumPy array or a tensor, in float64 or float32."""
+    kernel: KernelSum
+    rows: list[MappedRows]
+    """Z, in the representations of the kernel."""
     factor: Array
-    """L, (m, m), lower triangular: L L^T = k(Z, Z)."""
-    ridge_factor: Array
-    """M, (m, m), lower triangular: M M^T = Phi^T Phi + lam I, with Phi = k(X, Z) L^-T = D M^T."""
-    one_minus_leverage: Floats
-    """(n, 1): 1 - h_ii."""
+    """L, (m, m), lower triangular, in float64: L L^T = k(Z, Z)."""
+    precision: Precision
+    """Precision of the values."""
 
     @classmethod
-    def from_gram(cls, cross: Array, gram: Array, lam: float) -> "NystroemRidge":
-        """Factorize the kernel of the rows and the landmarks.
+    def from_rows(cls, kernel: KernelSum, rows: list[MappedRows], X: FeatureMatrix) -> "Landmarks":
+        """Factorize the kernel of the landmarks, with a jitter for the precision.
 
-        Parameters
-        ----------
-        cross : array of shape (n, m)
-            k(x_i, z_j), in float64 or float32; a NumPy array is overwritten.
-        gram : array of shape (m, m)
-            k(z_i, z_j).
-        lam : float
-            > 0.
+        Values are in float32 if X, the rows of self-training, are many; tensors have their own precision.
 
         Raises
         ------
         InputError
-            If the Gram matrix of the landmarks is not positive semi-definite, or if 1 - h_ii is a rounding error.
+            If the matrix is not positive semi-definite.
         """
-        factor = landmark_factor(gram, precision_of(cross))
-        features = solve_rows(factor, cross)
-        ridge_factor = regularized_factor(square(features), lam)
+        gram = kernel.gram(rows)
+        is_large = X.shape[0] * gram.shape[0] >= MIN_FLOAT32_FEATURES
+        precision = precision_of(X) if is_torch_array(X) else ("float32" if is_large else "float64")
+        xp, largest = array_namespace(gram), _largest_diagonal(gram)
+        for scale in (1.0, 100.0, 1e4):
+            matrix = xp.asarray(gram, dtype=xp.float64, copy=True)
+            factor = cholesky_factor(matrix, scale * JITTER[precision] * largest)
+            if factor is not None:
+                return cls(kernel, rows, factor, precision)
+        raise InputError(
+            "the Gram matrix of the landmarks is not positive semi-definite. Pass a positive semi-definite kernel, "
+            "or approximation=None with a larger lam."
+        )
+
+    def cross(self, X: FeatureMatrix) -> Array:
+        """Return k(x_i, z_j), (n, m), as a new array."""
+        cross = empty_array((X.shape[0], self.factor.shape[0]), X, self.precision)
+
+        def fill(block: slice) -> None:
+            cross[block] = self.kernel.gram(self.kernel.transform(X[block]), self.rows)
+
+        map_kernel_rows(fill, X)
+        return cross
+
+
+@dataclass(frozen=True)
+class NystroemRidge:
+    """Ridge regression on the features of m landmarks, from blocks of B: of D in memory, otherwise of k(X, Z)."""
+
+    blocks: BlockedRows
+    """The blocks of B, or of X if B is computed for each product."""
+    landmarks: Landmarks | None
+    """The kernel that computes the blocks of B; None if B is in memory."""
+    factors: tuple[Array, Array]
+    """L and M, (m, m), lower triangular: L L^T = k(Z, Z) and M M^T = Phi^T Phi + lam I."""
+    one_minus_leverage: Floats
+    """(n, 1): 1 - h_ii."""
+
+    @classmethod
+    def in_memory(cls, X: FeatureMatrix, landmarks: Landmarks, lam: float) -> "NystroemRidge":
+        """Compute D in the memory of the kernel.
+
+        Raises
+        ------
+        InputError
+            If lam is lost in rounding, or D would not fit in memory.
+        """
+        n, m = X.shape[0], landmarks.factor.shape[0]
+        if not is_torch_array(X):
+            size = np.dtype(landmarks.precision).itemsize
+            check_memory(1.5 * size * n * m, f"{m} features of {n} rows", "lower n_components")
+        features = solve_rows(landmarks.factor, landmarks.cross(X))
+        ridge_factor = _ridge_factor(square(features), lam)
         directions = solve_rows(ridge_factor, features)
-        one_minus_leverage = 1.0 - squared_lengths(directions)
-        check_leverage(one_minus_leverage)
-        return cls(directions, factor, ridge_factor, one_minus_leverage[:, None])
+        blocks, factors = RowsInMemory(directions, [slice(0, n)]), (landmarks.factor, ridge_factor)
+        return cls(blocks, None, factors, _one_minus(squared_lengths(directions), lam))
+
+    @classmethod
+    def in_blocks(cls, blocks: BlockedRows, landmarks: Landmarks, square: Array, lam: float) -> "NystroemRidge":
+        """Compute the leverages in blocks of rows; `square` is Phi^T Phi, which is overwritten."""
+        factors = (landmarks.factor, _ridge_factor(square, lam))
+        _, leverages = blocks.map_reduce(_leverages, [None] * len(blocks.slices), landmarks, factors)
+        return cls(blocks, landmarks, factors, _one_minus(np.concatenate(leverages), lam))
 
     def predict_loo(self, targets: Floats) -> Floats:
         """Return the (n, K) leave-one-out predictions; a row that is a landmark remains one."""
-        residuals, _ = self._residuals(targets)
-        return targets - residuals / self.one_minus_leverage
+        return self._predict(targets)[1]
 
-    def pair_predictor(self, sets: CandidateGroups) -> PairPredictor:
-        """Return a function from labels of the pairs to their leave-one-out predictions."""
-        return dense_pair_predictor(self, sets)
+    def fit(self, targets: Floats) -> tuple[DualCoefficients, Floats]:
+        """Return the function fitted to all rows, with one coefficient vector per landmark, and `predict_loo`."""
+        coefficients, predictions = self._predict(targets)
+        if self.landmarks is None:
+            coefficients = solve_labels(self.factors[::-1], coefficients, transposed=True)
+        return DualCoefficients(coefficients, targets.mean(axis=0)), predictions
 
-    def fit(self, targets: Floats) -> DualCoefficients:
-        """Return the function fitted to all rows, with one coefficient vector per landmark."""
-        _, projections = self._residuals(targets)
-        for factor in (self.ridge_factor, self.factor):
-            projections = solve_lower(factor, projections, transposed=True)
-        return DualCoefficients(projections, targets.mean(axis=0))
+    def _predict(self, targets: Floats) -> tuple[Floats, Floats]:
+        """Return the coefficients of B, (m, K), and the leave-one-out predictions."""
+        means, slices = targets.mean(axis=0), self.blocks.slices
+        labels = [targets[rows] for rows in slices]
+        coefficients, _ = self.blocks.map_reduce(_projections, labels, self.landmarks, means)
+        if self.landmarks is not None:
+            coefficients = solve_labels(self.factors, coefficients)
+            coefficients = solve_labels(self.factors[::-1], coefficients, transposed=True)
+        dual = DualCoefficients(coefficients, means)
+        parts = [(targets[rows], self.one_minus_leverage[rows]) for rows in slices]
+        _, predictions = self.blocks.map_reduce(_loo_predictions, parts, self.landmarks, dual)
+        return coefficients, np.concatenate(predictions)
 
-    def _residuals(self, targets: Floats) -> tuple[Floats, Floats]:
-        """Return R - H R, (n, K), and D^T R, (m, K), in float64."""
-        centered = targets - targets.mean(axis=0)
-        projections = product(self.directions.T, centered)
-        return centered - product(self.directions, projections), projections
 
+def pair_predictor(ridge: LinearLOO | NystroemRidge, sets: CandidateGroups) -> PairPredictor:
+    """Return a function from labels of the pairs (row, candidate) to their leave-one-out predictions.
 
-def dense_pair_predictor(ridge: LOOPredictor, sets: CandidateGroups) -> PairPredictor:
-    """Return the function of `LOOPredictor.pair_predictor` that predicts all rows and classes."""
-    is_active = (sets.sizes > 1)[sets.rows]
+    With a matrix A, only the rows with several candidates are predicted, and only their candidates. Row i and candidate
+    k need sum_j A_ij P_jk over the rows j whose set has k. So class k needs the block of A of these rows. The labels of
+    exact rows are constant, and so is their contribution. If the blocks had more entries than A, because the sets are
+    large, one product serves all classes.
+    """
+    if not isinstance(ridge, LinearLOO) or is_torch_array(ridge.operator):
+        # Landmarks predict all classes at once, and a device reads A faster than it would gather the blocks.
+        return lambda values: sets.values(ridge.predict_loo(sets.to_dense(values)))
+    operator, is_active = ridge.operator, sets.sizes > 1
+    part, pairs = CandidateGroups(sets.mask[is_active], sets.group[is_active]), is_active[sets.rows]
+    of_exact_rows = (operator @ (sets.mask & ~is_active[:, None]).astype(np.float64))[is_active]
+    constant, row_sums = part.values(of_exact_rows), operator.sum(axis=1)[is_active][part.rows]
+    operator = operator if is_active.all() else operator[np.ix_(is_active, is_active)]
+    blocks: list[tuple[Any, Floats]] | None = None
+    if (part.mask.sum(axis=0) ** 2).sum() < len(part.mask) ** 2:
+        members = [np.flatnonzero(part.classes == k) for k in range(part.mask.shape[1])]
+        blocks = [(each, operator[np.ix_(part.rows[each], part.rows[each])]) for each in members]
 
     def predict(values: Floats) -> Floats:
+        labels, means = values[pairs], sets.class_sums(values) / len(sets.mask)
+        if blocks is None:
+            products = part.values(operator @ part.to_dense(labels))
+        else:
+            products = np.empty(len(labels))
+            for each, block in blocks:
+                products[each] = block @ labels[each]
         predictions = np.ones(len(values))
-        predictions[is_active] = sets.values(ridge.predict_loo(sets.to_dense(values)))[is_active]
+        predictions[pairs] = labels - (products + constant - row_sums * means[part.classes])
         return predictions
 
     return predict
 
 
-def landmark_factor(gram: Array, precision: Literal["float32", "float64"]) -> Array:
-    """Return the Cholesky factor L, (m, m), of the landmarks' Gram matrix in float64, with a jitter for the precision.
-
-    Raises
-    ------
-    InputError
-        If the matrix is not positive semi-definite.
-    """
-    xp, largest = array_namespace(gram), _largest_diagonal(gram)
-    for scale in (1.0, 100.0, 1e4):
-        matrix = xp.asarray(gram, dtype=xp.float64, copy=True)
-        factor = cholesky_factor(add_to_diagonal(matrix, scale * JITTER[precision] * largest))
-        if factor is not None:
-            return factor
-    raise InputError(
-        "the Gram matrix of the landmarks is not positive semi-definite. Pass a positive semi-definite kernel, "
-        "or approximation=None with a larger lam."
-    )
+def square_and_scores(X: FeatureMatrix, _: None, landmarks: Landmarks, dual: DualCoefficients) -> tuple[Array, Floats]:
+    """Return Phi^T Phi of a block of rows, and the (n, K) scores of a fitted function."""
+    cross = landmarks.cross(X)
+    scores = product(cross, dual.coefficients) + dual.means
+    return square(solve_rows(landmarks.factor, cross)), scores
 
 
-def regularized_factor(gram: Array, lam: float) -> Array:
-    """Return the Cholesky factor of Phi^T Phi + lam I; the matrix Phi^T Phi is overwritten."""
-    factor = cholesky_factor(add_to_diagonal(gram, lam))
+def _leverages(X: FeatureMatrix, _: None, landmarks: Landmarks, factors: tuple[Array, ...]) -> tuple[int, Floats]:
+    """Return h_ii of a block of rows, (number of rows,)."""
+    directions = landmarks.cross(X)
+    for factor in factors:
+        directions = solve_rows(factor, directions)
+    return 0, squared_lengths(directions)
+
+
+def _projections(X: FeatureMatrix, targets: Floats, landmarks: Landmarks | None, means: Floats) -> tuple[Floats, None]:
+    """Return B^T R of a block of rows, (m, K)."""
+    rows = X if landmarks is None else landmarks.cross(X)
+    return product(rows.T, targets - means), None
+
+
+def _loo_predictions(
+    X: FeatureMatrix, part: tuple[Floats, Floats], landmarks: Landmarks | None, dual: DualCoefficients
+) -> tuple[int, Floats]:
+    """Return the leave-one-out predictions of a block of rows, (number of rows, K)."""
+    targets, one_minus_leverage = part
+    rows = X if landmarks is None else landmarks.cross(X)
+    residuals = targets - dual.means - product(rows, dual.coefficients)
+    return 0, targets - residuals / one_minus_leverage
+
+
+def _ridge_factor(square: Array, lam: float) -> Array:
+    """Return M with M M^T = Phi^T Phi + lam I; the matrix Phi^T Phi is overwritten."""
+    factor = cholesky_factor(square, lam)
     if factor is None:
         raise InputError(_LAM_TOO_SMALL.format(lam))
     return factor
 
 
-def check_leverage(one_minus_leverage: Floats) -> None:
-    """Raise if 1 - h_ii of a row is a rounding error."""
-    if not one_minus_leverage.min(initial=1.0) > LEVERAGE_TOL:
-        raise InputError(
-            "`lam` must be larger relative to the kernel values: a leverage is 1 up to rounding. Scale the features, "
-            "or pass a larger lam."
-        )
+def _one_minus(leverage: Floats, lam: float) -> Floats:
+    """Return 1 - h_ii, (n, 1), unless one of them is a rounding error."""
+    if not leverage.max(initial=0.0) < 1.0 - LEVERAGE_TOL:
+        raise InputError(_LAM_TOO_SMALL.format(lam))
+    return 1.0 - leverage[:, None]
 
 
 def _largest_diagonal(gram: Array) -> float:
     return max(0.0, float(gram.diagonal().max()))
+
+
+# -- rows behind a label -----------------------------------------------------------------------------------------------
+
+
+def top_influences(ridge: LinearLOO, label_distributions: Floats, runner_up: Ints) -> tuple[Ints, Floats]:
+    """Return the most influential rows for the most probable label of each row.
+
+    Parameters
+    ----------
+    ridge : LinearLOO
+    label_distributions : ndarray of shape (n, K)
+        P.
+    runner_up : ndarray of shape (n,)
+        See `runner_up_classes`.
+
+    Returns
+    -------
+    rows : ndarray of shape (n, 5), or (n, n - 1) if there are fewer other rows
+        The indices of the rows with the largest contributions to the margin of each row, in descending order.
+    values : ndarray of the shape of `rows`
+        The contribution of each of these rows to F_ik - F_il; it may be negative.
+    """
+    n = len(label_distributions)
+    label = label_distributions.argmax(axis=1)
+    residuals = to_namespace_of(label_distributions - label_distributions.mean(axis=0), ridge.operator)
+    n_reported = min(N_INFLUENTIAL, n - 1)
+    rows, values = np.empty((n, n_reported), dtype=np.int64), np.empty((n, n_reported))
+    for start in range(0, n, INFLUENCE_BLOCK):
+        block = np.arange(start, min(start + INFLUENCE_BLOCK, n))
+        influences = -ridge.operator[block] * (residuals[:, label[block]] - residuals[:, runner_up[block]]).T
+        influences[np.arange(len(block)), block] = -np.inf
+        rows[block], values[block] = _largest(influences, n_reported)
+    return rows, values
+
+
+def _largest(values: Array, k: int) -> tuple[Ints, Floats]:
+    """Return the indices of the k largest entries of each row, and these entries, in descending order."""
+    if is_torch_array(values):
+        top_values, top = values.topk(k, dim=1)
+        return as_numpy(top), as_numpy(top_values)
+    top = np.argpartition(-values, k - 1, axis=1)[:, :k]
+    top_values = np.take_along_axis(values, top, axis=1)
+    order = np.argsort(-top_values, axis=1, kind="stable")
+    return np.take_along_axis(top, order, axis=1), np.take_along_axis(top_values, order, axis=1)
+
+
+def runner_up_classes(label_distributions: Floats, scores: Floats, mask: Mask) -> Ints:
+    """Return l, (n,): the candidate with the best leave-one-out score apart from the label.
+
+    If a row has only one candidate, all classes count as alternatives. With a single class, l is the label itself.
+    """
+    alternatives = np.where(mask.sum(axis=1, keepdims=True) > 1, mask, True)
+    alternatives[np.arange(len(label_distributions)), label_distributions.argmax(axis=1)] = False
+    return np.where(alternatives, scores, -np.inf).argmax(axis=1)

@@ -10,13 +10,13 @@ Exact rows keep their label, and only predictions inside the sets are computed. 
 and after each iteration are mixed with its own.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 
 from oneof.solvers.loo_ridge.candidate_groups import CandidateGroups
-from oneof.solvers.loo_ridge.distractors import CooccurringDistractors, Distractors, IterationState, model_for
-from oneof.solvers.loo_ridge.loo_operators import LOOPredictor
+from oneof.solvers.loo_ridge.distractors import N_WARM_UP_ITER, DistractorModel, IterationState, next_labels
+from oneof.solvers.loo_ridge.loo_operators import LinearLOO, NystroemRidge, pair_predictor
 from oneof.typing import Floats
 
 MIN_PREDICTION = 1e-6
@@ -35,6 +35,9 @@ class Judge:
     def mix(self, labels: Floats) -> Floats:
         """Return the labels of the pairs with the weight of the judge."""
         return (1.0 - self.weight) * labels + self.weight * self.probabilities
+
+
+NO_JUDGE = Judge(np.zeros(1), 0.0)
 
 
 @dataclass(frozen=True)
@@ -57,18 +60,35 @@ class SelfTraining:
     """Maximum number of iterations, at least 0. If all rows are exact, no iteration is made."""
     tol: float = 0.0
     """The iterations end when at most this fraction of the label mass changes."""
-    distractors: Distractors = field(default_factory=CooccurringDistractors)
+    distractors: DistractorModel = "cooccurring"
     """Model of the distractors among the main candidates."""
 
-    def run(self, ridge: LOOPredictor, sets: CandidateGroups, judge: Judge | None = None) -> SelfTrainingResult:
-        """Return the labels of the rows of a ridge, mixed with those of a judge if there is one."""
-        predict, distractors = ridge.pair_predictor(sets), model_for(self.distractors, sets)
-        P = sets.initial if judge is None else judge.mix(sets.initial)
+    def run(
+        self,
+        ridge: LinearLOO | NystroemRidge,
+        sets: CandidateGroups,
+        judge: Judge = NO_JUDGE,
+        predictions: Floats | None = None,
+    ) -> SelfTrainingResult:
+        """Return the labels of the rows of a ridge.
+
+        Parameters
+        ----------
+        ridge : LinearLOO or NystroemRidge
+        sets : CandidateGroups
+        judge : Judge, optional
+            Its labels are mixed with those of each iteration.
+        predictions : ndarray, optional
+            Predictions of the pairs, by a function that was fitted to labels of some rows, from which the labels start.
+        """
+        predict = pair_predictor(ridge, sets)
+        n_done, P = 0, judge.mix(sets.initial)
+        if predictions is not None:
+            n_done, P = N_WARM_UP_ITER, sets.normalize(sets.weigh(np.maximum(predictions, MIN_PREDICTION)))
         changes: list[float] = []
         for t in range(self.max_iter if (sets.sizes > 1).any() else 0):
-            predictions = np.maximum(predict(P), MIN_PREDICTION)
-            new = sets.normalize(distractors.update(IterationState(predictions, P, sets, t)))
-            new = new if judge is None else judge.mix(new)
+            new_predictions = np.maximum(predict(P), MIN_PREDICTION)
+            new = judge.mix(next_labels(self.distractors, IterationState(new_predictions, P, sets, n_done + t)))
             changes.append(float(np.abs(new - P).sum() / (2.0 * len(sets.mask))))
             P = new
             if changes[-1] <= self.tol:

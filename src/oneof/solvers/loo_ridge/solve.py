@@ -12,38 +12,38 @@ of one ridge for each kernel, and needs one inverse, one set of landmarks and on
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
-from array_api_compat import array_namespace, device, is_torch_array
+from array_api_compat import is_torch_array
 from scipy.optimize import nnls
 
-from oneof.arrays import precision_of
+from oneof.arrays import as_floats
 from oneof.kernels.mapped import KernelSum, MappedRows, RowKernel, take_rows
 from oneof.parallel import n_available_threads
-from oneof.solvers.loo_ridge.blocks import BlockedRows, LandmarkFeatures, fit_in_blocks, map_blocks
+from oneof.solvers.loo_ridge.blocks import BlockedRows, map_blocks, map_kernel_rows
 from oneof.solvers.loo_ridge.candidate_groups import CandidateGroups
-from oneof.solvers.loo_ridge.distractors import UniformDistractors, model_for
-from oneof.solvers.loo_ridge.influences import Influences, runner_up_classes, top_influences
-from oneof.solvers.loo_ridge.linear_algebra import product
+from oneof.solvers.loo_ridge.linear_algebra import empty_array, product
 from oneof.solvers.loo_ridge.linear_judge import fit_judge
 from oneof.solvers.loo_ridge.loo_operators import (
     DualCoefficients,
     ExactRidge,
+    Landmarks,
     LinearLOO,
     NystroemRidge,
-    Ridge,
+    runner_up_classes,
+    square_and_scores,
+    top_influences,
 )
-from oneof.solvers.loo_ridge.self_training import SelfTraining, SelfTrainingResult
-from oneof.typing import Array, FeatureMatrix, Floats, Ints
+from oneof.solvers.loo_ridge.self_training import NO_JUDGE, SelfTraining, SelfTrainingResult
+from oneof.typing import FeatureMatrix, Floats, Ints
 from oneof.validation import check_memory
 
-BLOCK_ROWS = 1024
-"""Number of rows whose kernel is computed at a time."""
 MIN_KERNEL_WEIGHT = 0.05
 """Kernels with a smaller weight are dropped."""
-MIN_FLOAT32_FEATURES = 10_000_000
-"""Number of entries of the Nystroem features from which they are in float32."""
+MAX_FULL_ITER = 3
+"""Maximum number of iterations with all rows, if self-training uses a part of them."""
+FULL_TOL = 0.01
+"""The iterations with all rows end when at most this fraction of the label mass changes."""
 
 
 @dataclass(frozen=True)
@@ -70,11 +70,11 @@ class KernelModel:
     def scores(self, X: FeatureMatrix) -> Floats:
         """Return the (n, K) scores of new rows, computed in blocks."""
 
-        def block_scores(start: int) -> Floats:
-            rows = self.kernel.transform(X[start : start + BLOCK_ROWS])
-            return product(self.kernel.gram(rows, self.support), self.dual.coefficients)
+        def block_scores(block: slice) -> Floats:
+            gram = self.kernel.gram(self.kernel.transform(X[block]), self.support)
+            return product(gram, self.dual.coefficients)
 
-        blocks = map_blocks(block_scores, range(0, X.shape[0], BLOCK_ROWS), X)
+        blocks = map_kernel_rows(block_scores, X)
         return np.concatenate(blocks) + self.dual.means if blocks else np.empty((0, len(self.dual.means)))
 
 
@@ -90,8 +90,8 @@ class LOORidgeSolution:
     """LOO(P), (n, K)."""
     judge_weight: float
     """Weight of the linear judge in the labels, in [0, 1]; 0 without one."""
-    influences: Influences | None
-    """The most influential rows; None for the Nystroem form."""
+    influences: tuple[Ints, Floats] | None
+    """The most influential rows, and their contributions; None for the Nystroem form."""
 
 
 def solve_loo_ridge(
@@ -128,49 +128,41 @@ def solve_loo_ridge(
         weights = weigh_kernels(kernels, blocks.take(subset), sets.select(subset), training)
     selected = np.flatnonzero(weights).tolist()
     kernel = KernelSum.from_kernels([kernels[i] for i in selected], weights[selected])
-    landmarks = samples.landmarks
-    if samples.training is not None and landmarks is not None:
-        return _solve_in_blocks(blocks, sets, (kernel, weights), landmarks, samples.training, training)
-    rows = blocks.take()
-    judge = fit_judge(rows, kernel, sets, training) if use_judge else None
-    support = kernel.transform(rows if landmarks is None else blocks.take(landmarks))
-    ridge: Ridge = (
+    rows, use_landmarks = blocks.take(samples.training), samples.landmarks is not None
+    judge = fit_judge(rows, kernel, sets, training) if use_judge and samples.training is None else NO_JUDGE
+    support = kernel.transform(blocks.take(samples.landmarks) if use_landmarks else rows)
+    landmarks = Landmarks.from_rows(kernel, support, rows) if use_landmarks else None
+    ridge = (
         _exact_ridge(kernel, support, training.lam)
         if landmarks is None
-        else _nystroem_ridge(kernel, rows, support, training.lam)
+        else NystroemRidge.in_memory(rows, landmarks, training.lam)
     )
-    labels = training.run(ridge, sets, judge)
+    labels = training.run(ridge, sets if samples.training is None else sets.select(samples.training), judge)
     P = labels.label_distributions
-    model = KernelModel(kernel, kernel.support_rows(support), ridge.fit(P))
-    scores = ridge.predict_loo(P)
+    dual, scores = ridge.fit(P)
     influences = None
     if isinstance(ridge, LinearLOO):
         influences = top_influences(ridge, P, runner_up_classes(P, scores, sets.mask))
-    return LOORidgeSolution(model, weights, labels, scores, 0.0 if judge is None else judge.weight, influences)
+    if samples.training is not None and landmarks is not None:
+        del rows, ridge
+        labels, dual, scores = _continue_in_blocks(blocks, sets, landmarks, (labels, dual), training)
+    model = KernelModel(kernel, kernel.support_rows(support), dual)
+    return LOORidgeSolution(model, weights, labels, scores, judge.weight, influences)
 
 
-def _solve_in_blocks(
+def _continue_in_blocks(
     blocks: BlockedRows,
     sets: CandidateGroups,
-    weighted_kernel: tuple[KernelSum, Floats],
-    landmarks: Ints,
-    training_rows: Ints,
+    landmarks: Landmarks,
+    part: tuple[SelfTrainingResult, DualCoefficients],
     training: SelfTraining,
-) -> LOORidgeSolution:
-    """Label the training rows, and continue with all rows in blocks."""
-    kernel, weights = weighted_kernel
-    support = kernel.transform(blocks.take(landmarks))
-    ridge = _nystroem_ridge(kernel, blocks.take(training_rows), support, training.lam)
-    labels = training.run(ridge, sets.select(training_rows))
-    initial = ridge.fit(labels.label_distributions)
-    precision = precision_of(ridge.directions)
-    del ridge
-    features = LandmarkFeatures.from_landmarks(kernel, support, precision)
-    result = fit_in_blocks(blocks, features, sets, model_for(training.distractors, sets), initial, lam=training.lam)
-    P = sets.to_dense(result.label_probabilities)
-    labels = SelfTrainingResult(P, np.append(labels.changes, result.changes))
-    model = KernelModel(kernel, kernel.support_rows(support), result.dual)
-    return LOORidgeSolution(model, weights, labels, result.scores, 0.0, None)
+) -> tuple[SelfTrainingResult, DualCoefficients, Floats]:
+    """Label all rows by the function fitted to a part of them; return the labels, the function and the scores."""
+    square, scores = blocks.map_reduce(square_and_scores, [None] * len(blocks.slices), landmarks, part[1])
+    ridge = NystroemRidge.in_blocks(blocks, landmarks, square, training.lam)
+    predictions = sets.values(np.concatenate(scores))
+    labels = replace(training, max_iter=MAX_FULL_ITER, tol=FULL_TOL).run(ridge, sets, predictions=predictions)
+    return replace(labels, changes=np.append(part[0].changes, labels.changes)), *ridge.fit(labels.label_distributions)
 
 
 def weigh_kernels(
@@ -185,7 +177,7 @@ def weigh_kernels(
     mapped = rows.transform(X)
 
     def ridge(i: int) -> ExactRidge:
-        return ExactRidge.from_gram(_as_new_float64(kernels[i].gram(mapped[rows.sources[i]])), training.lam)
+        return ExactRidge.from_gram(as_floats(kernels[i].gram(mapped[rows.sources[i]]), "float64"), training.lam)
 
     return stacking_weights(map_blocks(ridge, range(len(kernels)), X), sets, training)
 
@@ -196,11 +188,8 @@ def stacking_weights(ridges: Sequence[ExactRidge], sets: CandidateGroups, traini
     The labels are those of self-training with uniform distractors by the average of the ridges, one for each kernel.
     Unlabeled rows have no influence on the weights.
     """
-    uniform_weights = np.full(len(ridges), 1.0 / len(ridges))
-    if len(ridges) == 1:
-        return uniform_weights
-    average = LinearLOO.from_ridges(ridges, uniform_weights)
-    P = replace(training, distractors=UniformDistractors()).run(average, sets).label_distributions
+    average = LinearLOO(sum(ridge.operator for ridge in ridges) / len(ridges))
+    P = replace(training, distractors="uniform").run(average, sets).label_distributions
     residuals = np.stack([(P - ridge.predict_loo(P))[~sets.unlabeled].ravel() for ridge in ridges], axis=1)
     return simplex_least_squares(residuals)
 
@@ -225,42 +214,12 @@ def _exact_ridge(kernel: KernelSum, rows: list[MappedRows], lam: float) -> Exact
         # The operator, its part for rows with several candidates, and the blocks of the classes.
         check_memory(32.0 * n**2, f"the kernel of all pairs of {n} rows", 'pass approximation="nystroem"')
     if not all(hasattr(k, "feature_map") for k in kernel.kernels):
-        return ExactRidge.from_gram(_as_new_float64(kernel.gram(rows)), lam)
-    gram = _empty((n, n), rows[0], np.float64)
+        return ExactRidge.from_gram(as_floats(kernel.gram(rows), "float64"), lam)
+    gram = empty_array((n, n), rows[0], "float64")
 
-    def fill(start: int) -> None:  # only the upper triangle is read
-        block = slice(start, min(start + BLOCK_ROWS, n))
-        gram[block, start:] = kernel.gram(take_rows(rows, block), take_rows(rows, slice(start, n)))
+    def fill(block: slice) -> None:  # only the upper triangle is read
+        right = slice(block.start, n)
+        gram[block, right] = kernel.gram(take_rows(rows, block), take_rows(rows, right))
 
-    map_blocks(fill, range(0, n, BLOCK_ROWS), rows[0])
+    map_kernel_rows(fill, rows[0])
     return ExactRidge.from_gram(gram, lam)
-
-
-def _nystroem_ridge(kernel: KernelSum, X: FeatureMatrix, landmarks: list[MappedRows], lam: float) -> NystroemRidge:
-    gram = kernel.gram(landmarks)
-    n, m = X.shape[0], gram.shape[0]
-    dtype = np.float32 if n * m >= MIN_FLOAT32_FEATURES else np.float64
-    if not is_torch_array(X):
-        check_memory(1.5 * np.dtype(dtype).itemsize * n * m, f"{m} features of {n} rows", "lower n_components")
-    cross = _empty((n, m), X, dtype)
-
-    def fill(start: int) -> None:
-        block = slice(start, start + BLOCK_ROWS)
-        cross[block] = kernel.gram(kernel.transform(X[block]), landmarks)
-
-    map_blocks(fill, range(0, n, BLOCK_ROWS), X)
-    return NystroemRidge.from_gram(cross, gram, lam)
-
-
-def _empty(shape: tuple[int, int], rows: FeatureMatrix, dtype: Any) -> Array:
-    """Return an array of a NumPy data type, or for tensors one in their precision and on their device."""
-    if is_torch_array(rows):
-        return array_namespace(rows).empty(shape, dtype=rows.dtype, device=device(rows))
-    return np.empty(shape, dtype=dtype)
-
-
-def _as_new_float64(gram: Array) -> Array:
-    """Return a C-ordered copy, since `ExactRidge.from_gram` overwrites it and the caller may own it."""
-    if is_torch_array(gram):
-        return gram.double().clone()
-    return np.array(gram, dtype=np.float64, order="C")

@@ -34,7 +34,7 @@ def test_a_weight_is_a_repetition(fit_intercept, entropy_weight):
     """An integer weight equals repeating the row; weight 0 equals removing it."""
     X, mask = table(60)
     weight = np.random.default_rng(0).integers(0, 4, 60)
-    model = PLEM(fit_intercept=fit_intercept, entropy_weight=entropy_weight)
+    model = PLEM(fit_intercept=fit_intercept, entropy_weight=entropy_weight, tol=1e-9)
     weighted = model.fit(X, mask, sample_weight=weight)
     coef, intercept = weighted.coef_, weighted.intercept_
     repeated = model.fit(np.repeat(X, weight, axis=0), np.repeat(mask, weight, axis=0))
@@ -91,7 +91,7 @@ def test_probabilities_and_scores_agree():
 def test_convergence_warning():
     """If `max_iter` is too small, a ConvergenceWarning is issued."""
     X, mask = table(60)
-    with pytest.warns(ConvergenceWarning, match="did not converge in 1 steps"):
+    with pytest.warns(ConvergenceWarning, match="did not converge in 1 iterations"):
         PLEM(1e-3, max_iter=1).fit(X, mask)
 
 

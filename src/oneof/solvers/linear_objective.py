@@ -47,15 +47,20 @@ class LinearProblem:
         return self.n_classes, self.X.shape[1] + self.has_intercept
 
     def matvec(self, weights: Floats) -> Floats:
-        """Return the (n, K) scores [X, 1] W^T."""
-        if self.has_intercept:
-            return np.asarray(self.X @ weights[:, :-1].T) + weights[:, -1]
-        return np.asarray(self.X @ weights.T)
+        """Return the (n, K) scores [X, 1] W^T, with products in the precision of X."""
+        features = weights[:, :-1] if self.has_intercept else weights
+        scores = np.asarray(self.X @ features.T.astype(self.X.dtype, copy=False)).astype(np.float64, copy=False)
+        return scores + weights[:, -1] if self.has_intercept else scores
 
     def rmatvec(self, values: Floats, X: FeatureMatrix) -> Floats:
-        """Return values^T [X, 1], the adjoint of `matvec`."""
-        out = np.asarray(X.T @ values).T
-        return np.column_stack([out, values.sum(axis=0)]) if self.has_intercept else out
+        """Return values^T [X, 1], the adjoint of `matvec`, in the memory layout of the weights."""
+        is_sparse, typed = sp.issparse(X), values.astype(X.dtype, copy=False)
+        product: Floats = np.asarray(X.T @ typed).T if is_sparse else typed.T @ X
+        if not self.has_intercept:
+            return product.astype(np.float64, copy=False)
+        out = np.empty(self.shape, order="F" if is_sparse else "C")
+        out[:, :-1], out[:, -1] = product, values.sum(axis=0)
+        return out
 
     def penalized(self, weights: Floats) -> Floats:
         """Return the weights with 0 for the intercept, which is not penalized."""

@@ -31,10 +31,10 @@ class PLEM(LinearClassifierMixin, CandidateClassifier):
         Add a constant to each class's score, not penalized. The constant has no finite optimum for a class that is in
         every set, or whose sets are all explained by other candidates; its value then depends on `tol`.
     max_iter : int, default=1000
-        Maximum number of Newton steps; if they are not sufficient, a ConvergenceWarning is issued.
+        Maximum number of iterations of L-BFGS; if they are not sufficient, a ConvergenceWarning is issued.
     tol : float, default=1e-6
-        Relative error of the weights at which the solver stops, approximately; above 0. A last Newton step reduces it
-        to a thousandth or less.
+        Relative error of the weights at which the solver stops, approximately; above 0. That of the objective is about
+        its square.
 
     Attributes
     ----------
@@ -46,10 +46,10 @@ class PLEM(LinearClassifierMixin, CandidateClassifier):
         Constant in the score of each class.
     objective_ : float
         Final value of the objective.
-    objective_path_ : ndarray of shape (n_steps,)
-        The objective at W = 0, after each step and after the last one; up to rounding it never decreases.
+    objective_path_ : ndarray of shape (n_values,)
+        The objective at W = 0 and after each iteration; up to rounding it never decreases.
     n_iter_ : int
-        Number of Newton steps tried, without the last one; at least 1.
+        Number of iterations; at least 1.
     transduction_ : ndarray of shape (n_samples,)
         The most probable candidate of each row of fit; set only if `entropy_weight` is above 0, so that unlabeled rows
         matter.
@@ -136,7 +136,7 @@ class PLEM(LinearClassifierMixin, CandidateClassifier):
         )
         if not solution.converged:
             warn(
-                f"PLEM did not converge in {solution.n_iter} steps. Scale the features, or increase max_iter.",
+                f"PLEM did not converge in {solution.n_iter} iterations. Scale the features, or increase max_iter.",
                 ConvergenceWarning,
             )
         self._set_coefficients(solution.weights.astype(rows.dtype, copy=False))
@@ -145,8 +145,8 @@ class PLEM(LinearClassifierMixin, CandidateClassifier):
             self.transduction_ = candidates.classes[
                 add_log_weights(self._scores(rows), candidates.evidence).argmax(axis=1)
             ]
-        self.objective_path_ = solution.objective_path
-        self.objective_ = float(solution.objective_path[-1])
+        self.objective_path_ = -self.lam * solution.objective_path
+        self.objective_ = float(self.objective_path_[-1])
         self.n_iter_ = max(solution.n_iter, 1)
         return self._finalize_fit(X, y, candidates)
 

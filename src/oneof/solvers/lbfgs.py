@@ -1,0 +1,254 @@
+"""Limited-memory BFGS for objectives of linear scores, preconditioned by blocks of the Hessian.
+
+The inverse Hessian H is the BFGS update (Nocedal & Wright 2006, algorithm 7.4) of an inverse preconditioner M^-1 with
+the last pairs s = W_+ - W and y = g_+ - g. With z = M^-1 y the search direction -H g is a linear combination of M^-1 g,
+the s and the z, whose coefficients need only inner products with the gradients. An iteration therefore reads the memory
+twice, and costs two products with X: the scores are linear in the weights, so a line search needs none.
+
+M is a diagonal until the iterations have cost as much as the Hessian's blocks, one for each class, and then the blocks
+at the current point, renewed by the same rule. A solver that invests as soon as it has spent the price pays at most
+twice as much as one that knows the number of iterations in advance (the ski rental problem).
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Literal, Protocol
+
+import numpy as np
+
+from oneof.errors import InputError
+from oneof.solvers.linear_objective import OVERFLOW
+from oneof.typing import Floats
+
+Kind = Literal["diagonal", "common", "blocks"]
+"""Preconditioners: the diagonal of the Hessian's block with the curvature of the mean class, this block, all blocks."""
+
+MEMORY = 10
+"""Number of pairs (s, y), as in scipy."""
+MIN_DECREASE, MAX_SLOPE = 1e-4, 0.9
+"""Constants of Wolfe's conditions (Nocedal & Wright 2006, section 3.1)."""
+MAX_TRIALS = 40
+ROUNDING = 1e-13
+"""Relative rounding error of the objective."""
+SINGLE_TOL = 1e-3
+"""Relative size of the gradient at which the products in single precision end: a relative error of 1e-6 in F."""
+MIN_CURVATURE = 1e-12
+"""Cosine between s and y below which a pair has no information on the curvature."""
+
+
+class Objective(Protocol):
+    """Objective of `minimize`: functions of the weights, (K, D), and of their scores, whose form is its own."""
+
+    def matvec(self, weights: Floats) -> Any:
+        """Return the scores, which are linear in the weights."""
+
+    def point(self, weights: Floats, scores: Any) -> Any:
+        """Return the point with these weights and scores; its attributes are these and the objective's `value`."""
+
+    def slope(self, point: Any, step: Floats, score_step: Any) -> float:
+        """Return the derivative of the objective along a step."""
+
+    def gradient(self, point: Any) -> Floats:
+        """Return the gradient, (K, D), in the memory layout of the weights."""
+
+    def preconditioner(self, point: Any, kind: Kind) -> Callable[[Floats], Floats]:
+        """Return the function x -> M^-1 x."""
+
+    def fits(self, kind: Kind) -> bool:
+        """Return whether the memory of a preconditioner is small enough."""
+
+    @property
+    def block_cost(self) -> float:
+        """The time of the blocks in iterations; infinite if their memory is too large."""
+
+
+@dataclass(frozen=True)
+class Solution:
+    """Stationary point found by `minimize`."""
+
+    weights: Floats
+    """(K, D)."""
+    objective_path: Floats
+    """(n_values,): the objective at the start and after each iteration; it never increases, up to rounding."""
+    gradient: Floats
+    """(K, D)."""
+    n_iter: int
+    converged: bool
+
+
+class InverseHessian:
+    """BFGS update of an inverse preconditioner with the last pairs (s, y)."""
+
+    def __init__(self, solve: Callable[[Floats], Floats], gradient: Floats) -> None:
+        self._solve = solve
+        self._pairs: Floats = np.empty((2, MEMORY, gradient.size))  # s and z = M^-1 y
+        self._sy, self._yz = np.zeros((2, MEMORY, MEMORY))  # s_i^T y_j for j not before i, and y_i^T z_j
+        self._order: list[int] = []  # places of the pairs by age
+        self.gradient, self._scaled = gradient, _flat(solve(gradient))
+        self._products: Floats = np.zeros((2, MEMORY))  # s^T g and z^T g
+
+    def direction(self) -> Floats:
+        """Return -H g at the last gradient, in its memory layout."""
+        (sg, zg), order = self._products, self._order
+        a, b = np.zeros((2, MEMORY))  # q = g - sum_j a_j y_j, and r = gamma M^-1 q + sum_j b_j s_j
+        for i in reversed(order):
+            a[i] = (sg[i] - self._sy[i] @ a) / self._sy[i, i]
+        scale = self._sy[order[-1], order[-1]] / self._yz[order[-1], order[-1]] if order else 1.0
+        for i in order:
+            b[i] = a[i] - (scale * (zg[i] - self._yz[i] @ a) + b @ self._sy[:, i]) / self._sy[i, i]
+        n = len(order)
+        s, z = self._pairs[:, :n]
+        return _like(self.gradient, -scale * self._scaled - b[:n] @ s + (scale * a[:n]) @ z)
+
+    def move(self, gradient: Floats) -> Floats:
+        """Replace the gradient; return the changes of the products s^T g and z^T g."""
+        n, changes = len(self._order), -self._products
+        self.gradient, self._scaled = gradient, _flat(self._solve(gradient))
+        self._products[:, :n] = [pairs[:n] @ _flat(gradient) for pairs in self._pairs]
+        return changes + self._products
+
+    def update(self, step: Floats, gradient: Floats) -> None:
+        """Add the pair of a step to this gradient, in place of the oldest one if the memory is full."""
+        last, last_scaled = _flat(self.gradient), self._scaled
+        changes = self.move(gradient)
+        s, y, z = _flat(step), _flat(gradient) - last, self._scaled - last_scaled
+        curvature = float(s @ y)
+        if not curvature > MIN_CURVATURE * float(np.linalg.norm(s)) * float(np.linalg.norm(y)):
+            return
+        i = len(self._order) if len(self._order) < MEMORY else self._order.pop(0)
+        self._order.append(i)
+        self._pairs[:, i] = s, z
+        self._sy[i], self._sy[:, i] = 0.0, changes[0]
+        self._yz[i] = self._yz[:, i] = changes[1]
+        self._sy[i, i], self._yz[i, i] = curvature, y @ z
+        self._products[:, i] = s @ _flat(gradient), z @ _flat(gradient)
+
+
+def minimize(
+    problem: Objective,
+    weights: Floats,
+    *,
+    tol: float,
+    max_iter: int,
+    min_value: float = 0.0,
+    single: Objective | None = None,
+) -> Solution:
+    """Find a stationary point.
+
+    Parameters
+    ----------
+    problem : Objective
+    weights : ndarray of shape (K, D)
+        The start.
+    tol : float
+        Stop if g^T H g, an estimate of twice the distance to the minimum, is at most tol^2 max(F, `min_value`).
+    max_iter : int
+    min_value : float
+    single : Objective, optional
+        The objective with products in single precision, for the iterations until the criterion holds with a `tol` of
+        1e-3.
+
+    Returns
+    -------
+    Solution
+    """
+    start = problem.point(weights, problem.matvec(weights))
+    _check_finite(start.value)
+    descent = Descent(problem if single is None else single, start)
+    if single is not None:
+        descent.run(max(tol, SINGLE_TOL), max_iter, min_value)
+        rough, weights = descent.point.value, descent.point.weights
+        descent.move(problem, problem.point(weights, problem.matvec(weights)))
+        if not abs(descent.point.value - rough) <= SINGLE_TOL * rough:  # the features need double precision
+            descent = Descent(problem, start)
+    converged = descent.run(tol, max_iter, min_value)
+    return Solution(descent.point.weights, np.array(descent.path), descent.gradient, len(descent.path) - 1, converged)
+
+
+class Descent:
+    """Iterations of L-BFGS from a point, which `move` continues with another form of the objective."""
+
+    def __init__(self, problem: Objective, start: Any) -> None:
+        self.problem, self.point, self.gradient, self.path = problem, start, problem.gradient(start), [start.value]
+        self._n_spent, self._price = 0, problem.block_cost
+        self._kind: Kind = "diagonal"
+        self._restart()
+
+    def run(self, tol: float, max_iter: int, min_value: float) -> bool:
+        """Iterate until g^T H g is at most tol^2 max(F, `min_value`); return False if that is not reached."""
+        while True:
+            step = self._inverse.direction()
+            slope = float(_flat(step) @ _flat(self.gradient))
+            _check_finite(slope)
+            if -slope <= min(tol, 1.0) ** 2 * max(self.point.value, min_value):
+                if self._kind != "diagonal" or not self.problem.fits("common"):
+                    return True
+                self._kind = "common"  # along nearly collinear features the diagonal does not show the distance
+                self._restart()
+                continue
+            if len(self.path) > max_iter:
+                return False
+            found = _search(self.problem, self.point, step, slope) if slope < 0.0 else None
+            if found is not None:
+                self._advance(*found)
+            elif self._is_first:
+                return False  # rounding hides any decrease along the preconditioned gradient
+            else:
+                self._restart()
+
+    def move(self, problem: Objective, point: Any) -> None:
+        """Continue with another objective, whose point at the same weights is given."""
+        self.problem, self.point, self.gradient, self.path[-1] = problem, point, problem.gradient(point), point.value
+        self._inverse.move(self.gradient)
+
+    def _advance(self, point: Any, step: Floats) -> None:
+        self.point, self.gradient = point, self.problem.gradient(point)
+        self.path.append(point.value)
+        self._is_first, self._n_spent = False, self._n_spent + 1
+        if self._n_spent < self._price:
+            self._inverse.update(step, self.gradient)
+            return
+        self._n_spent, self._price, self._kind = 0, 2.0 * self._price, "blocks"
+        self._restart()
+
+    def _restart(self) -> None:
+        """Forget the pairs, and compute the preconditioner at the point."""
+        self._inverse = InverseHessian(self.problem.preconditioner(self.point, self._kind), self.gradient)
+        self._is_first = True
+
+
+def _search(problem: Objective, point: Any, step: Floats, slope: float) -> tuple[Any, Floats] | None:
+    """Return a point along a step where Wolfe's conditions hold, and the step to it; None if there is no decrease."""
+    score_step, length, low, high = problem.matvec(step), 1.0, 0.0, np.inf
+    best, rounding = None, ROUNDING * abs(point.value)
+    for _ in range(MAX_TRIALS):
+        trial = problem.point(point.weights + length * step, point.scores + length * score_step)
+        rise = trial.value - point.value
+        if not rise <= MIN_DECREASE * length * slope + rounding:
+            high = length
+            parabola = -0.5 * slope * length**2 / (rise - length * slope)  # its minimum
+            length = low + np.clip(
+                parabola - low if np.isfinite(parabola) else 0.0, 0.1 * (high - low), 0.5 * (high - low)
+            )
+            continue
+        best = trial, length * step
+        if problem.slope(trial, step, score_step) >= MAX_SLOPE * slope:
+            break
+        low = length
+        length = 2.0 * length if high == np.inf else 0.5 * (low + high)
+    return best
+
+
+def _flat(values: Floats) -> Floats:
+    """Return the values as a vector, without a copy."""
+    return values.ravel(order="K")
+
+
+def _like(values: Floats, flat: Floats) -> Floats:
+    """Return the vector in the shape and the memory layout of `values`."""
+    return flat.reshape(values.shape, order="F" if values.flags.f_contiguous else "C")
+
+
+def _check_finite(value: float) -> None:
+    if not np.isfinite(value):
+        raise InputError(OVERFLOW)

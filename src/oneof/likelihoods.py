@@ -170,16 +170,6 @@ def entropy_gradient(proba: Array) -> Array:
     return terms - proba * array_namespace(proba).sum(terms, axis=1, keepdims=True)
 
 
-def entropy_hvp(proba: Array, direction: Array) -> Array:
-    """Return the product of the Hessian of the entropies by the scores with a direction v."""
-    xp = array_namespace(proba)
-    terms = _entropy_terms(proba)
-    entropy = xp.sum(terms, axis=1, keepdims=True)
-    centered = direction - xp.sum(proba * direction, axis=1, keepdims=True)
-    change = xp.sum((terms - proba * entropy) * direction, axis=1, keepdims=True)
-    return centered * (terms - proba * (1.0 + entropy)) - proba * change
-
-
 def _entropy_terms(proba: Array) -> Array:
     """Return -q log q, which is 0 for q = 0."""
     xp = array_namespace(proba)

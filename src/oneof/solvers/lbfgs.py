@@ -180,7 +180,7 @@ class Descent:
             step = self._inverse.direction()
             slope = float(_flat(step) @ _flat(self.gradient))
             _check_finite(slope)
-            if -slope <= min(tol, 1.0) ** 2 * max(self.point.value, min_value):
+            if 0.0 <= -slope <= min(tol, 1.0) ** 2 * max(self.point.value, min_value):
                 if self._kind != "diagonal" or not self.problem.fits("common"):
                     return True
                 self._kind = "common"  # along nearly collinear features the diagonal does not show the distance

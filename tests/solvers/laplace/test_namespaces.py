@@ -53,7 +53,6 @@ def test_likelihoods(form, sharpness, evidence_of):
             likelihoods.softmax_jvp(q, directions),
             likelihoods.entropy(q),
             likelihoods.entropy_gradient(q),
-            likelihoods.entropy_hvp(q, directions),
         ]
 
     arrays = scores, directions, mask

@@ -129,8 +129,9 @@ def compare_times(name, X, y, sets, repeats):
             seconds[side] += seconds_of(run, 1)[0]
     middle = {side: np.median(values) for side, values in seconds.items()}
     cells = {s: f"{middle[s]:.3f} [{min(v):.3f}, {max(v):.3f}]" for s, v in seconds.items()}
+    cells["ratio"], cells["sets/exact"] = (f"{middle[s] / middle['PLEM']:.2f}" for s in ("peer", "sets"))
     print(
-        f"{name}\t{X.shape[0]}\t{X.shape[1]}\t{y.max() + 1}\t{cells['PLEM']}\t{cells['peer']}\t{solver}, {peer_tol:.0e}\t"
-        f"{cells['sets']}\t{middle['peer'] / middle['PLEM']:.2f}\t{middle['sets'] / middle['PLEM']:.2f}",
+        f"{name}\t{X.shape[0]}\t{X.shape[1]}\t{y.max() + 1}\t{cells['PLEM']}\t{cells['peer']}\t"
+        f"{solver}, {peer_tol:.0e}\t{cells['sets']}\t{cells['ratio']}\t{cells['sets/exact']}",
         flush=True,
     )

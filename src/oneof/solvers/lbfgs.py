@@ -5,8 +5,8 @@ the last pairs s = W_+ - W and y = g_+ - g. With z = M^-1 y the search direction
 the s and the z, whose coefficients need only inner products with the gradients. An iteration therefore reads the memory
 twice, and costs two products with X: the scores are linear in the weights, so a line search needs none.
 
-M is a diagonal until the iterations have cost as much as the Hessian's blocks, one for each class, and then the blocks
-at the current point, renewed by the same rule. A solver that invests as soon as it has spent the price pays at most
+M is the Hessian's block of the mean class, or its diagonal if that is faster, until the iterations have cost as much as
+the blocks of all classes, and then these blocks at the current point, renewed by the same rule. A solver that invests as soon as it has spent the price pays at most
 twice as much as one that knows the number of iterations in advance (the ski rental problem).
 """
 
@@ -36,7 +36,7 @@ MIN_CURVATURE = 1e-12
 """Cosine between s and y below which a pair has no information on the curvature."""
 
 
-class Objective(Protocol):
+class LinearObjective(Protocol):
     """Objective of `minimize`: functions of the weights, (K, D), and of their scores, whose form is its own."""
 
     def matvec(self, weights: Floats) -> Any:
@@ -56,6 +56,10 @@ class Objective(Protocol):
 
     def fits(self, kind: Kind) -> bool:
         """Return whether the memory of a preconditioner is small enough."""
+
+    @property
+    def first_kind(self) -> Kind:
+        """The preconditioner at the start: the common block if it takes no longer than the products with X."""
 
     @property
     def block_cost(self) -> float:
@@ -125,26 +129,26 @@ class InverseHessian:
 
 
 def minimize(
-    problem: Objective,
+    problem: LinearObjective,
     weights: Floats,
     *,
     tol: float,
     max_iter: int,
     min_value: float = 0.0,
-    single: Objective | None = None,
+    single: LinearObjective | None = None,
 ) -> Solution:
     """Find a stationary point.
 
     Parameters
     ----------
-    problem : Objective
+    problem : LinearObjective
     weights : ndarray of shape (K, D)
         The start.
     tol : float
         Stop if g^T H g, an estimate of twice the distance to the minimum, is at most tol^2 max(F, `min_value`).
     max_iter : int
     min_value : float
-    single : Objective, optional
+    single : LinearObjective, optional
         The objective with products in single precision, for the iterations until the criterion holds with a `tol` of
         1e-3.
 
@@ -168,10 +172,10 @@ def minimize(
 class Descent:
     """Iterations of L-BFGS from a point, which `move` continues with another form of the objective."""
 
-    def __init__(self, problem: Objective, start: Any) -> None:
+    def __init__(self, problem: LinearObjective, start: Any) -> None:
         self.problem, self.point, self.gradient, self.path = problem, start, problem.gradient(start), [start.value]
         self._n_spent, self._price = 0, problem.block_cost
-        self._kind: Kind = "diagonal"
+        self._kind = problem.first_kind
         self._restart()
 
     def run(self, tol: float, max_iter: int, min_value: float) -> bool:
@@ -196,7 +200,7 @@ class Descent:
             else:
                 self._restart()
 
-    def move(self, problem: Objective, point: Any) -> None:
+    def move(self, problem: LinearObjective, point: Any) -> None:
         """Continue with another objective, whose point at the same weights is given."""
         self.problem, self.point, self.gradient, self.path[-1] = problem, point, problem.gradient(point), point.value
         self._inverse.move(self.gradient)
@@ -217,7 +221,7 @@ class Descent:
         self._is_first = True
 
 
-def _search(problem: Objective, point: Any, step: Floats, slope: float) -> tuple[Any, Floats] | None:
+def _search(problem: LinearObjective, point: Any, step: Floats, slope: float) -> tuple[Any, Floats] | None:
     """Return a point along a step where Wolfe's conditions hold, and the step to it; None if there is no decrease."""
     score_step, length, low, high = problem.matvec(step), 1.0, 0.0, np.inf
     best, rounding = None, ROUNDING * abs(point.value)

@@ -171,13 +171,23 @@ class PLEMProblem(LinearProblem):
         """Return whether the memory of a preconditioner is small enough."""
         return self.shape[1] ** 2 * (self.n_classes if kind == "blocks" else 1) <= MAX_BLOCK_ENTRIES
 
+    @property
+    def n_numbers(self) -> int:
+        """Number of entries of X that a product reads."""
+        return int(self.X.nnz if sp.issparse(self.X) else self.X.size)
+
+    @property
+    def first_kind(self) -> Kind:
+        """The preconditioner at the start: the common block if it takes no longer than the products with X."""
+        return "common" if self.shape[1] ** 2 <= self.n_numbers else "diagonal"
+
     @cached_property
     def block_cost(self) -> float:
         """The time of the blocks in iterations: about a fifth of the rows is active in a block."""
         n_classes, width = self.shape
         if not self.fits("blocks"):
             return np.inf
-        n_numbers = self.X.nnz if sp.issparse(self.X) else self.X.size
+        n_numbers = max(self.n_numbers, 1)
         operations = 2.0 * (0.2 * n_numbers * n_numbers / max(len(self.cost), 1) + width**3) + 5e6
         return n_classes * operations / (4.0 * n_numbers * n_classes + 2e5)
 

@@ -6,8 +6,9 @@ the s and the z, whose coefficients need only inner products with the gradients.
 twice, and costs two products with X: the scores are linear in the weights, so a line search needs none.
 
 M is the Hessian's block of the mean class, or its diagonal if that is faster, until the iterations have cost as much as
-the blocks of all classes, and then these blocks at the current point, renewed by the same rule. A solver that invests as soon as it has spent the price pays at most
-twice as much as one that knows the number of iterations in advance (the ski rental problem).
+the blocks of all classes, and then these blocks at the current point. They are renewed when the iterations since have
+cost twice as much as the last time. A solver that invests as soon as it has spent the price pays at most twice as much
+as one that knows the number of iterations in advance (the ski rental problem).
 """
 
 from collections.abc import Callable

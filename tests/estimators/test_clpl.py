@@ -43,7 +43,7 @@ def test_the_objective_path_decreases_to_the_objective(fit_intercept):
 def test_convergence_warning():
     """If `max_iter` is too small, a ConvergenceWarning is issued."""
     X, mask = table(60)
-    with pytest.warns(ConvergenceWarning, match="did not converge in 1 steps"):
+    with pytest.warns(ConvergenceWarning, match="did not converge in 1 iterations"):
         CLPL(C=100.0, max_iter=1).fit(X, mask)
 
 

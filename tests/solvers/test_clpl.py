@@ -115,7 +115,8 @@ def test_the_gradient_vanishes_at_the_minimum(C, fit_intercept, scale):
     """Optimality: the gradient is 0 to rounding, relative to the size of its terms."""
     X, mask = table(80)
     X = X * scale
-    solution = solve_clpl(X, mask, C=C, sample_weight=np.ones(80), fit_intercept=fit_intercept, max_iter=500)
+    options = {"sample_weight": np.ones(80), "fit_intercept": fit_intercept, "max_iter": 500, "tol": 1e-9}
+    solution = solve_clpl(X, mask, C=C, **options)
     assert solution.converged
     p = CLPLProblem.from_evidence(X, mask, C, np.ones(80), fit_intercept=fit_intercept)
     slopes = np.abs(p.score_gradient(p.matvec(solution.weights)))

@@ -6,7 +6,7 @@ import scipy.sparse as sp
 from scipy.optimize import approx_fprime
 
 from oneof.likelihoods import log_likelihoods, masked_softmax, softmax
-from oneof.solvers import plem
+from oneof.solvers import linear_objective
 from oneof.solvers.plem import PLEMProblem, solve_plem
 from tests.estimators.panel import table
 from tests.oracles import plem as oracle
@@ -243,7 +243,7 @@ def test_precision_and_preconditioner_do_not_change_the_solution(monkeypatch, ev
     expected = solved(X, mask, fit_intercept=True, tol=1e-9)
     for name, value in (("MAX_SINGLE", 0.0), ("MAX_BLOCK_ENTRIES", 0)):
         with monkeypatch.context() as patch:
-            patch.setattr(plem, name, value)
+            patch.setattr(linear_objective, name, value)
             other = solved(X, mask, fit_intercept=True, tol=1e-9)
         assert other.converged
         np.testing.assert_allclose(other.weights, expected.weights, rtol=1e-6, atol=1e-8)

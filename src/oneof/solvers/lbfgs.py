@@ -13,16 +13,13 @@ as one that knows the number of iterations in advance (the ski rental problem).
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Literal, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
 from oneof.errors import InputError
-from oneof.solvers.linear_objective import OVERFLOW
+from oneof.solvers.linear_objective import OVERFLOW, Kind
 from oneof.typing import Floats
-
-Kind = Literal["diagonal", "common", "blocks"]
-"""Preconditioners: the diagonal of the Hessian's block with the curvature of the mean class, this block, all blocks."""
 
 MEMORY = 10
 """Number of pairs (s, y), as in scipy."""
@@ -31,6 +28,8 @@ MIN_DECREASE, MAX_SLOPE = 1e-4, 0.9
 MAX_TRIALS = 40
 ROUNDING = 1e-13
 """Relative rounding error of the objective."""
+ROUNDING_TOL = 1e-10
+"""Relative size of g^T M^-1 g up to which a point that no step improves is stationary: its error is the root, 1e-5."""
 SINGLE_TOL = 1e-3
 """Relative size of the gradient at which the products in single precision end: a relative error of 1e-6 in F."""
 MIN_CURVATURE = 1e-12
@@ -185,10 +184,10 @@ class Descent:
             step = self._inverse.direction()
             slope = float(_flat(step) @ _flat(self.gradient))
             _check_finite(slope)
-            if 0.0 <= -slope <= min(tol, 1.0) ** 2 * max(self.point.value, min_value):
-                if self._kind != "diagonal" or not self.problem.fits("common"):
+            goal = min(tol, 1.0) ** 2 * max(self.point.value, min_value)
+            if 0.0 <= -slope <= goal:
+                if self._is_verified(goal):
                     return True
-                self._kind = "common"  # along nearly collinear features the diagonal does not show the distance
                 self._restart()
                 continue
             if len(self.path) > max_iter:
@@ -197,7 +196,7 @@ class Descent:
             if found is not None:
                 self._advance(*found)
             elif self._is_first:
-                return False  # rounding hides any decrease along the preconditioned gradient
+                return abs(slope) <= ROUNDING_TOL * self.point.value  # rounding hides any decrease
             else:
                 self._restart()
 
@@ -215,6 +214,19 @@ class Descent:
             return
         self._n_spent, self._price, self._kind = 0, 2.0 * self._price, "blocks"
         self._restart()
+
+    def _is_verified(self, goal: float) -> bool:
+        """Return whether the curvature at the point alone shows that g^T M^-1 g is small.
+
+        The pairs may have another curvature: of kinks, or of saturated rows. The common block has the mean curvature of
+        the classes, at least 1/K of each one's, so that its inverse exceeds theirs at most by the factor K.
+        """
+        if (self._is_first and self._kind != "diagonal") or not self.problem.fits("common"):
+            return True
+        if self._kind == "diagonal":
+            self._kind = "common"
+        solve = self.problem.preconditioner(self.point, "common")
+        return bool(np.vdot(self.gradient, solve(self.gradient)) <= len(self.gradient) * goal)
 
     def _restart(self) -> None:
         """Forget the pairs, and compute the preconditioner at the point."""

@@ -15,15 +15,11 @@ diag 1/p between such projections. Rows of small curvature are left out of the b
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
-from functools import cached_property
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.linalg import get_lapack_funcs
 
-from oneof.errors import InputError
 from oneof.jit import compiled
 from oneof.likelihoods import (
     constant_rows,
@@ -33,42 +29,20 @@ from oneof.likelihoods import (
     masked_softmax,
     softmax,
 )
-from oneof.solvers.lbfgs import Kind, Solution, minimize
-from oneof.solvers.linear_objective import OVERFLOW, LinearProblem
-from oneof.typing import Evidence, FeatureMatrix, Floats, Ints
+from oneof.solvers.lbfgs import Solution, minimize
+from oneof.solvers.linear_objective import Kind, Point, SmoothProblem
+from oneof.typing import Evidence, FeatureMatrix, Floats
 
 MAX_DENSITY = 0.04
 """Maximum fraction of nonzero numbers with which dense rows are converted to sparse ones, whose products are faster."""
 MIN_INSIDE = 1e-280
 """Sum of v_ik exp(s_ik - max_j s_ij) below which a row is evaluated by logarithms, since the sum is rounded."""
-MIN_CURVATURE = 0.1
-"""Fraction of the mean curvature below which a row is left out of a block."""
-MAX_BLOCK_ENTRIES = 3e7
-"""Maximum number of entries in the blocks of a preconditioner (240 MB)."""
-MIN_SINGLE, MAX_SINGLE = 1e-12, 1e12
-"""Range of the largest absolute feature for products in single precision, whose own range is 1e-38 to 1e38."""
-MIN_PIVOT = 1e-4
-"""Smallest variance of a feature given the others, of 1, with which blocks are inverted in single precision."""
 OBJECTIVE_RTOL = 1e-6
 """Fraction of F(0) below which the accuracy is not relative to F, which can be 0 with an intercept alone."""
 
 
 @dataclass(frozen=True)
-class Point:
-    """Weights, their scores and the derivatives there."""
-
-    weights: Floats
-    """(K, D)."""
-    scores: Floats
-    """(n, K)."""
-    by_score: Floats
-    """Derivatives of the sum of the losses by the scores, (n, K): (p - q) w_i / lam without entropies."""
-    value: float
-    """F."""
-
-
-@dataclass(frozen=True)
-class PLEMProblem(LinearProblem):
+class PLEMProblem(SmoothProblem):
     """Objective F over weights of shape (K, D), for rows with a positive weight and a likelihood or an entropy."""
 
     evidence: Evidence
@@ -103,18 +77,6 @@ class PLEMProblem(LinearProblem):
             entropy_weight=entropy_weight,
         )
 
-    @cached_property
-    def single(self) -> "PLEMProblem | None":
-        """The problem with products in single precision; None if its range is too small."""
-        largest = np.abs(self.X.data if sp.issparse(self.X) else self.X).max(initial=0.0)
-        if not MIN_SINGLE < largest < MAX_SINGLE:
-            return None
-        return replace(self, X=self.X.astype(np.float32))
-
-    def zeros(self) -> Floats:
-        """Return weights of 0, feature by feature if X is sparse, as its products require."""
-        return np.zeros(self.shape, order="F" if sp.issparse(self.X) else "C")
-
     def point(self, weights: Floats, scores: Floats) -> Point:
         """Return the point with these weights and their scores."""
         terms = np.empty_like(scores)
@@ -127,16 +89,6 @@ class PLEMProblem(LinearProblem):
             terms += self.entropy_weight * self.cost * entropy_gradient(inside)
         return Point(weights, scores, terms, value + 0.5 * float((self.penalized(weights) ** 2).sum()))
 
-    def gradient(self, point: Point) -> Floats:
-        """Return the (K, D) gradient of F."""
-        gradient = self.rmatvec(point.by_score, self.X)
-        gradient += self.penalized(point.weights)
-        return gradient
-
-    def slope(self, point: Point, step: Floats, score_step: Floats) -> float:
-        """Return the derivative of F along a step."""
-        return float((self.penalized(point.weights) * step).sum() + np.vdot(point.by_score, score_step))
-
     def curvatures(self, scores: Floats) -> Floats:
         """Return the absolute diagonals of the Hessians of the rows' losses by the scores, (n, K)."""
         proba, inside = softmax(scores), masked_softmax(scores, self.evidence)
@@ -148,82 +100,14 @@ class PLEMProblem(LinearProblem):
 
     def preconditioner(self, point: Point, kind: Kind) -> Callable[[Floats], Floats]:
         """Return the function x -> M^-1 x; its values sum to 0 over the classes, as the weights."""
-        curvatures = self.curvatures(point.scores)
-        mean = curvatures.mean(axis=1)[:, None]
-        if kind == "diagonal":
-            diagonal = self.diagonal(mean)
-            return lambda right: _centered(right / diagonal)
-        curvatures = curvatures if kind == "blocks" else mean
-        inverses = self._invert_blocks(curvatures, np.float32) or self._invert_blocks(curvatures, np.float64)
-        if inverses is None:
-            raise InputError(OVERFLOW)
-        scale, scaled_inverses = inverses
+        solve = super().preconditioner(point, kind)
 
-        def solve(right: Floats) -> Floats:
-            scaled = (scale * right).astype(scaled_inverses.dtype, copy=False)
-            out = np.empty_like(right)
-            np.multiply(np.matmul(scaled_inverses, scaled[:, :, None])[:, :, 0], scale, out=out)
-            return _centered(out)
+        def centered(right: Floats) -> Floats:
+            out = solve(right)
+            out -= out.mean(axis=0)
+            return out
 
-        return solve
-
-    def fits(self, kind: Kind) -> bool:
-        """Return whether the memory of a preconditioner is small enough."""
-        return self.shape[1] ** 2 * (self.n_classes if kind == "blocks" else 1) <= MAX_BLOCK_ENTRIES
-
-    @property
-    def n_numbers(self) -> int:
-        """Number of entries of X that a product reads."""
-        return int(self.X.nnz if sp.issparse(self.X) else self.X.size)
-
-    @property
-    def first_kind(self) -> Kind:
-        """The preconditioner at the start: the common block if it takes no longer than the products with X."""
-        return "common" if self.shape[1] ** 2 <= self.n_numbers else "diagonal"
-
-    @cached_property
-    def block_cost(self) -> float:
-        """The time of the blocks in iterations: about a fifth of the rows is active in a block."""
-        n_classes, width = self.shape
-        if not self.fits("blocks"):
-            return np.inf
-        n_numbers = max(self.n_numbers, 1)
-        operations = 2.0 * (0.2 * n_numbers * n_numbers / max(len(self.cost), 1) + width**3) + 5e6
-        return n_classes * operations / (4.0 * n_numbers * n_classes + 2e5)
-
-    def _invert_blocks(self, curvatures: Floats, dtype: Any) -> tuple[Floats, Floats] | None:
-        """Return d, (K, D), and the inverses of the blocks scaled to diagonals of ones, diag(d) B diag(d), (K, D, D).
-
-        None if a feature is too close to a combination of others for the precision.
-        """
-        eps = np.finfo(dtype).eps
-        potrf, potri = get_lapack_funcs(("potrf", "potri"), dtype=dtype)
-        d, inverses = np.empty((curvatures.shape[1], self.shape[1])), []
-        for k, curvature in enumerate(curvatures.T):
-            active = np.flatnonzero(curvature > MIN_CURVATURE * curvature.mean())
-            X, penalty = self._scaled_rows(active, np.sqrt(curvature[active])[:, None])
-            squares = X.power(2).sum(axis=0) if sp.issparse(X) else np.einsum("ij,ij->j", X, X)
-            diagonal = np.asarray(squares).ravel() + penalty
-            d[k] = 1.0 / np.sqrt(np.where(diagonal > 0.0, diagonal, 1.0))
-            X = (X.multiply(d[k]).tocsr() if sp.issparse(X) else np.multiply(X, d[k], out=X)).astype(dtype, copy=False)
-            block = X.T @ X  # an array times itself takes half the time of other products
-            block = block.toarray() if sp.issparse(block) else block
-            block[np.diag_indices_from(block)] += (penalty * d[k] ** 2 + 10.0 * eps).astype(dtype)
-            factor, info = potrf(block.T, lower=1, overwrite_a=1)
-            if info != 0 or (dtype == np.float32 and factor.diagonal().min() ** 2 < MIN_PIVOT):
-                return None
-            inverse = potri(factor, lower=1, overwrite_c=1)[0]
-            inverses.append(np.tril(inverse) + np.tril(inverse, -1).T)
-        return d, np.stack(inverses)
-
-    def _scaled_rows(self, rows: Ints, factor: Floats) -> tuple[FeatureMatrix, Floats]:
-        """Return the rows of [X, 1] times a factor, (m, D), and the penalty of each column, (D,)."""
-        X, penalty = self.X[rows].astype(np.float64, copy=False), np.ones(self.shape[1])
-        X = X.multiply(factor).tocsr() if sp.issparse(X) else X * factor
-        if self.has_intercept:
-            X = sp.hstack([X, factor], format="csr") if sp.issparse(X) else np.hstack([X, factor])
-            penalty[-1] = 0.0
-        return X, penalty
+        return centered
 
 
 @np.errstate(over="ignore", invalid="ignore")  # overflow is checked, and reported in one message
@@ -275,12 +159,6 @@ def solve_plem(
     solution = minimize(problem, weights, tol=tol, max_iter=max_iter, min_value=min_value, single=problem.single)
     solution.weights[:] -= solution.weights.mean(axis=0)  # already 0 up to rounding
     return solution
-
-
-def _centered(weights: Floats) -> Floats:
-    """Subtract the means over the classes in place."""
-    weights -= weights.mean(axis=0)
-    return weights
 
 
 @compiled

@@ -27,8 +27,9 @@ class CLPL(LinearClassifierMixin, CandidateClassifier):
     fit_intercept : bool, default=False
         Add a constant to each class's score, not penalized (not in the paper).
     max_iter : int, default=1000
-        Maximum number of Newton steps; if they are not sufficient, a ConvergenceWarning is issued. Without an
-        intercept, dual ascent precedes them; with many sparse features it is mostly sufficient.
+        Maximum number of iterations of L-BFGS, and of Newton steps after 300 of them; if they are not sufficient, a
+        ConvergenceWarning is issued. Sparse rows without an intercept begin with dual ascent, which is mostly
+        sufficient.
     tol : float, default=1e-8
         Relative error of the weights at which the solver stops, approximately; above 0.
 
@@ -43,10 +44,10 @@ class CLPL(LinearClassifierMixin, CandidateClassifier):
     objective_ : float
         Final value of the objective.
     objective_path_ : ndarray of shape (n_values,)
-        The objective at the start of the Newton steps and after each of them; up to rounding it never increases. Only
-        the final value if dual ascent alone reached the minimum.
+        The objective at the start of L-BFGS and after each iteration; up to rounding it never increases. Only the
+        final value if dual ascent alone reached the minimum.
     n_iter_ : int
-        Number of Newton steps; 1 if dual ascent alone reached the minimum, or if no step was needed.
+        Number of iterations; 1 if dual ascent alone reached the minimum, or if none was needed.
     n_features_in_ : int
         Number of features of X.
     feature_names_in_ : ndarray of shape (n_features,)
@@ -119,7 +120,7 @@ class CLPL(LinearClassifierMixin, CandidateClassifier):
     def _set_fitted_attributes(self, solution: CLPLSolution, dtype: Any) -> None:
         if not solution.converged:
             warn(
-                f"CLPL did not converge in {self.max_iter} steps. Scale the features, or increase max_iter.",
+                f"CLPL did not converge in {self.max_iter} iterations. Scale the features, or increase max_iter.",
                 ConvergenceWarning,
             )
         self._set_coefficients(solution.weights.astype(dtype, copy=False))

@@ -1,4 +1,4 @@
-"""Dual coordinate ascent, one loss at a time, for weights without an intercept: the start of the Newton steps.
+"""Dual coordinate ascent, one loss at a time, for weights without an intercept: the start on sparse rows.
 
 Each loss j is a squared hinge, with a_j equal to x_i/|S_i| at each candidate of a row, or to -x_i at one class outside
 its set. A row with weights has one for each of its level sets, and one for each class with a weight below 1:
@@ -8,9 +8,8 @@ its set. A row with weights has one for each of its level sets, and one for each
 
 The dual is maximized over one beta_j at a time (Hsieh et al. 2008, A dual coordinate descent method for large-scale
 linear SVM, algorithm 1). Losses of sparse rows have few features in common, so that tens of passes reach rounding
-error, while a single Newton step takes tens of products with X. If they have many in common, at large costs, the method
-is slow and stops early. Even then its first passes are worth several Newton steps, each of which costs more than a
-pass: rows that no longer change, often nine of ten, are skipped.
+error, while L-BFGS takes 200 iterations on 20 Newsgroups, each as long as a pass. If they have many in common, at large
+costs, the method is slow and stops early. Rows that no longer change, often nine of ten, are skipped.
 """
 
 import numpy as np
@@ -29,14 +28,12 @@ MAX_PASSES, MAX_PASSES_PER_CHECK = 200, 8
 MIN_GAP_REDUCTION = 0.3
 MIN_DECREASE = 0.5
 """Ratio of successive values of f below which the ascent continues: far from the minimum, where the active losses still
-change, a pass costs less than a Newton step."""
+change, a pass costs less than an iteration of L-BFGS."""
 MAX_PAUSE = 31
 """Maximum number of passes for which a row is skipped."""
 
 
-def ascend(
-    problem: CLPLProblem, *, tol: float, rng: np.random.Generator, may_finish: bool = True
-) -> tuple[Floats, float]:
+def ascend(problem: CLPLProblem, *, tol: float, rng: np.random.Generator) -> tuple[Floats, float]:
     """Raise the dual until the gap is at most `tol` f, or f and the gap decrease slowly.
 
     Parameters
@@ -47,8 +44,6 @@ def ascend(
         A `tol` below `GAP_ROUNDING` is replaced by it.
     rng : Generator
         Random generator for the order of the rows.
-    may_finish : bool
-        Continue if only the gap decreases. Otherwise the result is a start for Newton steps.
 
     Returns
     -------
@@ -82,8 +77,8 @@ def ascend(
         ratios = np.divide(betas, 4.0 * costs, out=np.zeros_like(betas), where=costs > 0.0)
         conjugate = betas * ratios  # the squares of betas may overflow
         gap = (value - float((betas - conjugate).sum()) + penalty) / value
-        is_slow = not (value <= MIN_DECREASE * last_value or (may_finish and gap <= MIN_GAP_REDUCTION * previous))
-        if gap <= max(tol, GAP_ROUNDING) or (is_slow and not (may_finish and pauses.any())) or n_passes >= MAX_PASSES:
+        is_slow = not (value <= MIN_DECREASE * last_value or gap <= MIN_GAP_REDUCTION * previous)
+        if gap <= max(tol, GAP_ROUNDING) or (is_slow and not pauses.any()) or n_passes >= MAX_PASSES:
             return weights, gap
         if is_slow:  # because of skipped rows
             skip_until[:], pauses[:] = 0, 0

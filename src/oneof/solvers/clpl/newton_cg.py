@@ -1,7 +1,7 @@
-"""Newton-CG solver: Newton steps by conjugate gradients, with an exact line search.
+"""Solver: dual ascent on sparse rows, then L-BFGS, then Newton steps by conjugate gradients if L-BFGS is slow.
 
-`Objective` is the protocol of the objectives, whose sums over rows may be computed anywhere, for example in the workers
-of a cluster. Without an intercept, dual ascent runs first; for many sparse features it is usually sufficient.
+Newton steps have an exact line search. `Objective` is the protocol of their objectives, whose sums over rows may be
+computed anywhere, for example in the workers of a cluster.
 """
 
 from collections.abc import Callable
@@ -12,13 +12,16 @@ import numpy as np
 import scipy.sparse as sp
 
 from oneof.errors import InputError
+from oneof.solvers import lbfgs
 from oneof.solvers.clpl.dual_ascent import GAP_ROUNDING, ascend
-from oneof.solvers.clpl.problem import CLPLProblem
+from oneof.solvers.clpl.problem import CLPLProblem, SmoothCLPL
 from oneof.solvers.linear_objective import OVERFLOW, HessianBlock
 from oneof.typing import Evidence, FeatureMatrix, Floats
 
 MAX_CG_ITER = 1000
 """Maximum number of products with the Hessian per step."""
+MAX_LBFGS_ITER = 300
+"""Iterations of L-BFGS before Newton steps, which are exact: for large C it is slow at the kinks of the loss."""
 
 
 @dataclass(frozen=True)
@@ -130,15 +133,22 @@ def solve_clpl(
     CLPLSolution
     """
     problem = CLPLProblem.from_evidence(X, evidence, C, sample_weight, fit_intercept=fit_intercept)
-    if initial is None and len(problem.cost) and not fit_intercept:
-        may_finish = sp.issparse(problem.X) and not problem.blocks_fit
-        max_gap = max(tol * tol, GAP_ROUNDING)  # a product that overflows is infinite
-        initial, gap = ascend(problem, tol=max_gap, rng=np.random.default_rng(0), may_finish=may_finish)
+    smooth = SmoothCLPL.of(problem)
+    weights, max_gap = smooth.zeros(), max(tol * tol, GAP_ROUNDING)  # a product that overflows is infinite
+    if initial is not None:
+        weights += initial
+    elif len(problem.cost) and not fit_intercept and sp.issparse(problem.X):
+        ascent, gap = ascend(problem, tol=max_gap, rng=np.random.default_rng(0))
+        weights += ascent
         if gap <= max_gap:
-            scores = problem.matvec(initial)
-            objective, gradient = problem.objective(initial, scores), problem.gradient(initial, scores)
-            return CLPLSolution(initial, np.array([objective]), gradient, 1, converged=True)
-    return minimize(problem, max_iter=max_iter, tol=tol, initial=initial)
+            point = smooth.point(weights, problem.matvec(weights))
+            return CLPLSolution(weights, np.array([point.value]), smooth.gradient(point), 1, converged=True)
+    first = lbfgs.minimize(smooth, weights, tol=tol, max_iter=min(max_iter, MAX_LBFGS_ITER), single=smooth.single)
+    if first.converged or first.n_iter == max_iter:
+        return CLPLSolution(first.weights, first.objective_path, first.gradient, first.n_iter, first.converged)
+    last = minimize(problem, max_iter=max_iter - first.n_iter, tol=tol, initial=np.ascontiguousarray(first.weights))
+    path = np.concatenate([first.objective_path, last.objective_path[1:]])
+    return CLPLSolution(last.weights, path, last.gradient, first.n_iter + last.n_iter, last.converged)
 
 
 @np.errstate(over="ignore", invalid="ignore")  # overflow is checked below, and reported in one message

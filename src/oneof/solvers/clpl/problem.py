@@ -8,7 +8,7 @@ import scipy.sparse as sp
 from oneof.jit import compiled
 from oneof.likelihoods import constant_rows
 from oneof.solvers.clpl.inside_means import InsideMeans, inside_means
-from oneof.solvers.linear_objective import HessianBlock, LinearProblem
+from oneof.solvers.linear_objective import HessianBlock, LinearProblem, Point, SmoothProblem
 from oneof.solvers.row_accessors import sparse_if_few
 from oneof.typing import Evidence, FeatureMatrix, Floats
 
@@ -151,6 +151,27 @@ class CLPLProblem(LinearProblem):
             cost=self.cost[rows],
         )
         return restricted, scores[rows]
+
+
+@dataclass(frozen=True)
+class SmoothCLPL(SmoothProblem):
+    """The problem in the form of L-BFGS."""
+
+    problem: CLPLProblem
+
+    @classmethod
+    def of(cls, problem: CLPLProblem) -> "SmoothCLPL":
+        """Return the form of a problem."""
+        return cls(problem.X, problem.n_classes, problem.has_intercept, problem)
+
+    def point(self, weights: Floats, scores: Floats) -> Point:
+        """Return the point with these weights and their scores."""
+        by_score = self.problem.score_gradient(scores)
+        return Point(weights, scores, by_score, self.problem.objective(weights, scores))
+
+    def curvatures(self, scores: Floats) -> Floats:
+        """Return the second derivatives of the losses by each score, (n, K)."""
+        return self.problem.curvature_by_class(self.problem.curvatures(scores))
 
 
 @dataclass(frozen=True)

@@ -302,7 +302,7 @@ def distinct_labels(values: Sequence[Any], rows: Sequence[int] | Ints) -> set[An
         raise LabelError(f"{value!r} is not a label.{remedy}", row=int(rows[first]), label=value) from None
 
 
-def unknown_label(row: int, label: Any, classes: Labels) -> LabelError:
+def unknown_label(row: int | None, label: Any, classes: Labels) -> LabelError:
     """Return the error for a label that is not among the given classes."""
     names = format_classes([repr(value) for value in classes.tolist()])
     return LabelError(
@@ -362,11 +362,18 @@ def warn_of_placeholders(known: Labels, classes: Any) -> None:
 
 
 def labels_with_weights(labels: Iterable[Any]) -> list[str]:
-    """Return the labels with a weight, such as "finch:0.7" or "finch (0.7)", if most labels have one; else none."""
+    """Return the labels with a weight, such as "finch:0.7" or "finch (0.7)", if they are weights; else none.
+
+    They are if most labels have one, or if several labels with a fraction are another label without it.
+    """
     texts = [label for label in labels if isinstance(label, str)]
     pairs = [text for text in texts if _LABEL_AND_WEIGHT.fullmatch(text)]
-    is_most = 2 * len(pairs) > len(texts) and any(_FRACTION.search(text) for text in pairs)
-    return pairs if is_most else []
+    fractions = [text for text in pairs if _FRACTION.search(text)]
+    if fractions and 2 * len(pairs) > len(texts):
+        return pairs
+    known = set(texts)
+    named = [text for text in fractions if {text.rpartition(":")[0].strip(), text.rpartition("(")[0].strip()} & known]
+    return named if len(named) > 1 else []
 
 
 def lists_as_text(labels: Iterable[Any]) -> list[str]:

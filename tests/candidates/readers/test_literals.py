@@ -11,11 +11,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from oneof import CandidateSets
+from oneof.candidates.cells import LISTS, clean, is_plainly_list
 from oneof.candidates.columns import LabelReader, detect_separator, read_label_columns
-from oneof.candidates.readers.literals import LISTS, is_plainly_list, parse_text
+from oneof.candidates.literals import parse_text
 from oneof.errors import LabelError
 
-LABEL = st.text(st.characters(codec="utf-8", exclude_characters="\0"), min_size=1).map(str.strip).filter(bool)
+LABEL = st.text(st.characters(codec="utf-8", exclude_characters="\0"), min_size=1).map(clean).filter(bool)
 SETS = st.lists(st.lists(LABEL, min_size=1, max_size=4, unique=True), min_size=1, max_size=6)
 NESTED = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(),

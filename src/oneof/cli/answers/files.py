@@ -297,16 +297,17 @@ def _note_omitted(
     """Return notes on annotators who are not active: they have no answers, or all of these name all classes."""
     from collections import Counter
 
-    from oneof.candidates.labels import is_token
-    from oneof.candidates.readers.collections import split_labels
+    from oneof.candidates.cells import LabelFormat, read_cells
     from oneof.io.formats.annotations import describe_omitted, describe_uninformative
 
     n_full: Counter[str] = Counter()
-    for name, cell in zip(annotators, table.frame[column].to_list(), strict=True):
-        if name in active or cell is None:
-            continue
-        named = split_labels(cell, separator) if isinstance(cell, str) else cell
-        n_full[name] += sum(not is_token(one, table.cell_format.missing) for one in named) >= len(labels.classes)
+    form = LabelFormat(
+        separator, folds_case=table.cell_format.folds_labels, missing=table.cell_format.missing, reads_lists=True
+    )
+    cells = read_cells(table.frame[column].to_list(), form)
+    for name, code in zip(annotators, cells.code.tolist(), strict=True):
+        if name not in active:
+            n_full[name] += len(cells.pairs[code] or ()) >= len(labels.classes)
     omitted = [name for name in dict.fromkeys(annotators) if name not in active and not n_full[name]]
     notes = [describe_omitted(omitted)] if omitted else []
     return notes + [describe_uninformative(name, n) for name, n in n_full.items() if n]

@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from oneof.candidates import CandidateSets
-from oneof.candidates.columns import DEFAULT_SEPARATOR
-from oneof.candidates.readers.literals import LISTS, unwrap
+from oneof.candidates.cells import DEFAULT_SEPARATOR, LISTS, clean, unwrap_text
 from oneof.cli.answers.annotators import estimate_candidates
 from oneof.cli.answers.files import TableAnswers, read_answers
 from oneof.cli.tables.gold import describe_shared_rows, use_gold
@@ -333,16 +332,12 @@ def resolve_separator(table: Table, read_options: ReadOptions) -> tuple[str, tup
 
 def _describe_lists(table: Table, label: str) -> str:
     """Return a note with a list of labels, the first with several if there is one, and the number of empty ones."""
-    import polars as pl
-
-    cells = table.frame[find_column(label, table.frame.columns, table.path)].cast(str).drop_nulls()
-    cells = pl.Series([unwrap(cell) for cell in cells.to_list()], dtype=pl.String)
-    lists = cells.filter(cells.str.strip_chars().str.starts_with("["))
-    is_empty = lists.str.contains(r"^\s*\[\s*\]\s*$")
-    examples = lists.filter(~is_empty)
-    example = examples[int(examples.str.strip_chars().str.contains(r"[\s,]").arg_max() or 0)].strip()
+    column = table.frame[find_column(label, table.frame.columns, table.path)].cast(str)
+    texts = [clean(unwrap_text(text)) for text in column.drop_nulls().to_list()]
+    lists = [text for text in texts if text[-1:] in ("]", "}", ")")]
+    n_empty = sum(text in ("[]", "{}") for text in map("".join, map(str.split, lists)))
+    example = next((text for text in lists if "," in text or " " in text), max(lists, key=len))
     shown = example if len(example) <= _MAX_SHOWN else f"{example[:_MAX_SHOWN]}..."
-    n_empty = int(is_empty.sum())
     empty = f", and {n_empty:,} empty list{'s' * (n_empty > 1)} as unlabeled rows" if n_empty else ""
     return (
         f"the cells of column {label!r} are read as lists, such as {shown}{empty}; --separator '{DEFAULT_SEPARATOR}' "

@@ -5,19 +5,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from oneof.candidates import CandidateSets
-from oneof.candidates.columns import (
-    DEFAULT_SEPARATOR,
-    detect_separator,
-    fold_case,
-    fold_labels,
-    read_label_columns,
-    unwrap_cells,
-)
-from oneof.candidates.readers.pairs import read_weight
-from oneof.candidates.readers.unreadable import raise_together
+from oneof.candidates.cells import DEFAULT_SEPARATOR, LabelFormat, raise_together, read_weight
+from oneof.candidates.columns import detect_separator, fold_case, read_label_columns
 from oneof.errors import DataError, LabelError
 from oneof.io.columns import find_column
-from oneof.io.formats.cells import missing_numbers
 from oneof.io.notes.findings import UnreadableCells
 from oneof.io.notes.unreadable_labels import add_unreadable_labels
 from oneof.io.table import Table
@@ -40,33 +31,25 @@ def find_separator(
 
     if len(columns) != 1:
         return DEFAULT_SEPARATOR
-    cells = label_frame(table, columns)[find_column(columns[0], table.frame.columns, table.path)]
-    cells = unwrap_cells(cells, DEFAULT_SEPARATOR, weighted=weighted)
+    cells = label_column(table, columns[0])
     if cells.dtype not in (pl.String, pl.Categorical, pl.Enum):
         return DEFAULT_SEPARATOR
-    if table.cell_format.folds_labels:
-        cells, classes = fold_labels(cells), None if classes is None else [fold_case(name) for name in classes]
+    form = LabelFormat(folds_case=table.cell_format.folds_labels, missing=table.cell_format.missing)
+    texts = [
+        None if text is None or form.is_word_of_missing(text) else text for text in cells.cast(pl.String).to_list()
+    ]
+    if form.folds_case:
+        texts = [text and fold_case(text) for text in texts]
+        classes = None if classes is None else [fold_case(name) for name in classes]
     try:
-        return detect_separator(cells.cast(pl.String).to_list(), classes, weighted=weighted)
+        return detect_separator(texts, classes, weighted=weighted)
     except LabelError as error:
         raise error.at(f"labels {columns[0]!r} of {table.path}") from None
 
 
-def label_frame(table: Table, columns: Sequence[str]) -> "pl.DataFrame":
-    """Return columns of labels in which the user's tokens of missing values are null."""
-    import polars as pl
-    import polars.selectors as cs
-
-    names = [find_column(name, table.frame.columns, table.path) for name in columns]
-    frame = table.frame.select(names)
-    if not table.cell_format.missing:
-        return frame
-    tokens, numbers = [token.lower() for token in table.cell_format.missing], missing_numbers(table.cell_format)
-    text, values = pl.col(pl.String), cs.numeric()
-    return frame.with_columns(
-        pl.when(~text.str.strip_chars().str.to_lowercase().is_in(tokens)).then(text),
-        pl.when(~values.cast(pl.Float64).is_in(numbers)).then(values),
-    )
+def label_column(table: Table, name: str) -> "pl.Series":
+    """Return a column of labels."""
+    return table.frame[find_column(name, table.frame.columns, table.path)]
 
 
 def merge_ranked_columns(
@@ -187,7 +170,7 @@ def read_labels(
 
     try:
         return read_label_columns(
-            label_frame(table, [*names, *([] if weights is None else [weights])]),
+            table.frame,
             names,
             separator=separator,
             classes=classes,

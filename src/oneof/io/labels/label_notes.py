@@ -7,9 +7,9 @@ from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
 from oneof.candidates import CandidateSets
+from oneof.candidates.cells import LISTS, is_plain_array, separators_of
 from oneof.candidates.labels import labels_with_weights
-from oneof.candidates.readers.collections import separators_of
-from oneof.candidates.readers.literals import LISTS
+from oneof.candidates.separators import find_signs
 from oneof.candidates.spellings import describe_spellings
 from oneof.errors import LabelError
 from oneof.io.formats.cells import MISSING, MISSING_NUMBERS
@@ -39,7 +39,7 @@ _MIN_WORDS, _MIN_SENTENCES, _MIN_SHARE = 4, 3, 0.2
 
 
 def check_no_weights(classes: Iterable[Any], source: Any) -> None:
-    """Raise if most classes are labels with a weight, such as "finch:0.7", although weights are not requested."""
+    """Raise if classes are labels with a weight, such as "finch:0.7", although weights are not requested."""
     pairs = labels_with_weights(classes)
     if pairs:
         raise LabelError(
@@ -61,14 +61,14 @@ def suspicious_labels(
     notes = [_read_as_class(["-1"], source)] if "-1" in labels else []
     if missing := [label for label in labels if label.strip().lower() in (*MISSING, *MISSING_NUMBERS, *_UNKNOWN)]:
         notes.append(_read_as_class(missing, source))
-    lists = [label for label in labels if label[:1] in tuple("[({") and label[-1:] in tuple("])}")]
+    lists = [label for label in labels if label[-1:] in tuple("])}") and (label[0] in "[({" or is_plain_array(label))]
     if lists and separator != LISTS:
         notes.append(
             _read_as_one_class(
                 lists, "write sets of labels as 'a|b', or add --separator '[]' to read the cells as lists"
             )
         )
-    for other in _SEPARATORS if not lists else ():
+    for other in dict.fromkeys([*_SEPARATORS, *find_signs(labels)]) if not lists else ():
         single = {label for label in labels if other not in label}
         joined = [label for label in labels if _is_joined(label, other, single)]
         if joined and other not in separators_of(separator):

@@ -1,0 +1,226 @@
+"""Detection of the text between two labels of a cell."""
+
+import re
+from collections import Counter
+from collections.abc import Collection, Iterable, Sequence
+from typing import Any
+
+from oneof.candidates.cells import (
+    DEFAULT_SEPARATOR,
+    LISTS,
+    clean,
+    is_plainly_list,
+    is_record,
+    unwrap_text,
+)
+from oneof.candidates.labels import fold_case as fold_text
+from oneof.candidates.labels import label_vector, labels_with_weights, lists_as_text
+from oneof.candidates.literals import parse_array
+from oneof.errors import LabelError
+from oneof.messages import shorten, warn
+from oneof.typing import Labels
+
+_SEPARATORS = (";", ",", " / ", "\n")
+_IN_NAMES = (",", " / ", "\n")
+"""Separators that also occur in names of classes."""
+_SIGN = re.compile(r"(?<=\w)\s*([^\w\s.,;:/'\u2019()\[\]{}\"&+|\\-]+)\s*(?=\w)")
+"""A sign between two words that is not usual in names."""
+
+
+def detect_separator(
+    texts: Iterable[str | None],
+    classes: Sequence[str] | None = None,
+    *,
+    weighted: bool = False,
+    setting: str = "Add --separator ",
+) -> str:
+    """Return the text that plainly separates the labels of a column; "|" if it occurs or no other does.
+
+    A separator is plain if two different cells or more contain it, each has a label that also occurs in another cell,
+    and there are fewer labels than different cells. A comma must, moreover, join labels that occur alone, or lists of
+    several lengths with at most half as many labels as there are different cells: names of classes have commas too.
+
+    A sign at an end of a cell, such as "a;", is a separator only if it also separates two labels in another cell. A
+    comma at an end never is: it occurs in names and numbers.
+
+    Line ends separate labels that all occur alone, also in one cell only; in other cells they are part of a class. Any
+    other sign, such as "#", is a separator if two different cells contain it and all their labels occur alone.
+
+    The result is `LISTS` if a cell is a list written as text, such as '["finch", "wren"]', "['finch', 'wren']" or
+    'c("finch", "wren")', or if all cells in braces, such as "{finch,wren}", have members that occur alone. Cells such
+    as "[0, 10]" alone are classes, since they may be intervals.
+
+    Parameters
+    ----------
+    texts : iterable of str or None
+        The cells.
+    classes : sequence of str, optional
+        The classes named by the user.
+    weighted : bool
+        Whether a label may be followed by a colon and a weight. Cells of JSON are then ignored. If they are most
+        cells, the other ones are comments rather than sets, and a warning replaces the error.
+    setting : str
+        The text before a separator in an error that asks for it.
+
+    Raises
+    ------
+    LabelError
+        If a cell may be a set of labels or one class, so that the user must name the separator.
+    """
+    rows: dict[str, int] = {}
+    n_objects = n_others = 0
+    for row, text in enumerate(texts):
+        content = "" if text is None else clean(unwrap_text(text))
+        if weighted and content[:1] in ("{", "["):
+            n_objects += 1
+        elif content:
+            rows.setdefault(content, row)
+            n_others += 1
+    named = {clean(name) for name in classes or ()}
+    has_lists = any(text not in named and is_plainly_list(text) for text in rows) or _are_arrays(rows, named)
+    if any(DEFAULT_SEPARATOR in text and not (has_lists and text.startswith("[")) for text in rows):
+        return DEFAULT_SEPARATOR
+    if has_lists:
+        return LISTS
+    records = [text for text in rows if is_record(text)]
+    if not weighted and 2 * len(records) > len(rows):
+        if named.issuperset(records) or records[0].startswith("{"):
+            return DEFAULT_SEPARATOR  # the reader refuses objects, which have weights
+        raise LabelError(
+            f"{shorten(records[0])!r} has labels with weights. Add --weighted (in Python, weighted=True).",
+            row=rows[records[0]],
+            label=records[0],
+        )
+    doubtful: list[tuple[int, str, str]] = []
+    for separator in sorted(_SEPARATORS, key=lambda other: -sum(other in text for text in rows)):
+        joined = _Joined(rows, separator, named, weighted=weighted)
+        if joined.is_plain:
+            return separator
+        if joined.is_doubtful:
+            doubtful.append((*joined.example(rows), separator))
+    for separator in find_signs(rows):
+        if _Joined(rows, separator, named, weighted=weighted).joins_classes_only:
+            return separator
+    if doubtful:
+        row, text, separator = min(doubtful)
+        if n_objects <= n_others:
+            raise LabelError(
+                f"{text!r} may be a set of labels or one class. {setting}{separator!r} if it is a set, or "
+                f"{setting.partition(' ')[2]}{DEFAULT_SEPARATOR!r} if it is one class.",
+                row=row,
+                label=text,
+            )
+        warn(
+            f"{text!r} (row {row}) is read as one class, since most cells are JSON. {setting}{separator!r} if it is a "
+            "set."
+        )
+    return DEFAULT_SEPARATOR
+
+
+def find_signs(texts: Iterable[str]) -> list[str]:
+    """Return the signs between two words, other than those that are usual in names."""
+    return list(dict.fromkeys(sign for text in texts for sign in _SIGN.findall(text)))
+
+
+def _are_arrays(texts: Iterable[str], named: Collection[str]) -> bool:
+    """Return whether there are sets in braces, such as "{finch,wren}", and all their members occur alone."""
+    arrays = [parse_array(text) for text in texts if text not in named and text[0] == "{"]
+    members = [array for array in arrays if array]
+    alone = {array[0] for array in members if len(array) == 1}.union(texts, named)
+    return (
+        len(arrays) == len(members)
+        and any(len(array) > 1 for array in members)
+        and alone.issuperset(member for array in members for member in array)
+    )
+
+
+class _Joined:
+    """Cells with a sign that may separate their labels."""
+
+    def __init__(self, texts: Collection[str], separator: str, named: Collection[str], *, weighted: bool) -> None:
+        def label_of(text: str) -> str:
+            return (text.rpartition(":")[0] or text).strip() if weighted else text.strip()
+
+        self.separator = separator
+        parts = {text: text.split(separator) for text in texts if separator in text and text not in named}
+        self.members = {text: [label for part in listed if (label := label_of(part))] for text, listed in parts.items()}
+        self.alone = {*named, *(label_of(text) for text in texts if separator not in text)}
+        if separator != "," and any(len(labels) > 1 for labels in self.members.values()):
+            self.alone |= {labels[0] for labels in self.members.values() if len(labels) == 1}  # at an end, as in "a;"
+        self.counts = Counter(label for labels in self.members.values() for label in set(labels))
+        self._joins_classes = any(label in self.alone for label in self.counts)
+        self._are_known = all(
+            any(label in self.alone or self.counts[label] > 1 for label in labels) for labels in self.members.values()
+        )
+        sizes = {len(labels) for labels in self.members.values()}
+        self._are_lists = len(sizes) > 1 and max(sizes) > 2 and self._are_known
+        n_labels, n_cells = len(self.alone.union(self.counts)), len(self.alone) + len(self.members)
+        is_fewer = n_labels < n_cells
+        self._are_common = len(self.members) > 1 and self._are_known and (is_fewer or self._has_only_classes)
+        self._are_long_lists = self._are_lists and 2 * n_labels <= n_cells
+
+    @property
+    def _has_only_classes(self) -> bool:
+        return bool(self.members) and self.alone.issuperset(self.counts)
+
+    @property
+    def joins_classes_only(self) -> bool:
+        """True if two cells or more have the sign, and all their labels occur alone."""
+        return len(self.members) > 1 and self._has_only_classes
+
+    @property
+    def is_plain(self) -> bool:
+        if self.separator == "\n" and self._has_only_classes:
+            return True
+        usual = self.separator not in _IN_NAMES
+        return self._are_common and (self._joins_classes or self._are_long_lists or usual)
+
+    @property
+    def is_doubtful(self) -> bool:
+        if not self.members or self.separator == "\n":
+            return False
+        usual = self.separator not in _IN_NAMES
+        return self._joins_classes or self._are_lists or self._are_common or usual
+
+    def example(self, rows: dict[str, int]) -> tuple[int, str]:
+        """Return the row and the text of a cell with the sign, the first with a label that occurs alone."""
+        known = (text for text, labels in self.members.items() if any(label in self.alone for label in labels))
+        text = next(known, next(iter(self.members)))
+        return rows[text], text
+
+
+def separator_of_texts(y: Any, classes: Any, *, fold_case: bool, weighted: bool) -> str:
+    """Return the separator of the texts; a value that is not text is an error of the reader."""
+    texts = [text if isinstance(text, str) else None for text in label_vector(y).tolist()]
+    if fold_case:
+        texts = [text and fold_text(text) for text in texts]
+    names = None if classes is None else [name for name in label_vector(classes).tolist() if isinstance(name, str)]
+    return detect_separator(texts, names, weighted=weighted, setting="Pass separator=")
+
+
+def _other_separator(y: Any, separator: str) -> str | None:
+    """Return a sign that plainly separates labels in texts without the default one; None otherwise."""
+    if separator != DEFAULT_SEPARATOR:
+        return None
+    try:
+        detected = separator_of_texts(y, None, fold_case=False, weighted=False)
+    except LabelError:  # texts that may be sets or labels
+        return None
+    return None if detected in (DEFAULT_SEPARATOR, LISTS) else detected
+
+
+def warn_of_syntax(y: Any, known: Labels, separator: str, classes: Any) -> None:
+    """Warn if classes that the user has not named seem to be sets, lists, or labels with weights."""
+    if classes is not None:
+        return
+    if other := _other_separator(y, separator):
+        warn(
+            f"each text is read as one label, but {other!r} seems to separate labels. Pass separator={other!r}, or "
+            "separator='auto'.",
+        )
+    if lists := lists_as_text(unwrap_text(label) if isinstance(label, str) else label for label in known.tolist()):
+        warn(f"{lists[0]!r} is read as one label. If it is a list written as text, pass separator='[]'.")
+    if len(pairs := labels_with_weights(known.tolist())) > 1:
+        warn(
+            f"{pairs[0]!r} is read as one label. Pass weighted=True if the number is a weight.",
+        )

@@ -319,9 +319,10 @@ def _parse_text(cell: str, form: LabelFormat) -> Pairs | None:
     text = clean(cell)
     if not text or form.is_word_of_missing(text):
         return None
-    if (form.is_single or form.reads_lists) and form.match(text) is not None:
+    may_be_literal = text[0] in "[{(" or text[-1] == ")" or "```" in text
+    if (form.is_single or (form.reads_lists and may_be_literal)) and form.match(text) is not None:
         return [(text, None)]
-    if form.reads_literals and (text[0] in "[{(" or text[-1] == ")" or "```" in text):
+    if form.reads_literals and may_be_literal:
         is_literal, pairs = _parse_literal(text, form)
         if is_literal:
             return pairs

@@ -1,6 +1,6 @@
 """Files of answers: records, tables with a column for each annotator, exports and archives."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -315,8 +315,7 @@ def _note_omitted(
 
 def _read_export(options: AnswerOptions, classes: tuple[str, ...] | None, label_format: "CellFormat") -> _Records:
     """Read an export of Label Studio or doccano; see `_read_records` for the format of the labels."""
-    from oneof.candidates.columns import DEFAULT_SEPARATOR, fold_case
-    from oneof.candidates.labels import fold_tokens
+    from oneof.candidates.cells import DEFAULT_SEPARATOR, LabelFormat, raise_together, read_cells
     from oneof.candidates.spellings import Spellings
     from oneof.errors import DataError, InputError
     from oneof.io.formats.annotations import UnnamedItemError, describe_omitted, drop_empty, read_export
@@ -325,7 +324,6 @@ def _read_export(options: AnswerOptions, classes: tuple[str, ...] | None, label_
         raise InputError(
             f"--annotator has no use with the export {options.path}, which names its annotators. Remove it."
         )
-    tokens = fold_tokens(label_format.missing, folds_case=label_format.folds_labels)
     item = options.row_columns[0]
     try:
         exported = read_export(options.path, item=item, choice=options.answer, own_id=options.answers_row is not None)
@@ -333,10 +331,13 @@ def _read_export(options: AnswerOptions, classes: tuple[str, ...] | None, label_
         if item != OWN_ID or options.answers_row is not None:
             raise
         raise error.because(f"{error.reason} {describe_own_id()}") from None
-    fold: Callable[[str], str] = fold_case if label_format.folds_labels else str
+    form = LabelFormat(folds_case=label_format.folds_labels, missing=label_format.missing)
+    cells = read_cells([list(one.labels) or None for one in exported], form)
+    raise_together(cells.errors_of_rows())
+    parsed = map(cells.pairs.__getitem__, cells.code.tolist())
     known = [
-        one._replace(labels=tuple(label for label in one.labels if not {label.strip().lower(), fold(label)} & tokens))
-        for one in exported
+        one._replace(labels=tuple(str(label) for label, _ in pairs or ()))
+        for one, pairs in zip(exported, parsed, strict=True)
     ]
     given, omitted = drop_empty(known)
     if not given:

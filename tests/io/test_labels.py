@@ -253,8 +253,11 @@ def test_ranked_columns_are_the_weights_of_their_labels() -> None:
     assert y == CandidateSets.from_strings(texts, classes=classes, weighted=True)
     with pytest.raises(DataError, match="--labels and --weights must name as many columns; got 2 and 1"):
         merge_ranked_columns(_table(**RANKED), ["first", "second"], ["p"])
-    with pytest.raises(LabelError, match=r"row 2: the label 'wren' must have a number as its weight; got None"):
-        merge_ranked_columns(_table(**{**RANKED, "p": [0.75, 0.5, None, None, None]}), ["first", "second"], ["p", "q"])
+    table = merge_ranked_columns(
+        _table(**RANKED | {"p": [0.75, 0.5, None, None, None]}), ["first", "second"], ["p", "q"]
+    )
+    with pytest.raises(LabelError, match=r"row 2: the weight of 'wren' must be a number.*got None"):
+        read_labels(table, ["first"], weights="p")
 
 
 @pytest.mark.parametrize(

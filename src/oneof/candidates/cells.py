@@ -69,6 +69,7 @@ _INVISIBLE = re.compile("[\u00ad\u200b\u200e\u200f\u202a-\u202e\u2060-\u2064\u20
 _SPACES = re.compile("[\u00a0\u1680\u2000-\u200a\u202f\u205f\u3000]")
 _WRAPPER = re.compile(r"""\{\s*["'][^"']*["']\s*:\s*[\["'{nN]""")
 """The beginning of an object whose first value is not a number."""
+_WRAPPER_KEY = re.compile(rf"""\s*\{{\s*["'](?:{"|".join(WRAPPER_KEYS)})["']\s*:""")
 _RECORDS = re.compile(r"""\{\s*("|'[^']*'\s*:)|\[\s*[\[{(]""")
 """The beginning of JSON, or of a dict of Python, that has weights."""
 _BROKEN = re.compile(r"""[\[{](?:\s*[\[{(])*\s*(?:"[^"]*"\s*(?:[,:\])}]|$)|'[^']*'\s*(?:[,:\])}]|$)|"[^"]*$|'[^']*$)""")
@@ -287,7 +288,7 @@ def parse(cell: Any, form: LabelFormat) -> Pairs | None:
     elif is_missing(cell):
         return None
     elif isinstance(cell, Mapping):
-        pairs = _parse_record({key: value for key, value in cell.items() if value is not None}, form)
+        pairs = _parse_record(dict(cell), form)
     elif is_collection(cell):
         pairs = _parse_collection(list(cell), form)
     else:
@@ -346,7 +347,7 @@ def _parse_literal(text: str, form: LabelFormat) -> tuple[bool, Pairs | None]:
         _check_broken(content, form, is_fenced=is_fenced)
         return False, None
     if isinstance(value, dict):
-        return True, _parse_record({key: one for key, one in value.items() if one is not None}, form, text)
+        return True, _parse_record(value, form, text)
     if not isinstance(value, list) or content[0] not in "[{(" or (content[0] == "(" and not is_plain_array(content)):
         return False, None  # a number, or a text in quotation marks
     if form.separator == LISTS and not form.weighted:
@@ -355,7 +356,7 @@ def _parse_literal(text: str, form: LabelFormat) -> tuple[bool, Pairs | None]:
         return True, [(_plain_text(member, text), None) for member in value]
     if form.weighted:
         kept = [member for member in value if not (isinstance(member, tuple) and member[1] is None)]
-        return True, _as_texts(as_pairs(kept), text)
+        return True, _named(as_pairs(kept), text)
     if not value and form.is_single:
         return True, None
     if not value and form.reads_lists:
@@ -388,25 +389,19 @@ def _check_broken(text: str, form: LabelFormat, *, is_fenced: bool) -> None:
 
 
 def _parse_record(record: dict[Any, Any], form: LabelFormat, text: str | None = None) -> Pairs | None:
-    """Return the labels of an object without null: the value of its only key, or labels with weights."""
+    """Return the labels of an object: the value of its only key, or labels with weights; null is no value."""
+    record = _without_null(record)
+    while isinstance(value := unwrap(record), dict):
+        record = _without_null(value)
     if not record:
         return None
-    value = unwrap(record)
-    if value is not None:
-        if isinstance(value, str):
-            return [(clean(value), None)] if clean(value) else None
-        if isinstance(value, dict):
-            return _parse_record(value, form, text) if form.weighted else _refuse(value, text)
-        if form.weighted and not are_labels(value):
-            return _as_texts(as_pairs(value), text)
-        return _labels_of(value, str(text or value)) if value else None
+    if isinstance(value, str):
+        return [(clean(value), None)] if clean(value) else None
+    if isinstance(value, list) and (are_labels(value) or not form.weighted):
+        return _labels_of(value, str(text or value))
     if not form.weighted:
-        return _refuse(record, text)
-    return _as_texts(as_pairs(record), text)
-
-
-def _refuse(record: dict[Any, Any], text: str | None) -> Pairs | None:
-    raise not_labels(repr(record) if text is None else text, record)
+        raise not_labels(repr(record) if text is None else text, record)
+    return _named(as_pairs(record if value is None else value), text)
 
 
 def _parse_collection(members: list[Any], form: LabelFormat) -> Pairs | None:
@@ -417,7 +412,7 @@ def _parse_collection(members: list[Any], form: LabelFormat) -> Pairs | None:
         return [(clean(member), None) for member in members]
     nested = [member for member in members if isinstance(member, Mapping) or is_collection(member)]
     if nested and form.weighted:
-        return [(_plain(label), weight) for label, weight in as_pairs(members) or ()] or None
+        return _named(as_pairs(members), None)
     if nested and isinstance(nested[0], Mapping):
         raise not_labels(repr(members), members)
     if nested:
@@ -580,6 +575,10 @@ def _check_weights(pairs: Pairs, form: LabelFormat) -> None:
 # -- values of lists and objects ---------------------------------------------------------------------------------------
 
 
+def _without_null(record: Mapping[Any, Any]) -> dict[Any, Any]:
+    return {key: value for key, value in record.items() if value is not None}
+
+
 def unwrap(record: Any) -> Any:
     """Return the list, the object or the text that an object of one key holds, None for other objects.
 
@@ -625,7 +624,7 @@ def unwrap_text(text: str) -> str:
     record = _value_of(content) if _WRAPPER.match(content.lstrip()) else None
     if not isinstance(record, dict):
         return content
-    record = {key: value for key, value in record.items() if value is not None}
+    record = _without_null(record)
     value = unwrap(record)
     if isinstance(value, str):
         value = [value] if value.strip() else []
@@ -718,23 +717,16 @@ def _plain(label: Any) -> Any:
         if not float(label).is_integer():
             raise LabelError(f"labels must not be continuous; got {label}. Use whole numbers.", label=label)
         return int(label)
+    if is_collection(label) or isinstance(label, Mapping):
+        raise LabelError(f"{label!r} is not a label.", label=label)
     return label
 
 
-def _as_texts(pairs: Pairs | None, text: str | None) -> Pairs | None:
-    """Return the pairs of JSON with labels of text, as those of other text."""
-    named: Pairs = []
-    for value, weight in pairs or ():
-        if text is None:
-            named.append((_plain(value), weight))
-            continue
-        if not isinstance(value, str | int | float):
-            raise LabelError(f"{text!r} contains {value!r}, which is not a label.", label=text)
-        label = clean(value) if isinstance(value, str) else json.dumps(value)
-        if not label:
-            raise LabelError(f"{text!r} contains an empty label.", label=text)
-        named.append((label, weight))
-    return named or None
+def _named(pairs: Pairs | None, text: str | None) -> Pairs | None:
+    """Return pairs with plain labels, which are text if the pairs are those of a text."""
+    return [
+        (_plain(label) if text is None else _plain_text(label, text), weight) for label, weight in pairs or ()
+    ] or None
 
 
 def as_pairs(row: Any) -> Pairs | None:
@@ -947,12 +939,11 @@ def _numbers_under_a_key(cells: Sequence[Any]) -> dict[int, LabelError]:
     """
     records = {}
     for number, cell in enumerate(cells):
-        text = strip_fence(cell).strip() if isinstance(cell, str) else ""
-        record = _value_of(text) if text[:1] == "{" else cell
-        if isinstance(record, Mapping):
-            kept = {key: value for key, value in record.items() if value is not None}
-            if len(kept) == 1 and next(iter(kept)) in WRAPPER_KEYS:
-                records[number] = (unwrap(kept) is not None, text or repr(kept))
+        text = strip_fence(cell) if isinstance(cell, str) else ""
+        record = _value_of(text) if _WRAPPER_KEY.match(text) else cell
+        kept = _without_null(record) if isinstance(record, Mapping) else {}
+        if len(kept) == 1 and next(iter(kept)) in WRAPPER_KEYS:
+            records[number] = (unwrap(kept) is not None, text.strip() or repr(kept))
     if not any(has_labels for has_labels, _ in records.values()):
         return {}
     return {

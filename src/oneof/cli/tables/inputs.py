@@ -172,8 +172,7 @@ def prepare_rows(table: Table, read_options: ReadOptions) -> PreparedTable:
     label_table, labels, weighting = table, read_options.labels, read_options.weights
     unreadable = UnreadableCells()
     if len(labels) > 1 and read_options.weight_columns:
-        with naming_the_option():
-            label_table = merge_ranked_columns(table, labels, read_options.weight_columns, unreadable)
+        label_table = merge_ranked_columns(table, labels, read_options.weight_columns)
         labels, weighting = labels[:1], replace(weighting, weights=read_options.weight_columns[0])
     given = read_again = read_as_written = None
     separator_notes: tuple[str, ...] = ()
@@ -226,7 +225,7 @@ def prepare_rows(table: Table, read_options: ReadOptions) -> PreparedTable:
             candidates=candidates if read_options.answers is None else None,
         ),
         *misspelled_classes(candidates),
-        *_refusals(label_table, labels, read_options, candidates),
+        *_refusals(label_table, labels, read_options, separator),
         *certain_rows(candidates, read_options.weights.kind),
         *single_row_classes(candidates),
     )
@@ -269,7 +268,7 @@ def naming_the_option() -> Iterator[None]:
         raise error.because(f"{error.reason} {UNREADABLE_OPTION}") from None
 
 
-def _refusals(table: Table, labels: Sequence[str], read_options: ReadOptions, candidates: CandidateSets) -> list[str]:
+def _refusals(table: Table, labels: Sequence[str], read_options: ReadOptions, separator: str) -> list[str]:
     """Return a note about cells of one column of weighted labels that have none, such as a refusal of a model."""
     import polars as pl
 
@@ -279,7 +278,7 @@ def _refusals(table: Table, labels: Sequence[str], read_options: ReadOptions, ca
     cells = table.frame[labels[0]] if labels[0] in table.frame.columns else None
     if cells is None or cells.dtype != pl.String:
         return []
-    return cells_without_weights(cells.to_list(), candidates.classes.tolist())
+    return cells_without_weights(cells.to_list(), separator, table.cell_format)
 
 
 def check_and_read_groups(table: Table, read_options: ReadOptions) -> list[str]:

@@ -2,10 +2,10 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from oneof.candidates import CandidateSets
-from oneof.candidates.cells import DEFAULT_SEPARATOR, LabelFormat, raise_together, read_weight
+from oneof.candidates.cells import DEFAULT_SEPARATOR, LabelFormat, clean
 from oneof.candidates.columns import detect_separator, fold_case, read_label_columns
 from oneof.errors import DataError, LabelError
 from oneof.io.columns import find_column
@@ -52,20 +52,16 @@ def label_column(table: Table, name: str) -> "pl.Series":
     return table.frame[find_column(name, table.frame.columns, table.path)]
 
 
-def merge_ranked_columns(
-    table: Table, labels: Sequence[str], weights: Sequence[str], unreadable: UnreadableCells | None = None
-) -> Table:
+def merge_ranked_columns(table: Table, labels: Sequence[str], weights: Sequence[str]) -> Table:
     """Return a table in which the first of several columns of labels, and the first of their weights, have lists.
 
     Such columns are the first, second and third label of a row with their probabilities. Empty labels are left out.
-    Rows with a label without a weight are an error, or are empty and counted in `unreadable`; see `read_labels`.
+    A label without a weight is an error of `read_labels`.
 
     Raises
     ------
     DataError
         If a column does not exist, or the numbers of columns differ.
-    LabelError
-        If a label has no weight; the error names the row.
     """
     import polars as pl
 
@@ -75,31 +71,14 @@ def merge_ranked_columns(
             f"--labels and --weights must name as many columns; got {len(names)} and {len(numbers)}.",
             source=str(table.path),
         )
-    pairs: list[list[tuple[str, float]]] = []
-    errors: dict[int, LabelError] = {}
-    for row, cells in enumerate(table.frame.select(*names, *numbers).iter_rows()):
-        pairs.append([])
-        for label, weight in zip(cells[: len(names)], cells[len(names) :], strict=True):
-            if label is None or not str(label).strip():
-                continue
-            number = None if weight is None else read_weight(weight)
-            if number is None:
-                errors[row] = LabelError(
-                    f"the label {label!r} must have a number as its weight; got {weight!r}.",
-                    source=str(table.path),
-                    row=row,
-                    label=label,
-                )
-                pairs[-1] = []
-                break
-            pairs[-1].append((str(label).strip(), number))
-    if table.cell_format.label_errors == "raise":
-        raise_together(errors)
-    elif errors and unreadable is not None:
-        add_unreadable_labels(unreadable, names[0], errors)
+    cells: tuple[list[Any], list[Any]] = ([], [])
+    for row in table.frame.select(*names, *numbers).iter_rows():
+        labeled = [k for k, label in enumerate(row[: len(names)]) if label is not None and clean(str(label))]
+        for column, first in zip(cells, (0, len(names)), strict=True):
+            column.append([None if row[first + k] is None else str(row[first + k]) for k in labeled] or None)
     merged = [
-        pl.Series(names[0], [[k for k, _ in row] or None for row in pairs], dtype=pl.List(pl.String)),
-        pl.Series(numbers[0], [[w for _, w in row] or None for row in pairs], dtype=pl.List(pl.Float64)),
+        pl.Series(name, column, dtype=pl.List(pl.String))
+        for name, column in zip((names[0], numbers[0]), cells, strict=True)
     ]
     return replace(table, frame=table.frame.with_columns(merged))
 

@@ -814,7 +814,7 @@ def empty_set(reason: str, label: Any = None) -> LabelError:
 
 
 @dataclass(frozen=True)
-class Cells:
+class ParsedCells:
     """Cells of a column, of which equal ones are parsed once.
 
     Attributes
@@ -861,7 +861,7 @@ def _at_row(error: LabelError, row: int) -> LabelError:
     return located.because(located.reason)
 
 
-def read_cells(cells: Iterable[Any], form: LabelFormat, *, weights: Iterable[Any] | None = None) -> Cells:
+def read_cells(cells: Iterable[Any], form: LabelFormat, *, weights: Iterable[Any] | None = None) -> ParsedCells:
     """Parse the distinct cells of a column of labels, or of a column and that of its weights.
 
     Parameters
@@ -871,7 +871,7 @@ def read_cells(cells: Iterable[Any], form: LabelFormat, *, weights: Iterable[Any
 
     Returns
     -------
-    Cells
+    ParsedCells
         Rows whose weights are all 0 and that leave the rest to no class, since they list all classes, are errors, too.
     """
     if form.weighted and weights is None:
@@ -897,7 +897,7 @@ def read_cells(cells: Iterable[Any], form: LabelFormat, *, weights: Iterable[Any
             parsed = named_by_numbers(parsed)
     if form.rest and form.known is None and not form.as_text:
         errors |= _without_class(parsed, form)
-    return Cells(code, [None if number in errors else pairs for number, pairs in enumerate(parsed)], errors)
+    return ParsedCells(code, [None if number in errors else pairs for number, pairs in enumerate(parsed)], errors)
 
 
 def _key_of(cell: Any) -> Any:

@@ -16,8 +16,8 @@ import numpy as np
 from oneof.candidates.cells import (
     DEFAULT_SEPARATOR,
     LISTS,
-    Cells,
     LabelFormat,
+    ParsedCells,
     clean,
     describe_unreadable,
     is_record,
@@ -266,7 +266,7 @@ def _check_no_records(texts: Sequence[str | None], form: LabelFormat) -> None:
         raise error.because(error.reason) from None
 
 
-def _check_column(cells: Cells, form: LabelFormat, values: Sequence[Any]) -> None:
+def _check_column(cells: ParsedCells, form: LabelFormat, values: Sequence[Any]) -> None:
     """Raise if the labels of a column as a whole are names of rows, or -1 and 1; warn if -1 looks like a class."""
     if form.classes is not None or form.weighted:
         return
@@ -534,7 +534,7 @@ class LabelReader:
         """Return the labels of all batches, without those of which a number is a part, as in "CHEBI:15377"."""
         return {name for name in names if not self._numbered.get(name, {""}) <= names}
 
-    def _cells(self, labels: Any, on_unreadable: OnUnreadable | None = None) -> Cells:
+    def _cells(self, labels: Any, on_unreadable: OnUnreadable | None = None) -> ParsedCells:
         """Return the cells of a batch, of which those that cannot be read are empty or an error."""
         if isinstance(labels, list):
             cells = read_cells(labels, self._form)

@@ -306,13 +306,13 @@ class Constructors:
         Parameters
         ----------
         y : sequence of str of length n_samples
-            Labels joined by the separator; spaces around a label, and separators at the ends of a text, are removed.
-            Empty text, None and NaN mean "unlabeled". A separator or backslash within a label is escaped by a
-            backslash.
+            Labels joined by the separator; spaces around a label, separators at the ends of a text, and invisible
+            characters are removed, and letters are in Unicode NFC. Empty text, None and NaN mean "unlabeled". A
+            separator or backslash within a label is escaped by a backslash.
         separator : str, default="|"
             The text between two labels; without a colon if `weighted`. Several signs with spaces between them, such as
-            "| ;", each separate labels. "[]" reads lists written as text, by JSON, Python or NumPy, such as
-            ``'["sparrow", "finch"]'`` or ``"['sparrow', 'finch']"``; an empty list is an unlabeled row, and text
+            "| ;", each separate labels. "[]" reads lists written as text, by JSON, Python, NumPy, R or PostgreSQL, such
+            as ``'["sparrow", "finch"]'`` or ``"['sparrow', 'finch']"``; an empty list is an unlabeled row, and text
             without a bracket is one label. "auto" detects lists, or the sign that plainly separates labels, as the
             command line does.
         classes : array-like of shape (n_classes,), optional
@@ -326,12 +326,14 @@ class Constructors:
             Labels that are left out, in any case, such as the refusals "n/a" and "unsure". A text without another label
             is unlabeled.
         weighted : bool, default=False
-            Read the number after the last colon of a label as its weight. A label without a number has the weight 1. A
-            colon within a label is escaped by a backslash. A row without any number is a candidate set, to which `kind`
-            and `rest` do not apply. A text may also be JSON of the rows that `from_weights` reads, such as
-            ``'{"sparrow": 0.7, "finch": 0.3}'`` or ``'[["sparrow", 0.7], ["finch", 0.3]]'``. Labels with the value null
-            are not listed, and an empty object or list is an unlabeled row. A bracket that begins a label is escaped by
-            a backslash if JSON would begin with it.
+            Read the number after the last colon of a label as its weight. A label without a number has the weight 1.
+            Digits that begin with 0, and the number of a label that has a weight elsewhere, are a part of the label, as
+            in "CL:0000236". Any other colon within a label is escaped by a backslash. A row without any number is a
+            candidate set, to which `kind` and `rest` do not apply. A text may also be JSON of the rows that
+            `from_weights` reads, such as ``'{"sparrow": 0.7, "finch": 0.3}'`` or
+            ``'[["sparrow", 0.7], ["finch", 0.3]]'``. Labels with the value null are not listed, and an empty object or
+            list is an unlabeled row. A bracket that begins a label is escaped by a backslash if JSON would begin with
+            it.
         kind : {"likelihood", "posterior"}, default="likelihood"
             See `from_weights`; only if `weighted`.
         prior : array-like of shape (n_classes,), optional

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from oneof.candidates.cells import Cells, LabelFormat, Pairs, as_pairs
+from oneof.candidates.cells import LabelFormat, Pairs, ParsedCells, as_pairs
 from oneof.candidates.labels import (
     as_classes,
     check_no_mapping,
@@ -78,7 +78,7 @@ def _read_matrix(W: Any, classes: Any, rest: bool | str) -> WeightTable:
     return WeightTable(weights, known, weights > 0, rest_mass, is_set)
 
 
-def read_column(cells: Cells, form: LabelFormat, classes: Any, options: WeightOptions) -> tuple[Evidence, Labels]:
+def read_column(cells: ParsedCells, form: LabelFormat, classes: Any, options: WeightOptions) -> tuple[Evidence, Labels]:
     """Return the mask, or the likelihoods if the format has weights, and the classes of a column of cells."""
     distinct = cells.pairs
     if form.folds_case and classes is None:

@@ -848,14 +848,15 @@ class ParsedCells:
         if not self.errors:
             return {}
         rows = np.flatnonzero(np.isin(self.code, list(self.errors)))
-        return {row: _at_row(self.errors[code], row) for row, code in zip(rows.tolist(), self.code[rows].tolist())}
+        return {row: at_row(self.errors[code], row) for row, code in zip(rows.tolist(), self.code[rows].tolist())}
 
     def counts(self) -> list[int]:
         """Return the number of rows of each distinct cell."""
         return np.bincount(self.code, minlength=len(self.pairs)).tolist()
 
 
-def _at_row(error: LabelError, row: int) -> LabelError:
+def at_row(error: LabelError, row: int) -> LabelError:
+    """Return a copy of the error of a cell with the row of the cell."""
     located = error.at()
     located.row = row
     return located.because(located.reason)

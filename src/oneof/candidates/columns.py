@@ -18,8 +18,10 @@ from oneof.candidates.cells import (
     LISTS,
     LabelFormat,
     ParsedCells,
+    at_row,
     clean,
     describe_unreadable,
+    empty_set,
     is_record,
     parse,
     parse_number,
@@ -35,7 +37,6 @@ from oneof.candidates.labels import (
     unknown_label,
     warn_of_minus_one,
 )
-from oneof.candidates.readers.indicator import check_nonempty_rows
 from oneof.candidates.readers.weights import read_column, read_weights
 from oneof.candidates.row_weights import WeightOptions, general_warnings, zero_weights
 from oneof.candidates.separators import detect_separator
@@ -142,13 +143,12 @@ def read_label_columns(
     options = WeightOptions(kind, prior, rest)
     if len(names) > 1:
         _check_matrix(classes, weights, folds_case=folds_case)
-        columns = _read_matrix(frame, names, rest, weighted=weighted)
-        errors = columns.errors
+        values, errors = _read_matrix(frame, names, rest, weighted=weighted)
     else:
         has_weights = weighted or weights is not None
         form = LabelFormat(separator, classes, has_weights, rest, folds_case, missing)
-        values, form = _type_column(frame[names[0]], form, has_own_weights=weights is not None)
-        cells = read_cells(values, form, weights=None if weights is None else _weight_values(frame[weights]))
+        texts, form = _type_column(frame[names[0]], form, has_own_weights=weights is not None)
+        cells = read_cells(texts, form, weights=None if weights is None else _weight_values(frame[weights]))
         errors = cells.errors_of_rows()
     if errors and on_unreadable is None:
         raise_together(errors)
@@ -156,17 +156,17 @@ def read_label_columns(
         on_unreadable(errors)
     try:
         if len(names) > 1:
-            return _check_classes(columns.to_candidates(options))
-        _check_column(cells, form, values)
-        evidence, known = read_column(cells, form, form.classes, options)
-        if form.weighted:
-            return _check_classes(CandidateSets._from_likelihoods(evidence, known))
-        return _check_classes(CandidateSets._from_validated(evidence, known))
+            evidence = _matrix_to_evidence(values, names, options, weighted=weighted)
+            known = np.asarray([name for name in names if not weighted or name != rest])
+        else:
+            _check_column(cells, form, texts)
+            evidence, known = read_column(cells, form, form.classes, options)
+        build = CandidateSets._from_validated if evidence.dtype == bool else CandidateSets._from_likelihoods
+        return _check_classes(build(evidence, known))
     except LabelError as error:
         if not errors or error.row is not None:
             raise
-        is_unlabeled = columns.is_unlabeled.all() if len(names) > 1 else not any(cells.pairs)
-        if is_unlabeled:
+        if np.isnan(values).all() if len(names) > 1 else not any(cells.pairs):
             raise_together(errors)
         raise error.because(f"{error.reason} {describe_unreadable(errors)}.") from None
 
@@ -318,31 +318,6 @@ def number_to_text(text: str) -> str:
 # -- several columns of numbers ----------------------------------------------------------------------------------------
 
 
-class _Matrix:
-    """Columns of 0 and 1, or of weights, with the errors of their rows, which are unlabeled."""
-
-    def __init__(
-        self, values: Floats, names: Sequence[str], errors: dict[int, LabelError], is_unlabeled: Mask, *, weighted: bool
-    ) -> None:
-        self.values, self.names, self.errors, self.weighted = values, names, errors, weighted
-        self.is_unlabeled = is_unlabeled
-
-    def to_likelihoods(self, options: WeightOptions) -> Floats:
-        """Return the likelihoods of the classes."""
-        import polars as pl
-
-        return read_weights(pl.DataFrame(self.values, schema=[*self.names]), None, options)[0]
-
-    def to_candidates(self, options: WeightOptions) -> CandidateSets:
-        """Return the candidate sets."""
-        classes = np.asarray([name for name in self.names if not self.weighted or name != options.rest])
-        if self.weighted:
-            return CandidateSets._from_likelihoods(self.to_likelihoods(options), classes)
-        mask = np.asarray(self.values == 1) | self.is_unlabeled[:, None]
-        check_nonempty_rows(mask)
-        return CandidateSets._from_validated(mask, classes)
-
-
 def _check_matrix(classes: Any, weights: str | None, *, folds_case: bool) -> None:
     """Raise if an option of one label column is given with several."""
     if classes is not None:
@@ -353,51 +328,53 @@ def _check_matrix(classes: Any, weights: str | None, *, folds_case: bool) -> Non
         raise DataError("--fold-case needs one label column; with several columns, rename those of one class.")
 
 
-def _read_matrix(frame: "pl.DataFrame", names: Sequence[str], rest: bool | str, *, weighted: bool) -> _Matrix:
-    """Return columns of numbers; a row of empty cells is unlabeled, and any other empty cell is an error."""
+def _read_matrix(
+    frame: "pl.DataFrame", names: Sequence[str], rest: bool | str, *, weighted: bool
+) -> tuple[Floats, dict[int, LabelError]]:
+    """Return columns of 0 and 1, or of weights, and the errors of their rows.
+
+    A row of empty cells is unlabeled, and any other empty cell is an error. Such rows are NaN.
+    """
     import polars as pl
 
     columns = [frame[name] for name in names]
     if not weighted:  # the booleans of CSV files
         digits = {"true": "1", "True": "1", "false": "0", "False": "0"}
         columns = [cells.str.strip_chars().replace(digits) if cells.dtype == pl.String else cells for cells in columns]
-    numbers = [cells.cast(pl.Float64, strict=False).fill_nan(None) for cells in columns]
-    values = np.column_stack([cells.to_numpy() for cells in numbers]).astype(np.float64)
-    is_missing = np.column_stack(
-        [(cells.fill_nan(None) if cells.dtype.is_float() else cells).is_null().to_numpy() for cells in columns]
-    )
+    filled = [cells.fill_nan(None) if cells.dtype.is_float() else cells for cells in columns]
+    is_unlabeled = np.all([cells.is_null().to_numpy() for cells in filled], axis=0)
+    values = np.column_stack([cells.cast(pl.Float64, strict=False).to_numpy() for cells in filled]).astype(np.float64)
     is_valid = np.isfinite(values) & (values >= 0 if weighted else np.isin(values, (0, 1)))
-    unlabeled: Mask = np.asarray(is_missing.all(axis=1))
-    wrong = ~(is_valid | unlabeled[:, None])
+    is_wrong = ~(is_valid | is_unlabeled[:, None])
     requirement = "numbers of at least 0, the weights of its class" if weighted else "0 and 1"
     errors: dict[int, LabelError] = {}
-    for row in np.flatnonzero(wrong.any(axis=1)).tolist():
-        column = int(np.argmax(wrong[row]))
+    for row in np.flatnonzero(is_wrong.any(axis=1)).tolist():
+        column = int(np.argmax(is_wrong[row]))
         cell = columns[column][row]
         shown = "an empty cell" if cell is None else repr(cell)
         errors[row] = LabelError(
             f"column {names[column]!r} must contain {requirement}, as one of several label columns; got {shown}. Leave "
-            "all label columns of the row empty if it is unlabeled; if the columns have labels, not numbers, join "
-            "them in one column, such as 'finch|wren'.",
+            "all label columns of the row empty if it is unlabeled; if the columns have labels, not numbers, join them "
+            "in one column, such as 'finch|wren'.",
             row=row,
             label=cell,
         )
     is_class = np.array([name != rest for name in names])
     has_rest = (values[:, ~is_class] > 0).any(axis=1) | (rest is True)
-    empty = ~wrong.any(axis=1) & ~unlabeled & ~(values[:, is_class] > 0).any(axis=1) & ~has_rest
-    for row in np.flatnonzero(empty).tolist():
-        errors[row] = zero_weights(row) if weighted else _empty_row(row)
-    values[sorted(errors)] = np.nan
-    unlabeled[sorted(errors)] = True
-    return _Matrix(values, names, dict(sorted(errors.items())), unlabeled, weighted=weighted)
+    is_empty = ~is_wrong.any(axis=1) & ~is_unlabeled & ~(values[:, is_class] > 0).any(axis=1) & ~has_rest
+    for row in np.flatnonzero(is_empty).tolist():
+        errors[row] = zero_weights(row) if weighted else at_row(empty_set("the candidate set is empty"), row)
+    values[list(errors)] = np.nan
+    return values, dict(sorted(errors.items()))
 
 
-def _empty_row(row: int) -> LabelError:
-    try:
-        check_nonempty_rows(np.zeros((1, 1), dtype=bool))
-    except LabelError as error:
-        return error.at(first_row=row)
-    raise AssertionError
+def _matrix_to_evidence(values: Floats, names: Sequence[str], options: WeightOptions, *, weighted: bool) -> Evidence:
+    """Return the mask of columns of 0 and 1, or the likelihoods of columns of weights."""
+    import polars as pl
+
+    if not weighted:
+        return CandidateSets.from_indicator(values).mask
+    return read_weights(pl.DataFrame(values, schema=[*names]), None, options)[0]
 
 
 # -- streams -----------------------------------------------------------------------------------------------------------
@@ -549,11 +526,10 @@ class LabelReader:
     ) -> tuple[Evidence, Mask]:
         """Return the mask or the likelihoods of a batch, and a mask of the rows without weights."""
         if len(self.columns) > 1:
-            matrix = _read_matrix(labels, self.columns, options.rest, weighted=self.weighted)
-            self._handle(matrix.errors, on_unreadable)
-            if self.weighted:
-                return matrix.to_likelihoods(options), matrix.is_unlabeled
-            return matrix.to_candidates(options).mask, matrix.is_unlabeled
+            values, errors = _read_matrix(labels, self.columns, options.rest, weighted=self.weighted)
+            self._handle(errors, on_unreadable)
+            evidence = _matrix_to_evidence(values, self.columns, options, weighted=self.weighted)
+            return evidence, np.asarray(np.isnan(values).all(axis=1))
         cells = self._cells(labels, on_unreadable)
         return read_column(cells, self._form, self.classes, options)[0], cells.is_set
 

@@ -2,7 +2,7 @@
 
 import re
 import warnings
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, Literal
 
@@ -345,11 +345,6 @@ def fold_tokens(tokens: Iterable[str], *, folds_case: bool) -> set[str]:
     """Return tokens of missing labels, in lower case, also by `fold_case` if labels are."""
     known = {token.strip().lower() for token in tokens}
     return known | {fold_case(token) for token in known} if folds_case else known
-
-
-def is_token(label: Any, missing: Collection[str]) -> bool:
-    """Return whether a label is one of the tokens of missing labels, which are in lower case."""
-    return str(label).strip().lower() in missing
 
 
 def warn_of_placeholders(known: Labels, classes: Any) -> None:

@@ -42,7 +42,7 @@ def classes_of(run: Run, *options: Any) -> tuple[list[str], str]:
         (['c("owl", "wren")', 'c("wren", "finch")', "finch", "owl", "wren"], "are read as lists, such as c("),
         (["{owl,wren}", "{wren,finch}", "{finch}", "{owl}", "{wren}"], "are read as lists, such as {owl,wren}"),
         (["{'owl', 'wren'}", "{'wren', 'finch'}", "{'finch'}", "{'owl'}"], "are read as lists, such as {'owl'"),
-        (['{"choices": ["owl", "wren"]}', "finch", "owl", "wren"], 'are read as lists, such as ["owl"'),
+        (['{"choices": ["owl", "wren"]}', "finch", "owl", "wren"], 'are read as lists, such as {"choices"'),
     ],
 )
 def test_cells_whose_parts_are_classes_are_sets(run: Run, labels: list[str], note: str) -> None:

@@ -28,7 +28,7 @@ import unicodedata
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
@@ -67,8 +67,6 @@ _MAX_NAMED = 3
 _INVISIBLE = re.compile("[\u00ad\u200b\u200e\u200f\u202a-\u202e\u2060-\u2064\u2066-\u2069\ufeff]")
 """Zero-width spaces, soft hyphens and marks of direction; joiners belong to the spelling of several scripts."""
 _SPACES = re.compile("[\u00a0\u1680\u2000-\u200a\u202f\u205f\u3000]")
-_WRAPPER = re.compile(r"""\{\s*["'][^"']*["']\s*:\s*[\["'{nN]""")
-"""The beginning of an object whose first value is not a number."""
 _WRAPPER_KEY = re.compile(rf"""\s*\{{\s*["'](?:{"|".join(WRAPPER_KEYS)})["']\s*:""")
 _RECORDS = re.compile(r"""\{\s*("|'[^']*'\s*:)|\[\s*[\[{(]""")
 """The beginning of JSON, or of a dict of Python, that has weights."""
@@ -607,50 +605,38 @@ def is_plain_array(text: str) -> bool:
     return ('"' in text or "'" in text) and parse_array(text) is not None
 
 
-def unwrap_text(text: str) -> str:
-    """Return the list or the object in a code fence, or under the only key of an object; other text is unchanged.
-
-    Text under the key becomes a list of one label. An object without labels, such as ``{}``, becomes empty text.
+def literal_kind(text: str) -> Literal["list", "weights", "empty"] | None:
+    """Return the only form of labels that a text can have; None if it may be a label or delimited labels.
 
     Examples
     --------
-    >>> from oneof.candidates.cells import unwrap_text
-    >>> unwrap_text('{"labels": ["finch", "wren"]}')
-    '["finch", "wren"]'
+    >>> from oneof.candidates.cells import literal_kind
+    >>> literal_kind('{"labels": ["finch", "wren"]}'), literal_kind('{"finch": 0.7}'), literal_kind("[0, 10]")
+    ('list', 'weights', None)
     """
-    content = strip_fence(text)
-    if content.strip() == "{}":
-        return ""
-    record = _value_of(content) if _WRAPPER.match(content.lstrip()) else None
-    if not isinstance(record, dict):
-        return content
-    record = _without_null(record)
-    value = unwrap(record)
-    if isinstance(value, str):
-        value = [value] if value.strip() else []
-    if value is None:
-        return content if record else ""
-    return json.dumps(value, ensure_ascii=False) if value else ""
-
-
-def is_plainly_list(text: str) -> bool:
-    """Return whether a text can only be a list of labels; see `are_labels`."""
-    content = unwrap_text(text).strip()
-    if content[:1] == "[" and content[-1] == "]":
-        value = _value_of(content)
-        return isinstance(value, list) and are_labels(value)
-    return content[-1:] in ("}", ")") and is_plain_array(content)
-
-
-def is_record(text: str) -> bool:
-    """Return whether a text is, or begins as, JSON or a dict of Python with weights."""
-    content = unwrap_text(text).strip()
-    if not _RECORDS.match(content):
-        return False
+    content = strip_fence(text).strip()
+    if content[:1] not in ("[", "{"):
+        return "list" if content[-1:] == ")" and is_plain_array(content) else None
     value = _value_of(content)
-    if isinstance(value, list):
-        return any(isinstance(member, list | tuple | dict) for member in value)
-    return isinstance(value, dict) or _BROKEN.match(content) is not None
+    while isinstance(value, dict):
+        record = _without_null(value)
+        value = unwrap(record)
+        if value is None:
+            return "weights" if record else "empty"
+    if isinstance(value, str) or value == []:
+        return "list" if value and value.strip() else "empty"
+    if value is None:
+        is_broken = _RECORDS.match(content) and _BROKEN.match(content)
+        return "list" if is_plain_array(content) else "weights" if is_broken else None
+    has_weights = isinstance(value, list) and any(isinstance(member, list | tuple | dict) for member in value)
+    return "weights" if has_weights else "list" if isinstance(value, list) and are_labels(value) else None
+
+
+def lists_as_text(labels: Iterable[Any]) -> list[str]:
+    """Return the labels that are lists written as text, such as "['a', 'b']", if most labels are; else none."""
+    texts = [label for label in labels if isinstance(label, str)]
+    lists = [text for text in texts if ('"' in text or "'" in text) and literal_kind(text) == "list"]
+    return lists if 2 * len(lists) > len(texts) else []
 
 
 def _value_of(text: str) -> Any:

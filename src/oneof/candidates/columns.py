@@ -22,7 +22,7 @@ from oneof.candidates.cells import (
     clean,
     describe_unreadable,
     empty_set,
-    is_record,
+    literal_kind,
     parse,
     parse_number,
     raise_together,
@@ -256,7 +256,7 @@ def parse_whole_number(text: str) -> int | None:
 def _check_no_records(texts: Sequence[str | None], form: LabelFormat) -> None:
     """Raise the error of the first object or list of pairs if most of the first cells are such weights."""
     sample = [text for text in texts if text is not None][:_MAX_SAMPLED]
-    records = [text for text in sample if is_record(text)]
+    records = [text for text in sample if literal_kind(text) == "weights"]
     if 2 * len(records) <= len(sample):
         return
     try:

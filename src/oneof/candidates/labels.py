@@ -22,8 +22,6 @@ _LABEL_AND_WEIGHT = re.compile(
     rf"""\s*\{{\s*".*":.*\}}\s*|.+:\s*(\d*\.\d+([eE][-+]?\d+)?|[01])|.*\S\s*{WEIGHT_IN_PARENTHESES.pattern}""",
     re.DOTALL | re.ASCII,
 )
-_LIST_AS_TEXT = re.compile(r"\s*((frozenset|set)\(.*\)|\[.*\]|\(.*,.*\)|\{[^:]*\})\s*", re.DOTALL)
-"""A list, tuple or set as Python writes it, or a list of JSON."""
 _JOINED_WEIGHTS = re.compile(r"(\(\s*\d*\.?\d+\s*%?\s*\)|:\s*\d*\.?\d+\s*%?)\s*[,;/\n]\s*\S", re.ASCII)
 """A weight, with another label after a separator."""
 _FRACTION = re.compile(r"[.%][^:(]*$")
@@ -369,13 +367,6 @@ def labels_with_weights(labels: Iterable[Any]) -> list[str]:
     known = set(texts)
     named = [text for text in fractions if {text.rpartition(":")[0].strip(), text.rpartition("(")[0].strip()} & known]
     return named if len(named) > 1 else []
-
-
-def lists_as_text(labels: Iterable[Any]) -> list[str]:
-    """Return the labels that are collections written as text, such as "['a', 'b']", if most labels are; else none."""
-    texts = [label for label in labels if isinstance(label, str)]
-    lists = [text for text in texts if _LIST_AS_TEXT.fullmatch(text) and ('"' in text or "'" in text)]  # no intervals
-    return lists if 2 * len(lists) > len(texts) else []
 
 
 def joined_weights(labels: Iterable[Any]) -> list[str]:

@@ -3,21 +3,21 @@
 import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
+from functools import cache
 from typing import Any
 
 from oneof.candidates.cells import (
     DEFAULT_SEPARATOR,
     LISTS,
     clean,
-    is_plainly_list,
-    is_record,
-    unwrap_text,
+    lists_as_text,
+    literal_kind,
 )
 from oneof.candidates.labels import fold_case as fold_text
-from oneof.candidates.labels import label_vector, labels_with_weights, lists_as_text
-from oneof.candidates.literals import parse_array
+from oneof.candidates.labels import label_vector, labels_with_weights
+from oneof.candidates.literals import parse_array, strip_fence
 from oneof.errors import LabelError
-from oneof.messages import shorten, warn
+from oneof.messages import warn
 from oneof.typing import Labels
 
 _SEPARATORS = (";", ",", " / ", "\n")
@@ -67,30 +67,25 @@ def detect_separator(
     LabelError
         If a cell may be a set of labels or one class, so that the user must name the separator.
     """
-    rows: dict[str, int] = {}
-    n_objects = n_others = 0
-    for row, text in enumerate(texts):
-        content = "" if text is None else clean(unwrap_text(text))
-        if weighted and content[:1] in ("{", "["):
-            n_objects += 1
-        elif content:
-            rows.setdefault(content, row)
-            n_others += 1
     named = {clean(name) for name in classes or ()}
-    has_lists = any(text not in named and is_plainly_list(text) for text in rows) or _are_arrays(rows, named)
-    if any(DEFAULT_SEPARATOR in text and not (has_lists and text.startswith("[")) for text in rows):
+    counts: Counter[str] = Counter()
+    rows: dict[str, int] = {}
+    for row, text in enumerate(texts):
+        if text is not None and (content := clean(text)):
+            counts[content] += 1
+            rows.setdefault(content, row)
+    if weighted:
+        rows = {text: row for text, row in rows.items() if strip_fence(text)[:1] not in ("{", "[")}
+    n_objects = counts.total() - sum(map(counts.__getitem__, rows))
+    kind_of = cache(lambda text: None if text in named else literal_kind(text))
+    has_lists = any(kind_of(text) == "list" for text in rows)
+    if any(DEFAULT_SEPARATOR in text and kind_of(text) is None for text in rows):
         return DEFAULT_SEPARATOR
-    if has_lists:
+    if has_lists or _are_arrays(rows, named):
         return LISTS
-    records = [text for text in rows if is_record(text)]
-    if not weighted and 2 * len(records) > len(rows):
-        if named.issuperset(records) or records[0].startswith("{"):
-            return DEFAULT_SEPARATOR  # the reader refuses objects, which have weights
-        raise LabelError(
-            f"{shorten(records[0])!r} has labels with weights. Add --weighted (in Python, weighted=True).",
-            row=rows[records[0]],
-            label=records[0],
-        )
+    rows = {text: row for text, row in rows.items() if kind_of(text) != "empty"}
+    if 2 * sum(kind_of(text) == "weights" for text in rows) > len(rows):
+        return DEFAULT_SEPARATOR  # the reader refuses weights
     doubtful: list[tuple[int, str, str]] = []
     for separator in sorted(_SEPARATORS, key=lambda other: -sum(other in text for text in rows)):
         joined = _Joined(rows, separator, named, weighted=weighted)
@@ -103,7 +98,7 @@ def detect_separator(
             return separator
     if doubtful:
         row, text, separator = min(doubtful)
-        if n_objects <= n_others:
+        if 2 * n_objects <= counts.total():
             raise LabelError(
                 f"{text!r} may be a set of labels or one class. {setting}{separator!r} if it is a set, or "
                 f"{setting.partition(' ')[2]}{DEFAULT_SEPARATOR!r} if it is one class.",
@@ -218,7 +213,7 @@ def warn_of_syntax(y: Any, known: Labels, separator: str, classes: Any) -> None:
             f"each text is read as one label, but {other!r} seems to separate labels. Pass separator={other!r}, or "
             "separator='auto'.",
         )
-    if lists := lists_as_text(unwrap_text(label) if isinstance(label, str) else label for label in known.tolist()):
+    if lists := lists_as_text(known.tolist()):
         warn(f"{lists[0]!r} is read as one label. If it is a list written as text, pass separator='[]'.")
     if len(pairs := labels_with_weights(known.tolist())) > 1:
         warn(

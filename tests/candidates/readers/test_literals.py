@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from oneof import CandidateSets
-from oneof.candidates.cells import LISTS, clean, is_plainly_list
+from oneof.candidates.cells import LISTS, clean, literal_kind
 from oneof.candidates.columns import LabelReader, detect_separator, read_label_columns
 from oneof.candidates.literals import parse_text
 from oneof.errors import LabelError
@@ -57,7 +57,7 @@ def test_long_texts_are_errors_in_linear_time(text):
     """Many brackets, digits, backslashes and backticks neither overflow the stack nor take long."""
     with pytest.raises(ValueError):  # noqa: PT011 - the message is that of the parser
         parse_text(text)
-    assert not is_plainly_list(text)
+    assert literal_kind(text) != "list"
 
 
 def test_values_of_numpy_are_those_of_their_lists():

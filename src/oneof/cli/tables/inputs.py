@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from oneof.candidates import CandidateSets
-from oneof.candidates.cells import DEFAULT_SEPARATOR, LISTS, clean, unwrap_text
+from oneof.candidates.cells import DEFAULT_SEPARATOR, LISTS, clean, literal_kind
 from oneof.cli.answers.annotators import estimate_candidates
 from oneof.cli.answers.files import TableAnswers, read_answers
 from oneof.cli.tables.gold import describe_shared_rows, use_gold
@@ -332,10 +332,10 @@ def resolve_separator(table: Table, read_options: ReadOptions) -> tuple[str, tup
 def _describe_lists(table: Table, label: str) -> str:
     """Return a note with a list of labels, the first with several if there is one, and the number of empty ones."""
     column = table.frame[find_column(label, table.frame.columns, table.path)].cast(str)
-    texts = [clean(unwrap_text(text)) for text in column.drop_nulls().to_list()]
-    lists = [text for text in texts if text[-1:] in ("]", "}", ")")]
-    n_empty = sum(text in ("[]", "{}") for text in map("".join, map(str.split, lists)))
-    example = next((text for text in lists if "," in text or " " in text), max(lists, key=len))
+    texts = [clean(text) for text in column.drop_nulls().to_list()]
+    n_empty = sum(literal_kind(text) == "empty" for text in texts)
+    lists = [text for text in texts if text[-1:] in ("]", "}", ")", "`") and literal_kind(text) != "empty"]
+    example = next((text for text in lists if "," in text or " " in text), lists[0])
     shown = example if len(example) <= _MAX_SHOWN else f"{example[:_MAX_SHOWN]}..."
     empty = f", and {n_empty:,} empty list{'s' * (n_empty > 1)} as unlabeled rows" if n_empty else ""
     return (

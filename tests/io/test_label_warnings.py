@@ -48,6 +48,10 @@ def test_each_token_of_missing_values_has_a_warning_as_a_class(token: str) -> No
     [
         (["owl;wren", "owl", "wren"], "'owl;wren' is read as one class: if it is a set of labels, add --separator ';'"),
         (["owl, wren", "owl", "wren"], "add --separator ','"),
+        (["owl-wren", "owl", "wren"], "add --separator '-'"),
+        (["owl_wren", "owl", "wren"], "add --separator '_'"),
+        (["owl : wren", "owl", "wren"], "add --separator ' : '"),
+        (["owl # wren", "owl", "wren"], "add --separator ' # '"),
         (["a;b", "b;a", "a", "b"], "'a;b' and 'b;a' are each read as one class: if they are sets of labels, add"),
         (["['owl', 'wren']", "owl"], "add --separator '[]' to read the cells as lists"),
         (["-1", "owl"], "'-1' is read as a class: leave"),

@@ -93,7 +93,7 @@ def detect_separator(
             return separator
         if joined.is_doubtful:
             doubtful.append((*joined.example(rows), separator))
-    for separator in find_signs(rows):
+    for separator in dict.fromkeys(sign for text in rows for sign in _SIGN.findall(text)):
         if _Joined(rows, separator, named, weighted=weighted).joins_classes_only:
             return separator
     if doubtful:
@@ -110,11 +110,6 @@ def detect_separator(
             "set."
         )
     return DEFAULT_SEPARATOR
-
-
-def find_signs(texts: Iterable[str]) -> list[str]:
-    """Return the signs between two words, other than those that are usual in names."""
-    return list(dict.fromkeys(sign for text in texts for sign in _SIGN.findall(text)))
 
 
 def _are_arrays(texts: Iterable[str], named: Collection[str]) -> bool:

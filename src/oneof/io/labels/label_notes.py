@@ -9,7 +9,6 @@ from typing import Any
 from oneof.candidates import CandidateSets
 from oneof.candidates.cells import LISTS, LabelFormat, is_plain_array, read_cells, separators_of
 from oneof.candidates.labels import labels_with_weights
-from oneof.candidates.separators import find_signs
 from oneof.candidates.spellings import describe_spellings
 from oneof.errors import LabelError
 from oneof.io.formats.cells import MISSING, MISSING_NUMBERS, CellFormat
@@ -28,6 +27,8 @@ _UNKNOWN = (
 """Words for an unknown label in several languages, in lower case. Such a label is a class, with a note."""
 _MAX_LISTED = 6
 """Maximum number of labels listed in a warning; the rest are counted."""
+_SIGN = re.compile(r"(?<=[^\W_])[\W_]+(?=[^\W_])")
+"""Any characters between two words."""
 _EXCLUSION = re.compile(r"(?i:not\s+|[!~\u2260]\s*)(.+)")
 _DOUBT = re.compile(r"(.+?)\s*\?+")
 _MANY_CLASSES = 20
@@ -66,9 +67,12 @@ def suspicious_labels(
                 lists, "write sets of labels as 'a|b', or add --separator '[]' to read the cells as lists"
             )
         )
-    for other in dict.fromkeys([*_SEPARATORS, *find_signs(labels)]) if not lists else ():
+    noted: set[str] = set()
+    signs = (sign for label in labels for sign in _SIGN.findall(label) if not sign.isspace())
+    for other in dict.fromkeys([*_SEPARATORS, *signs]) if not lists else ():
         single = {label for label in labels if other not in label}
-        joined = [label for label in labels if _is_joined(label, other, single)]
+        joined = [label for label in labels if _is_joined(label, other, single) and label not in noted]
+        noted.update(joined)
         if joined and other not in separators_of(separator):
             condition = "if they are sets" if len(joined) > 1 else "if it is a set"
             notes.append(_read_as_one_class(joined, f"{condition} of labels, {_advise(separator, other)}", candidates))

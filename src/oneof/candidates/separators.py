@@ -3,7 +3,7 @@
 import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 from oneof.candidates.cells import (
@@ -93,9 +93,8 @@ def detect_separator(
             return separator
         if joined.is_doubtful:
             doubtful.append((*joined.example(rows), separator))
-    for separator in dict.fromkeys(sign for text in rows for sign in _SIGN.findall(text)):
-        if _Joined(rows, separator, named, weighted=weighted).joins_classes_only:
-            return separator
+    if sign := _find_sign(rows, named, weighted=weighted):
+        return sign
     if doubtful:
         row, text, separator = min(doubtful)
         if 2 * n_objects <= counts.total():
@@ -110,6 +109,24 @@ def detect_separator(
             "set."
         )
     return DEFAULT_SEPARATOR
+
+
+def _find_sign(texts: Collection[str], named: Collection[str], *, weighted: bool) -> str | None:
+    """Return a sign that two cells or more contain, and whose labels all occur alone; None without one."""
+    cells: dict[str, list[str]] = {}
+    for text in texts:
+        for sign in set(_SIGN.findall(text)) if text not in named else ():
+            cells.setdefault(sign, []).append(text)
+    alone = {*named, *(_label_of(text, weighted=weighted) for text in texts)}
+    for sign, joined in cells.items():
+        members = (_label_of(part, weighted=weighted) for text in joined for part in text.split(sign))
+        if len(joined) > 1 and alone.issuperset(members) and not any(text.endswith(sign) for text in texts):
+            return sign
+    return None
+
+
+def _label_of(text: str, *, weighted: bool) -> str:
+    return (text.rpartition(":")[0] or text).strip() if weighted else text.strip()
 
 
 def _are_arrays(texts: Iterable[str], named: Collection[str]) -> bool:
@@ -128,9 +145,7 @@ class _Joined:
     """Cells with a sign that may separate their labels."""
 
     def __init__(self, texts: Collection[str], separator: str, named: Collection[str], *, weighted: bool) -> None:
-        def label_of(text: str) -> str:
-            return (text.rpartition(":")[0] or text).strip() if weighted else text.strip()
-
+        label_of = partial(_label_of, weighted=weighted)
         self.separator = separator
         parts = {text: text.split(separator) for text in texts if separator in text and text not in named}
         self.members = {text: [label for part in listed if (label := label_of(part))] for text, listed in parts.items()}
@@ -152,11 +167,6 @@ class _Joined:
     @property
     def _has_only_classes(self) -> bool:
         return bool(self.members) and self.alone.issuperset(self.counts)
-
-    @property
-    def joins_classes_only(self) -> bool:
-        """True if two cells or more have the sign, and all their labels occur alone."""
-        return len(self.members) > 1 and self._has_only_classes
 
     @property
     def is_plain(self) -> bool:

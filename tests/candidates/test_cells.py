@@ -247,6 +247,16 @@ def test_a_checked_label_has_the_same_meaning(
             _true(["owl", cell], options, tmp_path)
 
 
+def test_a_new_true_label_is_its_text() -> None:
+    """A model may be evaluated on new labels, but not on cells of several labels."""
+    cells = ["owl", '{"label": "eagle"}', "finch", "wren", "Ca\u0301fe"]
+    truth = read_truth(_table(cells, {}, "y"), "y", np.array(CLASSES), allows_new=True)
+    assert truth.tolist() == ["owl", "eagle", "finch", "wren", "C\u00e1fe"]
+    for cell in ('["finch", "wren"]', "finch;wren"):
+        with pytest.raises(DataError, match=r"row 1: .* It has several classes: name one"):
+            read_truth(_table(["owl", cell], {}, "y"), "y", np.array(CLASSES), allows_new=True)
+
+
 @pytest.mark.parametrize(("cell", "options", "expected"), SETS)
 def test_inspection_has_the_labels_of_other_commands(
     cell: str, options: dict[str, Any], expected: Labels, tmp_path: Path
@@ -322,3 +332,13 @@ def test_any_text_is_labels_or_one_sentence(text: str, weighted: bool, folds_cas
 def test_clean_text_is_clean(text: str) -> None:
     """Cleaning has no effect on clean text."""
     assert clean(clean(text)) == clean(text)
+
+
+@pytest.mark.parametrize(
+    ("classes", "options"), [(["Caf\u00e9", "Cafe\u0301"], {}), (["Finch", "finch"], {"fold_case": True})]
+)
+def test_classes_that_read_alike_are_an_error(classes: list[str], options: dict[str, Any]) -> None:
+    """Two names that the cells cannot tell apart are refused, also if unreadable rows are unlabeled."""
+    for errors in ("raise", "unlabeled"):
+        with pytest.raises(LabelError, match=r"the classes '.*' and '.*' are read as one label"):
+            CandidateSets.from_strings(["owl"], classes=classes, errors=errors, **options)

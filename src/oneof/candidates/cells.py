@@ -26,7 +26,7 @@ import math
 import re
 import unicodedata
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Literal, TypeAlias
 
@@ -116,6 +116,8 @@ class LabelFormat:
         Whether a cell is the name of a class before it is anything else, as one true label.
     trims : bool
         Whether separators before the first and after the last label have no effect.
+    known : dict or None
+        The classes, and the label of the rest, by their keys.
     """
 
     separator: str = DEFAULT_SEPARATOR
@@ -129,18 +131,19 @@ class LabelFormat:
     is_open: bool = False
     is_single: bool = False
     trims: bool = True
+    known: dict[Any, Any] | None = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         check_separator(self.separator)
+        object.__setattr__(self, "known", self._key_classes())
 
     @cached_property
     def tokens(self) -> frozenset[str]:
         """The missing words in lower case, also by `fold_case` if labels are."""
         return frozenset(fold_tokens(map(clean, self.missing), folds_case=self.folds_case))
 
-    @cached_property
-    def known(self) -> dict[Any, Any] | None:
-        """The classes, and the label of the rest, by their keys; None if the classes are not given."""
+    def _key_classes(self) -> dict[Any, Any] | None:
+        """Return the classes, and the label of the rest, by their keys; None if the classes are not given."""
         if self.classes is None:
             return None
         names = [*self.classes, *([self.rest] if isinstance(self.rest, str) else [])]
@@ -185,12 +188,12 @@ class LabelFormat:
     @cached_property
     def separators(self) -> list[str]:
         """The texts between labels."""
-        return separators_of(self.separator)
+        return list(map(_clean_inside, separators_of(self.separator)))
 
     @cached_property
     def pattern(self) -> re.Pattern[str]:
         """Pattern of any of the separators, the longest one if several are at a place."""
-        signs = sorted(map(_clean_inside, self.separators), key=len, reverse=True)
+        signs = sorted(self.separators, key=len, reverse=True)
         return re.compile("|".join(map(re.escape, signs)), re.IGNORECASE if self.folds_case else 0)
 
     @cached_property

@@ -583,17 +583,19 @@ def match_true_labels(
     )
     values = list(cells)
     parsed = read_cells(values, form)
-    labels: list[Any] = []
+    names: list[Any] = []
+    others: dict[int, str] = {}
     for number, pairs in enumerate(parsed.pairs):
-        label = form.match(pairs[0][0]) if pairs and len(pairs) == 1 else None
-        labels.append(label if label is not None or (pairs is None and number not in parsed.errors) else form)
+        label = pairs[0][0] if pairs and len(pairs) == 1 else None
+        names.append(None if label is None else form.match(label))
+        if names[-1] is None and (pairs is not None or number in parsed.errors):
+            others[number] = "" if label is None else str(label)
     truth = np.full(len(values), None, dtype=object)
     unknown: dict[int, str] = {}
     for row, code in enumerate(parsed.code.tolist()):
-        if labels[code] is form:
-            unknown[row] = str(label_to_text(values[row]))
-        else:
-            truth[row] = labels[code]
+        truth[row] = names[code]
+        if code in others:
+            unknown[row] = others[code] or clean(str(values[row]))
     return truth, unknown
 
 

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from oneof.candidates import CandidateSets
-from oneof.candidates.cells import raise_together
+from oneof.candidates.cells import literal_kind, raise_together
 from oneof.candidates.checked_labels import insert_checked_labels
 from oneof.candidates.columns import (
     fold_case,
@@ -104,7 +104,7 @@ def check_new_labels(unknown: Mapping[int, str], classes: Sequence[Any]) -> None
             remedies[row] = f"If the true label is unknown, leave the cell empty, or add --missing={text}."
         elif fold_case(text) in folded:
             remedies[row] = "It is the name of a class in another spelling: write it as the model does."
-        elif has_several_classes(text, names):
+        elif has_several_classes(text, names) or literal_kind(text) == "list":
             remedies[row] = "It has several classes: name one. If the true label is unknown, leave the cell empty."
     _raise_errors(unknown, remedies)
 

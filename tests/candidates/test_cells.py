@@ -277,6 +277,8 @@ def test_a_number_is_a_weight_only_if_it_is_not_a_part_of_a_class() -> None:
     y = CandidateSets.from_strings(cells, weighted=True)
     assert y.classes.tolist() == ["CHEBI:15377", "CHEBI:16236"]
     assert y.to_sets()[1] == {"CHEBI:15377"}
+    mixed = CandidateSets.from_strings([*cells, "CHEBI:15377|CHEBI:16236:0.5"], weighted=True)
+    assert mixed.weights[3].tolist() == [1.0, 0.5]
     for size in (1, 3):
         reader = LabelReader(["y"], "|", weighted=True)
         batches = [pl.DataFrame({"y": cells[i : i + size]}) for i in range(0, 3, size)]

@@ -163,7 +163,7 @@ class LabelFormat:
         """Return the class that a label is, None for another label."""
         return None if self.known is None else self.known.get(self.key(label))
 
-    def is_word_of_missing(self, label: Any) -> bool:
+    def is_missing_word(self, label: Any) -> bool:
         """Return whether a label is one of the missing words."""
         if not self.tokens or (self.is_single and self.match(label) is not None):
             return False
@@ -319,7 +319,7 @@ def parse_with_weights(cell: Any, weights: Any, form: LabelFormat) -> Pairs | No
 
 def _parse_text(cell: str, form: LabelFormat) -> Pairs | None:
     text = clean(cell)
-    if not text or form.is_word_of_missing(text):
+    if not text or form.is_missing_word(text):
         return None
     may_be_literal = text[0] in "[{(" or text[-1] == ")" or "```" in text
     if (form.is_single or (form.reads_lists and may_be_literal)) and form.match(text) is not None:
@@ -530,7 +530,7 @@ def _parse_numbers(cell: Any, form: LabelFormat) -> list[Any] | None:
 def _judge(pairs: Pairs, form: LabelFormat) -> Pairs | None:
     """Return the pairs of a cell without missing words, with the names of its classes and valid weights."""
     if form.tokens:
-        pairs = [pair for pair in pairs if not form.is_word_of_missing(pair[0])]
+        pairs = [pair for pair in pairs if not form.is_missing_word(pair[0])]
         if not pairs:
             return None
     if len(pairs) == 1 and _is_mark(pairs[0][0], form):
@@ -544,9 +544,10 @@ def _judge(pairs: Pairs, form: LabelFormat) -> Pairs | None:
         pairs = [(label if name is None else name, w) for (label, w), (name, _) in zip(pairs, named, strict=True)]
     elif form.as_text:
         pairs = [(label_to_text(label), weight) for label, weight in pairs]
-    if form.weighted and any(weight is not None for _, weight in pairs):
-        pairs = [(label, 1.0 if weight is None else weight) for label, weight in pairs]
-        _check_weights(pairs, form)
+    if form.weighted:
+        pairs = _complete(pairs)
+        if pairs[0][1] is not None:
+            _check_weights(pairs, form)
     return pairs
 
 
@@ -884,7 +885,7 @@ def read_cells(cells: Iterable[Any], form: LabelFormat, *, weights: Iterable[Any
         distinct = [rows[i] for i in first.tolist()]
         errors |= _numbers_under_a_key(distinct)
         if weights is None and form.known is None:
-            parsed = named_by_numbers(parsed)
+            parsed = _with_names(parsed)
     if form.rest and form.known is None and not form.as_text:
         errors |= _without_class(parsed, form)
     return ParsedCells(code, [None if number in errors else pairs for number, pairs in enumerate(parsed)], errors)
@@ -904,22 +905,28 @@ def _key_of(cell: Any) -> Any:
     return key
 
 
-def named_by_numbers(parsed: list[Pairs | None]) -> list[Pairs | None]:
+def _with_names(parsed: list[Pairs | None]) -> list[Pairs | None]:
     """Return pairs in which a number is a part of the name if the name with it has a weight of its own elsewhere.
 
     "CHEBI:15377" is the label of "CHEBI:15377:0.7" rather than "CHEBI" with the weight 15377.
     """
-    names = {label for pairs in parsed for label, weight in pairs or () if isinstance(label, str) and ":" in label}
+    names = {label for pairs in parsed for label, _ in pairs or () if isinstance(label, str) and ":" in label}
     if not names:
         return parsed
-    return [pairs and [named_by_number(pair, names) for pair in pairs] for pairs in parsed]
+    return [pairs and _complete([_without_number(pair, names) for pair in pairs]) for pairs in parsed]
 
 
-def named_by_number(pair: tuple[Any, Any], names: Collection[str]) -> tuple[Any, Any]:
-    """Return a label whose weight is a part of one of the names without a weight; other pairs are unchanged."""
+def _without_number(pair: tuple[Any, Any], names: Collection[str]) -> tuple[Any, Any]:
     label, weight = pair
     name = f"{label}:{weight:.0f}" if weight is not None and weight > 1 and float(weight).is_integer() else None
     return (name, None) if name in names else pair
+
+
+def _complete(pairs: Pairs) -> Pairs:
+    """Return pairs in which a label without a weight has the weight 1, unless none has a weight."""
+    if all(weight is None for _, weight in pairs):
+        return pairs
+    return [(label, 1.0 if weight is None else weight) for label, weight in pairs]
 
 
 def _numbers_under_a_key(cells: Sequence[Any]) -> dict[int, LabelError]:

@@ -229,7 +229,7 @@ def _holds_numbers(dtype: Any) -> bool:
 def _whole_numbers(texts: Sequence[str | None], form: LabelFormat) -> list[int | None] | None:
     """Return text as numbers if every cell, and every class, is a whole number, empty or a missing word."""
     stripped = {text: clean(text) for text in dict.fromkeys(texts) if text is not None}
-    kept = {text: "" if form.is_word_of_missing(word) else word for text, word in stripped.items()}
+    kept = {text: "" if form.is_missing_word(word) else word for text, word in stripped.items()}
     labels = [*kept.values(), *map(str, form.classes or [])]
     if all(not text or _WHOLE_NUMBER.fullmatch(text) for text in labels):
         numbers = {text: parse_whole_number(word) for text, word in kept.items()}

@@ -35,9 +35,7 @@ def find_separator(
     if cells.dtype not in (pl.String, pl.Categorical, pl.Enum):
         return DEFAULT_SEPARATOR
     form = LabelFormat(folds_case=table.cell_format.folds_labels, missing=table.cell_format.missing)
-    texts = [
-        None if text is None or form.is_word_of_missing(text) else text for text in cells.cast(pl.String).to_list()
-    ]
+    texts = [None if text is None or form.is_missing_word(text) else text for text in cells.cast(pl.String).to_list()]
     if form.folds_case:
         texts = [text and fold_case(text) for text in texts]
         classes = None if classes is None else [fold_case(name) for name in classes]

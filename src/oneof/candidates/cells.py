@@ -510,10 +510,12 @@ def _read_number(number: str, text: str) -> float:
 
 def _parse_numbers(cell: Any, form: LabelFormat) -> list[Any] | None:
     """Return the weights of a cell, None if it has none."""
+    if is_missing(cell):
+        return None
     members = list(cell) if is_collection(cell) else [cell]
     is_text = len(members) == 1 and isinstance(members[0], str)
-    if not is_text or (members is not cell and is_collection(cell) and not members[0].lstrip().startswith("[")):
-        return members if is_collection(cell) or not is_missing(cell) else None
+    if not is_text or (is_collection(cell) and not members[0].lstrip().startswith("[")):
+        return members
     text = members[0].strip()
     if not text:
         return None
@@ -535,13 +537,12 @@ def _judge(pairs: Pairs, form: LabelFormat) -> Pairs | None:
             return None
     if len(pairs) == 1 and _is_mark(pairs[0][0], form):
         return []
-    known = form.known
-    if known is not None:
-        named = [(form.match(label), weight) for label, weight in pairs]
-        for (label, _), (name, _) in zip(pairs, named, strict=True):
+    if form.known is not None:
+        named = [(form.match(label), label, weight) for label, weight in pairs]
+        for name, label, _ in named:
             if name is None and not form.is_open:
                 raise unknown_label(None, label, as_classes(form.classes))
-        pairs = [(label if name is None else name, w) for (label, w), (name, _) in zip(pairs, named, strict=True)]
+        pairs = [(label if name is None else name, weight) for name, label, weight in named]
     elif form.as_text:
         pairs = [(label_to_text(label), weight) for label, weight in pairs]
     if form.weighted:
@@ -893,7 +894,7 @@ def read_cells(cells: Iterable[Any], form: LabelFormat, *, weights: Iterable[Any
 
 def _key_of(cell: Any) -> Any:
     """Return a value by which equal cells are found."""
-    if isinstance(cell, str) or cell is None:
+    if type(cell) in (str, int, float, type(None)):
         return cell
     if isinstance(cell, tuple):  # labels and weights
         return tuple(map(_key_of, cell))

@@ -322,7 +322,8 @@ def _parse_text(cell: str, form: LabelFormat) -> Pairs | None:
     if not text or form.is_missing_word(text):
         return None
     may_be_literal = text[0] in "[{(" or text[-1] == ")" or "```" in text
-    if (form.is_single or (form.reads_lists and may_be_literal)) and form.match(text) is not None:
+    may_be_name = form.is_single or (may_be_literal and form.reads_lists and form.separator != LISTS)
+    if may_be_name and form.match(text) is not None:
         return [(text, None)]
     if form.reads_literals and may_be_literal:
         is_literal, pairs = _parse_literal(text, form)

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from oneof import CandidateSets
@@ -70,6 +70,7 @@ def test_values_of_numpy_are_those_of_their_lists():
             parse_text(text)
 
 
+@example([["[]", "a"], ["[]"]])
 @given(SETS)
 def test_lists_written_as_text_are_their_sets(sets):
     """Every notation of the same lists gives the sets of the lists, in Python, in tables and in batches."""

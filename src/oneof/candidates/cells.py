@@ -216,7 +216,12 @@ def clean(text: str) -> str:
 
 
 def _clean_inside(text: str) -> str:
-    return text if text.isascii() else unicodedata.normalize("NFC", _SPACES.sub(" ", _INVISIBLE.sub("", text)))
+    return text if text.isascii() else unicodedata.normalize("NFC", _visible(text))
+
+
+def _visible(text: str) -> str:
+    """Return text without invisible characters, in which spaces are plain."""
+    return text if text.isascii() else _SPACES.sub(" ", _INVISIBLE.sub("", text))
 
 
 def check_separator(separator: Any) -> None:
@@ -326,7 +331,8 @@ def _parse_text(cell: str, form: LabelFormat) -> Pairs | None:
     if may_be_name and form.match(text) is not None:
         return [(text, None)]
     if form.reads_literals and may_be_literal:
-        is_literal, pairs = _parse_literal(text, form)
+        # Composed letters would change the escapes of JSON: "\n" before an accent is not an n with an accent.
+        is_literal, pairs = _parse_literal(_visible(cell).strip(), form)
         if is_literal:
             return pairs
     if form.weighted and text == "null" and form.match(text) is None:  # of JSON

@@ -71,6 +71,7 @@ def test_values_of_numpy_are_those_of_their_lists():
 
 
 @example([["[]", "a"], ["[]"]])
+@example([["0\n\u03010"], ["a"]])
 @given(SETS)
 def test_lists_written_as_text_are_their_sets(sets):
     """Every notation of the same lists gives the sets of the lists, in Python, in tables and in batches."""

@@ -37,10 +37,13 @@ def classes_of(run: Run, *options: Any) -> tuple[list[str], str]:
     [
         (["owl#wren", "wren#finch", "finch", "owl", "wren"], "labels are separated by '#'"),
         (["owl\uff1bwren", "wren\uff1bfinch", "finch", "owl", "wren"], "labels are separated by '\uff1b'"),
+        (["owl\twren", "wren\tfinch", "finch", "owl", "wren"], "labels are separated by '\\t'"),
+        (["owl||wren", "wren||finch", "finch", "owl", "wren"], "labels are separated by '||'"),
         (["owl~wren", "wren~finch", "finch", "owl", "wren"], "labels are separated by '~'"),
         (["owl => wren", "wren => finch", "finch", "owl", "wren"], "labels are separated by '=>'"),
         (['c("owl", "wren")', 'c("wren", "finch")', "finch", "owl", "wren"], "are read as lists, such as c("),
         (["{owl,wren}", "{wren,finch}", "{finch}", "{owl}", "{wren}"], "are read as lists, such as {owl,wren}"),
+        (["[owl, wren]", "[wren, finch]", "[finch]", "[owl]", "[wren]"], "are read as lists, such as [owl, wren]"),
         (["{'owl', 'wren'}", "{'wren', 'finch'}", "{'finch'}", "{'owl'}"], "are read as lists, such as {'owl'"),
         (['{"choices": ["owl", "wren"]}', "finch", "owl", "wren"], 'are read as lists, such as {"choices"'),
     ],

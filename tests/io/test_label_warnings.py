@@ -49,6 +49,7 @@ def test_each_token_of_missing_values_has_a_warning_as_a_class(token: str) -> No
         (["owl;wren", "owl", "wren"], "'owl;wren' is read as one class: if it is a set of labels, add --separator ';'"),
         (["owl, wren", "owl", "wren"], "add --separator ','"),
         (["owl-wren", "owl", "wren"], "add --separator '-'"),
+        (["owl oder wren", "owl", "wren"], "add --separator ' oder '"),
         (["owl_wren", "owl", "wren"], "add --separator '_'"),
         (["owl : wren", "owl", "wren"], "add --separator ' : '"),
         (["owl # wren", "owl", "wren"], "add --separator ' # '"),

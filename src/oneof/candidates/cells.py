@@ -226,7 +226,7 @@ def _visible(text: str) -> str:
 
 def check_separator(separator: Any) -> None:
     """Raise unless labels can be joined by the separator."""
-    if not isinstance(separator, str) or "\\" in separator or (not clean(separator) and separator != "\n"):
+    if not isinstance(separator, str) or "\\" in separator or not (clean(separator) or separator in ("\n", "\t")):
         raise InputError(f"`separator` must be visible text without a backslash; got {separator!r}.")
 
 

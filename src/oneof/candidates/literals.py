@@ -34,8 +34,11 @@ _WORDS = {
 _CLOSED_BY = {"[": "]", "(": ")", "{": "}"}
 _FENCE = re.compile(r"(?<!`)`{3,}+\s*+\w*+\s*+(?=[\[{])")
 """The beginning of a code fence of Markdown around a list or an object, such as "```json"; found in linear time."""
-_ARRAY = re.compile(r"(?:c|set|frozenset)\s*\((.*)\)|(\{.*\}|\(.*\))", re.DOTALL)
-"""A vector of R, a set or a tuple of Python, or an array of PostgreSQL."""
+_ARRAY = re.compile(
+    r"(?:c|list|tuple|set|frozenset|array)\s*\((.*?)(?:,\s*dtype=[^,()]*)?\)|(\[.*\]|\{.*\}|\(.*\))",
+    re.DOTALL | re.ASCII,
+)
+"""A vector of R, a set, a tuple or an array of Python, an array of PostgreSQL, or a list of Java."""
 _MEMBER = re.compile(
     r"""\s*(?:"([^"\\]*)"|'([^'\\]*)'|([^\s,:'"\\()\[\]{}](?:[^,:'"\\()\[\]{}]*[^\s,:'"\\()\[\]{}])?))\s*"""
 )
@@ -68,9 +71,10 @@ def parse_text(text: str, pairs_hook: Callable[[list[tuple[str, Any]]], Any] | N
 
 
 def parse_array(text: str) -> list[str] | None:
-    """Return the members of a set of Python, a vector of R or an array of PostgreSQL; None for other text.
+    """Return the members of a set of Python, a vector of R, an array of PostgreSQL, or a list of Java.
 
-    Members without quotation marks are read in braces only: "(Smith, J)" is a name.
+    It is None for other text. Members without quotation marks are read in braces and brackets only: "(Smith, J)" is a
+    name.
 
     Examples
     --------
@@ -82,7 +86,7 @@ def parse_array(text: str) -> list[str] | None:
     if match is None:
         return None
     content = match[1] if match[1] is not None else match[2]
-    has_braces = content[:1] == "{"
+    has_braces = content[:1] in ("{", "[")
     if match[1] is None or content[:1] in ("{", "["):
         content = content[1:-1]
     content = content.strip().removesuffix(",")

@@ -20,7 +20,7 @@ from oneof.errors import LabelError
 from oneof.messages import warn
 from oneof.typing import Labels
 
-_SEPARATORS = (";", ",", " / ", "\n")
+_SEPARATORS = (";", "\t", ",", " / ", "\n")
 _IN_NAMES = (",", " / ", "\n")
 """Separators that also occur in names of classes."""
 _SIGN = re.compile(r"(?<=\w)\s*([^\w\s.,;:/'\u2019()\[\]{}\"&+|\\-]+)\s*(?=\w)")
@@ -43,12 +43,13 @@ def detect_separator(
     A sign at an end of a cell, such as "a;", is a separator only if it also separates two labels in another cell. A
     comma at an end never is: it occurs in names and numbers.
 
-    Line ends separate labels that all occur alone, also in one cell only; in other cells they are part of a class. Any
+    Line ends and tabulators separate labels that all occur alone, also in one cell only; in other cells line ends are a
+    part of a class. Any
     other sign, such as "#", is a separator if two different cells contain it and all their labels occur alone.
 
     The result is `LISTS` if a cell is a list written as text, such as '["finch", "wren"]', "['finch', 'wren']" or
-    'c("finch", "wren")', or if all cells in braces, such as "{finch,wren}", have members that occur alone. Cells such
-    as "[0, 10]" alone are classes, since they may be intervals.
+    'c("finch", "wren")', or if all cells in braces or brackets, such as "{finch,wren}", have members that occur alone.
+    Cells such as "[0, 10]" alone are classes, since they may be intervals.
 
     Parameters
     ----------
@@ -79,8 +80,10 @@ def detect_separator(
     n_objects = counts.total() - sum(map(counts.__getitem__, rows))
     kind_of = cache(lambda text: None if text in named else literal_kind(text))
     has_lists = any(kind_of(text) == "list" for text in rows)
-    if any(DEFAULT_SEPARATOR in text and kind_of(text) is None for text in rows):
-        return DEFAULT_SEPARATOR
+    joined = [text for text in rows if DEFAULT_SEPARATOR in text and kind_of(text) is None]
+    if joined:
+        is_double = all(DEFAULT_SEPARATOR not in text.replace(2 * DEFAULT_SEPARATOR, "") for text in joined)
+        return 2 * DEFAULT_SEPARATOR if is_double and len(joined) > 1 else DEFAULT_SEPARATOR
     if has_lists or _are_arrays(rows, named):
         return LISTS
     rows = {text: row for text, row in rows.items() if kind_of(text) != "empty"}
@@ -88,11 +91,11 @@ def detect_separator(
         return DEFAULT_SEPARATOR  # the reader refuses weights
     doubtful: list[tuple[int, str, str]] = []
     for separator in sorted(_SEPARATORS, key=lambda other: -sum(other in text for text in rows)):
-        joined = _Joined(rows, separator, named, weighted=weighted)
-        if joined.is_plain:
+        cells = _Joined(rows, separator, named, weighted=weighted)
+        if cells.is_plain:
             return separator
-        if joined.is_doubtful:
-            doubtful.append((*joined.example(rows), separator))
+        if cells.is_doubtful:
+            doubtful.append((*cells.example(rows), separator))
     if sign := _find_sign(rows, named, weighted=weighted):
         return sign
     if doubtful:
@@ -130,8 +133,8 @@ def _label_of(text: str, *, weighted: bool) -> str:
 
 
 def _are_arrays(texts: Iterable[str], named: Collection[str]) -> bool:
-    """Return whether there are sets in braces, such as "{finch,wren}", and all their members occur alone."""
-    arrays = [parse_array(text) for text in texts if text not in named and text[0] == "{"]
+    """Return whether there are sets such as "{finch,wren}" or "[finch, wren]", and all their members occur alone."""
+    arrays = [parse_array(text) for text in texts if text not in named and text[0] in "{["]
     members = [array for array in arrays if array]
     alone = {array[0] for array in members if len(array) == 1}.union(texts, named)
     return (
@@ -170,14 +173,14 @@ class _Joined:
 
     @property
     def is_plain(self) -> bool:
-        if self.separator == "\n" and self._has_only_classes:
+        if self.separator.isspace() and self._has_only_classes:
             return True
         usual = self.separator not in _IN_NAMES
         return self._are_common and (self._joins_classes or self._are_long_lists or usual)
 
     @property
     def is_doubtful(self) -> bool:
-        if not self.members or self.separator == "\n":
+        if not self.members or self.separator.isspace():
             return False
         usual = self.separator not in _IN_NAMES
         return self._joins_classes or self._are_lists or self._are_common or usual

@@ -136,7 +136,7 @@ def test_lists_are_detected_if_they_cannot_be_classes(texts, separator):
     ("text", "message"),
     [
         ('["a", "b"', "is not a valid list"),
-        ("[a, b]", "is not a valid list"),
+        ("[a, 'b]", "is not a valid list"),
         ("['a', None]", "contains None, which is not a label"),
         ("['a', ['b']]", r"contains \['b'\], which is not a label"),
         ("['a', 0.5]", "contains 0.5, which is not a label"),

@@ -3,7 +3,7 @@
 import re
 import shlex
 from collections import Counter
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Any
 
 from oneof.candidates import CandidateSets
@@ -68,8 +68,7 @@ def suspicious_labels(
             )
         )
     noted: set[str] = set()
-    signs = (sign for label in labels for sign in _SIGN.findall(label) if not sign.isspace())
-    for other in dict.fromkeys([*_SEPARATORS, *signs]) if not lists else ():
+    for other in dict.fromkeys([*_SEPARATORS, *_signs_between(labels)]) if not lists else ():
         single = {label for label in labels if other not in label}
         joined = [label for label in labels if _is_joined(label, other, single) and label not in noted]
         noted.update(joined)
@@ -77,6 +76,15 @@ def suspicious_labels(
             condition = "if they are sets" if len(joined) > 1 else "if it is a set"
             notes.append(_read_as_one_class(joined, f"{condition} of labels, {_advise(separator, other)}", candidates))
     return notes + _remarks(labels) + _misspelled(labels)
+
+
+def _signs_between(labels: Sequence[str]) -> Iterator[str]:
+    """Yield the signs and the words between two classes in the name of another class."""
+    names = set(labels)
+    for label in labels:
+        words = label.split(" ")
+        signs = [*_SIGN.findall(label), *(f" {word} " for word in words[1:-1])]
+        yield from (sign for sign in signs if not sign.isspace() and _is_joined(label, sign, names))
 
 
 def _advise(separator: str, other: str) -> str:

@@ -44,8 +44,8 @@ def detect_separator(
     comma at an end never is: it occurs in names and numbers.
 
     Line ends and tabulators separate labels that all occur alone, also in one cell only; in other cells line ends are a
-    part of a class. Any
-    other sign, such as "#", is a separator if two different cells contain it and all their labels occur alone.
+    part of a class. Any other sign, such as "#", is a separator if two different cells contain it and all their labels
+    occur alone.
 
     The result is `LISTS` if a cell is a list written as text, such as '["finch", "wren"]', "['finch', 'wren']" or
     'c("finch", "wren")', or if all cells in braces or brackets, such as "{finch,wren}", have members that occur alone.

@@ -685,6 +685,8 @@ def _has_other_keys(record: dict[Any, Any]) -> bool:
 
 def _labels_of(members: Sequence[Any], text: str) -> Pairs | None:
     """Return the labels of a list of JSON as text; None if it is empty."""
+    if set(map(type, members)) == {str} and all(labels := [*map(clean, members)]):
+        return [(label, None) for label in labels]
     if members and all(isinstance(member, list | tuple | dict) for member in members):
         try:
             as_pairs(members)
@@ -901,15 +903,16 @@ def read_cells(cells: Iterable[Any], form: LabelFormat, *, weights: Iterable[Any
 
 def _key_of(cell: Any) -> Any:
     """Return a value by which equal cells are found."""
-    if type(cell) in (str, int, float, type(None)):
+    kind = type(cell)
+    if kind is str or kind is int or kind is float or cell is None:
         return cell
     if isinstance(cell, tuple):  # labels and weights
         return tuple(map(_key_of, cell))
-    key = tuple(cell) if isinstance(cell, list) else (type(cell), cell)
+    key = tuple(cell) if kind is list else (kind, cell)
     try:
         hash(key)
     except TypeError:
-        return type(cell), repr(cell)
+        return kind, repr(cell)
     return key
 
 

@@ -10,9 +10,10 @@ from hypothesis import strategies as st
 
 from oneof import CandidateSets
 from oneof.candidates import as_candidates
+from oneof.candidates.cells import clean
 from oneof.errors import InputError, LabelError
 
-label_text = st.text(st.characters(codec="utf-8"), min_size=1).map(str.strip).filter(bool)
+label_text = st.text(st.characters(codec="utf-8"), min_size=1).map(clean).filter(bool)
 
 
 def test_spaces_are_not_escaped():

@@ -186,7 +186,7 @@ ERRORS: list[tuple[tuple[Any, ...], str]] = [
     ((*ONLINE, "--folds", "3"), "--folds cannot be combined with --online"),
     ((*ONLINE, "--seed", "3"), "--seed cannot be combined with --online"),
     ((*ONLINE, "--format", "xml"), "the format must be one of csv"),
-    ((*ONLINE, "--classes", "owl,wren"), "birds.csv, row 3: label 'finch' is not one of the classes owl, wren"),
+    ((*ONLINE, "--classes", "owl,wren"), "birds.csv, row 3: label 'finch' is not one of the classes 'owl', 'wren'"),
     ((*ONLINE, "--out", "birds.csv"), "cannot create the folder birds.csv"),
     (("fit", "none.csv", "--labels", "x", "--online"), "the file none.csv does not exist"),
     (("fit", "birds.csv", "--online"), "--labels must name the label column"),

@@ -10,6 +10,7 @@ import pytest
 from oneof import CandidateSets
 from oneof.cli.options import read_names
 from oneof.io import (
+    CellFormat,
     cells_without_weights,
     certain_rows,
     read_labels,
@@ -23,16 +24,16 @@ from oneof.io.formats.cells import MISSING, MISSING_NUMBERS
 def test_refusals_among_weights_have_a_warning() -> None:
     """A text without weights that no other cell has is named, and a class that others have is not."""
     weighted = ["a:0.7|b:0.3", '{"b": 1.0}', "a (0.9)", "b:0.8|a:0.2"]
-    assert cells_without_weights([*weighted, "a", None, ""], ["a", "b"]) == []
-    [note] = cells_without_weights([*weighted, "I cannot decide.", "I cannot decide."], ["a", "b", "I cannot decide."])
+    assert cells_without_weights([*weighted, "a", None, ""], "|", CellFormat()) == []
+    [note] = cells_without_weights([*weighted, "I cannot decide.", "I cannot decide."], "|", CellFormat())
     assert "2 cells have no weights and are read as a class that no other cell has: 'I cannot decide.'" in note
     assert "--missing 'I cannot decide.'" in note
     refusals = ["I'm sorry, no.", "Cannot tell"]
-    [note] = cells_without_weights([*weighted, *refusals], ["a", "b", *refusals])
+    [note] = cells_without_weights([*weighted, *refusals], "|", CellFormat())
     words = shlex.split(note.partition("add ")[2].partition(": the row")[0])
     assert words[0] == "--missing"
     assert read_names(*words[:1], words[1:]) == tuple(refusals)  # as the command line reads them
-    assert cells_without_weights(["x", "y", "z", "a:0.7|b:0.3"], ["a", "b", "x", "y", "z"]) == []
+    assert cells_without_weights(["x", "y", "z", "a:0.7|b:0.3"], "|", CellFormat()) == []
 
 
 @pytest.mark.parametrize("token", [*MISSING, *MISSING_NUMBERS])
@@ -47,6 +48,11 @@ def test_each_token_of_missing_values_has_a_warning_as_a_class(token: str) -> No
     [
         (["owl;wren", "owl", "wren"], "'owl;wren' is read as one class: if it is a set of labels, add --separator ';'"),
         (["owl, wren", "owl", "wren"], "add --separator ','"),
+        (["owl-wren", "owl", "wren"], "add --separator '-'"),
+        (["owl oder wren", "owl", "wren"], "add --separator ' oder '"),
+        (["owl_wren", "owl", "wren"], "add --separator '_'"),
+        (["owl : wren", "owl", "wren"], "add --separator ' : '"),
+        (["owl # wren", "owl", "wren"], "add --separator ' # '"),
         (["a;b", "b;a", "a", "b"], "'a;b' and 'b;a' are each read as one class: if they are sets of labels, add"),
         (["['owl', 'wren']", "owl"], "add --separator '[]' to read the cells as lists"),
         (["-1", "owl"], "'-1' is read as a class: leave"),

@@ -88,7 +88,7 @@ def test_signs_are_ambiguous() -> None:
         (_table(y=["a", "b||a", "b"]), ["y"], {}, "row 1: 'b||a' contains an empty label"),
         (_table(y=[["a"], ["b"], []]), ["y"], {}, "row 2: the candidate set is empty"),
         (_table(a=[1, 0], b=[0, 0]), ["a", "b"], {}, "row 1: the candidate set is empty"),
-        (_table(a=[1, 0], b=[0, 2]), ["a", "b"], {}, "row 1, column 1: an indicator must contain 0 and 1 only; got 2"),
+        (_table(a=[1, 0], b=[0, 2]), ["a", "b"], {}, "row 1: column 'b' must contain 0 and 1.* got 2"),
         (_table(a=["x", "y"], b=[0, 1]), ["a", "b"], {}, "column 'a' must contain 0 and 1"),
         (_table(a=[1, 0], b=[0, 1]), ["a", "a"], {}, "'a' twice"),
         (_table(y=["1.5", "2.25"]), ["y"], {}, "row 0: labels must not be continuous; got '1.5'"),
@@ -145,12 +145,23 @@ def test_lists_of_several_lengths_are_sets_though_no_label_occurs_alone() -> Non
             find_separator(_table(y=cells), ["y"])
 
 
-def test_sets_of_python_written_as_text_are_errors() -> None:
-    """A column of Python sets is neither read as classes nor split at its commas."""
-    for cells in (["('a', 'b')", "('b',)"], ["{'a', 'b'}", "{'b'}"], ["frozenset({'a'})"] * 2):
-        with pytest.raises(LabelError, match=r"row 0: .* seems to be a set written as text. Write sets as 'a\|b'"):
-            find_separator(_table(y=cells), ["y"])
-        assert find_separator(_table(y=cells), ["y"], classes=cells) == "|"
+@pytest.mark.parametrize(
+    "cells",
+    [
+        ["('a', 'b')", "('b',)"],
+        ["{'a', 'b'}", "{'b'}"],
+        ["frozenset({'a', 'b'})", "frozenset({'b'})"],
+        ['c("a", "b")', "b"],
+        ["{a,b}", "{b}", "{a}"],
+        ["{a,b}", "b", "a"],
+    ],
+)
+def test_sets_written_as_text_are_lists(cells: list[str]) -> None:
+    """A column of sets of Python, vectors of R or arrays of PostgreSQL is read as lists, unless it is named."""
+    separator = find_separator(_table(y=cells), ["y"])
+    assert separator == "[]"
+    assert read_labels(_table(y=cells), ["y"], separator=separator).to_sets()[:2] == [{"a", "b"}, {"b"}]
+    assert find_separator(_table(y=cells), ["y"], classes=cells) == "|"
 
 
 @pytest.mark.parametrize(
@@ -242,8 +253,11 @@ def test_ranked_columns_are_the_weights_of_their_labels() -> None:
     assert y == CandidateSets.from_strings(texts, classes=classes, weighted=True)
     with pytest.raises(DataError, match="--labels and --weights must name as many columns; got 2 and 1"):
         merge_ranked_columns(_table(**RANKED), ["first", "second"], ["p"])
-    with pytest.raises(LabelError, match=r"row 2: the label 'wren' must have a number as its weight; got None"):
-        merge_ranked_columns(_table(**{**RANKED, "p": [0.75, 0.5, None, None, None]}), ["first", "second"], ["p", "q"])
+    table = merge_ranked_columns(
+        _table(**RANKED | {"p": [0.75, 0.5, None, None, None]}), ["first", "second"], ["p", "q"]
+    )
+    with pytest.raises(LabelError, match=r"row 2: the weight of 'wren' must be a number.*got None"):
+        read_labels(table, ["first"], weights="p")
 
 
 @pytest.mark.parametrize(
@@ -295,10 +309,10 @@ def test_names_of_rows_are_refused_as_labels() -> None:
 
 
 def test_unknown_weighted_labels_are_listed_together() -> None:
-    """The error has the number of rows of each label that is not a class."""
+    """The error has the number of cells with a label that is not a class, and the first row of each label."""
     cells = ["owl:.5|Owl:.5", "wren", "n/a", "n/a"]
     with pytest.raises(
-        LabelError, match=r"row 0: label 'Owl' is not one .*not classes either: 'n/a' \(2\), 'Owl' \(1\)"
+        LabelError, match=r"row 0: label 'Owl' is not one .* In all, 3 cells cannot be read: also row 2 \('n/a'\)"
     ):
         read_labels(_table(y=cells), ["y"], weighted=True, classes=["owl", "wren"])
 

@@ -193,7 +193,7 @@ def test_standard_input_is_a_stream_like_any_other(files, monkeypatch):
         monkeypatch.setattr(sys, "stdin", pipe)
         with pytest.raises(LabelError) as caught:
             fit_stream("-", AvgPegasos(), StreamOptions(("label",), batch_rows=100, hash_bits=8), format="csv")
-    message = "row 150: label 'c' is not one of the classes a, b. Name all classes beforehand (--classes)."
+    message = "row 150: label 'c' is not one of the classes 'a', 'b'. Name all classes beforehand (--classes)."
     assert str(caught.value) == f"standard input, {message}"
     assert open_source("-", "csv").identity() == []
 

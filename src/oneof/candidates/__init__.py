@@ -1,10 +1,11 @@
 """Candidate sets: conversion of every form of labels to sets of classes, and back.
 
 Reading order: `labels` (values, classes and codes), `spellings` (labels that differ only in case or separators),
-`levels` and `row_weights` (weights of the candidates: their level sets and storage), `readers` (one module for each
-form of supervision), `constructors` and `sets` (the class), `conversion` (any form), `checked_labels` (labels in place
-of sets), `class_union` (labels in several blocks), `columns` (columns of tables and streams), `stratification` (folds),
-`class_weights` (weights of the rows by their classes).
+`levels` and `row_weights` (weights of the candidates: their level sets and storage), `literals` and `cells` (every form
+of a cell, by one function), `readers` (other forms of supervision), `separators` (their detection), `constructors` and
+`sets` (the class), `conversion` (any form), `checked_labels` (labels in place of sets), `class_union` (several blocks),
+`columns` (columns of tables and streams), `stratification` (folds), `class_weights` (weights of the rows by their
+classes).
 """
 
 from oneof.candidates.class_union import LabelValues, collect_values, common_classes

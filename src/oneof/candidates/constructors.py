@@ -2,12 +2,14 @@
 
 from typing import Any, Literal, Self
 
+from oneof.candidates.cells import LabelFormat, describe_unreadable, raise_together, read_cells
 from oneof.candidates.labels import (
     as_classes,
     codes_to_mask,
     encode_labels,
-    fold_tokens,
+    is_missing,
     joined_weights,
+    label_vector,
     missing_tokens,
     warn_of_missing_text,
     warn_of_placeholders,
@@ -16,10 +18,9 @@ from oneof.candidates.labels import (
     fold_case as fold_label,
 )
 from oneof.candidates.readers import annotations, collections, indicator
-from oneof.candidates.readers.separators import separator_of_texts, warn_of_syntax
-from oneof.candidates.readers.unreadable import CellChecker, raise_all_unreadable, without_unreadable
-from oneof.candidates.readers.weights import read_weighted_strings, read_weights
+from oneof.candidates.readers.weights import read_column, read_weights
 from oneof.candidates.row_weights import RowWeights, WeightOptions, split_weights
+from oneof.candidates.separators import separator_of_texts, warn_of_syntax
 from oneof.candidates.spellings import describe_spellings
 from oneof.errors import InputError, LabelError
 from oneof.messages import warn
@@ -305,13 +306,13 @@ class Constructors:
         Parameters
         ----------
         y : sequence of str of length n_samples
-            Labels joined by the separator; spaces around a label, and separators at the ends of a text, are removed.
-            Empty text, None and NaN mean "unlabeled". A separator or backslash within a label is escaped by a
-            backslash.
+            Labels joined by the separator; spaces around a label, separators at the ends of a text, and invisible
+            characters are removed, and letters are in Unicode NFC. Empty text, None and NaN mean "unlabeled". A
+            separator or backslash within a label is escaped by a backslash.
         separator : str, default="|"
             The text between two labels; without a colon if `weighted`. Several signs with spaces between them, such as
-            "| ;", each separate labels. "[]" reads lists written as text, by JSON, Python or NumPy, such as
-            ``'["sparrow", "finch"]'`` or ``"['sparrow', 'finch']"``; an empty list is an unlabeled row, and text
+            "| ;", each separate labels. "[]" reads lists written as text, by JSON, Python, NumPy, R or PostgreSQL, such
+            as ``'["sparrow", "finch"]'`` or ``"['sparrow', 'finch']"``; an empty list is an unlabeled row, and text
             without a bracket is one label. "auto" detects lists, or the sign that plainly separates labels, as the
             command line does.
         classes : array-like of shape (n_classes,), optional
@@ -325,12 +326,14 @@ class Constructors:
             Labels that are left out, in any case, such as the refusals "n/a" and "unsure". A text without another label
             is unlabeled.
         weighted : bool, default=False
-            Read the number after the last colon of a label as its weight. A label without a number has the weight 1. A
-            colon within a label is escaped by a backslash. A row without any number is a candidate set, to which `kind`
-            and `rest` do not apply. A text may also be JSON of the rows that `from_weights` reads, such as
-            ``'{"sparrow": 0.7, "finch": 0.3}'`` or ``'[["sparrow", 0.7], ["finch", 0.3]]'``. Labels with the value null
-            are not listed, and an empty object or list is an unlabeled row. A bracket that begins a label is escaped by
-            a backslash if JSON would begin with it.
+            Read the number after the last colon of a label as its weight. A label without a number has the weight 1.
+            Digits that begin with 0, and the number of a label that has a weight elsewhere, are a part of the label, as
+            in "CL:0000236". Any other colon within a label is escaped by a backslash. A row without any number is a
+            candidate set, to which `kind` and `rest` do not apply. A text may also be JSON of the rows that
+            `from_weights` reads, such as ``'{"sparrow": 0.7, "finch": 0.3}'`` or
+            ``'[["sparrow", 0.7], ["finch", 0.3]]'``. Labels with the value null are not listed, and an empty object or
+            list is an unlabeled row. A bracket that begins a label is escaped by a backslash if JSON would begin with
+            it.
         kind : {"likelihood", "posterior"}, default="likelihood"
             See `from_weights`; only if `weighted`.
         prior : array-like of shape (n_classes,), optional
@@ -363,23 +366,17 @@ class Constructors:
                 names = [fold_label(name) if isinstance(name, str) else name for name in classes.tolist()]
             separator = separator_of_texts(y, names, fold_case=fold_case, weighted=weighted)
         options = WeightOptions(kind, prior, rest)
-        tokens = fold_tokens(missing_tokens(missing), folds_case=fold_case)
         names = None if classes is None else classes.tolist()
-        checker = CellChecker(separator, names, weighted, rest, fold_case, tokens, is_column=False, exact=True)
+        form = LabelFormat(separator, names, weighted, rest, fold_case, missing_tokens(missing))
         if not weighted and options != WeightOptions():
             raise InputError("`kind`, `prior` and `rest` apply to weights only. Pass weighted=True.")
-        if errors == "unlabeled":
-            y = without_unreadable(y, checker)
-        try:
-            if weighted:
-                likelihoods, known = read_weighted_strings(
-                    y, separator, classes, options, folds_case=fold_case, missing=tokens
-                )
-            else:
-                mask, known = collections.read_strings(y, separator, classes, folds_case=fold_case, missing=tokens)
-        except LabelError as error:
-            raise_all_unreadable(y, checker, error)
-            raise
+        cells = read_cells(_as_texts(y), form)
+        unreadable = cells.errors_of_rows()
+        if errors == "raise":
+            raise_together(unreadable, 'Pass errors="unlabeled" to read such rows as unlabeled.')
+        elif unreadable:
+            warn(f"{describe_unreadable(unreadable)}, and their rows are unlabeled.")
+        evidence, known = read_column(cells, form, classes, options)
         warn_of_placeholders(known, classes)
         if classes is None and not fold_case:
             for sentence in describe_spellings(known.tolist(), "pass fold_case=True, or use one spelling", 3):
@@ -389,6 +386,19 @@ class Constructors:
                 warn(
                     f"{joined[0]!r} is read as one label. Pass `separator` if it is a list of labels with weights.",
                 )
-            return cls._from_likelihoods(likelihoods, known)
+            return cls._from_likelihoods(evidence, known)
         warn_of_syntax(y, known, separator, classes)
-        return cls._from_validated(mask, known)
+        return cls._from_validated(evidence, known)
+
+
+def _as_texts(y: Any) -> list[str | None]:
+    """Return text and missing values as a list; any other value is an error that names its row."""
+    texts = label_vector(y).tolist()
+    for row, text in enumerate(texts):
+        if not isinstance(text, str) and not is_missing(text):
+            raise LabelError(
+                f"{text!r} is not a string. Use from_labels or from_sets for labels of other types.",
+                row=row,
+                label=text,
+            )
+    return texts

@@ -6,13 +6,13 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from oneof.candidates.cells import lists_as_text
 from oneof.candidates.labels import (
     as_classes,
     codes_to_mask,
     encode_labels,
     label_vector,
     labels_with_weights,
-    lists_as_text,
     pack_classes,
     without_minus_one_warning,
 )
@@ -141,8 +141,7 @@ def _warn_of_joined_labels(labels: list[Any]) -> None:
     if lists := lists_as_text(labels):
         warn(
             f"{lists[0]!r} is read as one class. If it is a list of labels written as text, pass "
-            "CandidateSets.from_strings(y, separator='[]'); if it is a set or a tuple, pass lists, such as "
-            "[ast.literal_eval(text) for text in y].",
+            "CandidateSets.from_strings(y, separator='[]').",
         )
         return
     if len(pairs := labels_with_weights(labels)) > 1:

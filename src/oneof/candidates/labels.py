@@ -2,7 +2,7 @@
 
 import re
 import warnings
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, Literal
 
@@ -22,8 +22,6 @@ _LABEL_AND_WEIGHT = re.compile(
     rf"""\s*\{{\s*".*":.*\}}\s*|.+:\s*(\d*\.\d+([eE][-+]?\d+)?|[01])|.*\S\s*{WEIGHT_IN_PARENTHESES.pattern}""",
     re.DOTALL | re.ASCII,
 )
-_LIST_AS_TEXT = re.compile(r"\s*((frozenset|set)\(.*\)|\[.*\]|\(.*,.*\)|\{[^:]*\})\s*", re.DOTALL)
-"""A list, tuple or set as Python writes it, or a list of JSON."""
 _JOINED_WEIGHTS = re.compile(r"(\(\s*\d*\.?\d+\s*%?\s*\)|:\s*\d*\.?\d+\s*%?)\s*[,;/\n]\s*\S", re.ASCII)
 """A weight, with another label after a separator."""
 _FRACTION = re.compile(r"[.%][^:(]*$")
@@ -302,7 +300,7 @@ def distinct_labels(values: Sequence[Any], rows: Sequence[int] | Ints) -> set[An
         raise LabelError(f"{value!r} is not a label.{remedy}", row=int(rows[first]), label=value) from None
 
 
-def unknown_label(row: int, label: Any, classes: Labels) -> LabelError:
+def unknown_label(row: int | None, label: Any, classes: Labels) -> LabelError:
     """Return the error for a label that is not among the given classes."""
     names = format_classes([repr(value) for value in classes.tolist()])
     return LabelError(
@@ -347,11 +345,6 @@ def fold_tokens(tokens: Iterable[str], *, folds_case: bool) -> set[str]:
     return known | {fold_case(token) for token in known} if folds_case else known
 
 
-def is_token(label: Any, missing: Collection[str]) -> bool:
-    """Return whether a label is one of the tokens of missing labels, which are in lower case."""
-    return str(label).strip().lower() in missing
-
-
 def warn_of_placeholders(known: Labels, classes: Any) -> None:
     """Warn if classes that the user has not named are texts such as "n/a", which stand for a missing label."""
     found = [label for label in known.tolist() if isinstance(label, str) and label.lower() in PLACEHOLDERS]
@@ -362,18 +355,18 @@ def warn_of_placeholders(known: Labels, classes: Any) -> None:
 
 
 def labels_with_weights(labels: Iterable[Any]) -> list[str]:
-    """Return the labels with a weight, such as "finch:0.7" or "finch (0.7)", if most labels have one; else none."""
+    """Return the labels with a weight, such as "finch:0.7" or "finch (0.7)", if they are weights; else none.
+
+    They are if most labels have one, or if several labels with a fraction are another label without it.
+    """
     texts = [label for label in labels if isinstance(label, str)]
     pairs = [text for text in texts if _LABEL_AND_WEIGHT.fullmatch(text)]
-    is_most = 2 * len(pairs) > len(texts) and any(_FRACTION.search(text) for text in pairs)
-    return pairs if is_most else []
-
-
-def lists_as_text(labels: Iterable[Any]) -> list[str]:
-    """Return the labels that are collections written as text, such as "['a', 'b']", if most labels are; else none."""
-    texts = [label for label in labels if isinstance(label, str)]
-    lists = [text for text in texts if _LIST_AS_TEXT.fullmatch(text) and ('"' in text or "'" in text)]  # no intervals
-    return lists if 2 * len(lists) > len(texts) else []
+    fractions = [text for text in pairs if _FRACTION.search(text)]
+    if fractions and 2 * len(pairs) > len(texts):
+        return pairs
+    known = set(texts)
+    named = [text for text in fractions if {text.rpartition(":")[0].strip(), text.rpartition("(")[0].strip()} & known]
+    return named if len(named) > 1 else []
 
 
 def joined_weights(labels: Iterable[Any]) -> list[str]:

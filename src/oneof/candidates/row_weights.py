@@ -186,6 +186,19 @@ class WeightTable:
     is_ranked: bool = False
     """True for rows that list labels, which a person or a language model wrote, False for a matrix."""
 
+    def select(self, rows: Ints) -> "WeightTable":
+        """Return the weights of some rows."""
+        repeated = None if self.is_repeated is None else self.is_repeated[rows]
+        return WeightTable(
+            self.weights[rows],
+            self.classes,
+            self.listed[rows],
+            self.rest[rows],
+            self.is_set[rows],
+            repeated,
+            is_ranked=self.is_ranked,
+        )
+
 
 def to_likelihoods(table: WeightTable, options: WeightOptions) -> tuple[Floats, Labels]:
     """Return the likelihoods of the classes, up to a factor for each row, and the classes."""
@@ -213,7 +226,7 @@ def to_likelihoods(table: WeightTable, options: WeightOptions) -> tuple[Floats, 
     return weights, table.classes
 
 
-def zero_weights(row: int, n_rows: int = 1) -> LabelError:
+def zero_weights(row: int | None, n_rows: int = 1) -> LabelError:
     """Return the error for a row, the first of several, whose weights are all 0."""
     return LabelError(
         f"all weights of the row are 0 (such rows: {n_rows}). Give every row at least one weight above 0; an "
@@ -223,7 +236,7 @@ def zero_weights(row: int, n_rows: int = 1) -> LabelError:
     )
 
 
-def invalid_weight(row: int, label: Any, weight: Any) -> LabelError:
+def invalid_weight(row: int | None, label: Any, weight: Any) -> LabelError:
     """Return the error for a weight of a label that is negative or not finite."""
     return LabelError(
         f"the weight of {label!r} must be a finite number of at least 0; got {weight!r}. Use None for an unlabeled "
@@ -233,7 +246,7 @@ def invalid_weight(row: int, label: Any, weight: Any) -> LabelError:
     )
 
 
-def check_rest(row: int, total: float, n_rows: int = 1) -> None:
+def check_rest(row: int | None, total: float, n_rows: int = 1) -> None:
     """Raise if the sum of the weights of a row is so large that they are not probabilities, which have a rest."""
     if total > _MAX_PLAUSIBLE_SUM:
         raise LabelError(

@@ -8,10 +8,10 @@ from typing import Any, Self, overload
 import numpy as np
 import scipy.sparse as sp
 
+from oneof.candidates.cells import write_cells
 from oneof.candidates.constructors import Constructors
 from oneof.candidates.labels import pack_classes, sort_labels
 from oneof.candidates.readers import collections, indicator
-from oneof.candidates.readers.weights import write_weighted_strings
 from oneof.candidates.row_weights import RowWeights, same_weights, soften_weights, split_weights
 from oneof.errors import InputError, InputTypeError, LabelError
 from oneof.typing import Evidence, Floats, Ints, Labels, Mask
@@ -176,9 +176,7 @@ class CandidateSets(Constructors):
         -------
         list of str
         """
-        if self._row_weights is not None and not write_full:
-            return write_weighted_strings(self._mask, self._classes, self._row_weights, separator)
-        return collections.write_strings(self._mask, self._classes, separator, write_full=write_full)
+        return write_cells(self._mask, self._classes, self._row_weights, separator, write_full=write_full)
 
     def soften(self, noise_rate: Any) -> "CandidateSets":
         """Return weights for sets that may exclude the true class.

@@ -98,7 +98,8 @@ def sort_classes(names: set[str], reader: LabelReader, source: str, options: Str
     if not options.has_weights:
         check_no_weights(names, source)
     try:
-        named = map(reader.spellings.name, names)
-        return resolve_classes(named, reader.counts, has_minus_one=reader.has_minus_one)
+        named = {name: reader.spellings.name(name) for name in reader.final_names(names)}
+        counts = {named[name]: count for name, count in reader.counts.items() if name in named}
+        return resolve_classes(named.values(), counts, reader.n_marks)
     except InputError as error:
         raise error.at(source) from None

@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 
 from oneof import CandidateSets
 from oneof.candidates.columns import LabelReader, label_to_text, read_label_columns
-from oneof.candidates.readers.unreadable import raise_together
 from oneof.errors import LabelError
 
 CLASSES = ["finch", "owl", "wren"]
@@ -213,14 +212,6 @@ def test_cells_are_checked_by_the_type_of_the_column(
     with pytest.warns(UserWarning, match="cannot be read"):
         text = CandidateSets.from_strings(cells, errors="unlabeled", **options)
     assert text.is_unlabeled[wrong].all()
-
-
-def test_an_error_of_a_reader_is_not_replaced_by_a_later_row() -> None:
-    """The first row that a reader refuses is named, and is one of the rows, though a check of cells has others."""
-    first, later = LabelError("of the reader", row=1), LabelError("of a cell", row=3, label="x")
-    with pytest.raises(LabelError, match=r"row 1: of the reader.* In all, 2 cells") as caught:
-        raise_together({3: later}, first)
-    assert caught.value.rows == (1, 3)
 
 
 @pytest.mark.parametrize("size", [1, 2, 3, 4])

@@ -95,7 +95,7 @@ def test_sets_and_weights_as_text_are_read_by_their_own_form(tmp_path: Path) -> 
     candidates = read(cells, tmp_path / "t.jsonl", weighted=True)
     assert candidates.weights[0].tolist() == [1.0, 1.0, 0.0, 0.0]
     assert (candidates.weights[1:] == CandidateSets.from_weights(WEIGHTS).weights[1:]).all()
-    with pytest.raises(LabelError, match=r"labels 'y' of .*, row 3: .* is not a list of labels.*--weighted"):
+    with pytest.raises(LabelError, match=r"labels 'y' of .*, row 3: the labels have weights.*--weighted"):
         read([*SETS[:3], json.dumps(WEIGHTS[3])], tmp_path / "t.jsonl")
 
 

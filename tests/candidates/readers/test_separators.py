@@ -75,12 +75,13 @@ def test_bins_of_equal_ends_are_classes():
     assert y.classes.tolist() == ["[0, 0]", "[1, 5]", "[6, 10]"]
 
 
-@pytest.mark.parametrize("text", ["{'a', 'c'}", "('a', 'b')"])
-def test_sets_and_tuples_among_lists_are_errors(text):
-    """They would be classes of their own."""
-    with pytest.raises(LabelError, match="seems to be a set or a tuple of Python") as caught:
-        CandidateSets.from_strings(['["a", "b"]', '["c"]', text], separator="[]")
-    assert caught.value.row == 2
+@pytest.mark.parametrize(
+    "text", ["{'a', 'c'}", "('a', 'c')", 'c("a", "c")', "{a,c}", "frozenset({'a', 'c'})", "{a, c,}", '{"a",c}']
+)
+def test_sets_and_vectors_among_lists_are_sets(text):
+    """Sets and tuples of Python, vectors of R and arrays of PostgreSQL are read as the lists of their members."""
+    y = CandidateSets.from_strings(['["a", "b"]', '["c"]', text], separator="[]")
+    assert y.to_sets()[2] == {"a", "c"}
 
 
 def test_texts_of_another_separator_have_a_warning():

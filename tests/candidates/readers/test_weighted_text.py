@@ -10,12 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from oneof import CandidateSets
+from oneof.candidates.cells import clean
 from oneof.errors import InputError, LabelError
 
 label_text = st.text(st.one_of(st.sampled_from("|:\\;a ("), st.characters(codec="utf-8")), min_size=1)
 label_text = st.builds(str.__add__, label_text, st.sampled_from(["", "", "(0.5)", " (1)", " (66 %)", "(2)"]))
 label_text = st.builds(str.__add__, st.sampled_from(["", "", "```{", "```json\n["]), label_text)
-label_text = label_text.map(str.strip).filter(bool)
+label_text = label_text.map(clean).filter(bool)
 
 
 @given(
@@ -97,7 +98,7 @@ def test_weights_may_be_in_parentheses():
         CandidateSets.from_strings(["finch (0.5)|wren (0.1)"])
 
 
-json_weights = st.dictionaries(st.text(min_size=1).map(str.strip).filter(bool), st.floats(1e-300, 1e300), min_size=1)
+json_weights = st.dictionaries(st.text(min_size=1).map(clean).filter(bool), st.floats(1e-300, 1e300), min_size=1)
 
 
 @pytest.mark.filterwarnings("ignore:.* is read as a class")  # such as "-" and "?"

@@ -1,24 +1,18 @@
-"""Collections of labels as candidate sets: lists, delimited text, complements, and nodes of a hierarchy."""
+"""Collections of labels as candidate sets: lists, complements, and nodes of a hierarchy."""
 
 import itertools
-import re
-from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from typing import Any
 
 import numpy as np
 
 from oneof.candidates.labels import (
     USE_FROM_WEIGHTS,
-    WEIGHT_IN_PARENTHESES,
     as_classes,
     distinct_labels,
-    fold_case,
     is_minus_one,
     is_missing,
-    is_token,
     is_weight_pair,
-    label_vector,
     list_rows,
     pack_classes,
     sort_labels,
@@ -26,9 +20,7 @@ from oneof.candidates.labels import (
     without_numpy_numbers,
 )
 from oneof.candidates.readers.indicator import check_nonempty_rows
-from oneof.candidates.readers.literals import LISTS, read_list, write_list
-from oneof.candidates.spellings import Spellings
-from oneof.errors import InputError, InputTypeError, LabelError
+from oneof.errors import InputTypeError, LabelError
 from oneof.messages import warn
 from oneof.typing import Ints, Labels, Mask
 
@@ -60,107 +52,6 @@ def write_sets(mask: Mask, classes: Labels) -> list[set[Any]]:
     flat = [labels[k] for k in columns]
     ends = np.searchsorted(rows, np.arange(len(mask)), side="right").tolist()
     return [set(flat[start:end]) for start, end in zip([0, *ends[:-1]], ends, strict=True)] if ends else []
-
-
-def read_strings(
-    y: Any, separator: str, classes: Any = None, *, folds_case: bool = False, missing: Collection[str] = ()
-) -> tuple[Mask, Labels]:
-    """Return the mask and the classes of delimited text such as "sparrow|finch"; each distinct text is split once.
-
-    Labels in `missing`, which are in lower case, are left out. If `folds_case`, labels and `classes` are read by
-    `fold_case`, and the classes are named by `Spellings`.
-    """
-    check_separator(separator)
-    given = classes
-    if folds_case and classes is not None:
-        classes = [fold_case(name) if isinstance(name, str) else name for name in as_classes(classes).tolist()]
-    written = separator.casefold() if folds_case else separator
-    texts = label_vector(y).tolist()
-    sets: dict[Any, list[str] | None] = {}
-    distinct_labels(texts, range(len(texts)))
-    for row, text in enumerate(texts):
-        if text not in sets:
-            if separator == LISTS and isinstance(text, str):
-                labels = read_list(row, text)
-                sets[text] = [*map(fold_case, labels)] if labels and folds_case else labels
-            else:
-                folded = fold_case(text) if folds_case and isinstance(text, str) else text
-                sets[text] = split_text(row, folded, written)[0]
-            if missing and (labels := sets[text]):
-                sets[text] = [label for label in labels if not is_token(label, missing)] or None
-    mask, known = read_sets([sets[text] for text in texts], classes)
-    if not folds_case:
-        return mask, known
-    spellings = Spellings(as_classes(given).tolist() if given is not None else ())
-    count_spellings(texts, separator, spellings)
-    return name_classes(mask, known, spellings, is_sorted=given is None)
-
-
-def count_spellings(texts: Sequence[Any], separator: str, spellings: Spellings) -> None:
-    """Count the labels of delimited texts as they are written; those in a text that cannot be read are not counted."""
-    for text, count in Counter(text for text in texts if isinstance(text, str)).items():
-        try:
-            labels = read_list(0, text) if separator == LISTS else split_text(0, text, separator)[0]
-        except LabelError:
-            continue
-        for label in labels or ():
-            spellings.add(label, count)
-
-
-def name_classes(mask: Mask, folded: Labels, spellings: Spellings, *, is_sorted: bool) -> tuple[Mask, Labels]:
-    """Return a mask and its classes with the names of their spellings, sorted if `is_sorted`."""
-    names = pack_classes([spellings.name(label) for label in folded.tolist()])
-    if not is_sorted:
-        return mask, names
-    order = np.argsort(names, kind="stable")
-    return mask[:, order], names[order]
-
-
-def write_strings(mask: Mask, classes: Labels, separator: str, *, write_full: bool = False) -> list[str]:
-    """Join the labels of each row's set; a set of all classes becomes the empty text unless `write_full`."""
-    check_separator(separator)
-    if separator == LISTS:
-        return ["" if row.all() and not write_full else write_list(classes[row].tolist()) for row in mask]
-    labels = np.array(escape_labels(classes, "\\" + escaped_characters(separator)), object)
-    empty = np.zeros(len(mask), dtype=bool) if write_full else np.asarray(mask.all(axis=1))
-    written = separators_of(separator)[0]
-    return ["" if empty[i] else written.join(labels[row]) for i, row in enumerate(mask)]
-
-
-def separators_of(separator: str) -> list[str]:
-    """Return the texts that separate labels: "|" and ";" for "| ;", otherwise the separator itself.
-
-    Several separators are signs with spaces between them. The first one is written between labels. It is "|" for
-    `LISTS`, in text that is not a list.
-    """
-    if separator == LISTS:
-        return ["|"]
-    parts = separator.split()
-    has_words = any(map(str.isalnum, separator))
-    return [separator] if len(parts) < 2 or has_words else list(dict.fromkeys(parts))
-
-
-def split_labels(text: str, separator: str) -> list[str]:
-    """Return the parts of a text between the separators; see `separators_of`."""
-    separators = separators_of(separator)
-    return text.split(separators[0]) if len(separators) == 1 else re.split(_either(separators), text)
-
-
-def _either(separators: Sequence[str]) -> str:
-    """Return a pattern of any of the separators, the longest one if several are at a place."""
-    return "|".join(map(re.escape, sorted(separators, key=len, reverse=True)))
-
-
-def escaped_characters(separator: str) -> str:
-    """Return the character of each separator that is escaped in labels: "/" for " / ", otherwise the first one."""
-    visible = [(part, part.strip()) for part in separators_of(separator)]
-    return "".join(text if len(text) == 1 else part[0] for part, text in visible)
-
-
-def escape_labels(classes: Labels, special: str) -> list[str]:
-    """Return each label as text in which a backslash precedes every special character."""
-    pattern = re.compile(f"[{re.escape(special)}]")
-    return [pattern.sub(lambda match: "\\" + match[0], str(label)) for label in classes.tolist()]
 
 
 def read_complementary(y: Any, classes: Any = None) -> tuple[Mask, Labels]:
@@ -324,78 +215,3 @@ def _collect_leaves(
         below = [_collect_leaves(child, hierarchy, leaves_of, (*above, node)) for child in children]
         leaves_of[node] = set().union(*below)
     return leaves_of[node]
-
-
-def check_separator(separator: Any) -> None:
-    """Raise unless labels can be joined by the separator."""
-    if (
-        not isinstance(separator, str)
-        or not separator
-        or (separator.isspace() and separator != "\n")
-        or "\\" in separator
-    ):
-        raise InputError(f"`separator` must be visible text without a backslash; got {separator!r}.")
-
-
-def split_text(
-    row: int, text: Any, separator: str, *, colons: bool = False, trims: bool = True
-) -> tuple[list[str] | None, list[str | None]]:
-    """Return the labels of a text, None if the row is unlabeled, and the text of the weight of each label.
-
-    This is the text after the last colon, or the number in parentheses at the end. Both are part of the label, and the
-    second list has no items, unless `colons`. A backslash escapes a backslash, the characters that
-    `escaped_characters` returns and, if `colons`, a colon, an opening parenthesis, the brackets that begin JSON, and a
-    backtick that begins a code fence. If `trims`, separators before the first and after the last label have no effect.
-    """
-    if is_missing(text):
-        return None, []
-    if not isinstance(text, str):
-        raise LabelError(
-            f"{text!r} is not a string. Use from_labels or from_sets for labels of other types.", row=row, label=text
-        )
-    if not text.strip():
-        return None, []
-    if "\\" in text:
-        labels, ends = _split_escaped(text, separator, colons=colons)
-    else:
-        labels = split_labels(text, separator)
-        ends = [{sign: label.rfind(sign) for sign in ":("} for label in labels] if colons else []
-    numbers: list[str | None] = [None] * len(labels) if colons else []
-    for i, end in enumerate(ends):
-        label = labels[i]
-        if end[":"] >= 0:
-            labels[i], numbers[i] = label[: end[":"]], label[end[":"] + 1 :].strip()
-        elif label[: max(end["("], 0)].strip() and (number := WEIGHT_IN_PARENTHESES.fullmatch(label, end["("])):
-            labels[i], numbers[i] = label[: end["("]], number[1]
-    labels = [label.strip() for label in labels]
-    kept = _labeled(labels, numbers) if trims else slice(None)
-    labels, numbers = labels[kept], numbers[kept]
-    if "" in labels:
-        raise LabelError(f"{text!r} contains an empty label. Remove the extra {separator!r}.", row=row, label=text)
-    return labels, numbers
-
-
-def _labeled(labels: list[str], numbers: list[str | None]) -> slice:
-    """Return the range of labels without the empty ones at both ends, as of "a|b|", unless they have weights."""
-    kept = [i for i, label in enumerate(labels) if label or (numbers and numbers[i])] or range(len(labels))
-    return slice(kept[0], kept[-1] + 1)
-
-
-def _split_escaped(text: str, separator: str, *, colons: bool) -> tuple[list[str], list[dict[str, int]]]:
-    """Return the labels of a text with backslashes, and the last colon and parenthesis in each that are not escaped.
-
-    Their positions are -1 without any; the list has no items unless `colons`.
-    """
-    separators = separators_of(separator)
-    escaped = "|".join(map(re.escape, escaped_characters(separator) + ":([{`" * colons))
-    token = re.compile(rf"\\\\|\\(?:{escaped})|{_either(separators)}|.", re.DOTALL)
-    labels, ends = [""], [{":": -1, "(": -1}]
-    for piece in token.findall(text):
-        if piece in separators:
-            labels.append("")
-            ends.append({":": -1, "(": -1})
-        else:
-            if piece in (":", "("):
-                ends[-1][piece] = len(labels[-1])
-            labels[-1] += piece.removeprefix("\\") if len(piece) > 1 else piece
-    return labels, ends if colons else []

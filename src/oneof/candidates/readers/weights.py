@@ -1,56 +1,33 @@
-"""Weights in matrices, tables, ranked lists and text.
+"""Weights in matrices, tables and ranked lists.
 
 Every form is read in the same steps: its cells become an (n, K) array of numbers, the mass of the classes that a row
 does not list is spread over them, and posteriors are divided by their prior.
 """
 
-import json
-import re
 from collections import Counter
-from collections.abc import Collection, Mapping
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
+from oneof.candidates.cells import LabelFormat, Pairs, ParsedCells, as_pairs
 from oneof.candidates.labels import (
-    WEIGHT_IN_PARENTHESES,
     as_classes,
     check_no_mapping,
-    fold_case,
     format_classes,
     is_missing,
     pack_classes,
     unknown_label,
 )
-from oneof.candidates.readers import collections
-from oneof.candidates.readers.collections import (
-    as_rows,
-    collect_classes,
-    encode_members,
-    escape_labels,
-    escaped_characters,
-    is_collection,
-    separators_of,
-)
+from oneof.candidates.readers.collections import as_rows, build_mask, collect_classes, encode_members, is_collection
 from oneof.candidates.readers.indicator import is_table, read_table
-from oneof.candidates.readers.literals import LISTS, escape_fences
-from oneof.candidates.readers.pairs import (
-    PairRows,
-    as_pairs,
-    check_weight_separator,
-    drop_missing_pairs,
-    split_weighted_strings,
-    unify_pairs,
-)
-from oneof.candidates.row_weights import RowWeights, WeightOptions, WeightTable, invalid_weight, to_likelihoods
+from oneof.candidates.row_weights import WeightOptions, WeightTable, invalid_weight, to_likelihoods
 from oneof.candidates.spellings import Spellings
 from oneof.errors import InputError, LabelError
-from oneof.typing import Floats, Ints, Labels, Mask
+from oneof.typing import Evidence, Floats, Ints, Labels
 from oneof.validation import unmask
 
-_WEIGHT_AT_END = re.compile(f"{WEIGHT_IN_PARENTHESES.pattern}$", re.ASCII)
 _MAX_LISTED = 10
 """Maximum number of unknown labels that an error lists."""
 _REQUIREMENT = "weights must be numbers"
@@ -67,87 +44,8 @@ def read_weights(W: Any, classes: Any, options: WeightOptions) -> tuple[Floats, 
         else:
             W = _as_list(W)
             if _are_ranked_lists(W):
-                rows = [as_pairs(i, row) for i, row in enumerate(W)]
-                is_set = np.array([row is None for row in rows], dtype=bool)
-                # A call of `read_pairs` would change the place that warnings of `to_likelihoods` name.
-                return to_likelihoods(_tabulate(rows, is_set, classes, options), options)
+                return to_likelihoods(tabulate([*map(_read_row, range(len(W)), W)], None, classes, options), options)
     return to_likelihoods(_read_matrix(W, classes, options.rest), options)
-
-
-def read_weighted_strings(
-    y: Any,
-    separator: str,
-    classes: Any,
-    options: WeightOptions,
-    *,
-    folds_case: bool = False,
-    missing: Collection[str] = (),
-) -> tuple[Floats, Labels]:
-    """Return the likelihoods and the classes of text such as "finch:0.7|wren:0.3", or of JSON.
-
-    Labels in `missing`, which are in lower case, are left out. If `folds_case`, the classes are named by `Spellings`.
-    """
-    rows, is_set = split_weighted_strings(y, separator)
-    if folds_case:
-        rows, classes, options = unify_spellings(rows, classes, options)
-    if missing:
-        rows, is_set = drop_missing_pairs(rows, is_set, missing)
-    return to_likelihoods(_tabulate(rows, is_set, classes, options), options)
-
-
-def unify_spellings(rows: PairRows, classes: Any, options: WeightOptions) -> tuple[PairRows, Any, WeightOptions]:
-    """Return the pairs with the names of their classes, the classes, and the options with these names.
-
-    The given names of classes and of the rest take precedence over the spellings that occur.
-    """
-    given = [] if classes is None else as_classes(classes).tolist()
-    if given:
-        as_classes([fold_case(name) if isinstance(name, str) else name for name in given])  # two spellings of a class
-    spellings = Spellings([*given, options.rest])
-    rows, prior = unify_pairs(rows, spellings), options.prior
-    if isinstance(prior, Mapping):
-        prior = {spellings.name(label): number for label, number in prior.items()}
-    return rows, classes, replace(options, prior=prior)
-
-
-def read_pairs(rows: PairRows, is_set: Mask, classes: Any, options: WeightOptions) -> tuple[Floats, Labels]:
-    """Return the likelihoods and the classes of rows of (label, weight) pairs, None for an unlabeled row."""
-    return to_likelihoods(_tabulate(rows, is_set, classes, options), options)
-
-
-def write_weighted_strings(mask: Mask, classes: Labels, row_weights: RowWeights, separator: str) -> list[str]:
-    """Join the labels of each row, with their weights in rows that have any; an unlabeled row becomes empty text."""
-    check_weight_separator(separator)
-    if separator == LISTS:
-        return _write_objects(mask, classes, row_weights)
-    labels = escape_labels(classes, "\\:" + escaped_characters(separator))
-    labels = [escape_fences("\\" + label if label[:1] in ("[", "{") else label) for label in labels]  # otherwise JSON
-    if "(" not in escaped_characters(separator):
-        for k, name in enumerate(classes.tolist()):
-            if _WEIGHT_AT_END.search(str(name)):
-                start, _, end = labels[k].rpartition("(")
-                labels[k] = f"{start}\\({end}"
-    written = separators_of(separator)[0]
-    position = np.cumsum(row_weights.is_weighted) - 1
-    texts = []
-    for i, row in enumerate(mask):
-        columns = np.flatnonzero(row).tolist()
-        if row_weights.is_weighted[i]:
-            weights = row_weights.values[position[i]].tolist()
-            texts.append(written.join(f"{labels[k]}:{weights[k]!r}" for k in columns))
-        else:
-            texts.append("" if len(columns) == len(labels) else written.join(labels[k] for k in columns))
-    return texts
-
-
-def _write_objects(mask: Mask, classes: Labels, row_weights: RowWeights) -> list[str]:
-    """Write each row with weights as an object of JSON, others as a list."""
-    names = [str(name) for name in classes.tolist()]
-    texts = collections.write_strings(mask, classes, LISTS)
-    for i, weights in zip(np.flatnonzero(row_weights.is_weighted).tolist(), row_weights.values.tolist(), strict=True):
-        row = {name: weight for name, weight, listed in zip(names, weights, mask[i].tolist(), strict=True) if listed}
-        texts[i] = json.dumps(row, ensure_ascii=False)
-    return texts
 
 
 def _read_matrix(W: Any, classes: Any, rest: bool | str) -> WeightTable:
@@ -180,12 +78,53 @@ def _read_matrix(W: Any, classes: Any, rest: bool | str) -> WeightTable:
     return WeightTable(weights, known, weights > 0, rest_mass, is_set)
 
 
-def _tabulate(rows: PairRows, is_set: Mask, classes: Any, options: WeightOptions) -> WeightTable:
-    n, rest = len(rows), options.rest
-    lengths = np.fromiter((len(row or ()) for row in rows), dtype=np.int64, count=n)
+def read_column(cells: ParsedCells, form: LabelFormat, classes: Any, options: WeightOptions) -> tuple[Evidence, Labels]:
+    """Return the mask, or the likelihoods if the format has weights, and the classes of a column of cells."""
+    distinct = cells.pairs
+    if form.folds_case and classes is None:
+        spellings = Spellings([options.rest])
+        for pairs, count in zip(distinct, cells.counts(), strict=True):
+            for label, _ in pairs or ():
+                spellings.add(label, count)
+        distinct = [pairs and [(spellings.name(label), weight) for label, weight in pairs] for pairs in distinct]
+    if form.weighted:
+        return to_likelihoods(tabulate(distinct, cells.code, classes, options), options)
+    lengths = np.fromiter((len(pairs or ()) for pairs in distinct), dtype=np.int64, count=len(distinct))
+    flat = [label for pairs in distinct for label, _ in pairs or ()]
+    rows = np.repeat(np.arange(len(distinct)), lengths)
+    known = collect_classes(flat, rows) if classes is None else as_classes(classes)
+    mask = build_mask(flat, rows, (len(distinct), len(known)), known)
+    mask[lengths == 0] = True
+    return mask[cells.code], known
+
+
+def _read_row(row: int, pairs: Any) -> Pairs | None:
+    try:
+        return as_pairs(pairs)
+    except LabelError as error:
+        raise LabelError(error.reason, row=row, label=error.label) from None
+
+
+def tabulate(distinct: Sequence[Pairs | None], code: Ints | None, classes: Any, options: WeightOptions) -> WeightTable:
+    """Return the weights of rows of (label, weight) pairs.
+
+    Parameters
+    ----------
+    distinct : sequence of length D
+        Pairs, None or empty for an unlabeled row; the weights of a set are None.
+    code : ndarray of shape (n,), optional
+        The index into `distinct` of each row; by default there is a row for each.
+    classes : array-like, optional
+        By default the sorted labels that occur.
+    options : WeightOptions
+    """
+    n, rest = len(distinct), options.rest
+    is_set = np.fromiter((not pairs or pairs[0][1] is None for pairs in distinct), dtype=bool, count=n)
+    lengths = np.fromiter((len(pairs or ()) for pairs in distinct), dtype=np.int64, count=n)
     row = np.repeat(np.arange(n), lengths)
-    labels = [label for pairs in rows for label, _ in pairs or ()]
-    values = np.fromiter((weight for pairs in rows for _, weight in pairs or ()), dtype=np.float64, count=len(labels))
+    labels = [label for pairs in distinct for label, _ in pairs or ()]
+    weights_of = (1.0 if weight is None else weight for pairs in distinct for _, weight in pairs or ())
+    values = np.fromiter(weights_of, dtype=np.float64, count=len(labels))
     _check_pairs(row, labels, values)
     rest_mass = np.zeros(n)
     if isinstance(rest, str):
@@ -198,17 +137,18 @@ def _tabulate(rows: PairRows, is_set: Mask, classes: Any, options: WeightOptions
         raise InputError(f"`rest` must not be one of the classes; got {rest!r}.")
     if classes is not None:
         _check_known(labels, row, known)
-    codes = encode_members(labels, row, known)
+    columns = encode_members(labels, row, known)
     weights = np.zeros((n, len(known)))
     listed = np.zeros((n, len(known)), dtype=bool)
-    listed[row, codes] = True
+    listed[row, columns] = True
     if options.are_probabilities:
-        _add(weights, (row, codes), values)
+        _add(weights, (row, columns), values)
     else:  # probabilities of one and the same evidence
-        np.maximum.at(weights, (row, codes), values)
+        np.maximum.at(weights, (row, columns), values)
     weights[is_set] = np.where(lengths[is_set, None] == 0, 1.0, listed[is_set])  # a set may repeat a label
     is_repeated = np.bincount(row, minlength=n) > np.count_nonzero(listed, axis=1)
-    return WeightTable(weights, known, listed, rest_mass, is_set, is_repeated & ~is_set, is_ranked=True)
+    table = WeightTable(weights, known, listed, rest_mass, is_set, is_repeated & ~is_set, is_ranked=True)
+    return table if code is None else table.select(code)
 
 
 def _add(totals: Floats, places: Any, values: Floats) -> None:

@@ -1,6 +1,6 @@
 """Files of answers: records, tables with a column for each annotator, exports and archives."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -297,16 +297,17 @@ def _note_omitted(
     """Return notes on annotators who are not active: they have no answers, or all of these name all classes."""
     from collections import Counter
 
-    from oneof.candidates.labels import is_token
-    from oneof.candidates.readers.collections import split_labels
+    from oneof.candidates.cells import LabelFormat, read_cells
     from oneof.io.formats.annotations import describe_omitted, describe_uninformative
 
     n_full: Counter[str] = Counter()
-    for name, cell in zip(annotators, table.frame[column].to_list(), strict=True):
-        if name in active or cell is None:
-            continue
-        named = split_labels(cell, separator) if isinstance(cell, str) else cell
-        n_full[name] += sum(not is_token(one, table.cell_format.missing) for one in named) >= len(labels.classes)
+    form = LabelFormat(
+        separator, folds_case=table.cell_format.folds_labels, missing=table.cell_format.missing, reads_lists=True
+    )
+    cells = read_cells(table.frame[column].to_list(), form)
+    for name, code in zip(annotators, cells.code.tolist(), strict=True):
+        if name not in active:
+            n_full[name] += len(cells.pairs[code] or ()) >= len(labels.classes)
     omitted = [name for name in dict.fromkeys(annotators) if name not in active and not n_full[name]]
     notes = [describe_omitted(omitted)] if omitted else []
     return notes + [describe_uninformative(name, n) for name, n in n_full.items() if n]
@@ -314,8 +315,7 @@ def _note_omitted(
 
 def _read_export(options: AnswerOptions, classes: tuple[str, ...] | None, label_format: "CellFormat") -> _Records:
     """Read an export of Label Studio or doccano; see `_read_records` for the format of the labels."""
-    from oneof.candidates.columns import DEFAULT_SEPARATOR, fold_case
-    from oneof.candidates.labels import fold_tokens
+    from oneof.candidates.cells import DEFAULT_SEPARATOR, LabelFormat, raise_together, read_cells
     from oneof.candidates.spellings import Spellings
     from oneof.errors import DataError, InputError
     from oneof.io.formats.annotations import UnnamedItemError, describe_omitted, drop_empty, read_export
@@ -324,7 +324,6 @@ def _read_export(options: AnswerOptions, classes: tuple[str, ...] | None, label_
         raise InputError(
             f"--annotator has no use with the export {options.path}, which names its annotators. Remove it."
         )
-    tokens = fold_tokens(label_format.missing, folds_case=label_format.folds_labels)
     item = options.row_columns[0]
     try:
         exported = read_export(options.path, item=item, choice=options.answer, own_id=options.answers_row is not None)
@@ -332,10 +331,13 @@ def _read_export(options: AnswerOptions, classes: tuple[str, ...] | None, label_
         if item != OWN_ID or options.answers_row is not None:
             raise
         raise error.because(f"{error.reason} {describe_own_id()}") from None
-    fold: Callable[[str], str] = fold_case if label_format.folds_labels else str
+    form = LabelFormat(folds_case=label_format.folds_labels, missing=label_format.missing)
+    cells = read_cells([list(one.labels) or None for one in exported], form)
+    raise_together(cells.errors_of_rows())
+    parsed = map(cells.pairs.__getitem__, cells.code.tolist())
     known = [
-        one._replace(labels=tuple(label for label in one.labels if not {label.strip().lower(), fold(label)} & tokens))
-        for one in exported
+        one._replace(labels=tuple(str(label) for label, _ in pairs or ()))
+        for one, pairs in zip(exported, parsed, strict=True)
     ]
     given, omitted = drop_empty(known)
     if not given:

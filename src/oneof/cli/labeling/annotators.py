@@ -141,12 +141,12 @@ def read_gold(options: AnnotatorGroup, table: "Table", path: Path) -> dict[int, 
 
 def name_gold(gold: dict[int, str] | None, classes: "Labels", *, folds_case: bool) -> dict[int, str] | None:
     """Return known labels with the names of the classes that they spell otherwise, if `folds_case`."""
-    from oneof.candidates.columns import fold_case
+    from oneof.candidates.cells import LabelFormat
 
     if gold is None or not folds_case:
         return gold
-    names = {fold_case(str(name)): str(name) for name in classes.tolist()}
-    return {row: names.get(fold_case(label), label) for row, label in gold.items()}
+    form = LabelFormat(classes=[*map(str, classes.tolist())], folds_case=True)
+    return {row: form.match(label) or label for row, label in gold.items()}
 
 
 def note_chance(session: "LabelingSession") -> list[str]:
@@ -165,10 +165,13 @@ def note_chance(session: "LabelingSession") -> list[str]:
 
 def _labels(pairs: Any, table: "Table") -> dict[int, str]:
     """Return the labels by row, without missing ones."""
-    from oneof.candidates.labels import fold_tokens, is_token
+    from oneof.candidates.cells import LISTS, LabelFormat, read_cells
 
-    tokens = {"", *fold_tokens(table.cell_format.missing, folds_case=table.cell_format.folds_labels)}
-    return {row: str(label).strip() for row, label in pairs if label is not None and not is_token(label, tokens)}
+    rows, labels = zip(*pairs, strict=True)
+    form = LabelFormat(LISTS, folds_case=table.cell_format.folds_labels, missing=table.cell_format.missing)
+    cells = read_cells(labels, form)
+    named = zip(rows, labels, map(cells.pairs.__getitem__, cells.code.tolist()), strict=True)
+    return {row: str(pairs[0][0] if len(pairs) == 1 else label) for row, label, pairs in named if pairs}
 
 
 def print_annotators(progress: "Sequence[AnnotatorProgress]", summary: dict[str, Any] | None) -> None:

@@ -78,14 +78,13 @@ def open_session(
     path: Path, read_options: "ReadOptions", label_options: LabelOptions, *, background: bool
 ) -> OpenedSession:
     """Read a table and open a new or existing session; defects of the table raise errors of `oneof.errors`."""
-    from oneof.candidates.columns import DEFAULT_SEPARATOR
-    from oneof.cli.tables.inputs import PreparedTable, check_and_read_groups
+    from oneof.candidates.cells import DEFAULT_SEPARATOR
+    from oneof.cli.tables.inputs import PreparedTable, check_and_read_groups, resolve_separator
     from oneof.errors import InputError
     from oneof.io import (
         check_texts,
         choose_features,
         find_column,
-        find_separator,
         make_encoder,
         read_text_options,
     )
@@ -116,11 +115,13 @@ def open_session(
             raise InputError(f"--show must be `text COLUMN`, `image COLUMN` or `audio COLUMN`; got `{kind} {column}`.")
         find_column(column, table.frame.columns, path)
     classes, class_notes = _choose_classes(read_options.classes, stored_classes(label_options.answers))
+    read_options = replace(read_options, classes=classes)
     if read_options.separator is None:
         is_labeled = label in table.frame.columns and not _is_empty(table.frame[label])
-        separator = find_separator(table, [label], classes=classes) if is_labeled else DEFAULT_SEPARATOR
+        separator, separator_notes = resolve_separator(table, read_options) if is_labeled else (DEFAULT_SEPARATOR, ())
         read_options = replace(read_options, separator=separator)
-    start, notes = _read_start(table, label, replace(read_options, classes=classes))
+        class_notes = (*class_notes, *separator_notes)
+    start, notes = _read_start(table, label, read_options)
     gold = name_gold(gold, start.classes, folds_case=table.cell_format.folds_labels)
     notes += (*class_notes, *_warn_formulas(start))
     folders = {"image": ImageFolder, "audio": AudioFolder}

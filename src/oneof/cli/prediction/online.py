@@ -220,7 +220,7 @@ class StreamPrediction:
     def _update_metrics(self, batch: "Batch", labels: Any) -> None:
         import numpy as np
 
-        from oneof.candidates.columns import label_to_text, match_true_labels
+        from oneof.candidates.columns import match_true_labels
         from oneof.io import check_new_labels, find_column
         from oneof.likelihoods import constant_rows
 
@@ -228,11 +228,10 @@ class StreamPrediction:
         if self._truth is not None:
             column = batch.content[find_column(self._truth, names, batch.path)]
             cell_format = self._table_options.cell_format
-            tokens = {token.strip().lower() for token in cell_format.missing}
-            texts = ["" if cell is None else label_to_text(cell) for cell in column.to_list()]
-            texts = ["" if text.lower() in tokens else text for text in texts]
             classes = np.array(self._model.classes, dtype=object)  # text, as the labels of a stream
-            true, unknown = match_true_labels(texts, classes, folds_case=cell_format.folds_labels)
+            true, unknown = match_true_labels(
+                column.to_list(), classes, folds_case=cell_format.folds_labels, missing=cell_format.missing
+            )
             try:
                 check_new_labels(unknown, self._model.classes)
             except LabelError as error:

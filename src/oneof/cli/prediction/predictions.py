@@ -118,13 +118,13 @@ def _to_text(proba: Any, model: "SavedModel") -> list[str]:
     """Return probabilities as text such as "finch:0.7|wren:0.3", with six digits."""
     import numpy as np
 
-    from oneof.candidates.readers.weights import write_weighted_strings
+    from oneof.candidates.cells import write_cells
     from oneof.candidates.row_weights import RowWeights
 
     rounded = np.array([[float(f"{p:.6g}") for p in row] for row in proba.tolist()])
     weights = RowWeights(np.ones(len(rounded), dtype=bool), rounded)
     classes = np.asarray(model.classes, dtype=object)
-    return write_weighted_strings(rounded > 0, classes, weights, written_separator(model))
+    return write_cells(rounded > 0, classes, weights, written_separator(model))
 
 
 def written_separator(model: "SavedModel") -> str:
@@ -132,8 +132,7 @@ def written_separator(model: "SavedModel") -> str:
 
     A comma or " / " might be a part of a class, since no label need occur alone in these columns.
     """
-    from oneof.candidates.columns import DEFAULT_SEPARATOR
-    from oneof.candidates.readers.collections import separators_of
+    from oneof.candidates.cells import DEFAULT_SEPARATOR, separators_of
 
     separator = separators_of(model.summary.get("separator", DEFAULT_SEPARATOR))[0]
     return DEFAULT_SEPARATOR if separator in (",", " / ") else separator

@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from oneof.candidates import CandidateSets
-from oneof.candidates.columns import DEFAULT_SEPARATOR
-from oneof.candidates.readers.literals import LISTS, unwrap
+from oneof.candidates.cells import DEFAULT_SEPARATOR, LISTS, clean, literal_kind
 from oneof.cli.answers.annotators import estimate_candidates
 from oneof.cli.answers.files import TableAnswers, read_answers
 from oneof.cli.tables.gold import describe_shared_rows, use_gold
@@ -173,8 +172,7 @@ def prepare_rows(table: Table, read_options: ReadOptions) -> PreparedTable:
     label_table, labels, weighting = table, read_options.labels, read_options.weights
     unreadable = UnreadableCells()
     if len(labels) > 1 and read_options.weight_columns:
-        with naming_the_option():
-            label_table = merge_ranked_columns(table, labels, read_options.weight_columns, unreadable)
+        label_table = merge_ranked_columns(table, labels, read_options.weight_columns)
         labels, weighting = labels[:1], replace(weighting, weights=read_options.weight_columns[0])
     given = read_again = read_as_written = None
     separator_notes: tuple[str, ...] = ()
@@ -227,7 +225,7 @@ def prepare_rows(table: Table, read_options: ReadOptions) -> PreparedTable:
             candidates=candidates if read_options.answers is None else None,
         ),
         *misspelled_classes(candidates),
-        *_refusals(label_table, labels, read_options, candidates),
+        *_refusals(label_table, labels, read_options, separator),
         *certain_rows(candidates, read_options.weights.kind),
         *single_row_classes(candidates),
     )
@@ -270,7 +268,7 @@ def naming_the_option() -> Iterator[None]:
         raise error.because(f"{error.reason} {UNREADABLE_OPTION}") from None
 
 
-def _refusals(table: Table, labels: Sequence[str], read_options: ReadOptions, candidates: CandidateSets) -> list[str]:
+def _refusals(table: Table, labels: Sequence[str], read_options: ReadOptions, separator: str) -> list[str]:
     """Return a note about cells of one column of weighted labels that have none, such as a refusal of a model."""
     import polars as pl
 
@@ -280,7 +278,7 @@ def _refusals(table: Table, labels: Sequence[str], read_options: ReadOptions, ca
     cells = table.frame[labels[0]] if labels[0] in table.frame.columns else None
     if cells is None or cells.dtype != pl.String:
         return []
-    return cells_without_weights(cells.to_list(), candidates.classes.tolist())
+    return cells_without_weights(cells.to_list(), separator, table.cell_format)
 
 
 def check_and_read_groups(table: Table, read_options: ReadOptions) -> list[str]:
@@ -333,16 +331,12 @@ def resolve_separator(table: Table, read_options: ReadOptions) -> tuple[str, tup
 
 def _describe_lists(table: Table, label: str) -> str:
     """Return a note with a list of labels, the first with several if there is one, and the number of empty ones."""
-    import polars as pl
-
-    cells = table.frame[find_column(label, table.frame.columns, table.path)].cast(str).drop_nulls()
-    cells = pl.Series([unwrap(cell) for cell in cells.to_list()], dtype=pl.String)
-    lists = cells.filter(cells.str.strip_chars().str.starts_with("["))
-    is_empty = lists.str.contains(r"^\s*\[\s*\]\s*$")
-    examples = lists.filter(~is_empty)
-    example = examples[int(examples.str.strip_chars().str.contains(r"[\s,]").arg_max() or 0)].strip()
+    column = table.frame[find_column(label, table.frame.columns, table.path)].cast(str)
+    texts = [clean(text) for text in column.drop_nulls().to_list()]
+    n_empty = sum(literal_kind(text) == "empty" for text in texts)
+    lists = [text for text in texts if text[-1:] in ("]", "}", ")", "`") and literal_kind(text) != "empty"]
+    example = next((text for text in lists if "," in text or " " in text), lists[0])
     shown = example if len(example) <= _MAX_SHOWN else f"{example[:_MAX_SHOWN]}..."
-    n_empty = int(is_empty.sum())
     empty = f", and {n_empty:,} empty list{'s' * (n_empty > 1)} as unlabeled rows" if n_empty else ""
     return (
         f"the cells of column {label!r} are read as lists, such as {shown}{empty}; --separator '{DEFAULT_SEPARATOR}' "

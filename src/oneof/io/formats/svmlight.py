@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from oneof.candidates.cells import separators_of, split_labels
 from oneof.candidates.columns import number_to_text
-from oneof.candidates.readers.collections import separators_of, split_labels
 from oneof.errors import DataError
 from oneof.io.formats.records import RecordOffset, RecordReader, TextBlock
 

@@ -6,13 +6,18 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from oneof.candidates import CandidateSets
+from oneof.candidates.cells import literal_kind, raise_together
 from oneof.candidates.checked_labels import insert_checked_labels
-from oneof.candidates.columns import fold_case, label_to_text, match_checked_labels, match_true_labels
-from oneof.candidates.columns.cells import parse_whole_number
+from oneof.candidates.columns import (
+    fold_case,
+    label_to_text,
+    match_checked_labels,
+    match_true_labels,
+    parse_whole_number,
+)
 from oneof.candidates.labels import PLACEHOLDERS
-from oneof.candidates.readers.unreadable import raise_together
 from oneof.errors import DataError, LabelError
-from oneof.io.labels.label_columns import label_frame
+from oneof.io.labels.label_columns import label_column
 from oneof.io.labels.label_notes import has_several_classes
 from oneof.io.table import Table
 from oneof.messages import enumerate_items
@@ -46,13 +51,15 @@ def read_truth(table: Table, column: str, classes: Labels, *, allows_new: bool =
     """
     import polars as pl
 
-    cells = label_frame(table, [column]).to_series()
+    cells = label_column(table, column)
     source = str(table.path)
     if cells.dtype not in (pl.String, pl.Categorical, pl.Enum, pl.Boolean) and not cells.dtype.is_numeric():
         raise DataError(
             f"the truth column {column!r} must have one label per row; got values of type {cells.dtype}.", source=source
         )
-    truth, unknown = match_true_labels(cells.to_list(), classes, folds_case=table.cell_format.folds_labels)
+    truth, unknown = match_true_labels(
+        cells.to_list(), classes, folds_case=table.cell_format.folds_labels, missing=table.cell_format.missing
+    )
     is_known = np.array([label is not None for label in truth])
     try:
         if allows_new:
@@ -97,7 +104,7 @@ def check_new_labels(unknown: Mapping[int, str], classes: Sequence[Any]) -> None
             remedies[row] = f"If the true label is unknown, leave the cell empty, or add --missing={text}."
         elif fold_case(text) in folded:
             remedies[row] = "It is the name of a class in another spelling: write it as the model does."
-        elif has_several_classes(text, names):
+        elif has_several_classes(text, names) or literal_kind(text) == "list":
             remedies[row] = "It has several classes: name one. If the true label is unknown, leave the cell empty."
     _raise_errors(unknown, remedies)
 
@@ -182,7 +189,7 @@ def read_checked_labels(
     LabelError
         If a cell is not one label; the error names the row.
     """
-    cells = label_frame(table, [column]).to_series()
+    cells = label_column(table, column)
     try:
         labels, new_classes = match_checked_labels(
             cells,
@@ -190,7 +197,7 @@ def read_checked_labels(
             separator=separator,
             has_weights=has_weights,
             folds_case=table.cell_format.folds_labels,
-            missing=[token.strip().lower() for token in table.cell_format.missing],
+            missing=table.cell_format.missing,
             adds_classes=adds_classes,
         )
     except LabelError as error:

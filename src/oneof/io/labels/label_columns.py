@@ -2,22 +2,13 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from oneof.candidates import CandidateSets
-from oneof.candidates.columns import (
-    DEFAULT_SEPARATOR,
-    detect_separator,
-    fold_case,
-    fold_labels,
-    read_label_columns,
-    unwrap_cells,
-)
-from oneof.candidates.readers.pairs import read_weight
-from oneof.candidates.readers.unreadable import raise_together
+from oneof.candidates.cells import DEFAULT_SEPARATOR, LabelFormat, clean
+from oneof.candidates.columns import detect_separator, fold_case, read_label_columns
 from oneof.errors import DataError, LabelError
 from oneof.io.columns import find_column
-from oneof.io.formats.cells import missing_numbers
 from oneof.io.notes.findings import UnreadableCells
 from oneof.io.notes.unreadable_labels import add_unreadable_labels
 from oneof.io.table import Table
@@ -40,49 +31,35 @@ def find_separator(
 
     if len(columns) != 1:
         return DEFAULT_SEPARATOR
-    cells = label_frame(table, columns)[find_column(columns[0], table.frame.columns, table.path)]
-    cells = unwrap_cells(cells, DEFAULT_SEPARATOR, weighted=weighted)
+    cells = label_column(table, columns[0])
     if cells.dtype not in (pl.String, pl.Categorical, pl.Enum):
         return DEFAULT_SEPARATOR
-    if table.cell_format.folds_labels:
-        cells, classes = fold_labels(cells), None if classes is None else [fold_case(name) for name in classes]
+    form = LabelFormat(folds_case=table.cell_format.folds_labels, missing=table.cell_format.missing)
+    texts = [None if text is None or form.is_missing_word(text) else text for text in cells.cast(pl.String).to_list()]
+    if form.folds_case:
+        texts = [text and fold_case(text) for text in texts]
+        classes = None if classes is None else [fold_case(name) for name in classes]
     try:
-        return detect_separator(cells.cast(pl.String).to_list(), classes, weighted=weighted)
+        return detect_separator(texts, classes, weighted=weighted)
     except LabelError as error:
         raise error.at(f"labels {columns[0]!r} of {table.path}") from None
 
 
-def label_frame(table: Table, columns: Sequence[str]) -> "pl.DataFrame":
-    """Return columns of labels in which the user's tokens of missing values are null."""
-    import polars as pl
-    import polars.selectors as cs
-
-    names = [find_column(name, table.frame.columns, table.path) for name in columns]
-    frame = table.frame.select(names)
-    if not table.cell_format.missing:
-        return frame
-    tokens, numbers = [token.lower() for token in table.cell_format.missing], missing_numbers(table.cell_format)
-    text, values = pl.col(pl.String), cs.numeric()
-    return frame.with_columns(
-        pl.when(~text.str.strip_chars().str.to_lowercase().is_in(tokens)).then(text),
-        pl.when(~values.cast(pl.Float64).is_in(numbers)).then(values),
-    )
+def label_column(table: Table, name: str) -> "pl.Series":
+    """Return a column of labels."""
+    return table.frame[find_column(name, table.frame.columns, table.path)]
 
 
-def merge_ranked_columns(
-    table: Table, labels: Sequence[str], weights: Sequence[str], unreadable: UnreadableCells | None = None
-) -> Table:
+def merge_ranked_columns(table: Table, labels: Sequence[str], weights: Sequence[str]) -> Table:
     """Return a table in which the first of several columns of labels, and the first of their weights, have lists.
 
     Such columns are the first, second and third label of a row with their probabilities. Empty labels are left out.
-    Rows with a label without a weight are an error, or are empty and counted in `unreadable`; see `read_labels`.
+    A label without a weight is an error of `read_labels`.
 
     Raises
     ------
     DataError
         If a column does not exist, or the numbers of columns differ.
-    LabelError
-        If a label has no weight; the error names the row.
     """
     import polars as pl
 
@@ -92,31 +69,14 @@ def merge_ranked_columns(
             f"--labels and --weights must name as many columns; got {len(names)} and {len(numbers)}.",
             source=str(table.path),
         )
-    pairs: list[list[tuple[str, float]]] = []
-    errors: dict[int, LabelError] = {}
-    for row, cells in enumerate(table.frame.select(*names, *numbers).iter_rows()):
-        pairs.append([])
-        for label, weight in zip(cells[: len(names)], cells[len(names) :], strict=True):
-            if label is None or not str(label).strip():
-                continue
-            number = None if weight is None else read_weight(weight)
-            if number is None:
-                errors[row] = LabelError(
-                    f"the label {label!r} must have a number as its weight; got {weight!r}.",
-                    source=str(table.path),
-                    row=row,
-                    label=label,
-                )
-                pairs[-1] = []
-                break
-            pairs[-1].append((str(label).strip(), number))
-    if table.cell_format.label_errors == "raise":
-        raise_together(errors)
-    elif errors and unreadable is not None:
-        add_unreadable_labels(unreadable, names[0], errors)
+    cells: tuple[list[Any], list[Any]] = ([], [])
+    for row in table.frame.select(*names, *numbers).iter_rows():
+        labeled = [k for k, label in enumerate(row[: len(names)]) if label is not None and clean(str(label))]
+        for column, first in zip(cells, (0, len(names)), strict=True):
+            column.append([None if row[first + k] is None else str(row[first + k]) for k in labeled] or None)
     merged = [
-        pl.Series(names[0], [[k for k, _ in row] or None for row in pairs], dtype=pl.List(pl.String)),
-        pl.Series(numbers[0], [[w for _, w in row] or None for row in pairs], dtype=pl.List(pl.Float64)),
+        pl.Series(name, column, dtype=pl.List(pl.String))
+        for name, column in zip((names[0], numbers[0]), cells, strict=True)
     ]
     return replace(table, frame=table.frame.with_columns(merged))
 
@@ -187,7 +147,7 @@ def read_labels(
 
     try:
         return read_label_columns(
-            label_frame(table, [*names, *([] if weights is None else [weights])]),
+            table.frame,
             names,
             separator=separator,
             classes=classes,

@@ -3,16 +3,15 @@
 import re
 import shlex
 from collections import Counter
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Any
 
 from oneof.candidates import CandidateSets
+from oneof.candidates.cells import LISTS, LabelFormat, is_plain_array, read_cells, separators_of
 from oneof.candidates.labels import labels_with_weights
-from oneof.candidates.readers.collections import separators_of
-from oneof.candidates.readers.literals import LISTS
 from oneof.candidates.spellings import describe_spellings
 from oneof.errors import LabelError
-from oneof.io.formats.cells import MISSING, MISSING_NUMBERS
+from oneof.io.formats.cells import MISSING, MISSING_NUMBERS, CellFormat
 from oneof.messages import enumerate_items, shorten, write_names
 
 _SEPARATORS = (";", ",", "/", "|", "+", "&", " and ", " or ", "\n")
@@ -28,8 +27,8 @@ _UNKNOWN = (
 """Words for an unknown label in several languages, in lower case. Such a label is a class, with a note."""
 _MAX_LISTED = 6
 """Maximum number of labels listed in a warning; the rest are counted."""
-_HAS_WEIGHT = re.compile(r":\s*\d*\.?\d|\(\s*\d*\.?\d+\s*%?\s*\)", re.ASCII)
-"""A weight in a cell: text such as "finch:0.7" or "finch (66 %)", or JSON."""
+_SIGN = re.compile(r"(?<=[^\W_])[\W_]+(?=[^\W_])")
+"""Any characters between two words."""
 _EXCLUSION = re.compile(r"(?i:not\s+|[!~\u2260]\s*)(.+)")
 _DOUBT = re.compile(r"(.+?)\s*\?+")
 _MANY_CLASSES = 20
@@ -39,7 +38,7 @@ _MIN_WORDS, _MIN_SENTENCES, _MIN_SHARE = 4, 3, 0.2
 
 
 def check_no_weights(classes: Iterable[Any], source: Any) -> None:
-    """Raise if most classes are labels with a weight, such as "finch:0.7", although weights are not requested."""
+    """Raise if classes are labels with a weight, such as "finch:0.7", although weights are not requested."""
     pairs = labels_with_weights(classes)
     if pairs:
         raise LabelError(
@@ -61,20 +60,31 @@ def suspicious_labels(
     notes = [_read_as_class(["-1"], source)] if "-1" in labels else []
     if missing := [label for label in labels if label.strip().lower() in (*MISSING, *MISSING_NUMBERS, *_UNKNOWN)]:
         notes.append(_read_as_class(missing, source))
-    lists = [label for label in labels if label[:1] in tuple("[({") and label[-1:] in tuple("])}")]
+    lists = [label for label in labels if label[-1:] in tuple("])}") and (label[0] in "[({" or is_plain_array(label))]
     if lists and separator != LISTS:
         notes.append(
             _read_as_one_class(
                 lists, "write sets of labels as 'a|b', or add --separator '[]' to read the cells as lists"
             )
         )
-    for other in _SEPARATORS if not lists else ():
+    noted: set[str] = set()
+    for other in dict.fromkeys([*_SEPARATORS, *_signs_between(labels)]) if not lists else ():
         single = {label for label in labels if other not in label}
-        joined = [label for label in labels if _is_joined(label, other, single)]
+        joined = [label for label in labels if _is_joined(label, other, single) and label not in noted]
+        noted.update(joined)
         if joined and other not in separators_of(separator):
             condition = "if they are sets" if len(joined) > 1 else "if it is a set"
             notes.append(_read_as_one_class(joined, f"{condition} of labels, {_advise(separator, other)}", candidates))
     return notes + _remarks(labels) + _misspelled(labels)
+
+
+def _signs_between(labels: Sequence[str]) -> Iterator[str]:
+    """Yield the signs and the words between two classes in the name of another class."""
+    names = set(labels)
+    for label in labels:
+        words = label.split(" ")
+        signs = [*_SIGN.findall(label), *(f" {word} " for word in words[1:-1])]
+        yield from (sign for sign in signs if not sign.isspace() and _is_joined(label, sign, names))
 
 
 def _advise(separator: str, other: str) -> str:
@@ -113,20 +123,27 @@ def _is_joined(text: str, separator: str, names: Collection[str]) -> bool:
     return separator in text and all(part.strip() in names for part in text.split(separator))
 
 
-def cells_without_weights(cells: Iterable[str | None], classes: Iterable[Any]) -> list[str]:
+def cells_without_weights(cells: Iterable[str | None], separator: str, cell_format: CellFormat) -> list[str]:
     """Return a warning if most cells of weighted labels have weights, and others a class that is in no such cell."""
-    counts = Counter(text.strip() for text in cells if text is not None and text.strip())
-    weighted = [text for text in counts if _HAS_WEIGHT.search(text)]
-    known = {label for label in classes if isinstance(label, str)}
-    plain = [text for text in counts if text in known and not any(text in other for other in weighted)]
-    n_weighted = sum(counts[text] for text in weighted)
-    if not plain or 2 * n_weighted <= counts.total():
+    form = LabelFormat(separator, weighted=True, folds_case=cell_format.folds_labels, missing=cell_format.missing)
+    parsed = read_cells(cells, form)
+    plain: Counter[str] = Counter()
+    weighted: Counter[str] = Counter()
+    n_weighted = n_labeled = 0
+    for pairs, count in zip(parsed.pairs, parsed.counts(), strict=True):
+        has_weights = any(weight is not None for _, weight in pairs or ())
+        n_labeled += count * bool(pairs)
+        n_weighted += count * has_weights
+        if has_weights or (pairs and len(pairs) == 1):
+            (weighted if has_weights else plain).update({form.key(label): count for label, _ in pairs or ()})
+    names = [label for label in plain if label not in weighted]
+    if not names or 2 * n_weighted <= n_labeled:
         return []
-    n_plain = sum(counts[text] for text in plain)
+    n_plain = sum(plain[label] for label in names)
     cells_are = "1 cell has no weights and is" if n_plain == 1 else f"{n_plain:,} cells have no weights and are"
     return [
-        f"{cells_are} read as a class that no other cell has: {_quote(plain)}. If it is a refusal or a comment, add "
-        f"--missing {shlex.quote(write_names(plain[:_MAX_LISTED]))}: the row is then unlabeled."
+        f"{cells_are} read as a class that no other cell has: {_quote(names)}. If it is a refusal or a comment, add "
+        f"--missing {shlex.quote(write_names(names[:_MAX_LISTED]))}: the row is then unlabeled."
     ]
 
 

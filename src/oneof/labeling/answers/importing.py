@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from oneof.candidates import CandidateSets
+from oneof.candidates.cells import LabelFormat, raise_together, read_cells
 from oneof.crowd import Answers
 from oneof.errors import DataError, InputError, LabelError
 from oneof.files import atomic_write
@@ -110,15 +111,20 @@ def read_long(
     degrees: list[Any] = [None] * table.frame.height
     if degree is not None:
         degrees = table.frame[find_column(degree, table.frame.columns, path)].to_list()
+    cells = read_cells(table.frame[columns[2]].to_list(), LabelFormat(separator, reads_lists=True))
+    try:
+        raise_together(cells.errors_of_rows())
+    except LabelError as error:
+        raise error.at(path) from None
     lines = []
-    for row, (item_cell, worker_cell, label_cell) in enumerate(table.frame.select(columns).iter_rows()):
+    for row, (item_cell, worker_cell) in enumerate(table.frame.select(columns[:2]).iter_rows()):
         annotator = str(worker_cell or "").strip()
         if item_cell is None or not annotator:
             missing = item if item_cell is None else worker
             raise DataError(f"{path}, row {row}: column {missing!r} is empty; every label needs an item and a worker.")
-        if label_cell is None or not str(label_cell).strip():
+        labels = {str(label) for label, _ in cells.pairs[cells.code[row]] or ()}
+        if not labels:
             continue
-        [labels] = CandidateSets.from_strings([str(label_cell)], separator=separator).to_sets()
         location = f"{path}, row {row}"
         stated = read_degree(degrees[row], location)
         lines.append(StatedAnnotation(str(item_cell), annotator, tuple(sorted(labels)), location, stated))

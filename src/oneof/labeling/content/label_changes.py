@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from oneof.candidates import CandidateSets
-from oneof.candidates.readers.collections import separators_of
+from oneof.candidates.cells import separators_of
 from oneof.labeling.content.table import LabelTable, check_export, write_frame
 from oneof.typing import Evidence, Mask
 

@@ -1,0 +1,1075 @@
+"""Cells of labels: one function, `parse`, reads every form of a cell as labels with weights.
+
+Tables, batches of streams, text in Python, true and checked labels call it with one `LabelFormat`. It takes these
+steps in this order:
+
+1. None, NaN, empty text, and a cell that is a missing word, are unlabeled.
+2. Text is in Unicode NFC and has no invisible characters (`clean`).
+3. The list or the object in a code fence, or under the only key of an object, replaces the text around it.
+4. Text that begins with a bracket is JSON, or a literal of another language, if the format has lists or weights. Other
+   text in brackets is a label.
+5. Other text is split at the separators. A backslash escapes them, and itself.
+6. A weight is the number after the last colon of a label, or in parentheses at its end. A text that is a known class,
+   such as "CL:0000236", and digits that begin with 0, have no weight.
+7. Missing words are left out. A cell without another label, or with the mark -1 of a number alone, is unlabeled.
+8. A label is the class that it equals, or equals by `fold_case`. Any other label is new, or an error if the classes are
+   given.
+9. Weights are finite numbers of at least 0, and not all 0.
+
+`read_cells` parses each distinct cell once, and collects the errors of the rows. Each cell is judged by itself, so that
+a stream has the same errors in batches of any size.
+"""
+
+import contextlib
+import json
+import math
+import re
+import unicodedata
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+
+from oneof.candidates.labels import (
+    WEIGHT_IN_PARENTHESES,
+    as_classes,
+    fold_case,
+    fold_tokens,
+    is_missing,
+    label_to_text,
+    unknown_label,
+)
+from oneof.candidates.literals import as_record, escape_fences, parse_array, parse_text, strip_fence
+from oneof.candidates.readers.collections import is_collection
+from oneof.candidates.row_weights import RowWeights, check_rest, invalid_weight, zero_weights
+from oneof.errors import InputError, LabelError
+from oneof.messages import shorten
+from oneof.typing import Ints, Labels, Mask
+
+Pairs: TypeAlias = list[tuple[Any, Any]]
+"""Labels with weights, which are all None in a candidate set. An empty list is the mark -1 of an unlabeled row."""
+
+LISTS = "[]"
+"""The separator of cells that are lists written as text."""
+DEFAULT_SEPARATOR = "|"
+WRAPPER_KEYS = ("label", "labels", "classes", "candidates", "choices")
+"""Keys of an object of one key that holds the label of a row; a list of labels may be under any key."""
+
+_EMPTY = frozenset({"", "[]", "{}", "()"})
+_MAX_SHOWN = 200
+"""Maximum number of characters of a cell in an error."""
+_MAX_LISTED = 10
+"""Maximum number of cells that an error about several cells lists."""
+_MAX_NAMED = 3
+"""Maximum number of cells that a warning names."""
+_INVISIBLE = re.compile("[\u00ad\u200b\u200e\u200f\u202a-\u202e\u2060-\u2064\u2066-\u2069\ufeff]")
+"""Zero-width spaces, soft hyphens and marks of direction; joiners belong to the spelling of several scripts."""
+_SPACES = re.compile("[\u00a0\u1680\u2000-\u200a\u202f\u205f\u3000]")
+_WRAPPER_KEY = re.compile(rf"""\s*\{{\s*["'](?:{"|".join(WRAPPER_KEYS)})["']\s*:""")
+_RECORDS = re.compile(r"""\{\s*("|'[^']*'\s*:)|\[\s*[\[{(]""")
+"""The beginning of JSON, or of a dict of Python, that has weights."""
+_BROKEN = re.compile(r"""[\[{](?:\s*[\[{(])*\s*(?:"[^"]*"\s*(?:[,:\])}]|$)|'[^']*'\s*(?:[,:\])}]|$)|"[^"]*$|'[^']*$)""")
+"""The beginning of a list or an object: a first member or key in quotation marks, which another one follows."""
+_BRACKET = re.compile(r"[\[{]")
+_NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?", re.ASCII)
+_WEIGHT_AT_END = re.compile(f"{WEIGHT_IN_PARENTHESES.pattern}$", re.ASCII)
+_LABEL_KEYS = frozenset({"label", "name", "class"})
+_WEIGHT_KEYS = frozenset({"probability", "prob", "score", "weight", "confidence"})
+_FORMS = (
+    "a mapping from labels to weights, a list of (label, weight) pairs, a list of records such as "
+    '{"label": "finch", "probability": 0.7}, or None for an unlabeled row'
+)
+_JSON_FORMS = '{"finch": 0.7, "wren": 0.3}, [["finch", 0.7], ["wren", 0.3]] or [{"label": "finch", "probability": 0.7}]'
+
+
+# -- format ------------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class LabelFormat:
+    """Form of the cells of a column of labels.
+
+    Attributes
+    ----------
+    separator : str
+        The text between two labels, or several signs with spaces between them; `LISTS` if cells are lists.
+    classes : sequence, optional
+        The classes. A cell with another label is an error, unless `is_open`.
+    weighted : bool
+        Whether a cell may have weights.
+    rest : bool or str
+        See `CandidateSets.from_weights`.
+    folds_case : bool
+        Whether labels that are equal by `fold_case` are one class.
+    missing : collection of str
+        Words for a missing label, in any case.
+    as_text : bool
+        Whether 3, 3.0 and "3" are one label, and "-1" alone is the mark of an unlabeled row, as in a stream, whose
+        batches do not show the type of the column.
+    reads_lists : bool
+        Whether text that can only be a list, such as '["finch"]', is one with any separator.
+    is_open : bool
+        Whether other labels than `classes` are new ones rather than errors.
+    is_single : bool
+        Whether a cell is the name of a class before it is anything else, as one true label.
+    trims : bool
+        Whether separators before the first and after the last label have no effect.
+    known : dict or None
+        The classes, and the label of the rest, by their keys.
+    """
+
+    separator: str = DEFAULT_SEPARATOR
+    classes: Sequence[Any] | None = None
+    weighted: bool = False
+    rest: bool | str = False
+    folds_case: bool = False
+    missing: Collection[str] = ()
+    as_text: bool = False
+    reads_lists: bool = False
+    is_open: bool = False
+    is_single: bool = False
+    trims: bool = True
+    known: dict[Any, Any] | None = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        check_separator(self.separator)
+        object.__setattr__(self, "known", self._key_classes())
+
+    @cached_property
+    def tokens(self) -> frozenset[str]:
+        """The missing words in lower case, also by `fold_case` if labels are."""
+        return frozenset(fold_tokens(map(clean, self.missing), folds_case=self.folds_case))
+
+    def _key_classes(self) -> dict[Any, Any] | None:
+        """Return the classes, and the label of the rest, by their keys; None if the classes are not given."""
+        if self.classes is None:
+            return None
+        names = [*self.classes, *([self.rest] if isinstance(self.rest, str) else [])]
+        known = {self.key(name): name for name in names}
+        for name in names:
+            if known[self.key(name)] != name:
+                raise LabelError(f"the classes {name!r} and {known[self.key(name)]!r} are read as one label.")
+        return known
+
+    def key(self, label: Any) -> Any:
+        """Return the value by which labels are compared."""
+        key = clean(label) if isinstance(label, str) else label
+        key = label_to_text(key) if self.as_text else key
+        return fold_case(key) if self.folds_case and isinstance(key, str) else key
+
+    def match(self, label: Any) -> Any:
+        """Return the class that a label is, None for another label."""
+        return None if self.known is None else self.known.get(self.key(label))
+
+    def is_missing_word(self, label: Any) -> bool:
+        """Return whether a label is one of the missing words."""
+        if not self.tokens or (self.is_single and self.match(label) is not None):
+            return False
+        text = str(label).lower()
+        return text in self.tokens or str(self.key(label)) in self.tokens
+
+    @cached_property
+    def of_member(self) -> "LabelFormat":
+        """The format of a text that is the only member of a list."""
+        return replace(self, reads_lists=True)
+
+    @cached_property
+    def of_labels(self) -> "LabelFormat":
+        """The format of labels whose weights are in another cell."""
+        return replace(self, weighted=False, trims=False)
+
+    @cached_property
+    def reads_literals(self) -> bool:
+        """Whether a text in brackets may be a list or an object."""
+        return self.weighted or self.reads_lists or self.is_single or self.separator == LISTS
+
+    @cached_property
+    def separators(self) -> list[str]:
+        """The texts between labels."""
+        return list(map(_clean_inside, separators_of(self.separator)))
+
+    @cached_property
+    def pattern(self) -> re.Pattern[str]:
+        """Pattern of any of the separators, the longest one if several are at a place."""
+        signs = sorted(self.separators, key=len, reverse=True)
+        return re.compile("|".join(map(re.escape, signs)), re.IGNORECASE if self.folds_case else 0)
+
+    @cached_property
+    def tokenizer(self) -> re.Pattern[str]:
+        """Pattern of an escaped character, a separator or one character."""
+        escaped = "|".join(map(re.escape, escaped_characters(self.separator) + ":([{`" * self.weighted))
+        return re.compile(rf"(\\\\|\\(?:{escaped}))|({self.pattern.pattern})|.", re.DOTALL | self.pattern.flags)
+
+
+def clean(text: str) -> str:
+    """Return text in Unicode NFC without invisible characters and spaces at its ends, in which spaces are plain.
+
+    Examples
+    --------
+    >>> from oneof.candidates.cells import clean
+    >>> clean("Cafe\u0301\u200b ") == "Caf\u00e9"
+    True
+    """
+    return _clean_inside(text).strip()
+
+
+def _clean_inside(text: str) -> str:
+    return text if text.isascii() else unicodedata.normalize("NFC", _visible(text))
+
+
+def _visible(text: str) -> str:
+    """Return text without invisible characters, in which spaces are plain."""
+    return text if text.isascii() else _SPACES.sub(" ", _INVISIBLE.sub("", text))
+
+
+def check_separator(separator: Any) -> None:
+    """Raise unless labels can be joined by the separator."""
+    if not isinstance(separator, str) or "\\" in separator or not (clean(separator) or separator in ("\n", "\t")):
+        raise InputError(f"`separator` must be visible text without a backslash; got {separator!r}.")
+
+
+def check_no_colon(separator: str) -> None:
+    """Raise if labels with weights cannot be joined by the separator."""
+    if ":" in separator:
+        raise InputError(f"`separator` must not contain a colon if labels have weights; got {separator!r}.")
+
+
+def separators_of(separator: str) -> list[str]:
+    """Return the texts that separate labels: "|" and ";" for "| ;", otherwise the separator itself.
+
+    Several separators are signs with spaces between them. The first one is written between labels. It is "|" for
+    `LISTS`, in text that is not a list.
+    """
+    if separator == LISTS:
+        return [DEFAULT_SEPARATOR]
+    parts = separator.split()
+    has_words = any(map(str.isalnum, separator))
+    return [separator] if len(parts) < 2 or has_words else list(dict.fromkeys(parts))
+
+
+def split_labels(text: str, separator: str) -> list[str]:
+    """Return the parts of a text between the separators, whose escapes are not read."""
+    return LabelFormat(separator).pattern.split(text)
+
+
+def escaped_characters(separator: str) -> str:
+    """Return the character of each separator that is escaped in labels: "/" for " / ", otherwise the first one."""
+    visible = [(part, part.strip()) for part in separators_of(separator)]
+    return "".join(text if len(text) == 1 else part[0] for part, text in visible)
+
+
+# -- one cell ----------------------------------------------------------------------------------------------------------
+
+
+def parse(cell: Any, form: LabelFormat) -> Pairs | None:
+    """Return the labels of a cell with their weights, None or an empty list if it is unlabeled.
+
+    Parameters
+    ----------
+    cell : str, number, list, mapping or None
+    form : LabelFormat
+
+    Returns
+    -------
+    list of (label, weight) or None
+        The weights of a candidate set are None. An empty list is the mark -1 of an unlabeled row.
+
+    Raises
+    ------
+    LabelError
+        If the cell cannot be read, without its row.
+
+    Examples
+    --------
+    >>> from oneof.candidates.cells import LabelFormat, parse
+    >>> parse("finch|wren", LabelFormat())
+    [('finch', None), ('wren', None)]
+    >>> parse("finch:0.7|wren:0.3", LabelFormat(weighted=True))
+    [('finch', 0.7), ('wren', 0.3)]
+    """
+    if isinstance(cell, str):
+        pairs = _parse_text(cell, form)
+    elif is_missing(cell):
+        return None
+    elif isinstance(cell, Mapping):
+        pairs = _parse_record(dict(cell), form)
+    elif is_collection(cell):
+        pairs = _parse_collection(list(cell), form)
+    else:
+        pairs = [(_plain(cell), None)]
+    return pairs and _judge(pairs, form)
+
+
+def parse_with_weights(cell: Any, weights: Any, form: LabelFormat) -> Pairs | None:
+    """Return the labels of a cell with the weights of another cell, in their order; see `parse`."""
+    pairs: Pairs | None
+    if isinstance(cell, str):
+        pairs = None if clean(cell) in ("[]", "{}") else _parse_text(cell, form.of_labels)
+    elif is_collection(cell):
+        pairs = [(_plain(member), None) for member in cell]
+    else:
+        pairs = None if is_missing(cell) else [(_plain(cell), None)]
+    numbers = _parse_numbers(weights, form)
+    if numbers is None or pairs is None:
+        if numbers:
+            raise LabelError("the row has weights, but no labels. Leave both cells empty if it is unlabeled.")
+    elif len(pairs) != len(numbers):
+        raise LabelError(f"the row has {len(pairs)} labels and {len(numbers)} weights. Give each label one weight.")
+    else:
+        pairs = as_pairs([(label, number) for (label, _), number in zip(pairs, numbers, strict=True)])
+    return pairs and _judge(pairs, form)
+
+
+def _parse_text(cell: str, form: LabelFormat) -> Pairs | None:
+    text = clean(cell)
+    if not text or form.is_missing_word(text):
+        return None
+    may_be_literal = text[0] in "[{(" or text[-1] == ")" or "```" in text
+    may_be_name = form.is_single or (may_be_literal and form.reads_lists and form.separator != LISTS)
+    if may_be_name and form.match(text) is not None:
+        return [(text, None)]
+    if form.reads_literals and may_be_literal:
+        # Composed letters would change the escapes of JSON: "\n" before an accent is not an n with an accent.
+        is_literal, pairs = _parse_literal(_visible(cell).strip(), form)
+        if is_literal:
+            return pairs
+    if form.weighted and text == "null" and form.match(text) is None:  # of JSON
+        return None
+    if form.separator == LISTS and not form.weighted:
+        return [(text, None)]
+    return _split(_clean_inside(cell), form)
+
+
+def _parse_literal(text: str, form: LabelFormat) -> tuple[bool, Pairs | None]:
+    """Return whether a text is a list or an object, and its labels; any other text is not a literal."""
+    content = strip_fence(text).strip()
+    is_fenced = content != text
+    try:
+        value = parse_text(content, as_record)
+    except ValueError:
+        array = None if form.weighted else parse_array(content)
+        if array is not None and (form.separator == LISTS or is_plain_array(content)):
+            return True, _labels_of(array, content)
+        _check_broken(content, form, is_fenced=is_fenced)
+        return False, None
+    if isinstance(value, dict):
+        return True, _parse_record(value, form, text)
+    if not isinstance(value, list) or content[0] not in "[{(" or (content[0] == "(" and not is_plain_array(content)):
+        return False, None  # a number, or a text in quotation marks
+    if form.separator == LISTS and not form.weighted:
+        return True, _labels_of(value, content)
+    if are_labels(value) and (form.weighted or is_fenced or any(isinstance(member, str) for member in value)):
+        return True, [(_plain_text(member, text), None) for member in value]
+    if form.weighted:
+        kept = [member for member in value if not (isinstance(member, tuple) and member[1] is None)]
+        return True, _named(as_pairs(kept), text)
+    if not value and form.is_single:
+        return True, None
+    if not value and form.reads_lists:
+        raise empty_set(f"the candidate set is empty ({text!r})", text)
+    if value and all(isinstance(member, list | tuple | dict) for member in value):
+        raise not_labels(text, value)
+    return False, None
+
+
+def _check_broken(text: str, form: LabelFormat, *, is_fenced: bool) -> None:
+    """Raise if a text begins as a list or an object that is not valid, rather than as a label in brackets."""
+    shown = f"{text[:_MAX_SHOWN]!r}{'...' * (len(text) > _MAX_SHOWN)}"
+    if form.weighted:
+        if is_fenced or _BROKEN.match(text):
+            raise LabelError(
+                f"{shown} is neither valid JSON nor Python, such as {_JSON_FORMS}. Write it by json.dumps; or write a "
+                "backslash before the bracket if it begins a label.",
+                label=text,
+            )
+        return
+    is_broken = _BROKEN.match(text) is not None
+    if form.separator == LISTS:
+        is_broken |= text[:1] == "[" and any(sign in text for sign in "\"',")
+    if is_fenced or is_broken:
+        raise LabelError(
+            f'{shown} is not a valid list, such as ["finch", "wren"]. Correct it; or write a list of one label, such '
+            'as ["[a, b]"], if the bracket begins a label.',
+            label=text,
+        )
+
+
+def _parse_record(record: dict[Any, Any], form: LabelFormat, text: str | None = None) -> Pairs | None:
+    """Return the labels of an object: the value of its only key, or labels with weights; null is no value."""
+    record = _without_null(record)
+    while isinstance(value := unwrap(record), dict):
+        record = _without_null(value)
+    if not record:
+        return None
+    if isinstance(value, str):
+        return [(clean(value), None)] if clean(value) else None
+    if isinstance(value, list) and (are_labels(value) or not form.weighted):
+        return _labels_of(value, str(text or value))
+    if not form.weighted:
+        raise not_labels(repr(record) if text is None else text, record)
+    return _named(as_pairs(record if value is None else value), text)
+
+
+def _parse_collection(members: list[Any], form: LabelFormat) -> Pairs | None:
+    """Return the labels of a list of values; one text may itself be the text of a list or an object."""
+    if not members and (form.weighted or form.is_single):
+        return None
+    if set(map(type, members)) == {str} and (len(members) > 1 or not _BRACKET.search(members[0])):
+        return [(clean(member), None) for member in members]
+    nested = [member for member in members if isinstance(member, Mapping) or is_collection(member)]
+    if nested and form.weighted:
+        return _named(as_pairs(members), None)
+    if nested and isinstance(nested[0], Mapping):
+        raise not_labels(repr(members), members)
+    if nested:
+        remedy = " If they are labels with weights, add --weighted (in Python, weighted=True)."
+        raise LabelError(
+            f"a set must be one list of labels; got lists within a list, {members!r}."
+            f"{remedy * all(len(member) == 2 for member in nested)}",
+            label=members,
+        )
+    if len(members) == 1 and isinstance(members[0], str):
+        text = clean(members[0])
+        if form.match(text) is None:
+            is_literal, pairs = _parse_literal(text, form if form.separator == LISTS else form.of_member)
+            if is_literal:
+                return pairs
+    if not members or any(map(is_missing, members)):
+        raise empty_set("the candidate set is empty, or contains a missing label", members)
+    return [(_plain(member), None) for member in members]
+
+
+def _split(text: str, form: LabelFormat) -> Pairs | None:
+    """Return the labels of delimited text, with the numbers after their last colons or in parentheses."""
+    pieces = _escaped_pieces(text, form) if "\\" in text else _pieces(text, form)
+    labels = [label for label, _ in pieces]
+    if not all(labels):
+        if "".join(labels) in _EMPTY and not any(number for _, number in pieces):
+            raise empty_set(f"the candidate set is empty ({text!r})", text)
+        kept = [i for i, (label, number) in enumerate(pieces) if label or number]
+        pieces = pieces[kept[0] : kept[-1] + 1] if form.trims else pieces
+        if not all(label for label, _ in pieces):
+            raise LabelError(f"{text!r} contains an empty label. Remove the extra {form.separators[0]!r}.", label=text)
+    elif text in _EMPTY and form.match(text) is None:
+        raise empty_set(f"the candidate set is empty ({text!r})", text)
+    pairs: Pairs = [(label, None if number is None else _read_number(number, text)) for label, number in pieces]
+    return pairs
+
+
+def _pieces(text: str, form: LabelFormat) -> list[tuple[str, str | None]]:
+    one = form.separators[0]
+    parts = text.split(one) if len(form.separators) == 1 and not form.folds_case else form.pattern.split(text)
+    if not form.weighted:
+        return [(part.strip(), None) for part in parts]
+    return [_cut_number(part, part.rfind(":"), part.rfind("("), form) for part in parts]
+
+
+def _escaped_pieces(text: str, form: LabelFormat) -> list[tuple[str, str | None]]:
+    """Return the labels and numbers of a text with backslashes; escaped colons and parentheses are in labels."""
+    parts, ends = [""], [{":": -1, "(": -1}]
+    for token in form.tokenizer.finditer(text):
+        escaped, separator = token.groups()
+        if separator:
+            parts.append("")
+            ends.append({":": -1, "(": -1})
+            continue
+        if token[0] in (":", "("):
+            ends[-1][token[0]] = len(parts[-1])
+        parts[-1] += escaped[1:] if escaped else token[0]
+    if not form.weighted:
+        return [(part.strip(), None) for part in parts]
+    return [_cut_number(part, end[":"], end["("], form) for part, end in zip(parts, ends, strict=True)]
+
+
+def _cut_number(part: str, colon: int, parenthesis: int, form: LabelFormat) -> tuple[str, str | None]:
+    """Return a label and the text of its weight, None if it has none."""
+    if colon >= 0:
+        number = part[colon + 1 :].strip()
+        may_be_name = number.isdigit() or read_weight(number) is None
+        if not _is_part_of_name(number) and not (may_be_name and form.match(part) is not None):
+            return part[:colon].strip(), number
+    elif (
+        part[: max(parenthesis, 0)].strip()
+        and form.match(part) is None
+        and (found := WEIGHT_IN_PARENTHESES.fullmatch(part, parenthesis))
+    ):
+        return part[:parenthesis].strip(), found[1]
+    return part.strip(), None
+
+
+def _is_part_of_name(number: str) -> bool:
+    """Return whether digits begin with 0, as in "CL:0000236", which is no plausible weight."""
+    return len(number) > 1 and number[0] == "0" and number.isdigit()
+
+
+def _read_number(number: str, text: str) -> float:
+    weight = read_weight(number)
+    if weight is None:
+        raise LabelError(
+            f"{text!r} has {number!r} after a colon, which is not a number. Escape a colon within a label by a "
+            "backslash.",
+            label=text,
+        )
+    return weight
+
+
+def _parse_numbers(cell: Any, form: LabelFormat) -> list[Any] | None:
+    """Return the weights of a cell, None if it has none."""
+    if is_missing(cell):
+        return None
+    members = list(cell) if is_collection(cell) else [cell]
+    is_text = len(members) == 1 and isinstance(members[0], str)
+    if not is_text or (is_collection(cell) and not members[0].lstrip().startswith("[")):
+        return members
+    text = members[0].strip()
+    if not text:
+        return None
+    pieces: list[Any] = form.pattern.split(text)
+    if text[0] == "[":
+        with contextlib.suppress(ValueError):
+            pieces = parse_text(text)
+    weights = [read_weight(piece) for piece in pieces]
+    if None in weights:
+        raise LabelError(f"{text!r} must contain numbers separated by {form.separators[0]!r}.", label=text)
+    return weights
+
+
+def _judge(pairs: Pairs, form: LabelFormat) -> Pairs | None:
+    """Return the pairs of a cell without missing words, with the names of its classes and valid weights."""
+    if form.tokens:
+        pairs = [pair for pair in pairs if not form.is_missing_word(pair[0])]
+        if not pairs:
+            return None
+    if len(pairs) == 1 and _is_mark(pairs[0][0], form):
+        return []
+    if form.known is not None:
+        named = [(form.match(label), label, weight) for label, weight in pairs]
+        for name, label, _ in named:
+            if name is None and not form.is_open:
+                raise unknown_label(None, label, as_classes(form.classes))
+        pairs = [(label if name is None else name, weight) for name, label, weight in named]
+    elif form.as_text:
+        pairs = [(label_to_text(label), weight) for label, weight in pairs]
+    if form.weighted:
+        pairs = _complete(pairs)
+        if pairs[0][1] is not None:
+            _check_weights(pairs, form)
+    return pairs
+
+
+def _is_mark(label: Any, form: LabelFormat) -> bool:
+    """Return whether the only label of a cell is the number -1, unless -1 is a class."""
+    is_number = form.as_text or not isinstance(label, str)
+    return is_number and label_to_text(label) == "-1" and form.match(label) is None
+
+
+def _check_weights(pairs: Pairs, form: LabelFormat) -> None:
+    for label, weight in pairs:
+        if not (math.isfinite(weight) and weight >= 0):
+            raise invalid_weight(None, label, weight)
+    rest = form.key(form.rest) if isinstance(form.rest, str) else None
+    others = [(form.key(label), weight) for label, weight in pairs if rest is None or form.key(label) != rest]
+    total = math.fsum(min(weight, 1e300) for _, weight in others)
+    if total > 0.0:
+        if form.rest is True:
+            check_rest(None, total)
+        return
+    has_rest = form.rest is True or (rest is not None and any(weight > 0 for _, weight in pairs))
+    names = {label for label, _ in others}
+    if not has_rest or (form.known is not None and names >= form.known.keys() - {rest}):
+        raise zero_weights(None)
+
+
+# -- values of lists and objects ---------------------------------------------------------------------------------------
+
+
+def _without_null(record: Mapping[Any, Any]) -> dict[Any, Any]:
+    return {key: value for key, value in record.items() if value is not None}
+
+
+def unwrap(record: Any) -> Any:
+    """Return the list, the object or the text that an object of one key holds, None for other objects.
+
+    A list of labels may be under any key, since it cannot be a weight; a text only under one of `WRAPPER_KEYS`.
+    """
+    if not isinstance(record, dict) or len(record) != 1:
+        return None
+    key, value = next(iter(record.items()))
+    if isinstance(value, list | tuple):
+        return list(value) if key in WRAPPER_KEYS or are_labels(value) else None
+    if key not in WRAPPER_KEYS or not isinstance(value, str | dict):
+        return None
+    return None if isinstance(value, str) and read_weight(value) is not None else value
+
+
+def are_labels(members: Sequence[Any]) -> bool:
+    """Return whether the members of a list can only be labels: text, or whole numbers that are not an interval."""
+    kinds = set(map(type, members))
+    if kinds == {int}:
+        return len(members) != 2 or members[0] > members[1]
+    return str in kinds and kinds <= {str, int}
+
+
+def is_plain_array(text: str) -> bool:
+    """Return whether a text is a set, a tuple or a vector with members in quotation marks."""
+    return ('"' in text or "'" in text) and parse_array(text) is not None
+
+
+def literal_kind(text: str) -> Literal["list", "weights", "empty"] | None:
+    """Return the only form of labels that a text can have; None if it may be a label or delimited labels.
+
+    Examples
+    --------
+    >>> from oneof.candidates.cells import literal_kind
+    >>> literal_kind('{"labels": ["finch", "wren"]}'), literal_kind('{"finch": 0.7}'), literal_kind("[0, 10]")
+    ('list', 'weights', None)
+    """
+    content = strip_fence(text).strip()
+    if content[:1] not in ("[", "{"):
+        return "list" if content[-1:] == ")" and is_plain_array(content) else None
+    value = _value_of(content)
+    while isinstance(value, dict):
+        record = _without_null(value)
+        value = unwrap(record)
+        if value is None:
+            return "weights" if record else "empty"
+    if isinstance(value, str) or value == []:
+        return "list" if value and value.strip() else "empty"
+    if value is None:
+        is_broken = _RECORDS.match(content) and _BROKEN.match(content)
+        return "list" if is_plain_array(content) else "weights" if is_broken else None
+    has_weights = isinstance(value, list) and any(isinstance(member, list | tuple | dict) for member in value)
+    return "weights" if has_weights else "list" if isinstance(value, list) and are_labels(value) else None
+
+
+def lists_as_text(labels: Iterable[Any]) -> list[str]:
+    """Return the labels that are lists written as text, such as "['a', 'b']", if most labels are; else none."""
+    texts = [label for label in labels if isinstance(label, str)]
+    lists = [text for text in texts if ('"' in text or "'" in text) and literal_kind(text) == "list"]
+    return lists if 2 * len(lists) > len(texts) else []
+
+
+def _value_of(text: str) -> Any:
+    try:
+        return parse_text(text, as_record)
+    except ValueError:
+        return None
+
+
+def not_labels(text: str, value: Any) -> LabelError:
+    """Return the error of an object, or of a list of pairs, in place of a list of labels."""
+    shown = f"{text[:_MAX_SHOWN]}{'...' * (len(text) > _MAX_SHOWN)}"
+    if isinstance(value, dict) and _has_other_keys(value):
+        keys = ", ".join(WRAPPER_KEYS[:-1])
+        reason = (
+            f'{shown} is not a list of labels. Write ["finch", "wren"], or an object whose only key is {keys} or '
+            f"{WRAPPER_KEYS[-1]}; if it has weights, add --weighted (in Python, weighted=True)."
+        )
+    else:
+        reason = (
+            f"the labels have weights, such as {shown}. Add --weighted (in Python, weighted=True), and --kind "
+            "posterior if they are probabilities of the classes."
+        )
+    return LabelError(reason, label=text)
+
+
+def _has_other_keys(record: dict[Any, Any]) -> bool:
+    """Return whether an object has labels under a key that it cannot be read by, rather than weights."""
+    if len(record) == 1:
+        return next(iter(record)) in WRAPPER_KEYS
+    has_labels = any(isinstance(record.get(name), list | str) for name in WRAPPER_KEYS)
+    return has_labels and not (len(record) == 2 and any(read_weight(value) is not None for value in record.values()))
+
+
+def _labels_of(members: Sequence[Any], text: str) -> Pairs | None:
+    """Return the labels of a list of JSON as text; None if it is empty."""
+    if set(map(type, members)) == {str} and all(labels := [*map(clean, members)]):
+        return [(label, None) for label in labels]
+    if members and all(isinstance(member, list | tuple | dict) for member in members):
+        try:
+            as_pairs(members)
+        except LabelError:
+            pass
+        else:
+            raise not_labels(text, members)
+    return [(_plain_text(member, text), None) for member in members] or None
+
+
+def _plain_text(member: Any, text: str) -> str:
+    """Return a label of JSON as text."""
+    if isinstance(member, str) and (label := clean(member)):
+        return label
+    if isinstance(member, bool | int) or (isinstance(member, float) and member.is_integer()):
+        return str(_plain(member))
+    problem = "an empty label" if isinstance(member, str) else f"{member!r}, which is not a label"
+    raise LabelError(f"{text[:_MAX_SHOWN]!r} contains {problem}. Remove it from the list.", label=text)
+
+
+def _plain(label: Any) -> Any:
+    """Return a label as clean text, or as an integer if it is a whole number; other values are unchanged."""
+    if isinstance(label, str):
+        return clean(label)
+    if isinstance(label, bool | np.bool_):
+        return "true" if label else "false"
+    if isinstance(label, float | np.floating):
+        if not float(label).is_integer():
+            raise LabelError(f"labels must not be continuous; got {label}. Use whole numbers.", label=label)
+        return int(label)
+    if is_collection(label) or isinstance(label, Mapping):
+        raise LabelError(f"{label!r} is not a label.", label=label)
+    return label
+
+
+def _named(pairs: Pairs | None, text: str | None) -> Pairs | None:
+    """Return pairs with plain labels, which are text if the pairs are those of a text."""
+    return [
+        (_plain(label) if text is None else _plain_text(label, text), weight) for label, weight in pairs or ()
+    ] or None
+
+
+def as_pairs(row: Any) -> Pairs | None:
+    """Return a mapping, or a list of pairs or of records, as (label, weight) pairs; None if it is unlabeled."""
+    if isinstance(row, Mapping):
+        # A struct of Arrow or polars has all labels; those without a weight are None.
+        members: Any = [member for member in row.items() if member[1] is not None]
+        if isinstance(_find(row, _LABEL_KEYS), str) and _find(row, _WEIGHT_KEYS) is not None:
+            members = [row]
+    elif is_collection(row):
+        members = row
+    elif is_missing(row):
+        return None
+    else:
+        raise LabelError(f"a row of weights must be {_FORMS}; got {row!r}.")
+    pairs = []
+    for member in members:
+        label, weight = member if type(member) in (tuple, list) and len(member) == 2 else _read_member(member)
+        number = weight if type(weight) is float else read_weight(weight)
+        if number is None:
+            raise LabelError(
+                f'the weight of {label!r} must be a number, or text such as "0.85" or "85%"; got {weight!r}.',
+                label=label,
+            )
+        pairs.append((label, number))
+    return pairs or None
+
+
+def _find(record: Mapping[Any, Any], names: frozenset[str]) -> Any:
+    """Return the value of the one key that is a name, None if there is not exactly one."""
+    if names.isdisjoint(record):
+        return None
+    values = [value for key, value in record.items() if key in names and value is not None]
+    return values[0] if len(values) == 1 else None
+
+
+def _read_member(member: Any) -> tuple[Any, Any]:
+    """Return the label and the weight of a member of a row that is not a list or tuple of two."""
+    if isinstance(member, Mapping):
+        label, weight = _find(member, _LABEL_KEYS), _find(member, _WEIGHT_KEYS)
+        if label is None or weight is None:
+            raise LabelError(
+                f"{member!r} must have one label and one weight: one of the keys label, name and class, and one of "
+                "probability, prob, score, weight and confidence."
+            )
+        return label, weight
+    if isinstance(member, list | tuple | np.ndarray) and len(member) == 2:
+        return member[0], member[1]
+    raise LabelError(f"a row of weights must be {_FORMS}; got {member!r} in the row.")
+
+
+def read_weight(weight: Any) -> float | None:
+    """Return a number, or the text of a number or of a percentage, as a float; None for other values."""
+    if isinstance(weight, str):
+        text = weight.strip()
+        if not text.endswith("%"):
+            return parse_number(text)
+        percentage = parse_number(text[:-1].rstrip())
+        return None if percentage is None else percentage / 100.0
+    if isinstance(weight, bytes):
+        return None
+    try:
+        return float(weight)
+    except OverflowError:
+        return np.inf
+    except (TypeError, ValueError):
+        return None
+
+
+def parse_number(text: str) -> float | None:
+    """Return a decimal number; None for other text, such as "nan" and "1_000"."""
+    return float(text) if _NUMBER.fullmatch(text) else None
+
+
+def empty_set(reason: str, label: Any = None) -> LabelError:
+    """Return the error for a set without labels."""
+    return LabelError(
+        f"{reason}. Name at least one label, or leave the cell empty if the row is unlabeled.",
+        label=label,
+        cause="empty set",
+    )
+
+
+# -- a column ----------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class ParsedCells:
+    """Cells of a column, of which equal ones are parsed once.
+
+    Attributes
+    ----------
+    code : ndarray of shape (n,)
+        The number of the distinct cell in each row.
+    pairs : list of length D
+        The labels of each distinct cell, None or empty if it is unlabeled or cannot be read.
+    errors : dict of int to LabelError
+        The errors of the distinct cells that cannot be read.
+    """
+
+    code: Ints
+    pairs: list[Pairs | None]
+    errors: dict[int, LabelError]
+
+    @property
+    def is_set(self) -> Mask:
+        """(n,): True for rows without weights."""
+        has_weights = [any(weight is not None for _, weight in pairs or ()) for pairs in self.pairs]
+        return ~np.array(has_weights, dtype=bool)[self.code] if len(self.code) else np.zeros(0, dtype=bool)
+
+    @property
+    def n_marks(self) -> int:
+        """The number of rows with the mark -1."""
+        marks = [number for number, pairs in enumerate(self.pairs) if pairs == []]
+        return int(np.isin(self.code, marks).sum())
+
+    def errors_of_rows(self) -> dict[int, LabelError]:
+        """Return the errors of the rows that cannot be read, in the order of the rows."""
+        if not self.errors:
+            return {}
+        rows = np.flatnonzero(np.isin(self.code, list(self.errors)))
+        return {row: at_row(self.errors[code], row) for row, code in zip(rows.tolist(), self.code[rows].tolist())}
+
+    def counts(self) -> list[int]:
+        """Return the number of rows of each distinct cell."""
+        return np.bincount(self.code, minlength=len(self.pairs)).tolist()
+
+
+def at_row(error: LabelError, row: int) -> LabelError:
+    """Return a copy of the error of a cell with the row of the cell."""
+    located = error.at()
+    located.row = row
+    return located.because(located.reason)
+
+
+def read_cells(cells: Iterable[Any], form: LabelFormat, *, weights: Iterable[Any] | None = None) -> ParsedCells:
+    """Parse the distinct cells of a column of labels, or of a column and that of its weights.
+
+    Parameters
+    ----------
+    cells, weights : iterable
+    form : LabelFormat
+
+    Returns
+    -------
+    ParsedCells
+        Rows whose weights are all 0 and that leave the rest to no class, since they list all classes, are errors, too.
+    """
+    if form.weighted and weights is None:
+        check_no_colon(form.separator)
+    rows = list(cells) if weights is None else list(zip(cells, weights, strict=True))
+    numbers: dict[Any, int] = {}
+    code = np.fromiter((numbers.setdefault(_key_of(cell), len(numbers)) for cell in rows), np.int64, len(rows))
+    _, first = np.unique(code, return_index=True)
+    parsed: list[Pairs | None] = []
+    errors: dict[int, LabelError] = {}
+    for number, cell in enumerate(map(rows.__getitem__, first.tolist())):
+        try:
+            parsed.append(parse(cell, form) if weights is None else parse_with_weights(cell[0], cell[1], form))
+        except LabelError as error:
+            parsed.append(None)
+            if isinstance(cell, str) and error.cause != "unknown label":
+                error.label = cell
+            errors[number] = error
+    if form.weighted:
+        distinct = [rows[i] for i in first.tolist()]
+        errors |= _numbers_under_a_key(distinct)
+        if weights is None and form.known is None:
+            parsed = _with_names(parsed)
+    if form.rest and form.known is None and not form.as_text:
+        errors |= _without_class(parsed, form)
+    return ParsedCells(code, [None if number in errors else pairs for number, pairs in enumerate(parsed)], errors)
+
+
+def _key_of(cell: Any) -> Any:
+    """Return a value by which equal cells are found."""
+    kind = type(cell)
+    if kind is str or kind is int or kind is float or cell is None:
+        return cell
+    if isinstance(cell, tuple):  # labels and weights
+        return tuple(map(_key_of, cell))
+    key = tuple(cell) if kind is list else (kind, cell)
+    try:
+        hash(key)
+    except TypeError:
+        return kind, repr(cell)
+    return key
+
+
+def _with_names(parsed: list[Pairs | None]) -> list[Pairs | None]:
+    """Return pairs in which a number is a part of the name if the name with it has a weight of its own elsewhere.
+
+    "CHEBI:15377" is the label of "CHEBI:15377:0.7" rather than "CHEBI" with the weight 15377.
+    """
+    names = {label for pairs in parsed for label, _ in pairs or () if isinstance(label, str) and ":" in label}
+    if not names:
+        return parsed
+    return [pairs and _complete([_without_number(pair, names) for pair in pairs]) for pairs in parsed]
+
+
+def _without_number(pair: tuple[Any, Any], names: Collection[str]) -> tuple[Any, Any]:
+    label, weight = pair
+    name = f"{label}:{weight:.0f}" if weight is not None and weight > 1 and float(weight).is_integer() else None
+    return (name, None) if name in names else pair
+
+
+def _complete(pairs: Pairs) -> Pairs:
+    """Return pairs in which a label without a weight has the weight 1, unless none has a weight."""
+    if all(weight is None for _, weight in pairs):
+        return pairs
+    return [(label, 1.0 if weight is None else weight) for label, weight in pairs]
+
+
+def _numbers_under_a_key(cells: Sequence[Any]) -> dict[int, LabelError]:
+    """Return the errors of objects with a number under the key that has labels in other objects of the column.
+
+    The number is a label or a weight.
+    """
+    records = {}
+    for number, cell in enumerate(cells):
+        text = strip_fence(cell) if isinstance(cell, str) else ""
+        record = _value_of(text) if _WRAPPER_KEY.match(text) else cell
+        kept = _without_null(record) if isinstance(record, Mapping) else {}
+        if len(kept) == 1 and next(iter(kept)) in WRAPPER_KEYS:
+            records[number] = (unwrap(kept) is not None, text.strip() or repr(kept))
+    if not any(has_labels for has_labels, _ in records.values()):
+        return {}
+    return {
+        number: LabelError(
+            f"{text!r} has a number under the only key, and other rows have labels there. Write a list if it is a "
+            'label, such as {"labels": ["3"]}.',
+            label=text,
+        )
+        for number, (has_labels, text) in records.items()
+        if not has_labels
+    }
+
+
+def _without_class(parsed: Sequence[Pairs | None], form: LabelFormat) -> dict[int, LabelError]:
+    """Return the errors of cells whose rest has no class, since they list all labels of the other cells."""
+    rest = form.key(form.rest) if isinstance(form.rest, str) else None
+    labels: set[Any] = set()
+    kept: dict[int, set[Any]] = {}
+    for number, pairs in enumerate(parsed):
+        names = {form.key(label) for label, _ in pairs or ()} - {rest}
+        if pairs and not any(weight is None or weight > 0 for label, weight in pairs if form.key(label) != rest):
+            kept[number] = names
+        else:
+            labels |= names
+    found: set[int] = set()
+    while True:  # labels of the cells found so far are not classes
+        known = labels.union(*(names for number, names in kept.items() if number not in found))
+        more = {number for number, names in kept.items() if number not in found and names >= known}
+        if not more:
+            return {number: zero_weights(None) for number in found}
+        found |= more
+
+
+# -- errors of several cells -------------------------------------------------------------------------------------------
+
+
+def describe_unreadable(errors: Mapping[int, LabelError]) -> str:
+    """Return the number of cells that cannot be read, and the first of them, as the beginning of a sentence."""
+    rows = sorted(errors)
+    shown = ", ".join(f"row {row} ({shorten(repr(errors[row].label))})" for row in rows[:_MAX_NAMED])
+    cells = "1 cell" if len(rows) == 1 else f"{len(rows):,} cells"
+    others = f" and {len(rows) - _MAX_NAMED:,} more" * (len(rows) > _MAX_NAMED)
+    return f"{cells} of labels cannot be read: {shown}{others}"
+
+
+def raise_together(errors: Mapping[int, LabelError], remedy: str = "") -> None:
+    """Raise the first error, with the number of all cells that cannot be read, and the rows of the first ten.
+
+    Cells of equal text are listed once. Nothing is raised without errors.
+
+    Parameters
+    ----------
+    errors : dict of int to LabelError
+        The error of each cell by its row.
+    remedy : str
+        A last sentence.
+    """
+    if not errors:
+        return
+    rows = sorted(errors)
+    error = errors[rows[0]]
+    distinct: dict[str, int] = {}
+    for row in rows:
+        distinct.setdefault(repr(errors[row].label), row)
+    listed = [f"row {row} ({shorten(shown)})" for shown, row in list(distinct.items())[1:_MAX_LISTED]]
+    if len(rows) > 1:
+        more = f" In all, {len(rows):,} cells cannot be read{': also ' * bool(listed)}{', '.join(listed)}"
+        error = error.because(f"{error.reason.rstrip()}{more}{', ...' * (len(distinct) > _MAX_LISTED)}.")
+    error = error.because(f"{error.reason} {remedy}".rstrip())
+    error.rows = tuple(rows)
+    raise error
+
+
+# -- text of labels ----------------------------------------------------------------------------------------------------
+
+
+def write_cells(
+    mask: Mask, classes: Labels, row_weights: RowWeights | None, separator: str, *, write_full: bool = False
+) -> list[str]:
+    """Return the text of each row, which `parse` reads back; a set of all classes is empty unless `write_full`.
+
+    Weights are written in rows that have any, unless `write_full`.
+    """
+    weighted = row_weights is not None and not write_full
+    if weighted:
+        check_no_colon(separator)
+    form = LabelFormat(separator, weighted=weighted)
+    names = list(map(str, classes.tolist()))
+    if separator == LISTS:
+        written = np.array([json.dumps(name, ensure_ascii=False) for name in names], dtype=object)
+    else:
+        written = np.array([escape_label(name, form) for name in names], dtype=object)
+    is_weighted = row_weights.is_weighted if weighted and row_weights is not None else np.zeros(len(mask), dtype=bool)
+    position = np.cumsum(is_weighted) - 1
+    texts = []
+    for i, row in enumerate(mask):
+        if is_weighted[i] and row_weights is not None:
+            weights = row_weights.values[position[i]].tolist()
+            sign, between = (": ", ", ") if separator == LISTS else (":", form.separators[0])
+            text = between.join(f"{written[k]}{sign}{weights[k]!r}" for k in np.flatnonzero(row).tolist())
+            texts.append(f"{{{text}}}" if separator == LISTS else text)
+        elif row.all() and not write_full:
+            texts.append("")
+        else:
+            texts.append(
+                f"[{', '.join(written[row])}]" if separator == LISTS else form.separators[0].join(written[row])
+            )
+    return texts
+
+
+def escape_label(name: str, form: LabelFormat) -> str:
+    """Return a label as text in which a backslash precedes every special character."""
+    special = "\\" + escaped_characters(form.separator) + ":" * form.weighted
+    text = re.sub(f"[{re.escape(special)}]", lambda match: "\\" + match[0], name)
+    if not form.weighted:
+        return text
+    text = escape_fences("\\" + text if text[:1] in ("[", "{") else text)  # otherwise JSON
+    if "(" not in escaped_characters(form.separator) and _WEIGHT_AT_END.search(name):
+        start, _, end = text.rpartition("(")
+        text = f"{start}\\({end}"
+    return text

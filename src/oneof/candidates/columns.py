@@ -1,0 +1,694 @@
+"""Label columns of tables and streams as candidate sets, and columns of true and checked labels.
+
+Each function turns a column into values, and calls `read_cells` with the format of its labels. The type of a label of
+a table depends on the entire column: text is read as numbers if all of it is whole numbers. In a stream, a label is its
+text, because a batch does not show the type of the column: 3, 3.0 and "3" are the label "3".
+"""
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+
+from oneof.candidates.cells import (
+    DEFAULT_SEPARATOR,
+    LISTS,
+    LabelFormat,
+    ParsedCells,
+    at_row,
+    clean,
+    describe_unreadable,
+    empty_set,
+    literal_kind,
+    parse,
+    parse_number,
+    raise_together,
+    read_cells,
+)
+from oneof.candidates.labels import (
+    AMBIGUOUS_SIGNS,
+    PLACEHOLDERS,
+    fold_case,
+    label_to_text,
+    sort_labels,
+    unknown_label,
+    warn_of_minus_one,
+)
+from oneof.candidates.readers.weights import read_column, read_weights
+from oneof.candidates.row_weights import WeightOptions, general_warnings, zero_weights
+from oneof.candidates.separators import detect_separator
+from oneof.candidates.sets import CandidateSets
+from oneof.candidates.spellings import Spellings
+from oneof.errors import DataError, InputError, LabelError
+from oneof.typing import Evidence, Floats, Labels, Mask
+
+if TYPE_CHECKING:
+    import polars as pl
+
+__all__ = [
+    "DEFAULT_SEPARATOR",
+    "LISTS",
+    "LabelReader",
+    "detect_separator",
+    "fold_case",
+    "label_to_text",
+    "match_checked_labels",
+    "match_true_labels",
+    "name_type",
+    "number_to_text",
+    "parse_whole_number",
+    "read_label_columns",
+    "resolve_classes",
+]
+
+OnUnreadable: TypeAlias = Callable[[dict[int, LabelError]], None]
+"""Function that is called with the errors of the rows that cannot be read, by row."""
+
+_ALL_UNLABELED = "every row is unlabeled, so there is nothing to learn from."
+_ALL_SETS_FULL = (
+    "every row is unlabeled, so there is nothing to learn from: a set of all classes counts as a missing label. "
+    "Name the classes (--classes) if there are more than those in the column."
+)
+_ONE_CLASS = (
+    "only one class occurs ({!r}). A classifier needs at least two: name all classes (`classes` in Python, --classes "
+    "on the command line)."
+)
+_MAX_SAMPLED, _MAX_SHOWN, _MAX_TYPE = 1_000, 80, 60
+"""Number of cells that show whether a column has weights, and numbers of characters of a cell and a type in errors."""
+_MAX_CLASSES_OF_ROWS = 1_000
+"""Number of labels up to which they may be as many as rows."""
+_WHOLE_NUMBER = re.compile(r"-?(0|[1-9]\d{0,17})(\.0+)?", re.ASCII)
+_SIGNED_INTEGER = re.compile(r"([+-]?\d{1,18})(\.0*)?", re.ASCII)
+
+
+# -- tables ------------------------------------------------------------------------------------------------------------
+
+
+def read_label_columns(
+    frame: "pl.DataFrame",
+    names: Sequence[str],
+    *,
+    separator: str = DEFAULT_SEPARATOR,
+    classes: Sequence[str] | None = None,
+    weighted: bool = False,
+    weights: str | None = None,
+    kind: str = "likelihood",
+    prior: Any = None,
+    rest: bool | str = False,
+    folds_case: bool = False,
+    missing: Sequence[str] = (),
+    on_unreadable: OnUnreadable | None = None,
+) -> CandidateSets:
+    """Return the candidate sets in one column, or in several columns of 0 and 1 or of weights.
+
+    Parameters
+    ----------
+    frame : polars.DataFrame
+    names : sequence of str
+        One column, whose cells are text ("a|b"), lists or whole numbers; or several columns of 0 and 1, whose names are
+        the classes.
+    separator : str, default="|"
+        The text between two labels; "[]" if cells are lists written as text, such as '["a", "b"]' or "['a', 'b']".
+    classes : sequence of str, optional
+        The classes, as written in the table; by default those that occur.
+    weighted : bool, default=False
+        The labels have weights. One column contains text ("a:0.7|b:0.3"), or structs whose fields are the labels;
+        several columns contain numbers, the weights of the classes that are their names. Cells without weights are
+        sets.
+    weights : str, optional
+        The column of the weights of the labels in the other column: lists, text ("0.7|0.3"), or one number. It implies
+        `weighted`.
+    kind, prior, rest
+        See `CandidateSets.from_weights`; they apply to weights only.
+    folds_case : bool, default=False
+        Labels of one column, and `classes`, are read by `fold_case`, without upper case, underscores, hyphens between
+        letters and repeated spaces, so that spellings that differ in these only are one class. It is named as in
+        `classes`, or else by its most frequent spelling. Their weights in a row are those of a repeated label.
+    missing : sequence of str
+        Labels that are left out of sets and of weights, in any case; a row with no other label is unlabeled.
+    on_unreadable : callable, optional
+        Rows whose labels cannot be read are unlabeled, and the function is called with their errors by row, if there
+        are any. Without it they are one error.
+
+    Raises
+    ------
+    LabelError
+        If a cell cannot be read, a set is empty, all rows are unlabeled, or there is only one class.
+    DataError
+        If `classes`, `weights` or `folds_case` is given with several columns.
+    """
+    options = WeightOptions(kind, prior, rest)
+    if len(names) > 1:
+        _check_matrix(classes, weights, folds_case=folds_case)
+        values, errors = _read_matrix(frame, names, rest, weighted=weighted)
+    else:
+        has_weights = weighted or weights is not None
+        form = LabelFormat(separator, classes, has_weights, rest, folds_case, missing)
+        texts, form = _type_column(frame[names[0]], form, has_own_weights=weights is not None)
+        cells = read_cells(texts, form, weights=None if weights is None else _weight_values(frame[weights]))
+        errors = cells.errors_of_rows()
+    if errors and on_unreadable is None:
+        raise_together(errors)
+    if errors and on_unreadable is not None:
+        on_unreadable(errors)
+    try:
+        if len(names) > 1:
+            evidence = _matrix_to_evidence(values, names, options, weighted=weighted)
+            known = np.asarray([name for name in names if not weighted or name != rest])
+        else:
+            _check_column(cells, form, texts)
+            evidence, known = read_column(cells, form, form.classes, options)
+        build = CandidateSets._from_validated if evidence.dtype == bool else CandidateSets._from_likelihoods
+        return _check_classes(build(evidence, known))
+    except LabelError as error:
+        if not errors or error.row is not None:
+            raise
+        if np.isnan(values).all() if len(names) > 1 else not any(cells.pairs):
+            raise_together(errors)
+        raise error.because(f"{error.reason} {describe_unreadable(errors)}.") from None
+
+
+def _type_column(cells: "pl.Series", form: LabelFormat, *, has_own_weights: bool) -> tuple[list[Any], LabelFormat]:
+    """Return the values of a column, and the format with the classes in the type of its labels."""
+    import polars as pl
+
+    values = _values(cells)
+    if all(value is None or (isinstance(value, str) and not value.strip()) for value in values):
+        raise LabelError(_ALL_UNLABELED)
+    is_text = bool(values) and all(value is None or isinstance(value, str) for value in values)
+    numeric = not is_text and _holds_numbers(cells.dtype)
+    if is_text and (form.separator != LISTS or (form.weighted and not has_own_weights)):
+        if (numbers := _whole_numbers(values, form)) is not None:
+            values, numeric = numbers, True
+        elif not form.weighted and form.classes is None:
+            _check_no_records(values, form)
+    if numeric and form.classes is not None:
+        try:
+            form = replace(form, classes=[int(name) for name in form.classes])
+        except ValueError:
+            names = ", ".join(map(str, form.classes or ()))
+            raise LabelError(f"the labels are numbers, but the classes {names} are not.") from None
+    if has_own_weights and isinstance(cells.dtype, pl.Struct):
+        raise LabelError(f"labels must be text, whole numbers or lists; got values of type {name_type(cells.dtype)}.")
+    return values, form
+
+
+def _values(cells: "pl.Series") -> list[Any]:
+    """Return the values of a column of labels; categories and booleans are text."""
+    import polars as pl
+
+    if cells.dtype in (pl.Categorical, pl.Enum, pl.Boolean):
+        cells = cells.cast(pl.String)
+    if cells.dtype.is_temporal() or cells.dtype in (pl.Binary, pl.Object):
+        raise LabelError(f"labels must be text, whole numbers or lists; got values of type {name_type(cells.dtype)}.")
+    return cells.to_list()
+
+
+def _weight_values(cells: "pl.Series") -> list[Any]:
+    import polars as pl
+
+    if not isinstance(cells.dtype, pl.List | pl.Array) and not (cells.dtype == pl.String or cells.dtype.is_numeric()):
+        raise LabelError(f"weights must be numbers, text or lists; column {cells.name!r} has type {cells.dtype}.")
+    return cells.to_list()
+
+
+def _holds_numbers(dtype: Any) -> bool:
+    """Return whether the labels of a column of numbers, lists or records are numbers."""
+    import polars as pl
+
+    if isinstance(dtype, pl.List | pl.Array):
+        return _holds_numbers(dtype.inner)
+    if isinstance(dtype, pl.Struct):
+        return any(field.name in ("label", "name", "class") and field.dtype.is_numeric() for field in dtype.fields)
+    return bool(dtype.is_numeric())
+
+
+def _whole_numbers(texts: Sequence[str | None], form: LabelFormat) -> list[int | None] | None:
+    """Return text as numbers if every cell, and every class, is a whole number, empty or a missing word."""
+    stripped = {text: clean(text) for text in dict.fromkeys(texts) if text is not None}
+    kept = {text: "" if form.is_missing_word(word) else word for text, word in stripped.items()}
+    labels = [*kept.values(), *map(str, form.classes or [])]
+    if all(not text or _WHOLE_NUMBER.fullmatch(text) for text in labels):
+        numbers = {text: parse_whole_number(word) for text, word in kept.items()}
+        return [None if text is None else numbers[text] for text in texts]
+    if form.classes is None and all(not text or parse_number(text) is not None for text in labels):
+        row, word = next((i, kept[t]) for i, t in enumerate(texts) if t and kept[t] and not _is_whole(kept[t]))
+        raise LabelError(
+            f"labels must not be continuous; got {word!r}. Name the classes (--classes) if the numbers are classes.",
+            row=row,
+            label=word,
+        )
+    return None
+
+
+def _is_whole(text: str) -> bool:
+    return _WHOLE_NUMBER.fullmatch(text) is not None
+
+
+def parse_whole_number(text: str) -> int | None:
+    """Return text such as "3" or "3.0" as an integer; None for other text, such as "0.7", "inf" and "03"."""
+    return int(text.partition(".")[0]) if _is_whole(text) else None
+
+
+def _check_no_records(texts: Sequence[str | None], form: LabelFormat) -> None:
+    """Raise the error of the first object or list of pairs if most of the first cells are such weights."""
+    sample = [text for text in texts if text is not None][:_MAX_SAMPLED]
+    records = [text for text in sample if literal_kind(text) == "weights"]
+    if 2 * len(records) <= len(sample):
+        return
+    try:
+        parse(records[0], form.of_member)
+    except LabelError as error:
+        error.row = texts.index(records[0])
+        raise error.because(error.reason) from None
+
+
+def _check_column(cells: ParsedCells, form: LabelFormat, values: Sequence[Any]) -> None:
+    """Raise if the labels of a column as a whole are names of rows, or -1 and 1; warn if -1 looks like a class."""
+    if form.classes is not None or form.weighted:
+        return
+    counts: Counter[Any] = Counter()
+    for pairs, count in zip(cells.pairs, cells.counts(), strict=True):
+        for label, _ in pairs or ():
+            counts[label] += count
+    n_cells = sum(value is not None for value in values)
+    is_listed = any(isinstance(value, list) for value in values)
+    if len(counts) > max(_MAX_CLASSES_OF_ROWS, n_cells // 2) and not is_listed:
+        first = next(iter(counts))
+        shown = repr(first)[:_MAX_SHOWN]
+        raise LabelError(
+            f"the {n_cells:,} cells have {len(counts):,} different labels, such as {shown}, and most classes cannot "
+            "be learned. Check the label column and --separator, or name the classes (--classes).",
+            label=first,
+        )
+    check_marks(counts, cells.n_marks)
+
+
+def check_marks(counts: Mapping[Any, int], n_marks: int) -> None:
+    """Raise or warn if -1, with which rows are marked as unlabeled, may be a class of these labels."""
+    if n_marks and {str(label) for label in counts} == {"1"}:
+        raise LabelError(AMBIGUOUS_SIGNS, cause="signs")
+    if n_marks and counts and all(_is_whole(str(label)) for label in counts):
+        warn_of_minus_one([*map(int, counts)], n_marks, max(counts.values()))
+
+
+def _check_classes(candidates: CandidateSets) -> CandidateSets:
+    if candidates.shape[1] < 2:
+        only = candidates.classes.tolist()
+        raise LabelError(_ONE_CLASS.format(only[0]) if only else _ALL_UNLABELED)
+    if candidates.is_unlabeled.all():
+        raise LabelError(_ALL_SETS_FULL)
+    return candidates
+
+
+def name_type(dtype: Any) -> str:
+    """Return the name of a type of polars; the fields of objects are left out."""
+    return str(dtype).partition("(")[0] if len(str(dtype)) > _MAX_TYPE else str(dtype)
+
+
+def number_to_text(text: str) -> str:
+    """Return +1, 1 and 1.0, the labels of svmlight files, as the same text; other text is unchanged."""
+    match = _SIGNED_INTEGER.fullmatch(text)
+    return str(int(match[1])) if match else text
+
+
+# -- several columns of numbers ----------------------------------------------------------------------------------------
+
+
+def _check_matrix(classes: Any, weights: str | None, *, folds_case: bool) -> None:
+    """Raise if an option of one label column is given with several."""
+    if classes is not None:
+        raise DataError("classes cannot be given with several label columns, whose names are the classes.")
+    if weights is not None:
+        raise DataError(f"a column of weights ({weights!r}) requires one label column, but there are several.")
+    if folds_case:
+        raise DataError("--fold-case needs one label column; with several columns, rename those of one class.")
+
+
+def _read_matrix(
+    frame: "pl.DataFrame", names: Sequence[str], rest: bool | str, *, weighted: bool
+) -> tuple[Floats, dict[int, LabelError]]:
+    """Return columns of 0 and 1, or of weights, and the errors of their rows.
+
+    A row of empty cells is unlabeled, and any other empty cell is an error. Such rows are NaN.
+    """
+    import polars as pl
+
+    columns = [frame[name] for name in names]
+    if not weighted:  # the booleans of CSV files
+        digits = {"true": "1", "True": "1", "false": "0", "False": "0"}
+        columns = [cells.str.strip_chars().replace(digits) if cells.dtype == pl.String else cells for cells in columns]
+    filled = [cells.fill_nan(None) if cells.dtype.is_float() else cells for cells in columns]
+    is_unlabeled = np.all([cells.is_null().to_numpy() for cells in filled], axis=0)
+    values = np.column_stack([cells.cast(pl.Float64, strict=False).to_numpy() for cells in filled]).astype(np.float64)
+    is_valid = np.isfinite(values) & (values >= 0 if weighted else np.isin(values, (0, 1)))
+    is_wrong = ~(is_valid | is_unlabeled[:, None])
+    requirement = "numbers of at least 0, the weights of its class" if weighted else "0 and 1"
+    errors: dict[int, LabelError] = {}
+    for row in np.flatnonzero(is_wrong.any(axis=1)).tolist():
+        column = int(np.argmax(is_wrong[row]))
+        cell = columns[column][row]
+        shown = "an empty cell" if cell is None else repr(cell)
+        errors[row] = LabelError(
+            f"column {names[column]!r} must contain {requirement}, as one of several label columns; got {shown}. Leave "
+            "all label columns of the row empty if it is unlabeled; if the columns have labels, not numbers, join them "
+            "in one column, such as 'finch|wren'.",
+            row=row,
+            label=cell,
+        )
+    is_class = np.array([name != rest for name in names])
+    has_rest = (values[:, ~is_class] > 0).any(axis=1) | (rest is True)
+    is_empty = ~is_wrong.any(axis=1) & ~is_unlabeled & ~(values[:, is_class] > 0).any(axis=1) & ~has_rest
+    for row in np.flatnonzero(is_empty).tolist():
+        errors[row] = zero_weights(row) if weighted else at_row(empty_set("the candidate set is empty"), row)
+    values[list(errors)] = np.nan
+    return values, dict(sorted(errors.items()))
+
+
+def _matrix_to_evidence(values: Floats, names: Sequence[str], options: WeightOptions, *, weighted: bool) -> Evidence:
+    """Return the mask of columns of 0 and 1, or the likelihoods of columns of weights."""
+    import polars as pl
+
+    if not weighted:
+        return CandidateSets.from_indicator(values).mask
+    return read_weights(pl.DataFrame(values, schema=[*names]), None, options)[0]
+
+
+# -- streams -----------------------------------------------------------------------------------------------------------
+
+
+class LabelReader:
+    """Reader of the labels of batches.
+
+    Parameters
+    ----------
+    columns : sequence of str
+        One column of text, lists or whole numbers; several columns of 0 and 1, or of weights, whose names are the
+        classes; or none if the labels are a list of text, as in svmlight files.
+    separator : str
+        The text between two labels; "[]" if cells are lists written as text.
+    classes : sequence of str, optional
+        All classes; without them, only `names` can be called.
+    weighted, weights, kind, prior, rest, folds_case, missing, on_unreadable
+        See `read_label_columns`. Posteriors require a prior, because a batch has no mean of all rows. The rows of
+        `on_unreadable` are those of a batch, and only `mask` and `evidence` call it. Without it, a batch ends at the
+        first row that cannot be read.
+
+    Attributes
+    ----------
+    classes : list of str or None
+    n_marks : int
+        The number of rows marked as unlabeled by -1 that `names` has read.
+    counts : Counter
+        The number of rows with each label that `names` has read.
+    spellings : Spellings
+        With `folds_case`, the names of the classes by the spellings that `names` has counted so far.
+    """
+
+    def __init__(
+        self,
+        columns: Sequence[str],
+        separator: str,
+        classes: Sequence[str] | None = None,
+        *,
+        weighted: bool = False,
+        weights: str | None = None,
+        kind: str = "likelihood",
+        prior: Any = None,
+        rest: bool | str = False,
+        folds_case: bool = False,
+        missing: Sequence[str] = (),
+        on_unreadable: OnUnreadable | None = None,
+    ) -> None:
+        self.options = WeightOptions(kind, prior, rest)
+        if kind == "posterior" and prior is None:
+            raise InputError('`prior` must be given for kind="posterior"; a batch does not contain all rows.')
+        self.columns, self.weights = tuple(columns), weights
+        self.classes = None if classes is None else [str(label_to_text(name)) for name in classes]
+        self.weighted = weighted or weights is not None
+        if len(columns) > 1:
+            named = [name for name in columns if name != rest]
+            given = None if classes is None or list(classes) == named else classes
+            _check_matrix(given, weights, folds_case=folds_case)
+        self._form = LabelFormat(
+            separator, self.classes, self.weighted, rest, folds_case, missing, as_text=True, reads_lists=True
+        )
+        if self.classes is not None and len({*map(self._form.key, self.classes)}) < max(2, len(self.classes)):
+            raise LabelError(f"the classes must be two or more distinct names; got {', '.join(self.classes)}.")
+        self._on_unreadable = on_unreadable
+        self.spellings = Spellings([rest] if folds_case else ())
+        self.n_marks = 0
+        self.counts: Counter[str] = Counter()
+        self._numbered: dict[str, set[str]] = {}
+
+    def mask(self, labels: Any) -> Mask:
+        """Return the (n, K) mask of a batch; the candidates of an unlabeled row are all classes.
+
+        Parameters
+        ----------
+        labels : polars.DataFrame or list of str
+        """
+        return np.asarray(self.evidence(labels) > 0)
+
+    def evidence(self, labels: Any) -> Evidence:
+        """Return the mask of a batch, or its (n, K) weights, with row maxima of 1, if a row has any.
+
+        Parameters
+        ----------
+        labels : polars.DataFrame or list of str
+        """
+        with general_warnings():
+            evidence, _ = self._read(labels, self.options, self._on_unreadable)
+        if not self.weighted:
+            return evidence
+        return CandidateSets._from_likelihoods(evidence, np.arange(evidence.shape[1])).evidence
+
+    def posterior_sum(self, labels: Any) -> tuple[Floats, int]:
+        """Return the sum over the rows with weights of their probabilities, (K,), and the number of these rows.
+
+        The mean over all batches is the prior of ``kind="posterior"``.
+
+        Parameters
+        ----------
+        labels : polars.DataFrame or list of str
+        """
+        n_classes = len(self.classes or self.columns)
+        n_classes -= self.classes is None and isinstance(self.options.rest, str)
+        options = WeightOptions("posterior", np.ones(n_classes), self.options.rest)
+        with general_warnings():
+            likelihoods, is_set = self._read(labels, options)
+        posterior = likelihoods[~is_set]
+        posterior = posterior / posterior.max(axis=1, keepdims=True, initial=0)  # their sum may overflow
+        return (posterior / posterior.sum(axis=1, keepdims=True)).sum(axis=0), len(posterior)
+
+    def names(self, labels: Any) -> set[str]:
+        """Return the labels that occur in a batch, by `fold_case` if `folds_case`.
+
+        Parameters
+        ----------
+        labels : polars.DataFrame or list of str
+        """
+        cells = self._cells(labels)
+        found: set[str] = set()
+        self.n_marks += cells.n_marks
+        for pairs, count in zip(cells.pairs, cells.counts(), strict=True):
+            for label, weight in pairs or ():
+                if label == self.options.rest:
+                    continue
+                if self._form.folds_case:
+                    self.spellings.add(label, count)
+                name = self._form.key(label)
+                found.add(name)
+                self.counts[name] += count
+                with_number = weight is not None and self.weights is None and weight > 1 and f"{label}:{weight:.0f}"
+                self._numbered.setdefault(name, set()).add(self._form.key(with_number) if with_number else "")
+        return found
+
+    def final_names(self, names: set[str]) -> set[str]:
+        """Return the labels of all batches, without those of which a number is a part, as in "CHEBI:15377"."""
+        return {name for name in names if not self._numbered.get(name, {""}) <= names}
+
+    def _cells(self, labels: Any, on_unreadable: OnUnreadable | None = None) -> ParsedCells:
+        """Return the cells of a batch, of which those that cannot be read are empty or an error."""
+        if isinstance(labels, list):
+            cells = read_cells(labels, self._form)
+        else:
+            weights = None if self.weights is None else _weight_values(labels[self.weights])
+            cells = read_cells(_values(labels[self.columns[0]]), self._form, weights=weights)
+        self._handle(cells.errors_of_rows(), on_unreadable)
+        return cells
+
+    def _read(
+        self, labels: Any, options: WeightOptions, on_unreadable: OnUnreadable | None = None
+    ) -> tuple[Evidence, Mask]:
+        """Return the mask or the likelihoods of a batch, and a mask of the rows without weights."""
+        if len(self.columns) > 1:
+            values, errors = _read_matrix(labels, self.columns, options.rest, weighted=self.weighted)
+            self._handle(errors, on_unreadable)
+            evidence = _matrix_to_evidence(values, self.columns, options, weighted=self.weighted)
+            return evidence, np.asarray(np.isnan(values).all(axis=1))
+        cells = self._cells(labels, on_unreadable)
+        return read_column(cells, self._form, self.classes, options)[0], cells.is_set
+
+    def _handle(self, errors: dict[int, LabelError], on_unreadable: OnUnreadable | None) -> None:
+        if errors and on_unreadable is not None:
+            on_unreadable(errors)
+        if errors and self._on_unreadable is None:
+            is_unknown = next(iter(errors.values())).cause == "unknown label"
+            raise_together(errors, "Name all classes beforehand (--classes)." * is_unknown)
+
+
+def resolve_classes(names: Iterable[str], counts: Mapping[str, int], n_marks: int) -> list[str]:
+    """Return the classes of a stream, sorted by number if all are whole numbers, else by text.
+
+    Parameters
+    ----------
+    names : iterable of str
+        The labels that occur.
+    counts : mapping of str to int
+        The number of rows of each label.
+    n_marks : int
+        The number of rows marked by -1.
+
+    Raises
+    ------
+    LabelError
+        If there are fewer than two classes.
+    """
+    labels = set(names)
+    check_marks({label: counts.get(label, 0) for label in labels}, n_marks)
+    if len(labels) < 2:
+        raise LabelError(_ONE_CLASS.format(min(labels)) if labels else _ALL_UNLABELED)
+    return sorted(labels, key=int) if all(map(_is_whole, labels)) else sorted(labels)
+
+
+# -- true and checked labels -------------------------------------------------------------------------------------------
+
+
+def match_true_labels(
+    cells: Iterable[Any], classes: Labels, *, folds_case: bool = False, missing: Sequence[str] = ()
+) -> tuple[Labels, dict[int, str]]:
+    """Return the class of each cell, None for a missing label, and by row the texts of cells that are not a class."""
+    form = LabelFormat(
+        LISTS,
+        classes.tolist(),
+        folds_case=folds_case,
+        missing=[*missing, "nan"],
+        as_text=True,
+        is_open=True,
+        is_single=True,
+    )
+    values = list(cells)
+    parsed = read_cells(values, form)
+    names: list[Any] = []
+    others: dict[int, str] = {}
+    for number, pairs in enumerate(parsed.pairs):
+        label = pairs[0][0] if pairs and len(pairs) == 1 else None
+        names.append(None if label is None else form.match(label))
+        if names[-1] is None and (pairs is not None or number in parsed.errors):
+            others[number] = "" if label is None else str(label)
+    truth = np.full(len(values), None, dtype=object)
+    unknown: dict[int, str] = {}
+    for row, code in enumerate(parsed.code.tolist()):
+        truth[row] = names[code]
+        if code in others:
+            unknown[row] = others[code] or clean(str(values[row]))
+    return truth, unknown
+
+
+def match_checked_labels(
+    cells: "pl.Series",
+    classes: Labels,
+    *,
+    separator: str = DEFAULT_SEPARATOR,
+    has_weights: bool = False,
+    folds_case: bool = False,
+    missing: Sequence[str] = (),
+    adds_classes: bool = False,
+) -> tuple[list[Any], list[Any]]:
+    """Return the checked label of each cell, None if it has none, and the sorted labels that are not classes.
+
+    A cell is the name of a class, or is read as a cell of the label column, of which it must have one label.
+
+    Parameters
+    ----------
+    cells : polars.Series
+    classes : ndarray of shape (n_classes,)
+        The classes of the label column. New labels are of their type, and -1 is missing unless it is one of them.
+    separator, folds_case, missing
+        Those of the label column; see `read_label_columns`.
+    has_weights : bool, default=False
+        Whether a cell of the label column may have weights; that of a single label has no effect.
+    adds_classes : bool, default=False
+        Whether a label that is not a class is a new class rather than an error.
+
+    Raises
+    ------
+    LabelError
+        If the column or a cell cannot be read, or a cell has several labels or an unknown one; the error names the
+        first row, and lists further ones.
+    """
+    form = LabelFormat(
+        separator,
+        classes.tolist(),
+        has_weights,
+        folds_case=folds_case,
+        missing=[*missing, "nan"],
+        as_text=True,
+        reads_lists=True,
+        is_open=True,
+        is_single=True,
+    )
+    values = _values(cells)
+    parsed = read_cells(values, form)
+    errors = dict(parsed.errors)
+    first = {code: row for row, code in reversed([*enumerate(parsed.code.tolist())])}
+    spellings = Spellings()
+    labels: list[Any] = []
+    for number, (pairs, count) in enumerate(zip(parsed.pairs, parsed.counts(), strict=True)):
+        labels.append(None)
+        try:
+            labels[-1] = _checked_label(pairs, values[first[number]], form, classes, adds_classes=adds_classes)
+        except LabelError as error:
+            errors[number] = error
+        if labels[-1] is not None and form.match(labels[-1]) is None:
+            for label, _ in pairs or ():
+                spellings.add(label, count)
+    raise_together(replace(parsed, errors=errors).errors_of_rows())
+    if folds_case:
+        labels = [label if form.match(label) is not None else spellings.name(label) for label in labels]
+    matched = [labels[code] for code in parsed.code.tolist()]
+    return matched, sort_labels({label for label in matched if label is not None and form.match(label) is None})
+
+
+def _checked_label(pairs: Any, cell: Any, form: LabelFormat, classes: Labels, *, adds_classes: bool) -> Any:
+    """Return the class of a cell, or its new label in the type of the classes; None if it has none."""
+    has_numbers = classes.dtype.kind in "iuf"
+    if pairs is None or (pairs == [] and has_numbers):
+        return None
+    kept = {form.key(label): label for label, _ in reversed(pairs or [("-1", None)])}
+    if len(kept) > 1:
+        raise LabelError(
+            f"{cell!r} has several labels. Give the one that was checked, or leave the cell empty.", label=cell
+        )
+    [label] = kept.values()
+    if (name := form.match(label)) is not None:
+        return name
+    text = str(label)
+    number = parse_whole_number(text) if has_numbers else None
+    if adds_classes and has_numbers and number is None:
+        raise LabelError(
+            f"{text!r} is not a whole number, and all labels are. Correct it, or name all classes (--classes).",
+            label=text,
+        )
+    if adds_classes and text.lower() in PLACEHOLDERS:
+        raise LabelError(
+            f"{text!r} is not a class. Leave the cells of rows without a checked label empty, or add --missing {text}.",
+            label=text,
+        )
+    if adds_classes and (has_numbers or all(isinstance(name, str) for name in classes.tolist())):
+        return number if has_numbers else text
+    raise unknown_label(None, text, classes)

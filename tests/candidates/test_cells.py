@@ -1,0 +1,351 @@
+"""One table of cells, which every entry point reads by the same function."""
+
+import csv
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from oneof import CandidateSets
+from oneof.candidates.cells import LISTS, LabelFormat, clean, parse, read_cells, write_cells
+from oneof.candidates.columns import LabelReader
+from oneof.cli.answers.answer_options import AnswerOptions
+from oneof.cli.answers.files import read_answers
+from oneof.errors import DataError, InputError, LabelError
+from oneof.io import CellFormat, Table, read_checked_labels, read_labels, read_truth
+from oneof.labeling.answers.importing import read_long
+
+CLASSES = ["CL:0000236", "Caf\u00e9", "[(R)-carvone]", "finch", "finch|wren", "owl", "wren"]
+FINCH, BOTH = {"finch": 1.0}, {"finch": 1.0, "wren": 1.0}
+WEIGHTS = {"finch": 1.0, "wren": 0.25}
+
+Labels = dict[str, float] | str | None
+"""The weights of a cell, a part of its error, or None for an unlabeled row."""
+
+SETS: list[tuple[str, dict[str, Any], Labels]] = [
+    ("finch", {}, FINCH),
+    ("finch|wren", {}, BOTH),
+    (" finch | wren ", {}, BOTH),
+    ("|finch|", {}, FINCH),
+    ("finch;wren", {"separator": ";"}, BOTH),
+    ("finch ;wren|finch", {"separator": "| ;"}, BOTH),
+    ("finch\uff1bwren", {"separator": "\uff1b"}, BOTH),
+    ("finch\\|wren", {}, {"finch|wren": 1.0}),
+    ("[(R)-carvone]", {}, {"[(R)-carvone]": 1.0}),
+    ("[(R)-carvone]", {"separator": LISTS}, {"[(R)-carvone]": 1.0}),
+    ("fin\u200bch\ufeff", {}, FINCH),
+    ("finch\u00a0|\u00a0wren", {}, BOTH),
+    ("Cafe\u0301", {}, {"Caf\u00e9": 1.0}),
+    ("", {}, None),
+    (" \u200b ", {}, None),
+    ("n/a", {"missing": ("N/A",)}, None),
+    ("N/A|finch", {"missing": ("n/a",)}, FINCH),
+    ("FINCH|Finch", {"folds_case": True}, FINCH),
+    ("FINCH or WREN", {"folds_case": True, "separator": " OR "}, BOTH),
+    ('["finch", "wren"]', {"separator": LISTS}, BOTH),
+    ("['finch', 'wren']", {"separator": LISTS}, BOTH),
+    ("['finch' 'wren']", {"separator": LISTS}, BOTH),
+    ('c("finch", "wren")', {"separator": LISTS}, BOTH),
+    ("{finch,wren}", {"separator": LISTS}, BOTH),
+    ('{"finch",wren}', {"separator": LISTS}, BOTH),
+    ("[finch, wren]", {"separator": LISTS}, BOTH),
+    ("array(['finch', 'wren'], dtype=object)", {"separator": LISTS}, BOTH),
+    ("(finch, wren)", {"separator": LISTS}, "is not one of the classes"),
+    ("{'finch', 'wren'}", {"separator": LISTS}, BOTH),
+    ("('finch', 'wren')", {"separator": LISTS}, BOTH),
+    ('["N/A", "finch"]', {"separator": LISTS, "missing": ("n/a",)}, FINCH),
+    ('{"labels": ["finch", "wren"]}', {"separator": LISTS}, BOTH),
+    ('{"choices": ["finch", "wren"]}', {"separator": LISTS}, BOTH),
+    ('{"species": ["finch", "wren"]}', {"separator": LISTS}, BOTH),
+    ('{"label": "finch|wren"}', {"separator": LISTS}, {"finch|wren": 1.0}),
+    ('Answer:\n```json\n["finch", "wren"]\n```', {"separator": LISTS}, BOTH),
+    ("[]", {"separator": LISTS}, None),
+    ("{}", {"separator": LISTS}, None),
+    ('{"label": ""}', {"separator": LISTS}, None),
+    ("finch||wren", {}, "contains an empty label"),
+    ("|", {}, "the candidate set is empty"),
+    ("[]", {}, "the candidate set is empty"),
+    ('["finch", "wren"', {"separator": LISTS}, "is not a valid list"),
+    ('["finch", ""]', {"separator": LISTS}, "contains an empty label"),
+    ('{"finch": 0.7}', {"separator": LISTS}, "the labels have weights"),
+    ('[["finch", 0.7]]', {"separator": LISTS}, "the labels have weights"),
+    ('{"labels": ["finch"], "why": "x"}', {"separator": LISTS}, "is not a list of labels"),
+    ("eagle", {}, "'eagle' is not one of the classes"),
+]
+WEIGHTED: list[tuple[str, dict[str, Any], Labels]] = [
+    ("finch|wren", {}, BOTH),
+    ("finch:0.8|wren:0.2", {}, WEIGHTS),
+    ("finch:80%|wren:20 %", {}, WEIGHTS),
+    ("finch (0.8)|wren (0.2)", {}, WEIGHTS),
+    ("finch|wren:.25", {}, WEIGHTS),
+    ('{"finch": 0.8, "wren": "0.2", "owl": null}', {}, WEIGHTS),
+    ("{'finch': 0.8, 'wren': 0.2}", {}, WEIGHTS),
+    ('[["finch", 0.8], ["wren", 0.2]]', {}, WEIGHTS),
+    ('[{"label": "finch", "score": 0.8}, {"label": "wren", "score": 0.2}]', {}, WEIGHTS),
+    ('```json\n{"finch": 0.8, "wren": 0.2}\n```', {}, WEIGHTS),
+    ('["finch", "wren"]', {}, BOTH),
+    ("CL:0000236", {}, {"CL:0000236": 1.0}),
+    ("CL:0000236:0.25|finch:1", {}, {"CL:0000236": 0.25, "finch": 1.0}),
+    ("[(R)-carvone]", {}, {"[(R)-carvone]": 1.0}),
+    ("[]", {}, None),
+    ("finch:x", {}, "after a colon, which is not a number"),
+    ("finch:-1", {}, "must be a finite number of at least 0"),
+    ("finch:0", {}, "all weights of the row are 0"),
+    ('{"finch": ', {}, "is neither valid JSON nor Python"),
+    ("eagle:1", {}, "'eagle' is not one of the classes"),
+]
+
+Entry = Callable[[list[str], dict[str, Any], Path], list[Labels]]
+
+
+def _weights(y: CandidateSets) -> list[Labels]:
+    """Return the weights of each row, None if it is unlabeled."""
+    rows = [{k: w for k, w in zip(y.classes.tolist(), row, strict=True) if w} for row in y.weights.tolist()]
+    return [None if unlabeled else row for row, unlabeled in zip(rows, y.is_unlabeled.tolist(), strict=True)]
+
+
+def _table(cells: list[str], options: dict[str, Any], name: str) -> Table:
+    cell_format = CellFormat(missing=options.get("missing", ()), folds_labels=options.get("folds_case", False))
+    return Table(pl.DataFrame({name: cells}), Path("t.csv"), cell_format=cell_format)
+
+
+def _text(cells: list[str], options: dict[str, Any], folder: Path) -> list[Labels]:
+    options = {{"folds_case": "fold_case"}.get(name, name): value for name, value in options.items()}
+    return _weights(CandidateSets.from_strings(cells, classes=CLASSES, **options))
+
+
+def _column(cells: list[str], options: dict[str, Any], folder: Path) -> list[Labels]:
+    chosen = {name: options[name] for name in ("separator", "weighted") if name in options}
+    return _weights(read_labels(_table(cells, options, "y"), ["y"], classes=CLASSES, **chosen))
+
+
+def _batch(cells: list[str], options: dict[str, Any], folder: Path) -> list[Labels]:
+    options = {"separator": "|", **options}
+    reader = LabelReader(["y"], options.pop("separator"), CLASSES, **options)
+    evidence = np.asarray(reader.evidence(pl.DataFrame({"y": cells})), dtype=float)
+    return _weights(CandidateSets.from_weights(evidence, CLASSES))
+
+
+def _answers(cells: list[str], options: dict[str, Any], folder: Path) -> list[Labels]:
+    records = [(str(row), name, cell) for row, cell in enumerate(cells) for name in ("ann", "bob")]
+    path = _write(folder, ("row", "annotator", "answer"), records)
+    table = _table(cells, options, "x")
+    read = read_answers(
+        AnswerOptions(path, rules="no"), table, separator=options.get("separator", "|"), classes=tuple(CLASSES)
+    )
+    codes, found = read.answers.to_codes(), [None] * len(cells)
+    for row, answer in zip(codes.row.tolist(), codes.answer.tolist(), strict=True):
+        found[row] = dict.fromkeys(codes.classes[codes.sets[answer]].tolist(), 1.0)
+    return found
+
+
+def _imported(cells: list[str], options: dict[str, Any], folder: Path) -> list[Labels]:
+    path = _write(folder, ("item", "worker", "label"), [(str(row), "ann", cell) for row, cell in enumerate(cells)])
+    found: list[Labels] = [None] * len(cells)
+    for one in read_long(path, **options):
+        found[int(one.item)] = dict.fromkeys(one.labels, 1.0)
+    return found
+
+
+def _write(folder: Path, names: tuple[str, ...], rows: list[tuple[str, ...]]) -> Path:
+    path = folder / "answers.csv"
+    with path.open("w", encoding="utf-8", newline="") as file:
+        csv.writer(file).writerows([names, *rows])
+    return path
+
+
+def _checked(cells: list[str], options: dict[str, Any], folder: Path) -> list[Labels]:
+    chosen = {"separator": options.get("separator", "|"), "has_weights": options.get("weighted", False)}
+    labels, _ = read_checked_labels(_table(cells, options, "y"), "y", np.array(CLASSES), **chosen)
+    return [None if label is None else {label: 1.0} for label in labels]
+
+
+def _true(cells: list[str], options: dict[str, Any], folder: Path) -> list[Labels]:
+    truth = read_truth(_table(cells, options, "y"), "y", np.array(CLASSES))
+    return [None if label is None else {label: 1.0} for label in truth.tolist()]
+
+
+ENTRIES: dict[str, Entry] = {"text": _text, "column": _column, "batch": _batch, "answers": _answers}
+
+
+def _check(entry: Entry, cell: str, options: dict[str, Any], expected: Labels, folder: Path) -> None:
+    """Check the labels of the cell in row 1 of a column, or the error."""
+    separator = options.get("separator", "|")
+    full = write_cells(np.array([[name != "owl" for name in CLASSES]]), np.array(CLASSES), None, separator)[0]
+    cells = ["owl", cell, full]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        if not isinstance(expected, str):
+            assert entry(cells, options, folder)[1] == (None if expected is None else pytest.approx(expected))
+            return
+        with pytest.raises(InputError, match=expected) as caught:
+            entry(cells, options, folder)
+    assert "row 1" in str(caught.value) or "row 2" in str(caught.value)  # each row of a table may have two answers
+
+
+@pytest.mark.parametrize("entry", ENTRIES)
+@pytest.mark.parametrize(("cell", "options", "expected"), SETS)
+def test_a_cell_has_one_meaning(
+    cell: str, options: dict[str, Any], expected: Labels, entry: str, tmp_path: Path
+) -> None:
+    """Text in Python, columns of `fit`, batches of a stream and answers have the labels, or the error, of the table."""
+    _check(ENTRIES[entry], cell, options, expected, tmp_path)
+
+
+@pytest.mark.parametrize("entry", ["text", "column", "batch"])
+@pytest.mark.parametrize(("cell", "options", "expected"), WEIGHTED)
+def test_a_cell_with_weights_has_one_meaning(
+    cell: str, options: dict[str, Any], expected: Labels, entry: str, tmp_path: Path
+) -> None:
+    """Text in Python, columns of `fit` and batches of a stream have the weights, or the error, of the table."""
+    _check(ENTRIES[entry], cell, options | {"weighted": True}, expected, tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("cell", "options", "expected"),
+    [case for case in SETS if "not one of" not in str(case[2]) and not {*case[1]} - {"separator"}],
+)
+def test_an_imported_answer_has_the_same_meaning(
+    cell: str, options: dict[str, Any], expected: Labels, tmp_path: Path
+) -> None:
+    """A session imports a cell as `fit` reads it."""
+    if isinstance(expected, str):
+        with pytest.raises(InputError, match=f"row 1: .*{expected}"):
+            _imported(["owl", cell], options, tmp_path)
+    else:
+        assert _imported(["owl", cell], options, tmp_path)[1] == expected
+
+
+@pytest.mark.parametrize(
+    ("cell", "options", "expected"),
+    [*SETS, *((cell, options | {"weighted": True}, expected) for cell, options, expected in WEIGHTED)],
+)
+def test_a_checked_label_has_the_same_meaning(
+    cell: str, options: dict[str, Any], expected: Labels, tmp_path: Path
+) -> None:
+    """A cell of one label is this label as a checked one, and as a true one; a cell of several is an error of both.
+
+    A cell that is the name of a class is that class, and an empty set is no checked label.
+    """
+    if clean(cell) in CLASSES:
+        expected = {clean(cell): 1.0}
+    if cell == "[]":
+        expected = None
+    is_one = expected is None or (isinstance(expected, dict) and len(expected) == 1)
+    if is_one:
+        assert _checked(["owl", cell], options, tmp_path)[1] == expected
+    elif cell != "finch:0":  # the weight of a single label has no effect
+        with pytest.raises(LabelError, match="row 1: "):
+            _checked(["owl", cell], options, tmp_path)
+    if options.get("weighted") or "|" in cell or ";" in cell or "\uff1b" in cell or " or " in cell:
+        return  # true labels have neither weights nor separators
+    if is_one:
+        assert _true(["owl", cell], options, tmp_path)[1] == expected
+    else:
+        with pytest.raises(DataError, match="row 1: "):
+            _true(["owl", cell], options, tmp_path)
+
+
+def test_a_new_true_label_is_its_text() -> None:
+    """A model may be evaluated on new labels, but not on cells of several labels."""
+    cells = ["owl", '{"label": "eagle"}', "finch", "wren", "Ca\u0301fe"]
+    truth = read_truth(_table(cells, {}, "y"), "y", np.array(CLASSES), allows_new=True)
+    assert truth.tolist() == ["owl", "eagle", "finch", "wren", "C\u00e1fe"]
+    for cell in ('["finch", "wren"]', "finch;wren"):
+        with pytest.raises(DataError, match=r"row 1: .* It has several classes: name one"):
+            read_truth(_table(["owl", cell], {}, "y"), "y", np.array(CLASSES), allows_new=True)
+
+
+@pytest.mark.parametrize(("cell", "options", "expected"), SETS)
+def test_inspection_has_the_labels_of_other_commands(
+    cell: str, options: dict[str, Any], expected: Labels, tmp_path: Path
+) -> None:
+    """Rows that cannot be read are unlabeled if the errors are, and no other row changes."""
+    table = _table(["owl", cell, "finch"], options, "y")
+    table = Table(table.frame, table.path, cell_format=CellFormat(
+        missing=table.cell_format.missing, folds_labels=table.cell_format.folds_labels, label_errors="unlabeled"
+    ))  # fmt: skip
+    y = read_labels(table, ["y"], classes=CLASSES, separator=options.get("separator", "|"))
+    expected_row = None if isinstance(expected, str) else expected
+    assert _weights(y) == [{"owl": 1.0}, expected_row, FINCH]
+
+
+def test_a_number_is_a_weight_only_if_it_is_not_a_part_of_a_class() -> None:
+    """An identifier that has a weight of its own in another cell is a class where it stands alone."""
+    cells = ["CHEBI:15377:0.5|CHEBI:16236:0.5", "CHEBI:15377", "CHEBI:16236:0.25|CHEBI:15377:0.75"]
+    y = CandidateSets.from_strings(cells, weighted=True)
+    assert y.classes.tolist() == ["CHEBI:15377", "CHEBI:16236"]
+    assert y.to_sets()[1] == {"CHEBI:15377"}
+    mixed = CandidateSets.from_strings([*cells, "CHEBI:15377|CHEBI:16236:0.5"], weighted=True)
+    assert mixed.weights[3].tolist() == [1.0, 0.5]
+    for size in (1, 3):
+        reader = LabelReader(["y"], "|", weighted=True)
+        batches = [pl.DataFrame({"y": cells[i : i + size]}) for i in range(0, 3, size)]
+        names = reader.final_names(set().union(*map(reader.names, batches)))
+        assert sorted(names) == y.classes.tolist()
+        known = LabelReader(["y"], "|", sorted(names), weighted=True)
+        assert [row.tolist() for batch in batches for row in known.mask(batch)] == y.mask.tolist()
+    assert CandidateSets.from_strings(["finch:3|wren:1", "finch:2"], weighted=True).classes.tolist() == BIRDS
+
+
+BIRDS = ["finch", "wren"]
+
+
+def test_equal_cells_are_parsed_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The parser is called for distinct cells, of text and of lists."""
+    seen: list[Any] = []
+
+    def count(cell: Any, form: LabelFormat) -> Any:
+        seen.append(cell)
+        return parse(cell, form)
+
+    monkeypatch.setattr("oneof.candidates.cells.parse", count)
+    for cells in (["a|b", "b", "a|b", "", "b"], [["a", "b"], ["b"], ["a", "b"], None, ["b"]]):
+        seen.clear()
+        found = read_cells(cells * 50, LabelFormat())
+        assert len(seen) == 3
+        assert found.code.tolist() == [0, 1, 0, 2, 1] * 50
+
+
+def test_errors_of_equal_cells_name_their_rows() -> None:
+    """Each row that cannot be read has the error with its own number."""
+    errors = read_cells(["a||b", "a", "a||b", "|"], LabelFormat()).errors_of_rows()
+    assert {row: error.row for row, error in errors.items()} == {0: 0, 2: 2, 3: 3}
+    assert str(errors[2]).startswith("row 2: 'a||b' contains an empty label")
+
+
+@given(st.text(max_size=12), st.booleans(), st.booleans(), st.sampled_from(["|", ";", LISTS, " or "]))
+def test_any_text_is_labels_or_one_sentence(text: str, weighted: bool, folds_case: bool, separator: str) -> None:
+    """A cell is read, or is an error of one sentence; its labels are clean and not empty."""
+    form = LabelFormat(separator, weighted=weighted, folds_case=folds_case)
+    try:
+        pairs = parse(text, form)
+    except LabelError as error:
+        pairs = None
+        reason = error.reason
+    else:
+        reason = ""
+    assert "\n" not in reason.replace(text, "")
+    assert pairs is None or all(label and clean(label) == label for label, _ in pairs)
+
+
+@given(st.text())
+def test_clean_text_is_clean(text: str) -> None:
+    """Cleaning has no effect on clean text."""
+    assert clean(clean(text)) == clean(text)
+
+
+@pytest.mark.parametrize(
+    ("classes", "options"), [(["Caf\u00e9", "Cafe\u0301"], {}), (["Finch", "finch"], {"fold_case": True})]
+)
+def test_classes_that_read_alike_are_an_error(classes: list[str], options: dict[str, Any]) -> None:
+    """Two names that the cells cannot tell apart are refused, also if unreadable rows are unlabeled."""
+    for errors in ("raise", "unlabeled"):
+        with pytest.raises(LabelError, match=r"the classes '.*' and '.*' are read as one label"):
+            CandidateSets.from_strings(["owl"], classes=classes, errors=errors, **options)

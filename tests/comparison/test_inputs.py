@@ -143,8 +143,8 @@ class Outputs(Frequencies):
         ({"proba": lambda values: values[:, :2]}, "an array of shape (12, 3); got shape (12, 2)"),
         ({"proba": lambda values: values[:, 0]}, "got shape (12,)"),
         ({"proba": lambda values: np.full(values.shape, "x", object)}, "could not convert string to float: 'x'"),
-        ({"proba": lambda values: np.nan * values}, "`proba` must be nonnegative and finite"),
-        ({"proba": lambda values: -values}, "`proba` must be nonnegative and finite"),
+        ({"proba": lambda values: np.nan * values}, "finite probabilities of at least 0; got "),
+        ({"proba": lambda values: -values}, "finite probabilities of at least 0; got "),
     ],
 )
 def test_outputs_of_another_shape_are_the_error_of_the_method(outputs, message):
@@ -181,7 +181,10 @@ def test_scores_without_probabilities_are_the_error_of_the_method(score):
     """Scores whose softmax is not finite are an error that names the row of X."""
     X, y, _ = draw()
     error = compare(X, y, {"own": Scores(score), "average": AvgPerceptron()}).results[-1].error
-    assert error == "InputError: row 6: `proba` must be nonnegative and finite."
+    assert error == (
+        "InputError: row 6: decision_function of Scores must return finite scores, or finite probabilities of at least "
+        "0; got nan for the class 'a'."
+    )
 
 
 def test_scores_may_be_negative_or_exclude_a_class():

@@ -210,29 +210,62 @@ def test_max_iter_is_respected():
     assert solution.n_iter == 12
 
 
-@both
-@intercepts
 @evidences
-def test_blocks_are_those_of_the_hessian(entropy_weight, fit_intercept, evidence_of):
-    """With exact labels M is the block diagonal of the Hessian; with sets it is positive definite in any case."""
+def test_curvatures_are_the_diagonals_of_the_hessians(evidence_of):
+    """The curvatures are the absolute derivatives of `by_score` by the same score; entropies add mu q (1 - q)."""
+    mask = evidence_of(table(40)[1])
+    mask = mask[informative(mask)]
+    n = len(mask)
+    p, of_entropies = (problem(np.eye(n), mask, np.ones(n), mu, fit_intercept=False) for mu in (0.0, 0.5))
+    scores, W = np.random.default_rng(0).normal(size=mask.shape), np.zeros(p.shape)
+    for k, unit in enumerate(np.eye(p.n_classes)):
+        ahead, behind = (p.point(W, scores + step * unit).by_score[:, k] for step in (1e-5, -1e-5))
+        np.testing.assert_allclose(p.curvatures(scores)[:, k], np.abs(ahead - behind) / 2e-5, rtol=1e-6, atol=1e-8)
+    q = masked_softmax(scores, mask)
+    added = of_entropies.curvatures(scores) - p.curvatures(scores)
+    np.testing.assert_allclose(added, 0.5 * q * (1.0 - q) / 0.7, rtol=1e-9, atol=1e-12)
+
+
+@intercepts
+def test_blocks_are_those_of_the_hessian(monkeypatch, fit_intercept):
+    """With exact labels M is the block diagonal of the Hessian, between projections on weights whose sum is 0."""
+    monkeypatch.setattr(linear_objective, "MIN_CURVATURE", 0.0)
     X, mask = exact()
-    mask = mask if evidence_of is np.asarray else draw_weights(table(80)[1])
-    p = problem(X, mask, np.ones(80), entropy_weight, fit_intercept)
+    p = problem(X, mask, np.ones(80), 0.0, fit_intercept)
     W = np.random.default_rng(0).normal(size=p.shape)
-    point, K = p.point(W, p.matvec(W)), 3
+    solve, K = p.preconditioner(p.point(W, p.matvec(W)), "blocks"), 3
     centering = np.kron(np.eye(K) - 1.0 / K, np.eye(p.shape[1]))
     units = np.eye(W.size).reshape(-1, *p.shape)
-    for kind in ("diagonal", "common", "blocks"):
-        solve = p.preconditioner(point, kind)
-        inverse = np.array([solve((centering @ unit.ravel()).reshape(p.shape)).ravel() for unit in units])
-        eigenvalues = np.linalg.eigvalsh(0.5 * (inverse + inverse.T))
-        assert eigenvalues[0] > -1e-6 * eigenvalues[-1]
-    if evidence_of is np.asarray:
-        gradients = [p.gradient(p.point(W + d, p.matvec(W + d))) for d in np.concatenate([1e-5 * units, -1e-5 * units])]
-        hessian = (np.array(gradients[: W.size]) - gradients[W.size :]).reshape(W.size, -1) / 2e-5
-        same = np.kron(np.eye(K, dtype=bool), np.ones(2 * p.shape[1:], dtype=bool))
-        expected = centering @ np.linalg.inv(np.where(same, hessian, 0.0)) @ centering
-        np.testing.assert_allclose(inverse, expected, atol=0.1 * np.abs(expected).max())
+    inverse = np.array([solve((centering @ unit.ravel()).reshape(p.shape)).ravel() for unit in units])
+    gradients = [p.gradient(p.point(W + d, p.matvec(W + d))) for d in np.concatenate([1e-5 * units, -1e-5 * units])]
+    hessian = (np.array(gradients[: W.size]) - gradients[W.size :]).reshape(W.size, -1) / 2e-5
+    same = np.kron(np.eye(K, dtype=bool), np.ones(2 * p.shape[1:], dtype=bool))
+    expected = centering @ np.linalg.inv(np.where(same, hessian, 0.0)) @ centering
+    np.testing.assert_allclose(inverse, expected, atol=1e-4 * np.abs(expected).max())
+
+
+@both
+@intercepts
+@pytest.mark.parametrize("kind", ["diagonal", "common", "blocks"])
+def test_preconditioners_are_positive_definite(kind, entropy_weight, fit_intercept):
+    """M^-1 is symmetric, and positive definite on weights whose sum over the classes is 0."""
+    X, mask = table(80, K=4)
+    p = problem(X, draw_weights(mask), np.ones(80), entropy_weight, fit_intercept)
+    W = np.random.default_rng(0).normal(size=p.shape)
+    solve, centering = p.preconditioner(p.point(W, p.matvec(W)), kind), np.eye(4) - 0.25
+    inverse = np.array([solve(centering @ unit.reshape(p.shape)).ravel() for unit in np.eye(W.size)])
+    np.testing.assert_allclose(inverse, inverse.T, atol=1e-5 * np.abs(inverse).max())
+    eigenvalues = np.linalg.eigvalsh(0.5 * (inverse + inverse.T))
+    assert np.all(np.abs(eigenvalues[: p.shape[1]]) < 1e-5 * eigenvalues[-1])  # the weights equal in all classes
+    assert np.all(eigenvalues[p.shape[1] :] > 1e-5 * eigenvalues[-1])
+
+
+def test_the_default_tolerance_is_that_of_the_weights():
+    """With the default tolerance of 1e-6 the weights have a relative error of at most 1e-5."""
+    X, mask = exact(200, K=4)
+    exactly = solved(X, mask, lam=0.01, fit_intercept=True, tol=1e-10).weights
+    error = np.linalg.norm(solved(X, mask, lam=0.01, fit_intercept=True).weights - exactly)
+    assert error <= 1e-5 * np.linalg.norm(exactly)
 
 
 @evidences

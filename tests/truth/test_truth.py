@@ -11,7 +11,7 @@ from tests.truth.problems import problems
 PROBLEMS = problems()
 MAX_ERROR = {
     "CLPL": 1e-7,
-    "PLEM": 1e-4,
+    "PLEM": 1e-5,
     "PLSVM": 1e-8,
     "HarmonicField": 1e-9,
     "IPAL": 1e-10,

@@ -36,6 +36,8 @@ MAX_HELD_OUT_ROWS = 10_000
 """Maximum number of labeled rows held out by one split; the standard error of a rate is then at most 0.005."""
 MAX_TRAIN_ROWS = 100_000
 """Maximum number of training rows of one split, labeled or not; the final model is fitted on all rows."""
+MIN_ORDER_GAIN = 0.1
+"""Gain of the covering rate from which the classes of a method seem to be in another order."""
 MIN_TRUE_RATE, MIN_JUDGED_ROWS = 0.5, 10
 """Fraction of true labels among the labels of their rows, of this number of rows, below which a warning is given."""
 clock = time.perf_counter
@@ -217,6 +219,23 @@ def try_fit_and_score(estimator: Any, task: Task, split: Split, sets: CandidateS
     return replace(result, seconds=clock() - start)
 
 
+def _warn_of_other_order(name: str, codes: Ints, columns: Ints, sets: CandidateSets) -> None:
+    """Warn if more rows are covered when the columns of a method are in the order of the classes of the sets.
+
+    A method with sorted ``classes_`` and columns in the order of ``y.classes`` predicts wrong names of right columns.
+    """
+    n_rows, n_classes = sets.shape
+    is_permutation = sorted(columns) == list(range(n_classes)) and (codes >= 0).all()
+    if not is_permutation or n_rows < MIN_JUDGED_ROWS or sets.is_unlabeled.all():
+        return
+    rates = [covering_rate(sets, sets.classes[order[codes]]) for order in (np.arange(n_classes), np.argsort(columns))]
+    if rates[1] > max(MIN_TRUE_RATE, rates[0] + max(MIN_ORDER_GAIN, 3.0 * math.sqrt(0.5 / n_rows))):
+        warn(
+            f"the columns of {name} seem to be in the order of `y.classes`, unlike its `classes_`. Store `y.classes` "
+            "as `classes_`; they are not always sorted.",
+        )
+
+
 def _describe(error: Exception, rows: Ints) -> str:
     """Return the type and the message of an error of some rows, with their numbers in X."""
     if isinstance(error, InputError) and error.row is not None and 0 <= error.row < len(rows):
@@ -243,6 +262,8 @@ def _predict(model: Any, rows: Any, sets: CandidateSets) -> tuple[Any, HeldOut]:
             f"{name} predicts {unknown[0]!r}, which is not a class of `y`; {len(unknown)} of {n_rows} predictions are "
             "not. `predict` must return members of `classes_`, not their numbers.",
         )
+    if hasattr(model, "classes_"):
+        _warn_of_other_order(name, codes, columns_of(model.classes_, sets), sets)
     method = next(name for name in ("predict_proba", "decision_function", "predict") if hasattr(model, name))
     if method == "predict":
         return predicted, HeldOut(codes, (codes[:, None] == np.arange(n_classes)).astype(np.float32), method)
@@ -251,6 +272,13 @@ def _predict(model: Any, rows: Any, sets: CandidateSets) -> tuple[Any, HeldOut]:
         proba = _check_shape(f"{method} of {name}", get_proba(model, rows).proba, (n_rows, len(columns)))
     if proba.dtype.kind not in "fiub":  # objects, as a table with mixed columns has them
         proba = as_float_array(proba, method)
+    if not (np.isfinite(proba) & (proba >= 0)).all():
+        row, column = np.argwhere(~(np.isfinite(proba) & (proba >= 0)))[0].tolist()
+        raise InputError(
+            f"{method} of {name} must return finite scores, or finite probabilities of at least 0; got "
+            f"{proba[row, column]} for the class {np.asarray(model.classes_).tolist()[column]!r}.",
+            row=row,
+        )
     rate = np.mean(np.asarray(model.classes_)[proba.argmax(axis=1)] == np.asarray(predicted))
     if n_rows >= MIN_JUDGED_ROWS and rate < MIN_TRUE_RATE:
         warn(

@@ -32,7 +32,7 @@ ROUNDING_TOL = 1e-10
 """Relative size of g^T M^-1 g up to which a point that no step improves is stationary: its error is the root, 1e-5."""
 SINGLE_TOL = 1e-3
 """Relative size of the gradient at which the products in single precision end: a relative error of 1e-6 in F."""
-MIN_CURVATURE = 1e-12
+MIN_COSINE = 1e-12
 """Cosine between s and y below which a pair has no information on the curvature."""
 
 
@@ -54,12 +54,9 @@ class LinearObjective(Protocol):
     def preconditioner(self, point: Any, kind: Kind) -> Callable[[Floats], Floats]:
         """Return the function x -> M^-1 x."""
 
-    def fits(self, kind: Kind) -> bool:
-        """Return whether the memory of a preconditioner is small enough."""
-
     @property
     def first_kind(self) -> Kind:
-        """The preconditioner at the start: the common block if it takes no longer than the products with X."""
+        """The preconditioner at the start: the common block if it is cheap, or the diagonal."""
 
     @property
     def block_cost(self) -> float:
@@ -73,7 +70,8 @@ class Solution:
     weights: Floats
     """(K, D)."""
     objective_path: Floats
-    """(n_values,): the objective at the start and after each iteration; it never increases, up to rounding."""
+    """(n_iter + 1,): the objective at the start and after each iteration, to about 1e-6 while products are in single
+    precision; it never increases, up to rounding."""
     gradient: Floats
     """(K, D)."""
     n_iter: int
@@ -116,15 +114,16 @@ class InverseHessian:
         last, last_scaled = _flat(self.gradient), self._scaled
         changes = self.move(gradient)
         s, y, z = _flat(step), _flat(gradient) - last, self._scaled - last_scaled
-        curvature = float(s @ y)
-        if not curvature > MIN_CURVATURE * float(np.linalg.norm(s)) * float(np.linalg.norm(y)):
+        curvature, scaled_square = float(s @ y), float(y @ z)
+        is_positive = curvature > MIN_COSINE * float(np.linalg.norm(s)) * float(np.linalg.norm(y))
+        if not (is_positive and scaled_square > 0.0):
             return
         i = len(self._order) if len(self._order) < MEMORY else self._order.pop(0)
         self._order.append(i)
         self._pairs[:, i] = s, z
         self._sy[i], self._sy[:, i] = 0.0, changes[0]
         self._yz[i] = self._yz[:, i] = changes[1]
-        self._sy[i, i], self._yz[i, i] = curvature, y @ z
+        self._sy[i, i], self._yz[i, i] = curvature, scaled_square
         self._products[:, i] = s @ _flat(gradient), z @ _flat(gradient)
 
 
@@ -158,15 +157,25 @@ def minimize(
     """
     start = problem.point(weights, problem.matvec(weights))
     _check_finite(start.value)
-    descent = Descent(problem if single is None else single, start)
-    if single is not None:
-        descent.run(max(tol, SINGLE_TOL), max_iter, min_value)
-        rough, weights = descent.point.value, descent.point.weights
-        descent.move(problem, problem.point(weights, problem.matvec(weights)))
-        if not abs(descent.point.value - rough) <= SINGLE_TOL * rough:  # the features need double precision
-            descent = Descent(problem, start)
+    descent = None if single is None else _descend_in_single_precision(problem, single, start, tol, max_iter, min_value)
+    if descent is None:
+        descent = Descent(problem, start)
     converged = descent.run(tol, max_iter, min_value)
-    return Solution(descent.point.weights, np.array(descent.path), descent.gradient, len(descent.path) - 1, converged)
+    return Solution(descent.point.weights, np.array(descent.path), descent.gradient, descent.n_iter, converged)
+
+
+def _descend_in_single_precision(
+    problem: LinearObjective, single: LinearObjective, start: Any, tol: float, max_iter: int, min_value: float
+) -> "Descent | None":
+    """Return the first iterations, to be continued with `problem`; None if the features need double precision."""
+    try:
+        descent = Descent(single, start)
+        descent.run(max(tol, SINGLE_TOL), max_iter, min_value, verify=False)
+    except InputError:  # overflow of single precision
+        return None
+    rough, weights = descent.point.value, descent.point.weights
+    descent.move(problem, problem.point(weights, problem.matvec(weights)))
+    return descent if abs(descent.point.value - rough) <= SINGLE_TOL * rough else None
 
 
 class Descent:
@@ -174,11 +183,11 @@ class Descent:
 
     def __init__(self, problem: LinearObjective, start: Any) -> None:
         self.problem, self.point, self.gradient, self.path = problem, start, problem.gradient(start), [start.value]
-        self._n_spent, self._price = 0, problem.block_cost
+        self.n_iter, self._n_spent, self._price = 0, 0, problem.block_cost
         self._kind = problem.first_kind
         self._restart()
 
-    def run(self, tol: float, max_iter: int, min_value: float) -> bool:
+    def run(self, tol: float, max_iter: int, min_value: float, *, verify: bool = True) -> bool:
         """Iterate until g^T H g is at most tol^2 max(F, `min_value`); return False if that is not reached."""
         while True:
             step = self._inverse.direction()
@@ -186,11 +195,11 @@ class Descent:
             _check_finite(slope)
             goal = min(tol, 1.0) ** 2 * max(self.point.value, min_value)
             if 0.0 <= -slope <= goal:
-                if self._is_verified(goal):
+                if not verify or self._is_verified(goal):
                     return True
                 self._restart()
                 continue
-            if len(self.path) > max_iter:
+            if self.n_iter >= max_iter:
                 return False
             found = _search(self.problem, self.point, step, slope) if slope < 0.0 else None
             if found is not None:
@@ -202,13 +211,14 @@ class Descent:
 
     def move(self, problem: LinearObjective, point: Any) -> None:
         """Continue with another objective, whose point at the same weights is given."""
-        self.problem, self.point, self.gradient, self.path[-1] = problem, point, problem.gradient(point), point.value
+        self.problem, self.point, self.gradient = problem, point, problem.gradient(point)
+        self.path = [max(value, point.value) for value in self.path[:-1]] + [point.value]
         self._inverse.move(self.gradient)
 
     def _advance(self, point: Any, step: Floats) -> None:
         self.point, self.gradient = point, self.problem.gradient(point)
         self.path.append(point.value)
-        self._is_first, self._n_spent = False, self._n_spent + 1
+        self._is_first, self.n_iter, self._n_spent = False, self.n_iter + 1, self._n_spent + 1
         if self._n_spent < self._price:
             self._inverse.update(step, self.gradient)
             return
@@ -221,10 +231,8 @@ class Descent:
         The pairs may have another curvature: of kinks, or of saturated rows. The common block has the mean curvature of
         the classes, at least 1/K of each one's, so that its inverse exceeds theirs at most by the factor K.
         """
-        if (self._is_first and self._kind != "diagonal") or not self.problem.fits("common"):
+        if self._is_first or self.problem.first_kind == "diagonal":
             return True
-        if self._kind == "diagonal":
-            self._kind = "common"
         solve = self.problem.preconditioner(self.point, "common")
         return bool(np.vdot(self.gradient, solve(self.gradient)) <= len(self.gradient) * goal)
 

@@ -24,9 +24,17 @@ OVERFLOW = "the objective overflows float64. Scale the features, for example wit
 MIN_CURVATURE = 0.1
 """Fraction of the mean curvature below which a row is left out of a block."""
 MAX_BLOCK_ENTRIES = 3e7
-"""Maximum number of entries in the blocks of a preconditioner (240 MB)."""
+"""Maximum number of entries in the blocks of a preconditioner (120 MB in single precision, twice during the work)."""
 MIN_SINGLE, MAX_SINGLE = 1e-12, 1e12
 """Range of the largest absolute feature for products in single precision, whose own range is 1e-38 to 1e38."""
+RIDGES = {np.float32: 1e-6, np.float64: 1e-12}
+"""Added to the diagonal of ones of a scaled block: ten and 5,000 times the rounding."""
+ACTIVE_SHARE = 0.2
+"""Share of the rows in a block, as on italian, usps and mnist."""
+BLOCK_OVERHEAD, ITERATION_OVERHEAD = 5e6, 2e5
+"""Operations in the time that NumPy's calls take, as measured on digits; blocks have half the speed of products."""
+MAX_FIRST_COST = 20.0
+"""Iterations that the common block at the start may cost, of the 30 to 150 that a fit takes."""
 MIN_PIVOT = 1e-4
 """Smallest variance of a feature given the others, of 1, with which blocks are inverted in single precision."""
 
@@ -211,8 +219,8 @@ class SmoothProblem(LinearProblem):
             return lambda right: right / diagonal
         curvatures = curvatures if kind == "blocks" else mean
         inverses = self._invert_blocks(curvatures, np.float32) or self._invert_blocks(curvatures, np.float64)
-        if inverses is None:
-            raise InputError(OVERFLOW)
+        if inverses is None:  # features too close to a combination of others
+            return self.preconditioner(point, "diagonal")
         scale, scaled_inverses = inverses
 
         def solve(right: Floats) -> Floats:
@@ -222,36 +230,35 @@ class SmoothProblem(LinearProblem):
 
         return solve
 
-    def fits(self, kind: Kind) -> bool:
-        """Return whether the memory of a preconditioner is small enough."""
-        return self.shape[1] ** 2 * (self.n_classes if kind == "blocks" else 1) <= MAX_BLOCK_ENTRIES
+    @property
+    def first_kind(self) -> Kind:
+        """The preconditioner at the start: the common block if it is cheap to compute and to apply, or the diagonal."""
+        is_cheap = self.shape[1] ** 2 <= self._n_numbers and self._block_cost(0.0) <= MAX_FIRST_COST
+        return "common" if is_cheap else "diagonal"
 
     @property
-    def n_numbers(self) -> int:
+    def block_cost(self) -> float:
+        """The time of the blocks of all classes in iterations; infinite if their memory is too large."""
+        n_entries = self.n_classes * self.shape[1] ** 2
+        return self.n_classes * self._block_cost(BLOCK_OVERHEAD) if n_entries <= MAX_BLOCK_ENTRIES else np.inf
+
+    @property
+    def _n_numbers(self) -> int:
         """Number of entries of X that a product reads."""
         return int(self.X.nnz if sp.issparse(self.X) else self.X.size)
 
-    @property
-    def first_kind(self) -> Kind:
-        """The preconditioner at the start: the common block if it takes no longer than the products with X."""
-        return "common" if self.shape[1] ** 2 <= self.n_numbers else "diagonal"
-
-    @cached_property
-    def block_cost(self) -> float:
-        """The time of the blocks in iterations: about a fifth of the rows is active in a block."""
-        n_classes, width = self.shape
-        if not self.fits("blocks"):
-            return np.inf
-        n_numbers = max(self.n_numbers, 1)
-        operations = 2.0 * (0.2 * n_numbers * n_numbers / max(self.X.shape[0], 1) + width**3) + 5e6
-        return n_classes * operations / (4.0 * n_numbers * n_classes + 2e5)
+    def _block_cost(self, overhead: float) -> float:
+        """Return the time of a block in iterations, each of which has two products of X with K columns."""
+        n_numbers = self._n_numbers
+        gram = ACTIVE_SHARE * n_numbers * n_numbers / max(self.X.shape[0], 1)
+        operations = 2.0 * (gram + self.shape[1] ** 3) + overhead
+        return operations / (4.0 * n_numbers * self.n_classes + ITERATION_OVERHEAD)
 
     def _invert_blocks(self, curvatures: Floats, dtype: Any) -> tuple[Floats, Floats] | None:
         """Return d, (K, D), and the inverses of the blocks scaled to diagonals of ones, diag(d) B diag(d), (K, D, D).
 
         None if a feature is too close to a combination of others for the precision.
         """
-        eps = np.finfo(dtype).eps
         potrf, potri = get_lapack_funcs(("potrf", "potri"), dtype=dtype)
         d, inverses = np.empty((curvatures.shape[1], self.shape[1])), []
         for k, curvature in enumerate(curvatures.T):
@@ -259,11 +266,13 @@ class SmoothProblem(LinearProblem):
             X, penalty = self._scaled_rows(active, np.sqrt(curvature[active])[:, None])
             squares = X.power(2).sum(axis=0) if sp.issparse(X) else np.einsum("ij,ij->j", X, X)
             diagonal = np.asarray(squares).ravel() + penalty
+            if not np.isfinite(diagonal).all():
+                raise InputError(OVERFLOW)
             d[k] = 1.0 / np.sqrt(np.where(diagonal > 0.0, diagonal, 1.0))
             X = (X.multiply(d[k]).tocsr() if sp.issparse(X) else np.multiply(X, d[k], out=X)).astype(dtype, copy=False)
             block = X.T @ X  # an array times itself takes half the time of other products
             block = block.toarray() if sp.issparse(block) else block
-            block[np.diag_indices_from(block)] += (penalty * d[k] ** 2 + 10.0 * eps).astype(dtype)
+            block[np.diag_indices_from(block)] += (penalty * d[k] ** 2 + RIDGES[dtype]).astype(dtype)
             factor, info = potrf(block.T, lower=1, overwrite_a=1)
             if info != 0 or (dtype == np.float32 and factor.diagonal().min() ** 2 < MIN_PIVOT):
                 return None

@@ -58,7 +58,7 @@ def test_the_judge_equals_the_oracle(distractors, weighted, max_pool_rows, monke
     parts = ((labeled[ambiguous], n_ambiguous), (labeled[~ambiguous], max_pool_rows - n_ambiguous))
     chosen = [rows[np.linspace(0, len(rows) - 1, min(n, len(rows))).astype(int)] for rows, n in parts]
     pooled = np.sort(np.concatenate(chosen))
-    rng, folds = np.random.default_rng(linear_judge.SEED), folds_by_set(S[pooled], 3)
+    rng, folds = np.random.default_rng(linear_judge.SEED), folds_by_set(S[pooled] >= 0.1, 3)
     gram = rbf(X).gram(rbf(X).transform(X))
     expected, w = oracle.judge(unit_rows(X).astype(np.float64), gram, S, 0.05, 7, pooled, folds, rng)
     np.testing.assert_allclose(W, expected, rtol=0, atol=1e-4)

@@ -143,7 +143,7 @@ def solve_clpl(
         if gap <= max_gap:
             point = smooth.point(weights, problem.matvec(weights))
             return CLPLSolution(weights, np.array([point.value]), smooth.gradient(point), 1, converged=True)
-    first = lbfgs.minimize(smooth, weights, tol=tol, max_iter=min(max_iter, MAX_LBFGS_ITER), single=smooth.single)
+    first = lbfgs.minimize(smooth, weights, tol=0.1 * tol, max_iter=min(max_iter, MAX_LBFGS_ITER), single=smooth.single)
     if first.converged or first.n_iter == max_iter:
         return CLPLSolution(first.weights, first.objective_path, first.gradient, first.n_iter, first.converged)
     last = minimize(problem, max_iter=max_iter - first.n_iter, tol=tol, initial=np.ascontiguousarray(first.weights))

@@ -3,7 +3,7 @@
 Reading order: `solve` (the steps, and the weights of several kernels), `loo_operators` (leave-one-out predictions, of
 an inverse or of landmarks, and the rows behind a label), `blocks` and `linear_algebra` (rows in blocks; factors and
 products, of arrays and of tensors), `candidate_groups` and `distractors` (the sets, and the distractor models),
-`self_training` (the iterations), `linear_judge` (a second opinion of the labels), `calibration` (probabilities).
+`self_training` (the iterations), `linear_judge` (the linear classifier of the labels), `calibration` (probabilities).
 """
 
 from oneof.solvers.loo_ridge.blocks import BlockedRows, RowsInMemory

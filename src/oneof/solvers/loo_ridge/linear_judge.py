@@ -12,8 +12,8 @@ probabilities of a linear classifier that was not fitted to row i (averaged Pega
 w is the weight of the linear classifier in a pool of two, (1 - w) p + w q, for which the evidence of held-out rows is
 most likely: sum_i log sum_k v_ik ((1 - w) p_k(x_i) + w q_k(x_i)) + s log(1 - w), with p those of a ridge with
 self-training and s = `PRIOR_ROWS` (a concave problem, solved by EM). The sum is over rows with several candidates.
-For w, rows with the identical partial set are held out together: neither of the two is rewarded for labels that other
-rows of the set confirm. W is from random folds. p and q have the temperature of the largest likelihood of their own.
+For w, rows with the identical partial set are held out together, so that reproducing the labels of other rows of the
+set does not raise a weight. W is from random folds. The temperatures of p and q are fitted by maximum likelihood.
 
 The square was chosen on ud_english_ewt, MSRCv2 and generated clusters of letter: with w instead of w^2 the labels of
 MSRCv2, whose linear classifier is poor, are worse. docs/loo_ridge.md has the results on these and on other sets.
@@ -73,7 +73,7 @@ def fit_judge(X: FeatureMatrix, kernel: KernelSum, sets: CandidateGroups, traini
     folds = rng.permutation(len(evidence)) % N_FOLDS
     scores = _held_out(partial(_linear_scores, rows, evidence, rng), folds, evidence)
     part, selected, used = sets.select(pooled), evidence[pooled], ambiguous[pooled]
-    folds, gram = folds_by_set(selected, N_FOLDS), as_numpy(kernel.gram(kernel.transform(X[pooled])))
+    folds, gram = folds_by_set(part.main.mask, N_FOLDS), as_numpy(kernel.gram(kernel.transform(X[pooled])))
     members = partial(_ridge_scores, gram, part, training), partial(_linear_scores, rows[pooled], selected, rng)
     w = pool_weight(*(log_likelihoods(_held_out(member, folds, selected), selected)[used] for member in members))
     return Judge(sets.values(masked_softmax(scores, evidence)), w**2)

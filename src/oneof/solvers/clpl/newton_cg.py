@@ -96,6 +96,7 @@ class Objective(Protocol):
         """Return the losses along a step of the scores."""
 
 
+@np.errstate(over="ignore", invalid="ignore")  # overflow is checked, and reported in one message
 def solve_clpl(
     X: FeatureMatrix,
     evidence: Evidence,

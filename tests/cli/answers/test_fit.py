@@ -273,3 +273,16 @@ def test_answers_of_compare_and_audit_exclude_labels(run: Run, table: Path, comm
     if command == "audit":
         message = "answers.csv is an input file"
         check_error(run, command, "table.csv", *ANSWERS, "--out", "answers.csv", message=message)
+
+
+def test_true_labels_in_the_same_table_are_no_annotator(run: Run) -> None:
+    """If the table itself has the answers, the columns of --truth and --groups are not among the annotators."""
+    rng = np.random.default_rng(0)
+    truth = rng.integers(3, size=60)
+    given = {f"ann{j}": np.where(rng.random(60) < 0.8, truth, rng.integers(3, size=60)) for j in range(3)}
+    labels = {name: np.array(["finch", "owl", "wren"])[codes] for name, codes in {**given, "truth": truth}.items()}
+    columns = {"id": [f"r{i}" for i in range(60)], "mass": truth + 0.3 * rng.normal(size=60), **labels}
+    pl.DataFrame(columns).write_csv("birds.csv")
+    options = ("--answers", "birds.csv", "--row", "id", "--truth", "truth", "--drop", ",".join(given), "--folds", "1")
+    run("fit", "birds.csv", *options, "--method", "CLPL")
+    assert pl.read_csv("birds-oneof/annotators.csv")["annotator"].sort().to_list() == list(given)

@@ -46,9 +46,11 @@ def read_answers(
     classes: tuple[str, ...] | None,
     gold: str | None = None,
     unreadable: "UnreadableCells | None" = None,
+    other_uses: frozenset[str] = frozenset(),
 ) -> TableAnswers:
     """Read the answers about the rows of a table, with the checked labels of a column `gold` of it.
 
+    If the table itself has the answers, its columns `other_uses`, such as that of true labels, are not annotators.
     Defects raise errors of `oneof.errors`. `unreadable` counts the answers that cannot be read and are missing; see
     `oneof.io.read_labels`.
     """
@@ -79,7 +81,9 @@ def read_answers(
     if is_export(options.path):
         records = _read_export(options, classes, table.cell_format)
     else:
-        records = _read_records(options, table.path, separator, classes, table.cell_format, unreadable)
+        is_same_file = options.path.resolve() == Path(table.path).resolve()
+        unused = other_uses if is_same_file else frozenset[str]()
+        records = _read_records(options, table.path, separator, classes, table.cell_format, unreadable, unused)
     kept, excluded = without_excluded(records.annotators, options.excluded, options.path)
     records = records.keep(kept)
     records, omitted = _omit_unknown_rows(records, position, table)
@@ -200,6 +204,7 @@ def _read_records(
     classes: tuple[str, ...] | None,
     label_format: "CellFormat",
     unreadable: "UnreadableCells | None" = None,
+    unused: frozenset[str] = frozenset(),
 ) -> _Records:
     """Read a table of answers about a table, with a line for each answer or a column for each annotator.
 
@@ -211,7 +216,8 @@ def _read_records(
     records = read_table(options.path, as_text=("*",), drop_units=False)
     # Only labels have these tokens: the name of a row or of an annotator may be one of them.
     cell_format = replace(label_format, dates=(), decimal=".")
-    records = replace(records, cell_format=cell_format)
+    used = [name for name in records.frame.columns if name not in unused]
+    records = replace(records, cell_format=cell_format, frame=records.frame.select(used))
     columns = records.frame.columns
     try:
         row = select_column(None, options.row_columns, columns, options.path)

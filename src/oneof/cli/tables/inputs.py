@@ -203,6 +203,7 @@ def prepare_rows(table: Table, read_options: ReadOptions) -> PreparedTable:
                 classes=read_options.classes,
                 gold=read_options.gold,
                 unreadable=unreadable,
+                other_uses=frozenset(filter(None, (read_options.truth, read_options.gold, read_options.groups))),
             )
         separator = given.separator
         candidates = estimate_candidates(given)

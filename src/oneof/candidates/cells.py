@@ -397,7 +397,7 @@ def _check_broken(text: str, form: LabelFormat, *, is_fenced: bool) -> None:
 
 
 def _parse_record(record: dict[Any, Any], form: LabelFormat, text: str | None = None) -> Pairs | None:
-    """Return the labels of an object: the value of its only key, or labels with weights; null is no value."""
+    """Return the labels of an object: the value of its only key, or labels with weights; null is not a value."""
     record = _without_null(record)
     while isinstance(value := unwrap(record), dict):
         record = _without_null(value)
@@ -500,7 +500,7 @@ def _cut_number(part: str, colon: int, parenthesis: int, form: LabelFormat) -> t
 
 
 def _is_part_of_name(number: str) -> bool:
-    """Return whether digits begin with 0, as in "CL:0000236", which is no plausible weight."""
+    """Return whether digits begin with 0, as in "CL:0000236", which is not a plausible weight."""
     return len(number) > 1 and number[0] == "0" and number.isdigit()
 
 

@@ -16,7 +16,6 @@ from oneof.model_selection.scoring import (
     exact_accuracy_scorer,
 )
 from oneof.model_selection.scoring import get_proba as get_proba
-from oneof.model_selection.scoring import get_scores as get_scores
 from oneof.model_selection.temperature import calibrate_posteriors
 
 __all__ = [

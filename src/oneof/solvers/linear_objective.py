@@ -12,7 +12,7 @@ from typing import Any, Literal, Self
 import numpy as np
 import scipy.sparse as sp
 from scipy.linalg import get_lapack_funcs
-from scipy.linalg.lapack import dpotrf, dpotrs, dtrtrs
+from scipy.linalg.lapack import dpotrf, dpotrs
 
 from oneof.errors import InputError
 from oneof.typing import FeatureMatrix, Floats, Ints
@@ -60,7 +60,7 @@ class LinearProblem:
     """Base of the objectives of linear scores; a subclass adds its losses."""
 
     X: FeatureMatrix
-    """(n, d), float64."""
+    """(n, d); scores and gradients are in double precision for every precision of X."""
     n_classes: int
     has_intercept: bool
 
@@ -119,8 +119,8 @@ class LinearProblem:
 class HessianBlock:
     """A positive definite (D, D) matrix B = L L^T with L = diag(1 / scale) `factor`."""
 
-    factor: Floats | None
-    """(D, D): the lower Cholesky factor of B scaled to a diagonal of ones; None if B is diagonal."""
+    factor: Floats
+    """(D, D): the lower Cholesky factor of B scaled to a diagonal of ones."""
     scale: Floats
     """(D,)."""
 
@@ -144,22 +144,7 @@ class HessianBlock:
 
     def solve(self, right: Floats) -> Floats:
         """Return B^-1 x for a vector x, or for each row of an array."""
-        if self.factor is None:
-            return self.scale * (self.scale * right)
         return self.scale * dpotrs(self.factor, (self.scale * right).T, lower=1)[0].T
-
-    def forward(self, right: Floats) -> Floats:
-        """Return L^-1 x for a vector x, or for each row of an array."""
-        scaled = self.scale * right
-        if self.factor is None:
-            return scaled
-        return dtrtrs(self.factor, scaled.T, lower=1)[0].T
-
-    def backward(self, right: Floats) -> Floats:
-        """Return L^-T x for a vector x, or for each row of an array."""
-        if self.factor is None:
-            return self.scale * right
-        return self.scale * dtrtrs(self.factor, right.T, lower=1, trans=1)[0].T
 
 
 @dataclass(frozen=True)

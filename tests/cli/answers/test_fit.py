@@ -275,7 +275,7 @@ def test_answers_of_compare_and_audit_exclude_labels(run: Run, table: Path, comm
         check_error(run, command, "table.csv", *ANSWERS, "--out", "answers.csv", message=message)
 
 
-def test_true_labels_in_the_same_table_are_no_annotator(run: Run) -> None:
+def test_true_labels_in_the_same_table_are_not_an_annotator(run: Run) -> None:
     """If the table itself has the answers, the columns of --truth and --groups are not among the annotators."""
     rng = np.random.default_rng(0)
     truth = rng.integers(3, size=60)

@@ -121,11 +121,11 @@ def solve_clpl(
     fit_intercept : bool
         Add a constant to each class's score, not penalized (not in the paper).
     max_iter : int
-        Maximum number of Newton steps.
+        Maximum number of iterations of L-BFGS and of Newton steps.
     tol : float
-        Stop if half the Newton decrement, which estimates f - min f, or the duality gap, which bounds it, is at most
-        tol^2 f. As f grows from its minimum at least as 1/2 ||W - W_min||^2, this is a relative error of about `tol`
-        in W.
+        Stop if an estimate of f - min f, by the inverse Hessian of L-BFGS or half the Newton decrement, or the duality
+        gap, which bounds it, is at most tol^2 f. As f grows from its minimum at least as 1/2 ||W - W_min||^2, this is a
+        relative error of about `tol` in W.
     initial : ndarray of shape (K, D), optional
         A warm start.
 

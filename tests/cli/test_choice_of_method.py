@@ -79,19 +79,17 @@ class Fits:
 @pytest.mark.figures
 def test_large_tables_are_fitted_twice(run: Run, birds: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Above the limit of cross-validation there is one split, a learning curve on few rows, and the final fit."""
-    from oneof.cli.tables import times
+    from oneof.cli.training import train
     from oneof.comparison import folds
 
     monkeypatch.setattr(folds, "MAX_ROWS_CROSS_VALIDATION", 40)
-    monkeypatch.setattr(times, "MAX_CURVE_ROWS", 20)
-    monkeypatch.setattr(times, "MAX_ESTIMATE_SECONDS", 1e6)  # one sample is enough on any machine
+    monkeypatch.setattr(train, "MAX_CURVE_ROWS", 20)
     fits = Fits(monkeypatch, oneof.AvgPerceptron)
     args = [birds, "--labels", "species", "--truth", "truth", "--method", "AvgPerceptron"]
     result = run("fit", *args, "--json")
     assert result.code == 0, result.err
-    # One sample for the estimate of the time. 50 rows are labeled and 10 unlabeled: 40 + 10 rows of one split; 2, 4, 8,
-    # 14 labeled rows; all rows.
-    assert fits.rows == [15, 50, 12, 14, 18, 24, 60]
+    # 50 rows are labeled and 10 unlabeled: 40 + 10 rows of one split; 2, 4, 8, 14 labeled rows; all rows.
+    assert fits.rows == [50, 12, 14, 18, 24, 60]
     summary = json.loads(result.out)
     assert summary["evaluation"] == "one split, 50 training rows, 10 held-out rows (not 10 unlabeled rows with a truth)"
     assert summary["learning_curve"]["train_sizes"] == [2, 4, 8, 14, 40]
@@ -107,19 +105,6 @@ def test_large_tables_are_fitted_twice(run: Run, birds: Path, monkeypatch: pytes
     )
     result = run("fit", *args, "--folds", "2")
     assert "2 folds, 50 held-out rows" in result.out
-
-
-@pytest.mark.figures
-def test_the_time_of_a_fit_is_announced(run: Run, birds: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The time predicted by samples is printed before the first fold."""
-    from oneof.cli.tables import times
-
-    args = ["fit", birds, "--labels", "species", "--drop", "truth", *QUICK]
-    monkeypatch.setattr(times, "extrapolate_seconds", lambda *_, **__: 100.0)
-    # Two folds of 25 labeled and all 10 unlabeled rows, 1.4 times as many for the curve, the final fit of 60 rows, and
-    # three seconds for the files.
-    expected = "about 6.4 min (fit, held-out estimate, learning curve and report); about 4.0 min with --folds 1"
-    assert f"  method    AvgPerceptron\n  time      {expected}" in run(*args).err
 
 
 def test_ctrl_c_fits_the_best_method_so_far(run: Run, birds: Path, monkeypatch: pytest.MonkeyPatch) -> None:

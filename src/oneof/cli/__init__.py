@@ -5,7 +5,7 @@ Reading order: `app` (the application), `expand` (commands with groups of option
 
 * `output`: `terminal` (tables, notes, exit codes), `progress` (bars and lines of progress)
 * `tables`: `inputs` (a table as candidate sets and features), `leaks` (columns that reveal the labels), `methods`
-  (pipelines of the methods), `plan` (the facts of a table), `times` (the time of a fit)
+  (pipelines of the methods), `facts` (the facts of a table)
 * `answers`: `files` (answers of annotators), `annotators` (their accuracies)
 * `training`: `train` (the fit), `calibration` (of the confidences, by checked rows), `files` (its files), `online`
   (the fit on a stream)

@@ -352,7 +352,7 @@ class OnlineGroup:
             check_unused(context, ("folds", "groups", "budget", "seed", "sheet"), reason)
             return
         check_unused(context, ("epochs", "batch_rows", "hash_bits", *only_online), "needs --online: add it")
-        if str(context.params["method"]).lower() != "best":
+        if str(context.params.get("method")).lower() != "best":
             check_unused(context, ("budget",), "needs --method best: add it")
 
 

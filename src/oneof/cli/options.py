@@ -123,8 +123,8 @@ Budget: TypeAlias = Annotated[
         "--budget",
         metavar="MINUTES",
         min=0.01,
-        help="Time for the comparison of all methods, the cheapest first. Methods whose estimated time exceeds the "
-        "rest are left out.",
+        help="Time for the comparison of all methods, the cheapest first. Methods for which it does not suffice are "
+        "left out.",
     ),
 ]
 Seed: TypeAlias = Annotated[int, typer.Option("--seed", metavar="N", min=0, help="Random seed.")]

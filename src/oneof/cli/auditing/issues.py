@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from oneof.cli.tables.read_options import ReadOptions
     from oneof.typing import Floats, Ints
 
-MIN_TIMED_ROWS = 5_000
-"""Number of rows, times the number of fits, from which the time of the default method is estimated beforehand."""
 N_FOLDS = 5
 """Number of folds of the held-out predictions, unless there are fewer groups."""
 MAX_PRINTED = 0.995
@@ -29,32 +27,6 @@ MAX_PRINTED = 0.995
 CHECKED_NOTE = (
     "rows with a checked label are right: they are used to predict the others, and are neither audited nor counted."
 )
-
-
-def estimate_time(prepared: "PreparedTable", method: str, folds: int, seed: int) -> tuple[float | None, str]:
-    """Return the estimated time of all fits of the audit, None if it is unknown or short, and advice to save time."""
-    from oneof.cli.tables.methods import is_default_method, resolve_methods
-    from oneof.cli.tables.times import count_audit_fits, count_audit_models, estimate_noise_seconds, estimate_seconds
-    from oneof.comparison.folds import check_task, make_folds
-    from oneof.comparison.methods import DEFAULT_METHOD
-
-    is_default = is_default_method(method)
-    candidates = prepared.candidates
-    is_grouped = prepared.groups is not None
-    n_fits = count_audit_fits(candidates, folds, is_default=is_default, is_grouped=is_grouped)
-    advice = "--drop excludes columns"
-    if not is_default:
-        advice = f"--method {DEFAULT_METHOD} requires no folds if all rows are exact; {advice}"
-    elif len(candidates) * n_fits < MIN_TIMED_ROWS:
-        return None, advice
-    [estimator] = resolve_methods(prepared, DEFAULT_METHOD if method.lower() == "auto" else method, seed)[0].values()
-    task = check_task(prepared.frame, prepared.candidates, None)
-    test = make_folds(task, 1, seed)[0][1]
-    seconds = estimate_seconds(estimator, task, test, n_fits, seed)
-    if seconds is None:
-        return None, advice
-    n_models = count_audit_models(candidates) if is_default else 1
-    return seconds + n_models * estimate_noise_seconds(candidates, seed), advice
 
 
 def count_folds(prepared: "PreparedTable") -> int:

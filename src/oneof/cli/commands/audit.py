@@ -15,7 +15,6 @@ from oneof.cli.auditing.issues import (
     describe_rate,
     describe_rest,
     describe_wrong_first_labels,
-    estimate_time,
     find_first_labels,
     find_issues,
     format_probability,
@@ -103,7 +102,6 @@ def run(
         from oneof.cli.tables.first_labels import describe_first_labels, measure_first_labels
         from oneof.cli.tables.gold import check_unchecked_rows
         from oneof.cli.tables.inputs import prepare
-        from oneof.cli.tables.plan import announce
         from oneof.cli.training.headline import LISTS_NOTE, share_lists
         from oneof.errors import InputError
         from oneof.files import atomic_write, check_not_input, check_writable, create_directories
@@ -139,11 +137,7 @@ def run(
         for sentence in (*prepared.notes, *extra):
             terminal.print_note(sentence)
         n_folds = count_folds(prepared) if folds is None else folds
-        with progress("Estimating the time"):
-            seconds, advice = estimate_time(prepared, method, n_folds, seed)
-        for sentence in announce("the audit", seconds, advice):
-            terminal.print_note(sentence)
-        with progress("Predicting held-out rows", each_name=True, seconds=seconds) as bar:
+        with progress("Predicting held-out rows", each_name=True) as bar:
             name, issues = find_issues(prepared, method, folds=n_folds, seed=seed, progress=bar)
         with contextlib.ExitStack() as files:  # each file replaces an older one when both are complete
             for path in outputs:

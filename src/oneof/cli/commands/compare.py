@@ -58,8 +58,6 @@ def run(
         from oneof.cli.answers.annotators import WEIGHTS_NOTE
         from oneof.cli.tables.inputs import prepare
         from oneof.cli.tables.methods import describe_comparison, resolve_methods
-        from oneof.cli.tables.plan import announce
-        from oneof.cli.tables.times import estimate_seconds
         from oneof.comparison import compare
         from oneof.comparison.folds import check_task, make_folds
 
@@ -84,18 +82,10 @@ def run(
         limit = budget if len(methods) > 1 else None  # a single method is not left out
         task = check_task(prepared.frame, prepared.candidates, prepared.truth, weights_of_classes)
         splits = make_folds(task, "auto" if folds is None else folds, seed, prepared.groups)
-        seconds = None
         if len(methods) > 1:
             terminal.print_note(describe_comparison(len(methods), budget))
-        name, estimator = next(iter(methods.items()))
-        if len(methods) == 1:
-            n_fits = sum(len(train) for train, _ in splits) / len(task.candidates)
-            seconds = estimate_seconds(estimator, task, splits[0][1], n_fits, seed)
-            advice = "--folds 1 is one split; --drop excludes columns"
-            for sentence in announce(f"the cross-validation of {name}", seconds, advice):
-                terminal.print_note(sentence)
-        title = "Comparing methods" if len(methods) > 1 else f"Cross-validating {name}"
-        with progress(title, each_name=len(methods) > 1, seconds=seconds) as bar:
+        title = "Comparing methods" if len(methods) > 1 else f"Cross-validating {next(iter(methods))}"
+        with progress(title, each_name=len(methods) > 1) as bar:
             comparison = compare(
                 prepared.frame,
                 prepared.candidates,

@@ -20,7 +20,7 @@ from oneof.cli.output import terminal
 from oneof.cli.output.progress import progress
 
 if TYPE_CHECKING:
-    from oneof.cli.tables.plan import Plan
+    from oneof.cli.tables.facts import TableFacts
     from oneof.cli.tables.read_options import ReadOptions
     from oneof.cli.training.online import OnlineOptions
 
@@ -111,9 +111,6 @@ def run(
             "not changed by --resume.",
         ),
     ] = None,
-    yes: Annotated[
-        bool, typer.Option("--yes", help="Fit without a question if the estimated time is above an hour.")
-    ] = False,
     json: options.Json = False,
     debug: options.Debug = False,
 ) -> None:
@@ -170,7 +167,7 @@ def run(
             calibrates=calibrate,
             progress_factory=progress,
             note=terminal.print_note,
-            show_plan=_print_plan if yes else _confirm_plan,
+            show_facts=_print_facts,
         )
         summary = training.summary
         if json:
@@ -195,23 +192,10 @@ def run(
             terminal.print_line(f"  {file}")
 
 
-def _print_plan(plan: "Plan") -> None:
-    """Write the plan to standard error, so that standard output has the results only."""
-    for line in plan.lines():
+def _print_facts(facts: "TableFacts") -> None:
+    """Write the facts of the table to standard error, so that standard output has the results only."""
+    for line in facts.lines():
         terminal.print_progress(line)
-
-
-def _confirm_plan(plan: "Plan") -> None:
-    """Print the plan; above an hour, ask on a terminal whether to begin, and stop without one."""
-    from oneof.errors import InputError
-
-    _print_plan(plan)
-    question = plan.question()
-    if not question:
-        return
-    if not (sys.stdin.isatty() and sys.stderr.isatty()):
-        raise InputError(f"{question} Choose one with --method, or pass --yes to begin anyway.")
-    typer.confirm(f"{question} Begin anyway?", abort=True, err=True)
 
 
 def _count_rows(summary: Mapping[str, Any]) -> str:
@@ -241,7 +225,7 @@ def _fit_online(
             method=method,
             folder=folder,
             progress=progress,
-            show_plan=_print_plan,
+            show_facts=_print_facts,
         )
     except KeyboardInterrupt:
         sentence = online.resume_hint(folder, sys.argv[1:])

@@ -1,4 +1,4 @@
-"""`oneof inspect`: print a summary of a table and the time of a fit, or a description of a model."""
+"""`oneof inspect`: print a summary of a table, or a description of a model."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -17,7 +17,7 @@ from oneof.cli.option_groups import (
 from oneof.cli.output import terminal
 
 if TYPE_CHECKING:
-    from oneof.cli.tables.plan import Inspection
+    from oneof.cli.tables.facts import Inspection
     from oneof.cli.tables.read_options import ReadOptions
 
 NAME = "inspect"
@@ -25,27 +25,24 @@ EXAMPLES = """\b
 Examples:
   oneof inspect birds.csv
   oneof inspect birds.csv --labels species
-  oneof inspect birds.csv --labels species --method PLEM --json
+  oneof inspect birds.csv --labels species --json
   oneof inspect birds.csv --answers answers.csv --row id --annotator worker --answer label
   oneof inspect clicks/ --labels topic --online
   oneof inspect birds-oneof/model.skops
 """
 
 _NEEDS_LABELS = (
-    *(
-        "separator",
-        "classes",
-        "fold_case",
-        "unreadable_labels",
-        "weighted",
-        "weights",
-        "kind",
-        "rest",
-        "truth",
-        "gold",
-        "groups",
-    ),
-    *("noise_rate", "class_weight", "folds", "budget", "seed"),
+    "separator",
+    "classes",
+    "fold_case",
+    "unreadable_labels",
+    "weighted",
+    "weights",
+    "kind",
+    "rest",
+    "truth",
+    "gold",
+    "groups",
 )
 
 
@@ -56,33 +53,21 @@ def run(
     ],
     *,
     labels: options.LabelsOrNone = None,
-    method: Annotated[
-        str,
-        typer.Option(
-            "--method", metavar="NAME", help="Name of the method whose time is estimated, best, or auto (LOORidge)."
-        ),
-    ] = "auto",
     truth: options.Truth = None,
     groups: options.Groups = None,
     label_group: LabelGroup,
     weights: options.Weights = None,
-    noise_rate: options.NoiseRate = None,
-    class_weight: options.ClassWeight = "none",
     answer_group: AnswerGroup,
     feature_group: FeatureGroup,
     file_group: FileGroup,
-    folds: options.Folds = None,
-    budget: options.Budget = options.DEFAULT_BUDGET,
-    seed: options.Seed = 0,
     online_group: OnlineGroup,
     json: options.Json = False,
     debug: options.Debug = False,
 ) -> None:
     """Print a summary of a table: columns by kind, missing cells, rows by their labels, and classes.
 
-    With --labels or --answers, the summary has the time of `oneof fit` with the same options, estimated from fits on
-    samples of the rows. With --online, it is the summary of the first batch. No file is written. For a model file,
-    print its method, columns, classes and estimated rates.
+    With --online, it is the summary of the first batch. No file is written. For a model file, print its method,
+    columns, classes and estimated rates.
     """
     with terminal.handle_errors(debug=debug):
         if table.suffix.lower() == ".skops":
@@ -102,73 +87,43 @@ def run(
             answers=answer_group.answer_options(context),
             is_inspection=True,
         )
-        rate = options.read_noise_rate(noise_rate)
-        weights_of_classes = options.read_class_weight(class_weight)
         online_group.check(context)
         if not read_options.labels and read_options.answers is None:
-            names = _NEEDS_LABELS if online_group.online else (*_NEEDS_LABELS, "method")
-            options.check_unused(context, names, "needs --labels: add it")
+            options.check_unused(context, _NEEDS_LABELS, "needs --labels: add it")
         if online_group.online:
             from oneof.cli.training.online import OnlineOptions, inspect_stream
 
             online_options = OnlineOptions(online_group.epochs, online_group.batch_rows, online_group.hash_bits)
-            inspection = inspect_stream(table, read_options, online_options, method=method)
+            inspection = inspect_stream(table, read_options, online_options)
         else:
-            inspection = inspect_table(
-                table,
-                read_options,
-                method=method,
-                folds=folds,
-                budget=budget,
-                seed=seed,
-                noise_rate=rate,
-                class_weight=weights_of_classes,
-            )
-        plan = inspection.plan
+            inspection = inspect_table(table, read_options)
+        facts = inspection.facts
         for sentence in inspection.notes:
             terminal.print_note(sentence)
         if json:
             content = {"findings": inspection.findings.to_dict(), "notes": list(inspection.notes)}
             content |= {"unreadable_labels": inspection.unreadable_labels.to_dict()}
-            terminal.print_json(plan.to_dict() | content)
+            terminal.print_json(facts.to_dict() | content)
             return
-        for line in plan.lines():
+        for line in facts.lines():
             terminal.print_line(line)
-        if not plan.classes:
-            terminal.print_line("Add --labels COLUMN for the classes and the time of a fit.")
+        if not facts.classes:
+            terminal.print_line("Add --labels COLUMN for the classes.")
 
 
-def inspect_table(
-    path: Path,
-    read_options: "ReadOptions",
-    *,
-    method: str,
-    folds: int | None,
-    budget: float,
-    seed: int,
-    noise_rate: float | str | None = None,
-    class_weight: str | None = None,
-) -> "Inspection":
-    """Return the plan of a fit, the findings and notes; without labels, the plan has the facts of the table only."""
+def inspect_table(path: Path, read_options: "ReadOptions") -> "Inspection":
+    """Return the facts of a table, the findings and notes."""
+    from oneof.cli.tables.facts import Inspection, describe, describe_prepared
     from oneof.cli.tables.inputs import prepare, prepare_features, read_rows
-    from oneof.cli.tables.methods import resolve_methods
-    from oneof.cli.tables.plan import Inspection, describe
-    from oneof.cli.training.plan import make_plan
-    from oneof.comparison.folds import check_task, make_folds
-    from oneof.comparison.methods import DEFAULT_METHOD
 
     if read_options.labels or read_options.answers is not None:
         prepared = prepare(path, read_options)
-        name = DEFAULT_METHOD if method.lower() == "auto" else method
-        methods, notes = resolve_methods(prepared, name, seed, class_weight)
-        task = check_task(prepared.frame, prepared.candidates, prepared.truth, class_weight)
-        splits = make_folds(task, "auto" if folds is None else folds, seed, prepared.groups)
-        plan = make_plan(prepared, read_options, methods, task, splits, budget, seed, noise_rate)
-        return Inspection(plan, prepared.findings, (*prepared.notes, *notes), prepared.unreadable_labels)
+        facts = describe_prepared(prepared, read_options)
+        return Inspection(facts, prepared.findings, prepared.notes, prepared.unreadable_labels)
     table = read_rows(path, read_options)
     features = prepare_features(table, read_options)
-    plan = describe(table, features.columns, features.frame)
-    return Inspection(plan, features.findings, tuple(features.findings.sentences()))
+    facts = describe(table, features.columns, features.frame)
+    return Inspection(facts, features.findings, tuple(features.findings.sentences()))
 
 
 def _inspect_model(path: Path, *, json: bool) -> None:

@@ -4,7 +4,7 @@ import contextlib
 import sys
 import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager
 from typing import Protocol
 
@@ -33,7 +33,6 @@ class ProgressFactory(Protocol):
         every_minute: bool = False,
         each_name: bool = False,
         is_step: bool = False,
-        seconds: float | None = None,
     ) -> AbstractContextManager[Progress | None]:
         """Return the context manager; see `progress` for the options."""
 
@@ -45,13 +44,12 @@ def progress(
     every_minute: bool = False,
     each_name: bool = False,
     is_step: bool = False,
-    seconds: float | None = None,
 ) -> Iterator[Progress | None]:
     """Yield a callback that shows a progress bar and the remaining time on standard error.
 
-    The bar appears after a second, and its time left, at first `seconds`, decreases between two calls. If standard
-    error is not a terminal: None, or a callback that writes at most one line a minute with `every_minute`, and one line
-    for each name with `each_name`. With `is_step`, one line is written at the beginning.
+    The bar appears after a second. Its time left, known from the first finished part on, decreases between two calls.
+    If standard error is not a terminal: None, or a callback that writes at most one line a minute with `every_minute`,
+    and one line for each name with `each_name`. With `is_step`, one line is written at the beginning.
     """
     if not sys.stderr.isatty():
         if is_step:
@@ -74,7 +72,7 @@ def progress(
     start = time.monotonic()
     columns = TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[count]}"), TimeLeftColumn()
     bar = Bar(*columns, console=Console(stderr=True), transient=True, refresh_per_second=_REDRAWS_PER_SECOND)
-    task = bar.add_task(title, total=None, count="", end=None if seconds is None else start + seconds)
+    task = bar.add_task(title, total=None, count="", end=None)
     # The first call may come after minutes.
     timer = threading.Timer(_DELAY, bar.start)
     timer.daemon = True
@@ -97,65 +95,26 @@ def progress(
 
 
 class Steps:
-    """Steps of a command, each with a bar of the time left for all steps, or a line.
+    """Numbered steps of a command, each with a bar or a line.
 
     Parameters
     ----------
     factory : ProgressFactory
-    seconds : mapping of str to float or None
-        The estimated time of each step by its title, in order; None if it is unknown.
+    titles : iterable of str
+        The steps in order.
     """
 
-    def __init__(self, factory: ProgressFactory, seconds: Mapping[str, float | None]) -> None:
-        self._factory, self._seconds = factory, dict(seconds)
-        self._elapsed = self._estimated = 0.0  # of the finished steps with an estimate
-        self._finished: set[str] = set()
-
-    def expect(self, seconds: Mapping[str, float]) -> None:
-        """Set the times of steps whose time is unknown."""
-        self._seconds |= {title: value for title, value in seconds.items() if self._seconds.get(title, 0.0) is None}
+    def __init__(self, factory: ProgressFactory, titles: Iterable[str]) -> None:
+        self._factory, self._titles = factory, list(titles)
 
     def skip(self, title: str) -> None:
         """Leave out a step that is not needed."""
-        del self._seconds[title]
+        self._titles.remove(title)
 
-    @contextlib.contextmanager
-    def step(self, title: str, *, each_name: bool = False) -> Iterator[Progress | None]:
-        """Yield the progress callback of a step; without a terminal it has a line, or one for each name."""
-        start, number = time.monotonic(), list(self._seconds).index(title) + 1
-        text = f"{title[:1].upper()}{title[1:]} (step {number} of {len(self._seconds)})"
-        left = self.seconds_left(title, 0.0)
-        with self._factory(text, each_name=each_name, is_step=not each_name, seconds=left) as show:
-
-            def update(done: int, total: int | None, name: str, seconds_left: float | None = None) -> None:
-                elapsed = time.monotonic() - start
-                left = estimate_left(done, total, elapsed) if seconds_left is None else seconds_left
-                if show is not None:
-                    show(done, total, name, self.seconds_left(title, elapsed, left))
-
-            yield None if show is None else update
-        self._finished.add(title)
-        expected = self._seconds[title]
-        if expected is not None:
-            self._elapsed += time.monotonic() - start
-            self._estimated += expected
-
-    def seconds_left(self, title: str, elapsed: float, left: float | None = None) -> float | None:
-        """Return the time left for all steps, in a step with a time elapsed and, if known, a time left.
-
-        The estimates are multiplied by the ratio of the measured and the estimated time so far.
-        """
-        expected = self._seconds[title]
-        if left is None and expected is None:
-            return None
-        ratio = self._elapsed / self._estimated if self._estimated and self._elapsed else 1.0
-        if expected is not None:
-            if left != 0:  # the step is not finished
-                left = max(ratio * expected - elapsed, left or 0.0)
-            if self._estimated + expected > 0:
-                ratio = (self._elapsed + elapsed + left) / (self._estimated + expected)
-        rest = [seconds for name, seconds in self._seconds.items() if name not in self._finished and name != title]
-        return (left or 0.0) + ratio * sum(seconds for seconds in rest if seconds is not None)
+    def step(self, title: str, *, each_name: bool = False) -> AbstractContextManager[Progress | None]:
+        """Return the context manager of the progress of a step; without a terminal it has a line, or one a name."""
+        text = f"{title[:1].upper()}{title[1:]} (step {self._titles.index(title) + 1} of {len(self._titles)})"
+        return self._factory(text, each_name=each_name, is_step=not each_name)
 
 
 def estimate_left(done: int, total: int | None, seconds: float) -> float | None:

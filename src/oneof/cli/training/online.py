@@ -5,7 +5,6 @@ import csv
 import json
 import os
 import shlex
-import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -21,7 +20,7 @@ from oneof.files import atomic_directory, check_not_input, check_writable, hash_
 from oneof.io import describe_cells, read_text_options
 
 if TYPE_CHECKING:
-    from oneof.cli.tables.plan import Inspection, Plan
+    from oneof.cli.tables.facts import Inspection, TableFacts
     from oneof.stream import ProgressiveValidation, Source, StreamOptions, StreamResult
 
 OUTPUTS = ("model.skops", "summary.json", "curve.csv")
@@ -67,12 +66,12 @@ def fit_online(
     method: str,
     folder: Path,
     progress: ProgressFactory,
-    show_plan: "Callable[[Plan], None] | None" = None,
+    show_facts: "Callable[[TableFacts], None] | None" = None,
 ) -> OnlineResult:
     """Fit a stream, save checkpoints, and write model, summary and curve into a folder.
 
     The checkpoint is removed after the other files are written. With `resume`, the files of a finished run of the same
-    stream and options stay as they are. `show_plan` is called with the facts of the first batch before the fit, unless
+    stream and options stay as they are. `show_facts` is called with the facts of the first batch before the fit, unless
     the batch cannot be read twice or has defects, which are errors of the fit.
     """
     from oneof.stream import CheckpointConfig, fit_stream, open_source
@@ -93,11 +92,11 @@ def fit_online(
     files = [str(folder / name) for name in OUTPUTS]
     if online_options.resume and not checkpoint.exists() and all(map(os.path.isfile, files)):
         return OnlineResult(_read_finished(folder, source, identity), None, files)
-    if show_plan is not None and source.can_be_read_again:
+    if show_facts is not None and source.can_be_read_again:
         with contextlib.suppress(OneofError):
-            plan = inspect_stream(path, read_options, online_options, method=method, is_timed=False).plan
-            if plan.method is not None:  # the labels of the first rows could be read
-                show_plan(plan)
+            facts = inspect_stream(path, read_options, online_options).facts
+            if facts.classes:  # the labels of the first rows could be read
+                show_facts(facts)
     if online_options.resume is False:
         checkpoint.unlink(missing_ok=True)
     checkpoints = CheckpointConfig(
@@ -141,18 +140,14 @@ def _stream_options(read_options: ReadOptions, online_options: OnlineOptions) ->
     )
 
 
-def inspect_stream(
-    path: Path, read_options: ReadOptions, online_options: OnlineOptions, *, method: str, is_timed: bool = True
-) -> "Inspection":
-    """Return the plan of an online fit: the facts of the first batch, and the time predicted from two parts of it."""
-    from oneof.cli.tables.plan import Inspection, Plan, describe
-    from oneof.cli.training.plan import describe_prepared
+def inspect_stream(path: Path, read_options: ReadOptions, online_options: OnlineOptions) -> "Inspection":
+    """Return the facts of the first batch of a stream."""
+    from oneof.cli.tables.facts import Inspection, TableFacts, describe, describe_prepared
     from oneof.errors import LabelError
     from oneof.io import Table, TableFindings
     from oneof.io.batches import BatchSpec, file_sizes, iterate_batches, progress_fraction
     from oneof.stream import open_source
 
-    classifier = _make_classifier(method)
     source = open_source(path, read_options.table.format)
     if not source.can_be_read_again:
         raise InputError("standard input is read once: inspect a file with its first rows instead.")
@@ -170,7 +165,7 @@ def inspect_stream(
         raise InputError(f"{source.display_name} has no rows.")
     is_complete = progress_fraction(file_sizes(source), batch.after) == 1.0
     if is_sparse:
-        facts = Plan(source.name, len(batch), [], [], sparse_features=2**online_options.hash_bits)
+        facts = TableFacts(source.name, len(batch), [], [], sparse_features=2**online_options.hash_bits)
         return Inspection(replace(facts, is_complete=is_complete), TableFindings(), ())
     table = Table(batch.content, batch.path, (), batch.cell_format, batch.dialect, batch.remarks)
     label_notes: tuple[str, ...] = ()
@@ -181,57 +176,11 @@ def inspect_stream(
             label_notes = (f"the labels of the first rows cannot be described: {error}",)
         else:
             facts = describe_prepared(prepared, read_options)
-            seconds = None
-            if is_timed:
-                known = replace(read_options, separator=prepared.separator)
-                classes = tuple(map(str, prepared.candidates.classes.tolist()))
-                seconds = _estimate_pass(source, classifier, known, online_options, len(batch), classes)
-            facts = replace(
-                facts,
-                table=source.name,
-                method=type(classifier).__name__,
-                seconds=None if seconds is None else seconds * online_options.epochs,
-                epochs=online_options.epochs,
-                is_complete=is_complete,
-            )
+            facts = replace(facts, table=source.name, is_complete=is_complete)
             return Inspection(facts, prepared.findings, prepared.notes, prepared.unreadable_labels)
     features = prepare_features(table, read_options)
     facts = replace(describe(table, features.columns, features.frame), table=source.name, is_complete=is_complete)
     return Inspection(facts, features.findings, (*features.findings.sentences(), *label_notes))
-
-
-def _estimate_pass(
-    source: "Source",
-    classifier: Any,
-    read_options: ReadOptions,
-    online_options: OnlineOptions,
-    n_rows: int,
-    classes: tuple[str, ...],
-) -> float | None:
-    """Return the seconds of a pass, predicted from the second half of the first batch; None if it is unknown."""
-    from oneof.stream import fit_stream
-
-    options = _stream_options(read_options, replace(online_options, batch_rows=max(1, n_rows // 2)))
-    options = replace(options, classes=classes if len(options.labels) == 1 else None)
-    if options.kind == "posterior":
-        options = replace(options, classes=classes, prior=(1 / len(classes),) * len(classes))
-    steps: list[tuple[float, float]] = []
-
-    def record(_: "ProgressiveValidation", fraction: float | None) -> None:
-        steps.append((time.perf_counter(), fraction or 0.0))
-        if len(steps) == 2:
-            raise _TimedError
-
-    with contextlib.suppress(_TimedError):
-        fit_stream(source, classifier, options, callback=record)
-    if len(steps) < 2 or steps[0][1] >= steps[1][1]:
-        return None
-    (start, begin), (stop, end) = steps
-    return (stop - start) / (end - begin)
-
-
-class _TimedError(Exception):
-    """Ends a fit of which the time of two batches is known."""
 
 
 def _resolve_separator(source: "Source", read_options: ReadOptions) -> tuple[str, tuple[str, ...]]:

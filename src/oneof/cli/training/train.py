@@ -25,9 +25,9 @@ from oneof.cli.prediction.sets import (
     held_out_calibration,
     to_dict,
 )
+from oneof.cli.tables.facts import TableFacts, describe_prepared
 from oneof.cli.tables.first_labels import measure_first_labels, named_classes, written_weights
 from oneof.cli.tables.gold import check_unchecked_rows
-from oneof.cli.tables.times import AUDIT, COMPARING, CURVE, FINAL, HELD_OUT, RATES, WRITING
 from oneof.cli.training import calibration as calibration_steps
 from oneof.cli.training.corrected import Audit, compare_corrected
 from oneof.cli.training.files import command_line, summarize, write_labels, write_model, write_report
@@ -42,7 +42,6 @@ from oneof.cli.training.headline import (
     share_lists,
 )
 from oneof.cli.training.headline import to_dict as headline_to_dict
-from oneof.cli.training.plan import make_plan
 from oneof.cli.training.suspects import (
     describe_correction,
     find_suspects,
@@ -52,12 +51,22 @@ from oneof.cli.training.suspects import (
 
 if TYPE_CHECKING:
     from oneof.cli.tables.inputs import PreparedTable
-    from oneof.cli.tables.plan import Plan
     from oneof.cli.tables.read_options import ReadOptions
     from oneof.comparison import Comparison, LearningCurve
     from oneof.comparison.folds import Task
     from oneof.report import AnnotatorSummary, Headline
 
+HELD_OUT = "estimating the rates on held-out rows"
+COMPARING = "comparing methods"
+CURVE = "measuring the learning curve"
+AUDIT = "looking for wrong labels"
+RATES = "estimating the rates of the corrected fit"
+FINAL = "fitting all rows"
+WRITING = "writing the model and the report"
+"""The steps of a fit, with `HELD_OUT` of one method, or `COMPARING` of several."""
+CURVE_FRACTIONS = (0.1, 0.2, 0.4, 0.7)
+MAX_CURVE_ROWS = 4_000
+"""The sizes of the learning curve are these fractions of the training rows, of at most this number, and all rows."""
 OUTPUTS = ("model.skops", "training_labels.csv", "report.html", "summary.json")
 
 
@@ -94,15 +103,15 @@ def train(
     calibrates: bool = False,
     progress_factory: ProgressFactory,
     note: Callable[[str], None] | None = None,
-    show_plan: Callable[["Plan"], None] | None = None,
+    show_facts: Callable[[TableFacts], None] | None = None,
 ) -> TrainingResult:
     """Select a method, fit it on all rows of a table, and write model, labels, report and summary into a folder.
 
     The scores in the summary are computed on held-out rows, even if one method is requested by name. With a noise rate,
     a number or "auto", the model is fitted to the corrected weights of an audit. With `calibrates`, its probabilities
     are scaled by the temperature of the held-out rows with a true or checked label, if it lowers their log loss. `note`
-    is called with each sentence for the user, before the fits that the sentence announces, and `show_plan` with the
-    plan, before all of them.
+    is called with each sentence for the user, before the fits that the sentence announces, and `show_facts` with the
+    facts of the table, before all of them.
     """
     import numpy as np
 
@@ -157,11 +166,10 @@ def train(
     checked_rows = calibration_steps.count_rows(codes, splits, candidates, truth, prepared.is_checked)
     if calibrates:
         calibration_steps.check_enough(checked_rows, methods)
-    with progress_factory("Estimating the time"):
-        plan = make_plan(prepared, read_options, methods, task, splits, budget, seed, noise_rate)
-    if show_plan is not None:
-        show_plan(plan)
-    steps = Steps(progress_factory, plan.step_seconds)
+    if show_facts is not None:
+        show_facts(describe_prepared(prepared, read_options))
+    is_default = DEFAULT_METHOD in methods and prepared.answers is None
+    steps = Steps(progress_factory, _titles(len(methods), corrects=noise_rate is not None, audits=is_default))
     if len(methods) > 1:
         announce(describe_comparison(len(methods), budget))
     comparison, curve = _compare(prepared, methods, task, splits, budget, seed, steps=steps, add_note=add_note)
@@ -312,6 +320,13 @@ def train(
     return TrainingResult(summary, comparison, headline, notes, folder, annotators)
 
 
+def _titles(n_methods: int, *, corrects: bool, audits: bool) -> list[str]:
+    """Return the titles of the steps of a fit, which corrects labels, or audits them after the fit."""
+    correction = [AUDIT, RATES] if corrects else []
+    audit = [AUDIT] if audits and not corrects else []
+    return [COMPARING if n_methods > 1 else HELD_OUT, CURVE, *correction, FINAL, *audit, WRITING]
+
+
 def _compare(
     prepared: "PreparedTable",
     methods: Mapping[str, Any],
@@ -324,7 +339,6 @@ def _compare(
     add_note: Callable[[str], None],
 ) -> "tuple[Comparison, LearningCurve | None]":
     """Return the comparison of the methods, and the learning curve of the best one; None after an interruption."""
-    from oneof.cli.tables.times import CURVE_FRACTIONS, MAX_CURVE_ROWS
     from oneof.comparison import compare, learning_curve
 
     frame, candidates, truth = prepared.frame, prepared.candidates, prepared.truth
@@ -344,7 +358,6 @@ def _compare(
             random_state=seed,
             progress=bar,
         )
-    steps.expect(_measured_seconds(comparison, splits))
     if comparison.is_interrupted:
         n_compared = sum(result.error is None and result.incomplete is None for result in comparison.results)
         add_note(
@@ -369,12 +382,3 @@ def _compare(
             progress=bar,
         )
     return comparison, curve
-
-
-def _measured_seconds(comparison: "Comparison", splits: Sequence[Any]) -> dict[str, float]:
-    """Return the time of the best method by step, if the time of a fit is linear in the number of rows."""
-    from oneof.cli.tables.times import count_fits
-
-    seconds = [fold.seconds for fold in comparison.results[0].folds]
-    n_fits = count_fits([len(train) for train, _ in splits], comparison.n_rows)
-    return {title: number * sum(seconds) / n_fits[HELD_OUT] for title, number in n_fits.items()}

@@ -1,14 +1,10 @@
-"""Plan of a training: the facts of a table, and the time of the fit.
-
-`describe` collects the facts of a table, and `Plan` is shown by `oneof inspect`, and by `oneof fit` before the work.
-"""
+"""Facts of a table, which `oneof inspect` shows, and `oneof fit` before the work."""
 
 import re
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from oneof.cli.tables.times import AUDIT, MAX_ESTIMATE_SECONDS, RATES
 from oneof.io import UnreadableCells
 from oneof.messages import enumerate_items, write_names
 
@@ -16,11 +12,11 @@ if TYPE_CHECKING:
     import polars as pl
 
     from oneof.candidates import CandidateSets
+    from oneof.cli.tables.inputs import PreparedTable
+    from oneof.cli.tables.read_options import ReadOptions
     from oneof.io import Column, Table, TableFindings
     from oneof.typing import Floats
 
-MAX_UNCONFIRMED_SECONDS = 3600.0
-"""Estimated seconds above which `oneof fit` asks before it begins."""
 _MAX_LISTED = 8
 _MIN_RUN = 3
 """Number of names such as q1, q2, q3 that are listed as "q1 to q3"."""
@@ -70,8 +66,8 @@ class GroupFacts:
 
 
 @dataclass(frozen=True)
-class Plan:
-    """Facts of a table, and the method and the time of a fit.
+class TableFacts:
+    """Facts of a table.
 
     Attributes
     ----------
@@ -94,26 +90,6 @@ class Plan:
         The answers of annotators, from which the labels are estimated.
     groups : GroupFacts or None
         The groups of rows, which folds keep together.
-    noise_rate : float, str or None
-        The rate of wrong labels that the fit corrects, or "auto".
-    class_weight : str or None
-        The weights of the classes in the fit: "balanced", or None.
-    method : str or None
-        The name of the method, or of several methods; None without labels.
-    seconds : float or None
-        The estimated time of all steps of the fit; None if it is unknown.
-    faster : tuple of (str, float)
-        Faster methods with the time of the same steps, the fastest first; empty if the time is short.
-    one_split_seconds : float or None
-        The same with --folds 1; None if that is not less.
-    round_seconds : float or None
-        The estimated time of the maximum number of rounds in which the annotators and the method are fitted in turn.
-    step_seconds : dict of str to (float or None)
-        The estimated time of each step, in order; None if it is unknown.
-    limit_minutes : float or None
-        The time for the comparison of several methods.
-    epochs : int or None
-        The number of passes of online learning.
     is_complete : bool
         Whether the facts are those of all rows, not of the first rows of a stream only.
     """
@@ -132,30 +108,21 @@ class Plan:
     sparse_features: int | None = None
     answers: AnswerFacts | None = None
     groups: GroupFacts | None = None
-    noise_rate: float | str | None = None
-    class_weight: str | None = None
-    method: str | None = None
-    seconds: float | None = None
-    faster: tuple[tuple[str, float], ...] = ()
-    one_split_seconds: float | None = None
-    round_seconds: float | None = None
-    step_seconds: dict[str, float | None] = field(default_factory=dict)
-    limit_minutes: float | None = None
-    epochs: int | None = None
     is_complete: bool = True
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the plan in the types of JSON."""
+        """Return the facts in the types of JSON."""
         return asdict(self)
 
     def lines(self) -> list[str]:
-        """Return the plan as text."""
+        """Return the facts as text."""
         n_columns = len(self.columns) + len(self.labels)
         width = f", {_count(n_columns, 'column')}" if self.sparse_features is None else ""
         first = "" if self.is_complete else "the first "
-        return [f"{self.table}: {first}{_count(self.rows, 'row')}{width}", *self._labels(), *self._features()] + [
-            f"  {name:8}  {text}" for name, text in self._work()
-        ]
+        lines = [f"{self.table}: {first}{_count(self.rows, 'row')}{width}", *self._labels(), *self._features()]
+        if self.groups is not None:
+            lines.append(f"  groups    {self.groups.groups:,} in {write_names([self.groups.column])}")
+        return lines
 
     def _labels(self) -> list[str]:
         """Return the rows by their labels, and the classes."""
@@ -205,65 +172,16 @@ class Plan:
             )
         return lines
 
-    def _work(self) -> list[tuple[str, str]]:
-        """Return the method and the time of the fit."""
-        if self.method is None:
-            return []
-        method = [("method", self.method)]
-        if self.groups is not None:
-            method.append(("folds", f"by the {self.groups.groups:,} groups of {write_names([self.groups.column])}"))
-        if self.class_weight is not None:
-            method.append(("weights", f"of the classes: {self.class_weight} (--class-weight)"))
-        if self.noise_rate is not None:
-            rate = "an estimated rate" if self.noise_rate == "auto" else f"a rate of {self.noise_rate:g}"
-            method.append(("noise", f"wrong labels are corrected, with {rate} (--noise-rate)"))
-        if self.limit_minutes is not None:
-            with_audits = ", and its audits, several times as long as its fit" * (RATES in self.step_seconds)
-            limit = f"up to {self.limit_minutes:g} min (--budget), and the fit of the best method{with_audits}"
-            return [*method, ("time", limit)]
-        if self.seconds is None:
-            return [*method, *([("time", "unknown")] if self.epochs is None else [])]
-        if self.epochs is not None:
-            passes = f"for {_count(self.epochs, 'pass')}".replace("passs", "passes")
-            return [*method, ("time", f"about {_duration(self.seconds)} {passes}")]
-        audit = ", search for wrong labels" * (AUDIT in self.step_seconds)
-        time = f"about {_duration(self.seconds)} (fit, held-out estimate, learning curve{audit} and report)"
-        if self.round_seconds is not None:
-            time += f", and up to {_duration(self.round_seconds)} for the rounds of the annotators"
-        if RATES in self.step_seconds:
-            audits = sum(self.step_seconds.get(step) or 0.0 for step in (AUDIT, RATES))
-            time += f"; about {_duration(self.seconds - audits)} without --noise-rate"
-        if self.seconds > MAX_ESTIMATE_SECONDS:
-            one_split = self.one_split_seconds
-            other = f"--method names another method{self.describe_faster()}"
-            if one_split is None:
-                time += f"; --drop excludes columns, and {other}"
-            else:
-                time += f"; about {_duration(one_split)} with --folds 1" + f"; {other}" * bool(self.faster)
-        return [*method, ("time", time)]
-
-    def describe_faster(self) -> str:
-        """Return the faster methods with their times, such as ": PLEM (about 2.0 min)"; empty if there are none."""
-        listed = [f"{name} (about {_duration(seconds)})" for name, seconds in self.faster]
-        return f": {' or '.join(listed)}" if listed else ""
-
-    def question(self) -> str:
-        """Return a sentence with the time if it is above `MAX_UNCONFIRMED_SECONDS`; otherwise empty."""
-        if self.seconds is None or self.limit_minutes is not None or self.seconds <= MAX_UNCONFIRMED_SECONDS:
-            return ""
-        faster = f"; faster methods{self.describe_faster()}" if self.faster else ""
-        return f"{self.method} takes about {_duration(self.seconds)} on this table{faster}."
-
 
 @dataclass(frozen=True)
 class Inspection:
     """Result of `oneof inspect` for a table.
 
-    These are the plan, the findings about the columns, sentences for the user, and the rows whose labels cannot be
+    These are its facts, the findings about the columns, sentences for the user, and the rows whose labels cannot be
     read.
     """
 
-    plan: Plan
+    facts: TableFacts
     findings: "TableFindings"
     notes: tuple[str, ...]
     unreadable_labels: UnreadableCells = field(default_factory=UnreadableCells)
@@ -278,8 +196,8 @@ def describe(
     candidates: "CandidateSets | None" = None,
     weights: "Floats | None" = None,
     exclude: Sequence[str] = (),
-) -> Plan:
-    """Return the facts of a table, without a method.
+) -> TableFacts:
+    """Return the facts of a table.
 
     Parameters
     ----------
@@ -300,25 +218,26 @@ def describe(
 
     kinds = {column.name: column.kind for column in columns}
     skipped = {*labels, *exclude, *table.label_columns}
-    facts = [
+    of_columns = [
         ColumnFacts(name, kinds.get(name), _count_missing((frame if name in kinds else table.frame)[name]))
         for name in table.frame.columns
         if name not in skipped
     ]
-    facts += [ColumnFacts(name, None, None) for name in table.dropped if name not in skipped]
+    of_columns += [ColumnFacts(name, None, None) for name in table.dropped if name not in skipped]
     if table.rows is None:
-        plan = Plan(str(table.path), table.frame.height, facts, list(labels))
+        facts = TableFacts(str(table.path), table.frame.height, of_columns, list(labels))
     else:
-        plan = Plan(str(table.path), table.rows.shape[0], facts, list(labels), sparse_features=table.rows.shape[1])
+        n_rows, n_features = table.rows.shape
+        facts = TableFacts(str(table.path), n_rows, of_columns, list(labels), sparse_features=n_features)
     if candidates is None:
-        return plan
+        return facts
     labeled, exact = ~candidates.is_unlabeled, candidates.is_exact
     largest = candidates.evidence[labeled] if weights is None else weights[labeled]
     in_sets = ((largest >= largest.max(axis=1, keepdims=True)) & (largest > 0)).sum(axis=0)
     alone = candidates.mask[exact].sum(axis=0)
     n_exact, n_labeled = int(exact.sum()), int(np.sum(labeled))
     return replace(
-        plan,
+        facts,
         exact=n_exact,
         partial=n_labeled - n_exact,
         unlabeled=len(candidates) - n_labeled,
@@ -330,11 +249,35 @@ def describe(
     )
 
 
-def announce(task: str, seconds: float | None, advice: str) -> list[str]:
-    """Return a sentence with the time of a task and advice to save time, if it takes more than a minute."""
-    if seconds is None or seconds <= MAX_ESTIMATE_SECONDS:
-        return []
-    return [f"{task} takes about {_duration(seconds)}; {advice}."]
+def describe_prepared(prepared: "PreparedTable", read_options: "ReadOptions") -> TableFacts:
+    """Return the facts of a table with labels."""
+    from oneof.cli.tables.first_labels import describe_first_labels, measure_first_labels, written_weights
+
+    weights = written_weights(prepared) if prepared.candidates.is_weighted.any() else None
+    if weights is not None and prepared.is_checked is not None:
+        weights[prepared.is_checked] = prepared.candidates.weights[prepared.is_checked]
+    facts = describe(
+        prepared.table,
+        prepared.columns,
+        prepared.frame,
+        labels=read_options.label_columns,
+        candidates=prepared.candidates,
+        weights=weights,
+        exclude=sorted(read_options.text_columns),
+    )
+    answers = groups = None
+    if prepared.n_groups is not None:
+        groups = GroupFacts(str(read_options.groups), prepared.n_groups)
+    if prepared.answers is not None and read_options.answers is not None:
+        given = prepared.answers.answers
+        answers = AnswerFacts(str(read_options.answers.path), given.n_answers, len(given.annotators))
+    return replace(
+        facts,
+        largest="the largest probability" if prepared.is_posterior else facts.largest,
+        first_labels="".join(describe_first_labels(measure_first_labels(prepared))).rstrip("."),
+        answers=answers,
+        groups=groups,
+    )
 
 
 def _count_missing(cells: "pl.Series") -> int:
@@ -345,12 +288,6 @@ def _count_missing(cells: "pl.Series") -> int:
     if cells.dtype == pl.String:
         return cells.str.strip_chars().replace("", None).null_count()
     return cells.null_count()
-
-
-def _duration(seconds: float) -> str:
-    from oneof.comparison.results import format_duration
-
-    return format_duration(max(seconds, 1.0))
 
 
 def _count(number: int, noun: str) -> str:

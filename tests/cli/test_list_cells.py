@@ -131,7 +131,7 @@ def test_objects_and_lists_in_json_lines_are_those_of_csv(run: Run) -> None:
     pl.DataFrame({"x": [row["x"] for row in rows], "labels": texts}).write_csv("t.csv")
     summaries = []
     for file in ("t.jsonl", "t.csv"):
-        words = ("inspect", file, "--labels", "labels", "--weighted", "--kind", "posterior", "--method", "PLEM")
+        words = ("inspect", file, "--labels", "labels", "--weighted", "--kind", "posterior")
         result = run(*words, "--json")
         assert result.code == 0, result.err
         summaries.append(json.loads(result.out))

@@ -30,7 +30,7 @@ def test_all_commands_measure_the_first_labels_of_the_table(run: Run, lists: tup
     """The rate is that of the largest probability as given, and its interval contains it, in inspect and fit."""
     truth, first = lists
     right = float(np.mean(first == truth))
-    words = (*POSTERIOR, "--truth", "truth", "--drop", "gold", "--method", "PLEM", "--folds", "2")
+    words = (*POSTERIOR, "--truth", "truth", "--drop", "gold")
     plan = run("inspect", "lists.csv", *words).out
     [shown] = re.findall(r"the first label.* is the true one in ([0-9.]+) % of 300 labeled rows", plan)
     assert float(shown) == pytest.approx(100 * right, abs=0.051)
@@ -38,7 +38,9 @@ def test_all_commands_measure_the_first_labels_of_the_table(run: Run, lists: tup
     assert {name: int(n) for name, n in counts.items()} == {
         str(NAMES[k]): int(n) for k, n in enumerate(np.bincount(first)) if n
     }
-    summary = json.loads(run("fit", "lists.csv", *words, "--out", "out", "--json").out)
+    summary = json.loads(
+        run("fit", "lists.csv", *words, "--method", "PLEM", "--folds", "2", "--out", "out", "--json").out
+    )
     rate = summary["first_labels"]
     assert rate["accuracy"] == pytest.approx(right)
     assert rate["interval"][0] < right < rate["interval"][1]
@@ -97,7 +99,7 @@ def test_rows_without_a_named_label_have_no_first_label(run: Run, lists: tuple[n
     table.with_columns(lists=pl.Series(cells)).write_csv("rest.csv")
     has_list = np.r_[:30, 90:300]
     words = ("rest.csv", *POSTERIOR, "--rest", "other")
-    plan = run("inspect", *words, "--truth", "truth", "--drop", "gold", "--method", "PLEM", "--folds", "2").out
+    plan = run("inspect", *words, "--truth", "truth", "--drop", "gold").out
     assert f"in {100 * np.mean(first[has_list] == truth[has_list]):.1f} % of 240 labeled rows" in plan
     audit = ("audit", *words, "--drop", "truth", "--gold", "gold", "--method", "PLEM")
     result = run(*audit)

@@ -121,7 +121,7 @@ class TableFacts:
         first = "" if self.is_complete else "the first "
         lines = [f"{self.table}: {first}{_count(self.rows, 'row')}{width}", *self._labels(), *self._features()]
         if self.groups is not None:
-            lines.append(f"  groups    {self.groups.groups:,} in {write_names([self.groups.column])}")
+            lines.append(f"  folds     by the {self.groups.groups:,} groups of {write_names([self.groups.column])}")
         return lines
 
     def _labels(self) -> list[str]:

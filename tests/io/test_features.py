@@ -63,10 +63,11 @@ def test_kinds_of_columns(table: Table) -> None:
         ("remark", "text"),
         ("day", "date"),
     ]
-    message = {note.split("'")[1]: note for note in findings.sentences()}
-    assert message.keys() == {"id", "name", "empty", "constant", "day", "sets"}
-    assert "dates" in message["day"]
-    assert "one value" in message["constant"]
+    assert {(found.kind, found.column) for found in findings.findings()} == {
+        *(("excluded", name) for name in ("id", "name", "empty", "constant", "sets")),
+        ("format", "day"),
+    }
+    assert "column 'constant' is excluded since it has one value" in findings.sentences()[0]
 
 
 def test_overrides_take_precedence(table: Table) -> None:
@@ -240,12 +241,20 @@ def test_tokens_and_other_cells_are_found() -> None:
     assert (found.kind, found.n_empty, found.missing) == ("number", 1, (("-", 2), ("None", 1)))
     assert (found.n_unreadable, found.unreadable) == (2, ((44, "x"), (45, "3x")))
     first, second = findings.sentences()
-    assert first == (
-        "column 'x' is read as numbers; 3 cells are missing values: '-' (2) and 'None' (1). To read categories, add "
-        "--categorical x."
+    assert first.startswith(
+        "2 cells cannot be read and are missing, in column 'x', read as numbers ('x' in row 44, '3x'"
     )
-    assert "2 other cells are missing values: 'x' in row 44, '3x' in row 45." in second
-    assert findings.to_dict()["columns"][0]["unreadable"] == [[44, "x"], [45, "3x"]]
+    assert (
+        second == "3 cells of column 'x' are missing values: '-' and 'None'. If they are values, add --categorical x."
+    )
+    assert findings.to_dict()[0] | {"detail": ""} == {
+        "kind": "unreadable",
+        "column": "x",
+        "count": 2,
+        "rows": [44, 45],
+        "examples": ["x", "3x"],
+        "detail": "",
+    }
     _, findings = _choose(CellFormat(missing=("x",)), x=cells)
     assert findings.columns[0].n_unreadable == 1
     assert ("x", 1) in findings.columns[0].missing

@@ -213,11 +213,11 @@ READINGS: dict[str, Fault] = {
     "a word in a fifth of the durations": _words("did not finish", name="took"),
     "dates of which the last one shows the order": _with_dates(_first_days, "%d/%m/%Y", "'%d/%m/%Y'"),
     "dates with hyphens in either order": _with_dates(
-        lambda day, _: _first_days(day, is_last=False), "%m-%d-%Y", "If the day is first, add --date-format %d-%m-%Y"
+        lambda day, _: _first_days(day, is_last=False), "%m-%d-%Y", "if the day is first, add --date-format %d-%m-%Y"
     ),
     "months": _with_dates(lambda day, _: day.replace(day=1), "%Y-%m", "'%Y-%m'"),
-    "dates of eight digits": _with_dates(lambda day, _: day, "%Y%m%d", "add --numeric day"),
-    "minutes": _noted("took", "in hours: ", _cells("took", _minutes)),
+    "dates of eight digits": _with_dates(lambda day, _: day, "%Y%m%d", "dates '%Y%m%d'"),
+    "minutes": _noted("took", "in hours (", _cells("took", _minutes)),
     "letters of yes and no": _noted("wet", "'n' is 0 and 'y' is 1", _cells("wet", lambda cell: cell[0])),
     "percent signs": _noted("span", "in '%'", _cells("span", lambda cell: f"{cell}%")),
     "currency after numbers": _noted("span", "in 'EUR'", _cells("span", lambda cell: f"{cell} EUR")),

@@ -3,7 +3,7 @@
 Reading order: `formats` (one reader for each format of files), `columns`, `kinds` and `features` (names, kinds and
 choice of columns), `batches` (the rows of all formats), `table` (whole files), `vectors` (embeddings as columns),
 `frames` (rows that a program has as a DataFrame or a list), `table_options` (options of both), `labels` (columns of
-labels), `notes` (what the user should know about a table), `encoder` and `imputer` (the values as input of an
+labels), `findings` (what the user should know about a table), `encoder` and `imputer` (the values as input of an
 estimator), `row_encoder` and `encoder_blocks` (encoding of a few rows).
 """
 
@@ -18,11 +18,13 @@ from oneof.io.columns import (
 )
 from oneof.io.encoder import TextOptions, check_texts, make_encoder, read_text_options
 from oneof.io.features import Overrides, TableFeatures, choose_columns, choose_features
+from oneof.io.findings import ColumnFinding, Finding, Kind, TableFindings, UnreadableCells, describe, notes
 from oneof.io.formats.binary import read_answers_npz
 from oneof.io.formats.cells import CellFormat
 from oneof.io.formats.csv.dialect import Dialect, make_dialect
 from oneof.io.formats.source import stem_of
 from oneof.io.frames import table_from_rows
+from oneof.io.labels.class_findings import check_no_weights, class_findings, label_findings
 from oneof.io.labels.known_labels import (
     CheckedLabels,
     check_new_labels,
@@ -32,16 +34,6 @@ from oneof.io.labels.known_labels import (
     use_checked_labels,
 )
 from oneof.io.labels.label_columns import find_separator, merge_ranked_columns, read_labels
-from oneof.io.labels.label_notes import (
-    cells_without_weights,
-    certain_rows,
-    check_no_weights,
-    single_row_classes,
-    suspicious_labels,
-)
-from oneof.io.labels.rare_classes import misspelled_classes
-from oneof.io.notes.findings import ColumnFinding, Kind, TableFindings, UnreadableCells
-from oneof.io.notes.unreadable_labels import describe_unreadable_labels
 from oneof.io.table import Table, is_whole_table, read_table
 from oneof.io.table_options import TableOptions
 
@@ -52,6 +44,7 @@ __all__ = [
     "ColumnFinding",
     "Dialect",
     "TableFeatures",
+    "Finding",
     "Kind",
     "Overrides",
     "Table",
@@ -60,24 +53,24 @@ __all__ = [
     "TextOptions",
     "UnreadableCells",
     "align_columns",
-    "cells_without_weights",
-    "certain_rows",
     "check_new_labels",
     "check_no_weights",
     "check_texts",
+    "class_findings",
     "choose_columns",
+    "describe",
     "describe_cells",
-    "describe_unreadable_labels",
     "find_column",
     "select_column",
     "find_separator",
     "merge_ranked_columns",
     "is_whole_table",
+    "label_findings",
     "make_dialect",
     "make_encoder",
     "match_columns",
-    "misspelled_classes",
     "new_label_note",
+    "notes",
     "read_answers_npz",
     "read_checked_labels",
     "choose_features",
@@ -85,10 +78,8 @@ __all__ = [
     "read_table",
     "read_text_options",
     "read_truth",
-    "single_row_classes",
     "saved_columns",
     "stem_of",
-    "suspicious_labels",
     "table_from_rows",
     "use_checked_labels",
 ]

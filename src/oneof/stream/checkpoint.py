@@ -16,7 +16,7 @@ import numpy as np
 from oneof.archives import read_arrays
 from oneof.errors import DataError
 from oneof.files import as_path, atomic_write, create_directories
-from oneof.io import Column, UnreadableCells
+from oneof.io import Column, Finding, UnreadableCells
 from oneof.io.batches import Position
 from oneof.io.formats.records import RecordOffset
 from oneof.io.formats.source import Source
@@ -109,8 +109,8 @@ class RunState:
     state : OnlineState, optional
         The state of the online classifier.
     validation : ProgressiveValidation
-    notes : list of str
-        Warnings about the columns.
+    findings : list of Finding
+        Findings about the file, the columns and the classes.
     unreadable : UnreadableCells
         Cells of the first pass that are not of the kind of their column.
     unreadable_labels : UnreadableCells
@@ -125,7 +125,7 @@ class RunState:
     encoder: StreamEncoder | None = None
     state: OnlineState | None = None
     validation: ProgressiveValidation = ProgressiveValidation()  # noqa: RUF009 - frozen
-    notes: list[str] = field(default_factory=list)
+    findings: list[Finding] = field(default_factory=list)
     prior: list[float] | None = None
     unreadable: UnreadableCells = field(default_factory=UnreadableCells)
     unreadable_labels: UnreadableCells = field(default_factory=UnreadableCells)
@@ -191,7 +191,7 @@ def pack_state(run: RunState, identity: Mapping[str, Any]) -> tuple[dict[str, An
         "encoder": None if run.encoder is None else _to_builtin(run.encoder.get_params()),
         "state": {name: number.item() if hasattr(number, "item") else number for name, number in numbers.items()},
         "validation": asdict(run.validation),
-        "notes": list(run.notes),
+        "findings": [finding.to_dict() for finding in run.findings],
         "unreadable": run.unreadable.to_dict(),
         "unreadable_labels": run.unreadable_labels.to_dict(),
     }
@@ -228,7 +228,7 @@ def unpack_state(header: Mapping[str, Any], arrays: Mapping[str, Any], path: Pat
             encoder,
             state,
             ProgressiveValidation(**{**counts, "total": total, "windows": windows, "autocorrelation": order}),
-            header["notes"],
+            [Finding.from_dict(finding) for finding in header["findings"]],
             header["prior"],
             UnreadableCells.from_dict(header["unreadable"]),
             UnreadableCells.from_dict(header["unreadable_labels"]),

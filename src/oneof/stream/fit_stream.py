@@ -9,13 +9,13 @@ from oneof.errors import DataError, InputTypeError
 from oneof.estimators.online._base import OnlineClassifier
 from oneof.io import (
     Column,
+    Finding,
     Table,
     UnreadableCells,
     align_columns,
     check_texts,
     choose_columns,
-    describe_unreadable_labels,
-    suspicious_labels,
+    describe,
 )
 from oneof.io.batches import (
     Batch,
@@ -182,7 +182,7 @@ def fit_stream(
         if checkpoints is not None and fit.run.state is not None:
             write_checkpoint(checkpoints.path, *pack_state(fit.run, identity))
         raise
-    return _finalize(fit.run, estimator, options, None if resumed is None else resumed.total_rows)
+    return _finalize(fit.run, estimator, None if resumed is None else resumed.total_rows)
 
 
 class _StreamFit:
@@ -225,16 +225,17 @@ class _StreamFit:
     def _learn(self, batch: Batch, spec: BatchSpec, start: float) -> RunState:
         run, options = self.run, self.options
         if run.columns is None and self.source.format != "svmlight":
-            columns, notes = choose_stream_columns(batch, options)
+            columns, findings = choose_stream_columns(batch, options)
             text = options.text_options
             names = [(column.name, str(column.kind)) for column in columns]
             encoder = StreamEncoder(names, options.hash_bits, text.stop_words, text.stem)
-            run = replace(run, columns=columns, notes=notes, encoder=encoder)
+            run = replace(run, columns=columns, findings=[*run.findings, *findings], encoder=encoder)
             spec.features = tuple(columns)
         if run.classes is None:
             reader = label_reader(options)
-            classes = sort_classes(reader.names(batch.labels), reader, f"the first batch of {batch.path}", options)
-            run = replace(run, classes=classes)
+            source = f"the first batch of {batch.path}"
+            classes, of_labels = sort_classes(reader.names(batch.labels), reader, source, options)
+            run = replace(run, classes=classes, findings=[*run.findings, *of_labels])
         unlabeled = UnreadableCells()
         reader = label_reader(options, run.classes, run.prior, unreadable=unlabeled, first_row=batch.first_row)
         evidence = reader.evidence(batch.labels)
@@ -258,8 +259,8 @@ class _StreamFit:
         )
 
 
-def choose_stream_columns(batch: Batch, options: StreamOptions) -> tuple[list[Column], list[str]]:
-    """Return the features, and a sentence for each excluded column that the user did not name.
+def choose_stream_columns(batch: Batch, options: StreamOptions) -> tuple[list[Column], list[Finding]]:
+    """Return the features, and findings about the file and its columns, without cells that cannot be read.
 
     The kinds are inferred as for a table (`oneof.io.choose_columns`), from the rows of the first batch only.
     """
@@ -274,7 +275,7 @@ def choose_stream_columns(batch: Batch, options: StreamOptions) -> tuple[list[Co
         texts = [column for column in inferred if column.kind == "text"]
         frame = align_columns(batch.content, texts, batch.path, cell_format=batch.cell_format)
         check_texts(frame, texts, options.text_options, batch.path)
-    return columns, findings.without_unreadable().sentences()
+    return columns, [finding for finding in findings.findings() if finding.kind not in ("unreadable", "decimal sign")]
 
 
 def _encode(
@@ -310,7 +311,7 @@ def _resume(checkpoints: CheckpointConfig | None, identity: dict[str, Any]) -> R
     return unpack_state(header, arrays, path)
 
 
-def _finalize(run: RunState, estimator: Any, options: StreamOptions, resumed_at: int | None) -> StreamResult:
+def _finalize(run: RunState, estimator: Any, resumed_at: int | None) -> StreamResult:
     from sklearn.base import clone
     from sklearn.pipeline import Pipeline
 
@@ -322,22 +323,15 @@ def _finalize(run: RunState, estimator: Any, options: StreamOptions, resumed_at:
     n_features = state.V.shape[1] - bool(estimator.fit_intercept)
     classifier = clone(estimator)._load_state(state, run.classes, n_features)
     steps = [("columns", run.encoder)] if run.encoder is not None else []
-    # Classes named by the user are not suspicious.
-    class_notes = suspicious_labels(run.classes, options.separator) if options.classes is None else []
     order_note = run.validation.autocorrelation.note()
+    findings = [*run.findings, *run.unreadable_labels.findings("unreadable labels"), *run.unreadable.findings()]
     return StreamResult(
         Pipeline([*steps, ("method", classifier)]),
         list(run.classes),
         list(run.columns or []),
         run.validation,
         resumed_at,
-        [
-            *describe_unreadable_labels(run.unreadable_labels),
-            *class_notes,
-            *run.notes,
-            *run.unreadable.sentences(),
-            *([] if order_note is None else [order_note]),
-        ],
+        [*describe(findings), *([] if order_note is None else [order_note])],
         run.prior,
         run.unreadable_labels,
     )

@@ -7,31 +7,29 @@ import numpy as np
 
 from oneof.candidates.columns import LabelReader, resolve_classes
 from oneof.errors import DataError, InputError, LabelError
-from oneof.io import UnreadableCells, check_no_weights
+from oneof.io import Finding, UnreadableCells, check_no_weights, class_findings
 from oneof.io.batches import BatchSpec, iterate_batches
 from oneof.io.formats.source import Source
-from oneof.io.notes.unreadable_labels import add_unreadable_labels
 from oneof.stream.checkpoint import RunState
 from oneof.stream.options import StreamOptions
 
 
 def initialize(source: Source, options: StreamOptions) -> RunState:
     """Return the state before the first batch, with classes and prior if they are known or can be read in a pass."""
-    classes = _initial_classes(source, options)
+    classes, findings = _initial_classes(source, options)
     if options.kind != "posterior":
-        return RunState(classes=classes)
-    if options.prior is not None:
-        return RunState(classes=classes, prior=list(options.prior))
-    return RunState(classes=classes, prior=_mean_posterior(source, options, classes or []))
+        return RunState(classes=classes, findings=findings)
+    prior = _mean_posterior(source, options, classes or []) if options.prior is None else list(options.prior)
+    return RunState(classes=classes, findings=findings, prior=prior)
 
 
-def _initial_classes(source: Source, options: StreamOptions) -> list[str] | None:
+def _initial_classes(source: Source, options: StreamOptions) -> tuple[list[str] | None, list[Finding]]:
     if options.classes is not None:
-        return label_reader(options, options.classes, options.prior).classes
+        return label_reader(options, options.classes, options.prior).classes, []
     if len(options.labels) > 1:
-        return [name for name in options.labels if name != options.rest]
+        return [name for name in options.labels if name != options.rest], []
     if not source.can_be_read_again:
-        return None
+        return None, []
     reader = label_reader(options)
     names: set[str] = set().union(*_map_labels(source, options, reader.names))
     return sort_classes(names, reader, source.display_name, options)
@@ -76,7 +74,7 @@ def label_reader(
 
     def count(errors: dict[int, LabelError]) -> None:
         if unreadable is not None:
-            add_unreadable_labels(unreadable, column, errors, first_row=first_row)
+            unreadable.add_labels(column, errors, first_row=first_row)
 
     return LabelReader(
         options.labels,
@@ -93,13 +91,16 @@ def label_reader(
     )
 
 
-def sort_classes(names: set[str], reader: LabelReader, source: str, options: StreamOptions) -> list[str]:
-    """Return the classes in their order; `source` is the name of the source in errors."""
+def sort_classes(
+    names: set[str], reader: LabelReader, source: str, options: StreamOptions
+) -> tuple[list[str], list[Finding]]:
+    """Return the classes in their order, and findings about them; `source` is the name of the source in errors."""
     if not options.has_weights:
         check_no_weights(names, source)
     try:
         named = {name: reader.spellings.name(name) for name in reader.final_names(names)}
         counts = {named[name]: count for name, count in reader.counts.items() if name in named}
-        return resolve_classes(named.values(), counts, reader.n_marks)
+        classes = resolve_classes(named.values(), counts, reader.n_marks)
     except InputError as error:
         raise error.at(source) from None
+    return classes, class_findings({name: counts.get(name, 0) for name in classes}, options.separator, source=source)

@@ -211,7 +211,7 @@ def _read_records(
     `label_format` is the format of the labels of the table: tokens of missing labels, and whether case is folded.
     """
     from oneof.errors import DataError
-    from oneof.io import find_separator, misspelled_classes, read_labels, read_table, select_column
+    from oneof.io import describe, find_separator, label_findings, read_labels, read_table, select_column
 
     records = read_table(options.path, as_text=("*",), drop_units=False)
     # Only labels have these tokens: the name of a row or of an annotator may be one of them.
@@ -248,7 +248,7 @@ def _read_records(
         labels.classes,
         separator,
         (
-            *misspelled_classes(labels, unit="answer", source=str(options.path)),
+            *describe(label_findings(labels, separator, unit="answer", source=str(options.path))),
             *_note_omitted(records, answer, labels, separator, annotators, active),
         ),
     )
@@ -262,7 +262,7 @@ def _read_wide(
     unreadable: "UnreadableCells | None",
 ) -> _Records:
     """Return the records of a table with a column for each annotator."""
-    from oneof.io import find_separator, misspelled_classes, read_labels
+    from oneof.io import describe, find_separator, label_findings, read_labels
     from oneof.messages import enumerate_items
 
     columns = [name for name in table.frame.columns if name != row]
@@ -283,7 +283,7 @@ def _read_wide(
             f"{enumerate_items(other, MAX_NAMED)} {'have' if len(other) > 1 else 'has'} almost no label of another "
             "column, and no annotator of this name is read. If it is one, pass a file with one answer per line."
         )
-    notes += misspelled_classes(labels, unit="answer", source=str(table.path))
+    notes += describe(label_findings(labels, separator, unit="answer", source=str(table.path)))
     active = {annotators[i] for i in given}
     notes += _note_omitted(records, "answer", labels, separator, annotators, active)
     return _Records(

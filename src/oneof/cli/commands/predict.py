@@ -249,8 +249,8 @@ def predict(
     from oneof.cli.tables.inputs import insert_identifiers
     from oneof.io import new_label_note, read_truth
     from oneof.io.columns import match_columns
+    from oneof.io.findings import describe, dialect_findings
     from oneof.io.notes import new_categories, new_ranges, unusual_rows
-    from oneof.io.notes.findings import dialect_sentences
     from oneof.metrics import covering_rate
     from oneof.persistence.tables import align_rows, naming_cells, open_table
 
@@ -262,7 +262,7 @@ def predict(
     aligned = align_rows(model, table, table_options)
     with naming_cells(model, aligned.rows, table.path):
         labels = model.pipeline.predict(aligned.rows)
-    notes = [*dialect_sentences(table.dialect), *aligned.notes]
+    notes = [*describe(dialect_findings(table.dialect)), *aligned.notes]
     notes += training_file_notes(model, table_file, has_sets=sets is not None)
     frame = to_frame(model, aligned.rows, labels, as_labels=as_labels)
     known, summary = _read_known_labels(model, table, notes), None
@@ -322,7 +322,7 @@ def _accuracy(truth: Any, labels: Any) -> float:
 def _read_known_labels(model: "SavedModel", table: "Table", notes: list[str]) -> "CandidateSets | None":
     """Return the labels of the table if it has any; labels that cannot be read only add a note."""
     from oneof.candidates import CandidateSets
-    from oneof.io import UnreadableCells, describe_unreadable_labels, read_labels
+    from oneof.io import UnreadableCells, describe, read_labels
 
     if not model.label_columns or not set(label_columns(model)) <= set(table.frame.columns):
         return None
@@ -339,6 +339,6 @@ def _read_known_labels(model: "SavedModel", table: "Table", notes: list[str]) ->
     except OneofError as error:
         notes.append(f"no covering rate: {error}")
         return None
-    notes += describe_unreadable_labels(unreadable)
+    notes += describe(unreadable.findings("unreadable labels"))
     # The sets were read over the classes as text; the classes of the model have their own type.
     return CandidateSets.from_weights(sets.weights, model.pipeline.classes_)

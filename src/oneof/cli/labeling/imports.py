@@ -51,13 +51,13 @@ def read_import(
     are those of the table.
     """
     from oneof.cli.tables.inputs import naming_the_option
-    from oneof.io import UnreadableCells, describe_unreadable_labels
+    from oneof.io import UnreadableCells, describe
 
     classes = tuple(map(str, session.classes.tolist()))
     unreadable = UnreadableCells()
     with naming_the_option():
         given = read_answers(options, table, separator=separator, classes=classes, unreadable=unreadable)
-    notes = (*given.notes, *describe_unreadable_labels(unreadable))
+    notes = (*given.notes, *describe(unreadable.findings("unreadable labels")))
     return ImportedFile(options.path, given, _read_degrees(options, given.row_names), notes)
 
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from oneof.candidates import CandidateSets
     from oneof.cli.tables.inputs import PreparedTable
     from oneof.cli.tables.read_options import ReadOptions
-    from oneof.io import Table
+    from oneof.io import Finding, Table
     from oneof.labeling import LabelingSession
     from oneof.labeling.content.media import MediaFolder
 
@@ -86,6 +86,7 @@ def open_session(
         choose_features,
         find_column,
         make_encoder,
+        notes,
         read_text_options,
     )
     from oneof.labeling.answers.database import stored_classes
@@ -121,13 +122,13 @@ def open_session(
         separator, separator_notes = resolve_separator(table, read_options) if is_labeled else (DEFAULT_SEPARATOR, ())
         read_options = replace(read_options, separator=separator)
         class_notes = (*class_notes, *separator_notes)
-    start, notes = _read_start(table, label, read_options)
+    start, found = _read_start(table, label, read_options)
     gold = name_gold(gold, start.classes, folds_case=table.cell_format.folds_labels)
-    notes += (*class_notes, *_warn_formulas(start))
+    found += notes("labels", (*class_notes, *_warn_formulas(start)))
     folders = {"image": ImageFolder, "audio": AudioFolder}
     images = folders[kind](label_options.images or path.absolute().parent) if kind in folders else None
     groups = None if read_options.groups is None else check_and_read_groups(table, read_options)
-    prepared = PreparedTable(table, start, None, [], table.frame, text_options, (), groups=groups)
+    prepared = PreparedTable(table, start, None, [], table.frame, text_options, groups=groups)
     exclude = {label, *hidden, *grouped, *([column] if images and column else [])}
     named = (*overrides.texts, *overrides.categories, *overrides.numbers, *overrides.drop)
     if kind == "text" and column and column not in named:
@@ -143,11 +144,12 @@ def open_session(
         prepared = replace(prepared, columns=features.columns, frame=features.frame)
         X, of_images = make_encoder(features.columns, text_options).fit_transform(features.frame), None
         estimator = _make_estimator(prepared, label_options)
-        notes = (*notes, *features.findings.sentences())
+        prepared = replace(prepared, findings=features.findings)
+    sentences = replace(prepared.findings, others=tuple(found)).sentences()
     queue = None
     if label_options.audit:
-        queue, sentences = _find_suspects(prepared, gold, label_options.seed, of_images)
-        notes = (*notes, *sentences)
+        queue, of_suspects = _find_suspects(prepared, gold, label_options.seed, of_images)
+        sentences += of_suspects
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", NewClassesWarning)  # `class_notes` has its text
         session = LabelingSession(
@@ -177,7 +179,7 @@ def open_session(
             queue=queue,
             random_state=label_options.seed,
         )
-    return OpenedSession(session, table, images, notes)
+    return OpenedSession(session, table, images, tuple(sentences))
 
 
 def _choose_classes(
@@ -237,8 +239,8 @@ def _find_suspects(
     return issues, [*sentences, f"{describe_rate(result)}{asked}."]
 
 
-def _read_start(table: "Table", label: str, read_options: "ReadOptions") -> "tuple[CandidateSets, tuple[str, ...]]":
-    """Return the labels of the table; with named classes the label column may be empty or missing."""
+def _read_start(table: "Table", label: str, read_options: "ReadOptions") -> "tuple[CandidateSets, list[Finding]]":
+    """Return the labels of the table and findings; with named classes the label column may be empty or missing."""
     import numpy as np
 
     from oneof.candidates import CandidateSets
@@ -247,10 +249,10 @@ def _read_start(table: "Table", label: str, read_options: "ReadOptions") -> "tup
     from oneof.io import (
         UnreadableCells,
         check_no_weights,
-        describe_unreadable_labels,
         find_column,
+        label_findings,
+        notes,
         read_labels,
-        suspicious_labels,
     )
 
     separator, named = str(read_options.separator), read_options.classes
@@ -267,8 +269,8 @@ def _read_start(table: "Table", label: str, read_options: "ReadOptions") -> "tup
             )
         if named is None and not read_options.weights.weighted:
             check_no_weights(start.classes.tolist(), table.path)
-        suspicious = suspicious_labels(start.classes.tolist(), separator, source=str(table.path))
-        return start, (*describe_unreadable_labels(unreadable), *suspicious)
+        found = label_findings(start, separator, source=str(table.path))
+        return start, [*unreadable.findings("unreadable labels"), *found]
     if named is None:
         if label not in table.frame.columns:
             try:
@@ -280,7 +282,7 @@ def _read_start(table: "Table", label: str, read_options: "ReadOptions") -> "tup
         raise InputError(f"--classes must name at least two classes, each once; got {', '.join(named)}.")
     unlabeled = CandidateSets(np.ones((table.frame.height, len(named)), dtype=bool), np.asarray(named))
     is_new = label not in table.frame.columns
-    return unlabeled, (f"column {label!r} is not in the table and is added to exports.",) if is_new else ()
+    return unlabeled, notes("labels", [f"column {label!r} is not in the table and is added to exports."] * is_new)
 
 
 def _warn_formulas(start: "CandidateSets") -> tuple[str, ...]:

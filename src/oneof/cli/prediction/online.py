@@ -153,7 +153,7 @@ class StreamPrediction:
 
     def frames(self) -> Iterator["pl.DataFrame"]:
         """Yield the predictions of each batch: row, label, confidence, and a score for each class."""
-        from oneof.io import align_columns, describe_unreadable_labels, new_label_note
+        from oneof.io import align_columns, describe, new_label_note
         from oneof.io.batches import BATCH_ROWS, BatchSpec, iterate_batches
         from oneof.io.columns import absent_columns
         from oneof.io.notes.date_formats import describe_dates
@@ -194,7 +194,7 @@ class StreamPrediction:
             self._absent = set(batch.absent) & (set(batch.absent) if self._absent is None else self._absent)
         if self.rows == 0:
             raise InputError(f"{self._source.display_name} has no rows.")
-        self.notes += describe_unreadable_labels(self._unreadable_labels)
+        self.notes += describe(self._unreadable_labels.findings("unreadable labels"))
         self.notes += dict.fromkeys(remark for remarks in self._remarks.values() for remark in remarks)
         if self._new_labels:
             n_new = self._new_labels.total()
@@ -211,11 +211,9 @@ class StreamPrediction:
 
     def _count_unreadable(self, errors: dict[int, LabelError]) -> None:
         """Count rows of a batch whose labels cannot be read, and that are unlabeled as in training."""
-        from oneof.io.notes.unreadable_labels import add_unreadable_labels
-
         names = self._model.label_columns
         name = names[0] if len(names) == 1 else f"{names[0]} to {names[-1]}"
-        add_unreadable_labels(self._unreadable_labels, name, errors, first_row=self.rows)
+        self._unreadable_labels.add_labels(name, errors, first_row=self.rows)
 
     def _update_metrics(self, batch: "Batch", labels: Any) -> None:
         import numpy as np

@@ -14,31 +14,28 @@ from oneof.cli.answers.annotators import estimate_candidates
 from oneof.cli.answers.files import TableAnswers, read_answers
 from oneof.cli.tables.gold import describe_shared_rows, use_gold
 from oneof.cli.tables.groups import count_groups, group_notes, read_groups
-from oneof.cli.tables.leaks import leak_notes
+from oneof.cli.tables.leaks import find_leaks
 from oneof.cli.tables.read_options import ReadOptions
 from oneof.errors import InputError, LabelError, OneofError
 from oneof.io import (
     Column,
+    Finding,
     Overrides,
     Table,
     TableFindings,
     TextOptions,
     UnreadableCells,
-    cells_without_weights,
-    certain_rows,
     check_no_weights,
     check_texts,
     choose_features,
-    describe_unreadable_labels,
     find_column,
     find_separator,
+    label_findings,
     merge_ranked_columns,
-    misspelled_classes,
+    notes,
     read_labels,
     read_text_options,
     read_truth,
-    single_row_classes,
-    suspicious_labels,
 )
 
 if TYPE_CHECKING:
@@ -46,6 +43,8 @@ if TYPE_CHECKING:
 
     from oneof.typing import Mask
 
+REFUSED = " Other commands stop at such a row: correct it, or add --unreadable-labels unlabeled."
+"""The remedy for labels that cannot be read, in a note of `oneof inspect`."""
 UNREADABLE_OPTION = "--unreadable-labels unlabeled reads such rows as unlabeled rows."
 _MAX_SHOWN = 80
 """Maximum number of characters of a list in a note."""
@@ -75,10 +74,8 @@ class PreparedTable:
         The feature columns, in the types of the encoder; or the rows of a sparse matrix, which has no columns.
     text_options : TextOptions
         Stop words and stems of the text columns.
-    notes : tuple of str
-        Warnings about labels and columns, with those of the findings.
     findings : TableFindings
-        The dialect, and the kind, missing tokens and unreadable cells of each column.
+        The findings about the file, its columns and its labels.
     separator : str
         The text between two labels.
     answers : TableAnswers or None
@@ -105,7 +102,6 @@ class PreparedTable:
     columns: list[Column]
     frame: "pl.DataFrame | Any"
     text_options: TextOptions
-    notes: tuple[str, ...]
     findings: TableFindings = TableFindings()  # noqa: RUF009 - frozen
     separator: str = DEFAULT_SEPARATOR
     answers: TableAnswers | None = None
@@ -117,6 +113,11 @@ class PreparedTable:
     has_rest: bool = False
     set_columns: tuple[str, ...] = ()
     unreadable_labels: UnreadableCells = field(default_factory=UnreadableCells)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Sentences for the user about the file, its columns and its labels."""
+        return tuple(self.findings.sentences())
 
     @property
     def n_groups(self) -> int | None:
@@ -214,27 +215,17 @@ def prepare_rows(table: Table, read_options: ReadOptions) -> PreparedTable:
     checked_notes += describe_shared_rows(is_checked, truth)
     groups = None if read_options.groups is None else check_and_read_groups(table, read_options)
     features = prepare_features(table, read_options)
-    answer_notes = () if given is None else given.notes
-    label_notes = (
-        *describe_unreadable_labels(unreadable, is_refused=read_options.lists_unreadable),
-        *separator_notes,
-        *checked_notes,
-        *suspicious_labels(
-            candidates.classes.tolist(),
-            separator,
-            source=str(table.path if read_options.answers is None else read_options.answers.path),
-            candidates=candidates if read_options.answers is None else None,
-        ),
-        *misspelled_classes(candidates),
-        *_refusals(label_table, labels, read_options, separator),
-        *certain_rows(candidates, read_options.weights.kind),
-        *single_row_classes(candidates),
-    )
-    leaks: list[str] = []
-    identifying: list[str] = []
+    found: list[Finding] = unreadable.findings("unreadable labels", REFUSED * read_options.lists_unreadable)
+    if given is None:
+        found += label_findings(candidates, separator, source=str(table.path), kind=weighting.kind)
+    else:
+        found += notes("answers", given.notes)
+    found += notes("labels", (*separator_notes, *checked_notes))
+    leaks: list[Finding] = []
     if table.rows is None:
-        leaks, identifying = leak_notes(features.frame, features.columns, candidates, has_truth=truth is not None)
-        leaks += group_notes(table.frame, read_options.text_columns, table.dropped, given=read_options.groups)
+        leaks = find_leaks(features.frame, features.columns, candidates)
+        groups_notes = group_notes(table.frame, read_options.text_columns, table.dropped, given=read_options.groups)
+        found += notes("groups", groups_notes)
     is_one_column = len(read_options.labels) == 1 and given is None and weighting.weights is None
     return PreparedTable(
         table,
@@ -243,8 +234,7 @@ def prepare_rows(table: Table, read_options: ReadOptions) -> PreparedTable:
         features.columns,
         features.frame,
         features.text_options,
-        notes=(*features.findings.sentences(), *label_notes, *answer_notes, *leaks),
-        findings=features.findings,
+        findings=replace(features.findings, others=(*leaks, *found)),
         separator=separator,
         answers=given,
         groups=groups,
@@ -253,7 +243,7 @@ def prepare_rows(table: Table, read_options: ReadOptions) -> PreparedTable:
         read_as_written=read_as_written,
         is_posterior=weighting.weighted and weighting.kind == "posterior",
         has_rest=weighting.weighted and bool(weighting.rest),
-        set_columns=tuple(identifying),
+        set_columns=tuple(finding.column for finding in leaks if finding.kind == "set leak"),
         unreadable_labels=unreadable,
     )
 
@@ -267,19 +257,6 @@ def naming_the_option() -> Iterator[None]:
         if not error.rows:
             raise
         raise error.because(f"{error.reason} {UNREADABLE_OPTION}") from None
-
-
-def _refusals(table: Table, labels: Sequence[str], read_options: ReadOptions, separator: str) -> list[str]:
-    """Return a note about cells of one column of weighted labels that have none, such as a refusal of a model."""
-    import polars as pl
-
-    weighting = read_options.weights
-    if not weighting.weighted or weighting.weights is not None or read_options.classes is not None or len(labels) != 1:
-        return []
-    cells = table.frame[labels[0]] if labels[0] in table.frame.columns else None
-    if cells is None or cells.dtype != pl.String:
-        return []
-    return cells_without_weights(cells.to_list(), separator, table.cell_format)
 
 
 def check_and_read_groups(table: Table, read_options: ReadOptions) -> list[str]:

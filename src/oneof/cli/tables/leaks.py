@@ -1,15 +1,13 @@
-"""Notes about columns that reveal the labels: columns of class names, and columns that identify the candidate sets.
+"""Columns that reveal the labels: they have class names, determine the label, or identify the candidate sets.
 
-Reading order: `leak_notes` returns both kinds of notes, `class_name_columns` finds the first kind of columns, and
-`set_columns` the second.
+Reading order: `find_leaks` returns the findings of `class_name_columns`, `label_columns` and `set_columns`.
 """
 
-import shlex
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from oneof.cli.output.terminal import format_percent
-from oneof.messages import enumerate_items, write_names
+from oneof.io.findings import Finding
 
 if TYPE_CHECKING:
     import polars as pl
@@ -19,25 +17,30 @@ if TYPE_CHECKING:
 
 MIN_CLASS_NAMES = 0.9
 """Share of the distinct values of a column that must be class names."""
+MIN_DETERMINED = 0.99
+"""Share of the rows whose label a column must predict to determine it, of the rows with a value that recurs."""
+MAX_CONSTANT = 0.9
+"""Share of the rows with the most frequent candidate up to which columns are compared with the labels."""
 MIN_SET_ACCURACY = 0.7
 """Share of the candidate sets that columns must predict for a note."""
 MIN_ABOVE_CLASSES = 0.1
 """Difference of this share from the share that the true labels could predict at most."""
 _MIN_GAIN = 0.05
 """Difference of this share from which a further column is named."""
+_MIN_RECURRING = 30
+"""Number of rows with a recurring value, also half of the rows, from which labels are predicted."""
 _MIN_ROWS = 100
 """Number of rows with several candidates from which sets are predicted."""
 _MAX_ROWS = 20_000
 """Number of these rows that are read: the first ones, since rows of one set are often next to each other."""
+_MAX_ENTRIES = 5_000_000
+"""Number of rows times classes that are read at once."""
 _MAX_COLUMNS = 3
 """Number of columns that identify the sets together."""
-_MAX_LISTED = 5
 
 
-def leak_notes(
-    frame: "pl.DataFrame", columns: "Sequence[Column]", candidates: "CandidateSets", *, has_truth: bool = False
-) -> tuple[list[str], list[str]]:
-    """Return notes about features that are class names or identify the candidate sets, and the columns of the latter.
+def find_leaks(frame: "pl.DataFrame", columns: "Sequence[Column]", candidates: "CandidateSets") -> list[Finding]:
+    """Return the features that reveal the labels.
 
     Parameters
     ----------
@@ -45,32 +48,24 @@ def leak_notes(
         The features in the types of the encoder; see `oneof.io.align_columns`.
     columns : sequence of Column
     candidates : CandidateSets
-    has_truth : bool, default=False
-        Whether a column of true labels is named.
+
+    Returns
+    -------
+    list of Finding
+        Of the kind "class leak" if a column has class names or determines the label, and of the kind "set leak" if
+        columns identify the candidate sets together.
     """
-    notes = []
     named = class_name_columns(frame, columns, candidates.classes.tolist())
-    if named:
-        listed = enumerate_items([*map(repr, named)], _MAX_LISTED)
-        verb, pronoun = ("have", "they are features") if len(named) > 1 else ("has", "it is a feature")
-        truth = "COLUMN" if len(named) > 1 else shlex.quote(named[0])
-        notes.append(
-            f"{_columns(named)} {listed} {verb} class names, and {pronoun}, which may reveal the labels: add --drop "
-            f"{shlex.quote(write_names(named))}."
-            + f" With --truth {truth}, fit and compare use them for evaluation only."
-            * (not has_truth)
-        )
     others = [column for column in columns if column.name not in named]
     identifying, accuracy = set_columns(frame, others, candidates)
-    if identifying:
-        listed = enumerate_items([*map(repr, identifying)], _MAX_LISTED)
-        verb = "identify" if len(identifying) > 1 else "identifies"
-        notes.append(
-            f"{_columns(identifying)} {listed} nearly {verb} the candidate sets: rows of equal values predict "
-            f"{format_percent(accuracy)} of the sets of several candidates. This can raise the covering rate without "
-            f"the accuracy: compare with --drop {shlex.quote(write_names(identifying))}."
-        )
-    return notes, identifying
+    others = [column for column in others if column.name not in identifying]
+    determining = label_columns(frame, others, candidates)
+    share = format_percent(accuracy)
+    return [
+        *(Finding("class leak", name, detail="class names") for name in named),
+        *(Finding("class leak", name, detail="determines") for name in determining),
+        *(Finding("set leak", name, detail=share) for name in identifying),
+    ]
 
 
 def class_name_columns(frame: "pl.DataFrame", columns: "Sequence[Column]", classes: Sequence[Any]) -> list[str]:
@@ -86,6 +81,37 @@ def class_name_columns(frame: "pl.DataFrame", columns: "Sequence[Column]", class
         values = {text.strip().casefold() for text in frame[column.name].unique().to_list()} - {""}
         common = len(values & names)
         if common >= 2 and common >= MIN_CLASS_NAMES * len(values):
+            found.append(column.name)
+    return found
+
+
+def label_columns(frame: "pl.DataFrame", columns: "Sequence[Column]", candidates: "CandidateSets") -> list[str]:
+    """Return the columns that determine the label.
+
+    The label of each row is predicted by the most frequent candidate of the other rows with an equal value, if there is
+    a single one. Columns of true labels, or of their numbers, do this. Numbers with decimals are measurements.
+    """
+    import numpy as np
+    import scipy.sparse as sp
+
+    used = np.flatnonzero(~candidates.is_unlabeled)[: min(_MAX_ROWS, _MAX_ENTRIES // len(candidates.classes))]
+    mask = candidates.mask[used].astype(np.int32)
+    if len(used) < _MIN_RECURRING or mask.mean(axis=0).max() > MAX_CONSTANT:
+        return []
+    found = []
+    for column in columns:
+        values = frame[column.name][used]
+        if column.kind in ("date", "duration") or (column.kind == "number" and (values % 1 > 0).any()):
+            continue
+        codes = values.rank("dense").fill_null(0).cast(int).to_numpy()
+        recurs = np.bincount(codes)[codes] > 1
+        if recurs.sum() < max(_MIN_RECURRING, len(used) / 2):
+            continue
+        rows = sp.csr_array((np.ones(len(used), np.int32), (codes, np.arange(len(used)))))
+        counts = (rows @ mask)[codes] - mask
+        last = np.partition(counts, -2, axis=1)[:, -2:]
+        is_right = (last[:, 1] > last[:, 0]) & (mask[np.arange(len(used)), counts.argmax(axis=1)] > 0)
+        if is_right[recurs].mean() >= MIN_DETERMINED:
             found.append(column.name)
     return found
 
@@ -163,7 +189,3 @@ def _set_accuracy(rows: "pl.DataFrame", names: Sequence[str]) -> float:
     # Only rows of the most frequent set can be predicted, and without the row itself it must still be that.
     predicted = groups.filter(pl.col("first") - 1 > pl.col("second"))
     return int(predicted["first"].sum()) / rows.height
-
-
-def _columns(names: Sequence[str]) -> str:
-    return "columns" if len(names) > 1 else "column"

@@ -17,8 +17,8 @@ from oneof.candidates.columns import (
 )
 from oneof.candidates.labels import PLACEHOLDERS
 from oneof.errors import DataError, LabelError
+from oneof.io.labels.class_findings import has_several_classes
 from oneof.io.labels.label_columns import label_column
-from oneof.io.labels.label_notes import has_several_classes
 from oneof.io.table import Table
 from oneof.messages import enumerate_items
 from oneof.typing import Labels, Mask

@@ -9,8 +9,7 @@ from oneof.candidates.cells import DEFAULT_SEPARATOR, LabelFormat, clean
 from oneof.candidates.columns import detect_separator, fold_case, read_label_columns
 from oneof.errors import DataError, LabelError
 from oneof.io.columns import find_column
-from oneof.io.notes.findings import UnreadableCells
-from oneof.io.notes.unreadable_labels import add_unreadable_labels
+from oneof.io.findings import UnreadableCells
 from oneof.io.table import Table
 
 if TYPE_CHECKING:
@@ -143,7 +142,7 @@ def read_labels(
 
     def count(errors: dict[int, LabelError]) -> None:
         if unreadable is not None:
-            add_unreadable_labels(unreadable, name, errors)
+            unreadable.add_labels(name, errors)
 
     try:
         return read_label_columns(

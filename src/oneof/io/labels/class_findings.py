@@ -1,0 +1,301 @@
+"""Findings about the classes of a table: sets, missing labels and errors that are read as a class, and spellings.
+
+No class is in two findings: `class_findings` looks for missing labels, then for sets, then for suspicious classes.
+"""
+
+import re
+import warnings
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from difflib import get_close_matches
+from typing import Any
+
+from oneof.candidates import CandidateSets
+from oneof.candidates.cells import LISTS
+from oneof.candidates.labels import fold_case, labels_with_weights
+from oneof.candidates.spellings import describe_spellings
+from oneof.errors import LabelError, OneofError
+from oneof.io.findings import Finding, notes
+from oneof.io.formats.cells import MISSING, MISSING_NUMBERS
+from oneof.messages import shorten
+
+_UNKNOWN = (
+    "unbekannt", "unklar", "unsicher", "keine angabe", "wei\u00df nicht", "inconnu", "inconnue", "incertain",
+    "je ne sais pas",
+    "desconocido", "desconocida", "no s\u00e9", "sconosciuto", "sconosciuta", "non so", "desconhecido", "desconhecida",
+    "n\u00e3o sei", "onbekend", "weet niet", "ok\u00e4nd", "ukjent", "ukendt", "tuntematon", "nieznany", "nieznane",
+    "nezn\u00e1m\u00fd", "ismeretlen", "bilinmiyor", "\u043d\u0435\u0438\u0437\u0432\u0435\u0441\u0442\u043d\u043e",
+    "\u043d\u0435\u0432\u0456\u0434\u043e\u043c\u043e", "\u672a\u77e5", "\u4e0d\u660e", "\u4e0d\u77e5\u9053",
+    "unsure", "not sure", "uncertain", "unclear", "don't know", "dont know", "do not know", "idk",
+)  # fmt: skip
+"""Words for an unknown label in several languages, in lower case. Such a label is a class, with a note."""
+_WORDS = re.compile(r"[^\W\d_]+|\d+")
+_SIGN = re.compile(r"(?<=[^\W_])[\W_]+(?=[^\W_])")
+"""Any characters between two words."""
+_CAMEL_CASE = re.compile(r"(?<=[a-z])(?=[A-Z])")
+_REMARK = re.compile(r"[^\w\s'\u2019-]")
+"""Signs that are not usual in names."""
+_EXCLUSION = re.compile(r"(?i:not\s+|[!~\u2260]\s*)(.+)")
+_BRACKETS = {"[": "]", "{": "}", "(": ")"}
+MAX_RARE_ROWS = 3
+"""Number of rows up to which a class is rare compared with a class of ten times its rows; above, of fifty times."""
+MAX_ODD_SHARE = 0.2
+"""Share of the rows up to which classes without letters are suspicious among classes with letters."""
+_MIN_RATIO = 0.9
+"""Ratio of `difflib` from which two names are nearly equal: "Parus mayor" and "Parus major" have .91."""
+_MIN_LETTERS = 5
+"""Number of letters of a word that may be misspelled; "type A" and "type B" are different classes."""
+_MAX_COMPARED = 300
+"""Number of rare and of frequent classes whose names are compared: less than a second."""
+_MANY_CLASSES = 20
+"""Number of classes from which most of them should have several rows."""
+_MIN_WORDS, _MIN_SENTENCES, _MIN_SHARE = 4, 3, 0.2
+"""Number of words of a sentence; number of sentences in one row only, and their share of all classes, for a note."""
+
+
+def check_no_weights(classes: Iterable[Any], source: Any) -> None:
+    """Raise if classes are labels with a weight, such as "finch:0.7", although weights are not requested."""
+    pairs = labels_with_weights(classes)
+    if pairs:
+        raise LabelError(
+            f"the labels of {source} have weights, such as {min(pairs)!r}. Add --weighted; or name the classes "
+            "(--classes) if the numbers belong to their names.",
+            label=pairs[0],
+        )
+
+
+def has_several_classes(text: str, names: Collection[str]) -> bool:
+    """Return whether a text is several names of classes with a sign or a word between them."""
+    return any(True for _ in _signs(text, names))
+
+
+def label_findings(
+    candidates: CandidateSets, separator: str, *, source: str = "", kind: str = "likelihood", unit: str = "row"
+) -> list[Finding]:
+    """Return the findings about the candidate sets of a table; `kind` is that of their weights.
+
+    `source` names the table of the labels, if there may be another one, and `unit` its rows.
+    """
+    import numpy as np
+
+    labeled, classes = ~candidates.is_unlabeled, candidates.classes.tolist()
+    mask = candidates.mask[labeled]
+    if not len(mask):
+        return []
+    counts = mask.sum(axis=0)
+    first = np.flatnonzero(labeled)[mask.argmax(axis=0)]
+    weighted = candidates.is_weighted[labeled]
+    # In a table of weights, a text without any is a refusal or a comment.
+    plain = ~mask[weighted].any(axis=0) if 2 * weighted.sum() > len(mask) else np.zeros(len(classes), dtype=bool)
+    # The rows of a recording share a list: equal sets count once.
+    several = mask.sum(axis=1) > 1
+    distinct = mask[~several].sum(axis=0) + np.unique(mask[several], axis=0).sum(axis=0)
+    return [
+        *class_findings(
+            dict(zip(classes, counts.tolist(), strict=True)),
+            separator,
+            source=source,
+            unit=unit,
+            first=dict(zip(classes, first.tolist(), strict=True)) if unit == "row" else {},
+            distinct=dict(zip(classes, distinct.tolist(), strict=True)),
+            plain={classes[k] for k in np.flatnonzero(plain)},
+        ),
+        *notes("labels", _rounded_weights(candidates, kind)),
+        *notes("single rows", _single_rows(classes, counts)),
+    ]
+
+
+def class_findings(
+    rows: Mapping[Any, int],
+    separator: str,
+    *,
+    source: str = "",
+    unit: str = "row",
+    first: Mapping[str, int] | None = None,
+    distinct: Mapping[str, int] | None = None,
+    plain: Collection[str] = (),
+) -> list[Finding]:
+    """Return the findings about the names of classes.
+
+    Parameters
+    ----------
+    rows : mapping
+        The number of rows of each class.
+    separator : str
+        The text between two labels.
+    source, unit : str
+        The table of the labels, and the name of its rows.
+    first, distinct : mapping of str to int, optional
+        The first row of each class, and the number of its rows in which equal sets count once.
+    plain : collection of str
+        The classes without weights in a table of weighted labels.
+    """
+    texts = [label for label in rows if isinstance(label, str)]
+    missing = [text for text in texts if text.strip().lower() in ("-1", *MISSING, *MISSING_NUMBERS, *_UNKNOWN)]
+    found = [Finding("missing class", source, len(missing), examples=tuple(missing))] * bool(missing)
+    noted = set(missing)
+    for advice, joined in _joined_classes(texts, separator).items():
+        place = () if not first else (first[joined[0]],)
+        found.append(Finding("joined classes", "", len(joined), place, tuple(joined), advice))
+        noted.update(joined)
+    others = {text: rows[text] for text in texts if text not in noted}
+    for text, reason in _suspicious(others, distinct or rows, plain):
+        number = f"{rows[text]:,} {unit}{'s' * (rows[text] != 1)}"
+        place = () if not first else (first[text],)
+        found.append(Finding("suspicious class", source, rows[text], place, (text,), f"{number}; {reason}"))
+    return [*found, *notes("spellings", describe_spellings(texts, "add --fold-case, or use one spelling"))]
+
+
+def _joined_classes(texts: Sequence[str], separator: str) -> dict[str, list[str]]:
+    """Return the classes that may be sets by their remedy, which is tried."""
+    written = separator.split(" ") if " " in separator.strip() else [separator]
+    names, found = set(texts), dict[str, list[str]]()
+    for text in texts:
+        if _BRACKETS.get(text[:1]) == text[-1:]:
+            is_read = separator != LISTS and _splits(text, LISTS)
+            advice = "write sets of labels as 'a|b'" + ", or add --separator '[]' to read the cells as lists" * is_read
+            if separator != LISTS or not is_read:
+                found.setdefault(advice, []).append(text)
+            continue
+        for sign in _signs(text, names):
+            if sign in written or _is_number(text):
+                continue
+            advice = f"if it is a set of labels, write {written[0]!r} between them"
+            if _splits(text, sign):
+                both = " ".join([*written, sign])
+                advice = f"if it is a set of labels, add --separator '{sign}'"
+                if separator != LISTS and _splits(text, both):
+                    advice += f", or --separator '{both}' if other cells are separated by {separator!r}"
+                elif separator != LISTS:
+                    advice += f", or write {written[0]!r} between them if other cells are separated by it"
+            found.setdefault(advice, []).append(text)
+            break
+    return found
+
+
+def _signs(text: str, names: Collection[str]) -> Iterator[str]:
+    """Yield the signs and the words between classes in a text that is several of them."""
+    words = text.split(" ")
+    signs = [sign.strip() or sign for sign in _SIGN.findall(text)]
+    for sign in dict.fromkeys([*signs, *(f" {word} " for word in words[1:-1])]):
+        parts = [part.strip() for part in text.split(sign)]
+        if len(parts) > 1 and all(part in names and part != text for part in parts):
+            yield sign
+
+
+def _splits(text: str, separator: str) -> bool:
+    """Return whether a separator is accepted and splits a text."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            return bool(CandidateSets.from_strings([text, "x"], separator=separator).sizes[0] > 1)
+        except OneofError:
+            return False
+
+
+def _suspicious(
+    rows: Mapping[str, int], distinct: Mapping[str, int], plain: Collection[str]
+) -> Iterator[tuple[str, str]]:
+    """Yield the classes that may be errors, with a reason.
+
+    A class is suspicious if it has another form than most rows, if it is another class with a remark, such as
+    "finch (probably)", or if it has few rows and nearly the name of a frequent class.
+    """
+    words = {name: frozenset(_WORDS.findall(_CAMEL_CASE.sub(" ", name).casefold())) for name in rows}
+    folded = {name: fold_case(name) for name in rows}
+    common = sorted(rows, key=lambda name: -rows[name])[:_MAX_COMPARED]
+    excluding = {name: match[1] for name in rows if (match := _EXCLUSION.fullmatch(name)) and len(rows) > 2}
+    odd_forms = _odd_forms(rows)
+    compared = 0
+    for name, n in sorted(rows.items(), key=lambda item: item[1]):
+        few = [
+            other
+            for other in common
+            if 10 * distinct[name] <= rows[other]
+            and distinct[name] <= max(MAX_RARE_ROWS, rows[other] / 50)
+            and folded[name] != folded[other]
+        ]
+        more = [other for other in common if 2 * n <= rows[other] and folded[name] != folded[other]]
+        if name in plain:
+            yield name, "without weights"
+        elif name in excluding and (fold_case(excluding[name]) in folded.values() or 2 * len(excluding) > len(rows)):
+            yield name, "excludes a class: write the labels that remain"
+        elif name in odd_forms and (few or not any(map(str.isalpha, name))):
+            yield name, odd_forms[name]
+        elif len(rows) > 2 and (whole := _find_part(name, few, more, words)):
+            yield name, f"{whole!r} with a remark"
+        elif few and compared < _MAX_COMPARED:
+            compared += 1
+            if near := _find_near(name, few, words, folded):
+                yield name, f"nearly {near!r} with {rows[near]:,}"
+
+
+def _odd_forms(rows: Mapping[str, int]) -> dict[str, str]:
+    """Return the classes without letters, or in capital letters, if at most a fifth of the rows have such classes."""
+    forms = {
+        "without letters": [name for name in rows if not any(map(str.isalpha, name))],
+        "in capital letters": [name for name in rows if name.isupper()],
+    }
+    limit = MAX_ODD_SHARE * sum(rows.values())
+    return {name: form for form, names in forms.items() if sum(map(rows.__getitem__, names)) <= limit for name in names}
+
+
+def _find_part(name: str, few: Sequence[str], more: Sequence[str], words: Mapping[str, frozenset[str]]) -> str | None:
+    """Return a class all of whose words are in a name: one of more rows if further signs are in the name too."""
+    for other in more:
+        signs = set(_REMARK.findall(name)) - set(_REMARK.findall(other))
+        if words[other] and words[other] <= words[name] and (signs or other in few):
+            return other
+    return None
+
+
+def _find_near(
+    name: str, few: Sequence[str], words: Mapping[str, frozenset[str]], folded: Mapping[str, str]
+) -> str | None:
+    """Return a class of nearly the same name that differs in long words only."""
+    by_text = {folded[other]: other for other in reversed(few)}
+    for text in get_close_matches(folded[name], by_text, n=1, cutoff=_MIN_RATIO):
+        other = by_text[text]
+        if all(len(word) >= _MIN_LETTERS and word.isalpha() for word in words[name] ^ words[other]):
+            return other
+    return None
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _rounded_weights(candidates: CandidateSets, kind: str) -> list[str]:
+    """Return a warning if most rows have one class of a posterior above 0, as probabilities rounded to 0 and 1 give."""
+    n_exact, n_labeled = int(candidates.is_exact.sum()), int((~candidates.is_unlabeled).sum())
+    if kind != "posterior" or 2 * n_exact <= n_labeled:
+        return []
+    return [
+        f"{n_exact:,} of {n_labeled:,} labeled rows are exact, because the weights of all other classes are 0. If "
+        "these are rounded probabilities, some labels are wrong: write more digits, or add --noise-rate auto to fit."
+    ]
+
+
+def _single_rows(classes: Sequence[Any], counts: Any) -> list[str]:
+    """Return a warning if classes that are candidates of one row only are sentences, or are most of many classes.
+
+    These are answers such as "I think it is a robin", names of rows, or other free text.
+    """
+    single = [label for label, count in zip(classes, counts, strict=True) if count == 1]
+    sentences = [label for label in single if isinstance(label, str) and len(label.split()) >= _MIN_WORDS]
+    if len(sentences) >= max(_MIN_SENTENCES, _MIN_SHARE * len(classes)):
+        return [
+            f"{len(sentences):,} of {len(classes):,} classes are texts of {_MIN_WORDS} words or more in one row only, "
+            f"such as {shorten(sentences[0])!r}. If they are comments rather than labels, name the "
+            "classes (--classes), and add --unreadable-labels unlabeled: these rows are then unlabeled."
+        ]
+    if len(classes) < _MANY_CLASSES or 2 * len(single) <= len(classes):
+        return []
+    return [
+        f"{len(single):,} of {len(classes):,} classes, such as {single[0]!r}, are in one row only and cannot be "
+        "learned. Check that --labels names the column of labels, and that its labels are names without numbers, dates "
+        "or comments."
+    ]

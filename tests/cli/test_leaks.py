@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 from oneof import CandidateSets
-from oneof.cli.tables.leaks import class_name_columns, leak_notes, set_columns
+from oneof.cli.tables.leaks import class_name_columns, find_leaks, label_columns, set_columns
 from oneof.io import Column
 from tests.cli.conftest import QUICK, Run, check_error, make_birds
 
@@ -92,9 +92,31 @@ def test_columns_of_class_names() -> None:
     assert class_name_columns(frame, kinds, NAMES.tolist()) == ["expert"]
     digits = pl.DataFrame({"room": ["1", "2"]})
     assert class_name_columns(digits, [Column("room", "category")], [1, 2, 3]) == []
-    [note], _ = leak_notes(frame, kinds, CandidateSets.from_labels(NAMES.tolist()), has_truth=True)
-    assert "--drop expert" in note
-    assert "--truth" not in note
+    [finding] = find_leaks(frame, kinds, CandidateSets.from_labels(NAMES.tolist()))
+    assert (finding.kind, finding.column, finding.detail) == ("class leak", "expert", "class names")
+
+
+def test_columns_that_determine_the_label() -> None:
+    """Numbers, names and copies of the true label are found with exact and with partial labels, others are not."""
+    rng = np.random.default_rng(0)
+    true = rng.integers(0, len(NAMES), 400)
+    frame = pl.DataFrame(
+        {
+            "key": (true + 100).astype(float),
+            "latin": [f"species {k}" for k in true],
+            "site": [f"site {k}" for k in rng.integers(0, 20, 400)],
+            "mostly": [f"site {k if i % 20 else 0}" for i, k in enumerate(true)],
+            "size": true + rng.normal(size=400),
+        }
+    )
+    kinds = [Column(name, "number" if frame[name].dtype == pl.Float64 else "category") for name in frame.columns]
+    exact = CandidateSets.from_labels(NAMES[true])
+    partial = CandidateSets.from_sets([{NAMES[k], NAMES[rng.integers(len(NAMES))]} for k in true])
+    for candidates in (exact, partial):
+        assert label_columns(frame, kinds, candidates) == ["key", "latin"]
+        assert label_columns(frame[:25], kinds, candidates[:25]) == []
+    frequent = CandidateSets.from_labels(np.where(np.arange(400) % 20, "wren", "junco"))
+    assert label_columns(frame, kinds, frequent) == []
 
 
 def make_calls() -> pl.DataFrame:
@@ -118,8 +140,8 @@ def test_the_commands_name_the_columns(run: Run) -> None:
     """Fit, compare and inspect have both notes with their remedies, and no note if these are followed."""
     make_calls().write_csv("calls.csv")
     expected = (
-        "'expert' has class names, and it is a feature, which may reveal the labels: add --drop expert. With --truth "
-        "expert, fit and compare use them for evaluation only.",
+        "column 'expert' has class names, and is a feature: the rates are those of rows with known values. If this is "
+        "unknown for new rows, add --drop expert; true labels are used for evaluation only with --truth expert.",
         "columns 'recorder' and 'date' nearly identify the candidate sets",
         "compare with --drop recorder,date",
     )

@@ -215,11 +215,11 @@ def test_yes_no_has_two_values(cells: list[Any]) -> None:
     [
         (
             ["1.5m", "2.5m"],
-            "'x' as durations or times in hours ('1.5m' is 0.025) is read in a format. To change it, add --numeric x, ",
+            "column 'x' is read as durations or times in hours ('1.5m' is 0.025). To change it, add --numeric x, ",
         ),
         (
             ["y", "n"],
-            "'x' as yes/no values ('n' is 0 and 'y' is 1) is read in a format. To change it, add --numeric x, ",
+            "column 'x' is read as yes/no values ('n' is 0 and 'y' is 1). To change it, add --numeric x, ",
         ),
         (["oui", None], None),
         (["true", "FALSE"], None),

@@ -107,22 +107,22 @@ def _written(found: Sequence[Finding]) -> list[str]:
 
 def _class_leaks(found: Sequence[Finding]) -> list[str]:
     names = _names(found)
-    has, verb, pronoun = ("have", "determine", "they are") if len(names) > 1 else ("has", "determines", "it is")
+    has, verb, use = ("have", "determine", "are features") if len(names) > 1 else ("has", "determines", "is a feature")
     cause = f"{has} class names" if all(finding.detail == "class names" for finding in found) else f"{verb} the label"
     truth = "COLUMN" if len(names) > 1 else shlex.quote(names[0])
     return [
-        f"{_columns(names)} {cause}, and {pronoun} used as features: the rates are those of rows with known values. If "
-        f"{'these are' if len(names) > 1 else 'this is'} unknown for new rows, add --drop "
-        f"{shlex.quote(write_names(names))}; true labels are used for evaluation only with --truth {truth}."
+        f"{describe_columns(names)} {cause}, and {use}: the rates are those of rows with known values. If "
+        f"{'these are' if len(names) > 1 else 'this is'} unknown for new rows, add "
+        f"{drop_option(names)}; true labels are used for evaluation only with --truth {truth}."
     ]
 
 
 def _set_leaks(found: Sequence[Finding]) -> list[str]:
     names = _names(found)
     return [
-        f"{_columns(names)} nearly identif{'y' if len(names) > 1 else 'ies'} the candidate sets: rows of equal values "
-        f"predict {found[0].detail} of the sets of several candidates. This can raise the covering rate without the "
-        f"accuracy: compare with --drop {shlex.quote(write_names(names))}."
+        f"{describe_columns(names)} nearly identif{'y' if len(names) > 1 else 'ies'} the candidate sets: rows of equal "
+        f"values predict {found[0].detail} of the sets of several candidates. This can raise the covering rate without "
+        f"the accuracy: compare with {drop_option(names)}."
     ]
 
 
@@ -199,7 +199,7 @@ def _decimal_signs(found: Sequence[Finding]) -> list[str]:
         mark = {"point": "comma", "comma": "point"}[other]
         has = "has" if n_cells == 1 else "have"
         clauses.append(
-            f"{cells} of {_columns(_names(group))} {has} a decimal {other}, and other cells a decimal {mark}"
+            f"{cells} of {describe_columns(_names(group))} {has} a decimal {other}, and other cells a decimal {mark}"
         )
     return [f"{'; '.join(clauses)}: write one decimal separator in all cells."]
 
@@ -210,8 +210,8 @@ def _date_orders(found: Sequence[Finding]) -> list[str]:
         first = "day" if date_format.startswith("%d") else "month"
         text, value = group[0].examples[:2]
         clauses.append(
-            f"in {_columns(_names(group))}, where {text!r} is {value}: if the {first} is first, add --date-format "
-            f"{shlex.quote(date_format)}"
+            f"in {describe_columns(_names(group))}, where {text!r} is {value}: if the {first} is first, add "
+            f"--date-format {shlex.quote(date_format)}"
         )
     return [f"no cell shows the order of day and month {'; '.join(clauses)}."]
 
@@ -221,8 +221,8 @@ def _digit_groups(found: Sequence[Finding]) -> list[str]:
     for group_sign, group in _grouped(found, lambda finding: finding.detail):
         text, value = group[0].examples[:2]
         clauses.append(
-            f"{text!r} is {value} in {_columns(_names(group))}: if {group_sign!r} is the decimal separator, add "
-            f"--decimal {group_sign!r}"
+            f"{text!r} is {value} in {describe_columns(_names(group))}: if {group_sign!r} is the decimal separator, "
+            f"add --decimal {group_sign!r}"
         )
     return [f"{'; '.join(clauses)}."]
 
@@ -248,7 +248,7 @@ def _missing(found: Sequence[Finding]) -> list[str]:
         cells, pronoun = "cell {} is a missing value", "it is a value"
     listed = enumerate_items([*map(repr, tokens)], _MAX_TOKENS)
     return [
-        f"{total:,} {cells.format(f'of {_columns(names)}')}: {listed}. If {pronoun}, add "
+        f"{total:,} {cells.format(f'of {describe_columns(names)}')}: {listed}. If {pronoun}, add "
         f"{_option('--categorical', names)}."
     ]
 
@@ -266,14 +266,13 @@ def reasons_of_exclusion(found: Iterable[Finding]) -> str:
 
 
 def _formats(found: Sequence[Finding]) -> list[str]:
-    clauses = [f"{finding.column!r} as {finding.detail}" for finding in found[:_MAX_LISTED]]
     names = _names(found)
+    clauses = [f"{finding.column!r} as {finding.detail}" for finding in found[:_MAX_LISTED]]
+    columns = f"columns are read in a format: {enumerate_items(clauses, n_others=len(found) - len(clauses))}"
+    if len(found) == 1:
+        columns = f"column {names[0]!r} is read as {found[0].detail}"
     date = ", or --date-format" * any(finding.detail.startswith("dates") for finding in found)
-    columns = f"column{'s' * (len(found) > 1)} {enumerate_items(clauses, n_others=len(found) - len(clauses))}"
-    return [
-        f"{columns} {'are' if len(found) > 1 else 'is'} read in a format. To change it, add "
-        f"{_option('--numeric', names)}, {_option('--categorical', names)}{date}."
-    ]
+    return [f"{columns}. To change it, add {_option('--numeric', names)}, {_option('--categorical', names)}{date}."]
 
 
 def _other_dates(found: Sequence[Finding]) -> list[str]:
@@ -320,8 +319,14 @@ def _names(found: Sequence[Finding]) -> list[str]:
     return [finding.column for finding in found]
 
 
-def _columns(names: Sequence[str]) -> str:
-    return f"column{'s' * (len(names) > 1)} {format_names(names)}"
+def drop_option(names: Sequence[str]) -> str:
+    """Return the option that excludes columns."""
+    return f"--drop {shlex.quote(write_names(names))}"
+
+
+def describe_columns(names: Sequence[str]) -> str:
+    """Return the names of columns after the word."""
+    return f"column{'s' * (len(names) > 1)} {enumerate_items([*map(repr, names)], _MAX_LISTED)}"
 
 
 def _columns_are(names: Sequence[str]) -> str:

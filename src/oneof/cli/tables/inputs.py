@@ -120,6 +120,11 @@ class PreparedTable:
         return tuple(self.findings.sentences())
 
     @property
+    def leaks(self) -> list[str]:
+        """Features that reveal the labels: the rates are those of rows in which they are known."""
+        return [finding.column for finding in self.findings.others if finding.kind == "class leak"]
+
+    @property
     def n_groups(self) -> int | None:
         """Number of groups that have labeled rows; None without groups."""
         return count_groups(self.groups, self.candidates)

@@ -1,8 +1,10 @@
 """The rate that a user may expect of a fitted model on new rows: its name, value, interval and meaning."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from oneof.io.findings import describe_columns, drop_option
 from oneof.report import choose_headline
 
 if TYPE_CHECKING:
@@ -102,15 +104,24 @@ def make_headline(
     accuracy: "AccuracyEstimate | None",
     *,
     is_unknown: bool = False,
+    leaks: "Sequence[str]" = (),
 ) -> "Headline":
-    """Return the headline of the best method; `is_unknown` says that its labels do not determine an accuracy."""
+    """Return the headline of the best method; `is_unknown` says that its labels do not determine an accuracy.
+
+    `leaks` are features that reveal the labels: the rate holds only for rows with known values.
+    """
     result = comparison.results[0]
     if accuracy is None and is_unknown:
         result = replace(result, expected_accuracy=None)
     headline = choose_headline(result, accuracy, candidates, is_grouped=comparison.n_groups is not None)
     if headline.measure == "accuracy" and comparison.truth_note:
         meaning = f"of the held-out predictions of {comparison.n_true:,} rows with a true label equal it."
-        return headline._replace(meaning=meaning)
+        headline = headline._replace(meaning=meaning)
+    if leaks:
+        first, _, rest = headline.meaning.partition(".")
+        condition = f"only if {describe_columns(leaks)} {'are' if len(leaks) > 1 else 'is'} known for new rows"
+        remedy = f"which reveal{'s' * (len(leaks) == 1)} the labels; otherwise add {drop_option(leaks)}"
+        headline = headline._replace(meaning=f"{first}, {condition}, {remedy}.{rest}")
     return headline
 
 

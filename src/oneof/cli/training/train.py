@@ -261,7 +261,9 @@ def train(
             named_classes(prepared),
             has_shared_lists=has_shared_lists,
         )
-    headline = make_headline(comparison, candidates, accuracy, is_unknown=is_unknown or has_shared_lists)
+    headline = make_headline(
+        comparison, candidates, accuracy, is_unknown=is_unknown or has_shared_lists, leaks=prepared.leaks
+    )
     if noise_rate is None and accuracy is not None:
         for sentence in (*describe_rest(read_options, prepared), *describe_weights(prepared, accuracy)):
             add_note(sentence)

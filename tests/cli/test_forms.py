@@ -43,10 +43,10 @@ def test_a_dirty_file_has_the_model_of_the_clean_one(run: Run, birds: Path) -> N
     assert json.loads(dirty.out)["features"] == json.loads(clean.out)["features"]
     assert "read with the delimiter semicolon and the decimal comma" in dirty.err
     assert "labels are separated by ' / '" in dirty.err
-    assert "'-' (" in dirty.err
+    assert "missing values: '-'" in dirty.err
     assert json.loads(dirty.out)["separator"] == " / "
-    found = {column["column"]: column for column in json.loads(dirty.out)["findings"]["columns"]}
-    assert dict(found["span"]["missing"]).keys() == {"-", "x"}
+    found = {(finding["kind"], finding["column"]): finding for finding in json.loads(dirty.out)["findings"]}
+    assert set(found["missing", "span"]["examples"]) == {"-", "x"}
     assert _predict(run)[0] == labels
     Path("new.csv").write_bytes(Path("birds.csv").read_bytes())
     dirty_labels, note = _predict(run)
@@ -99,7 +99,7 @@ def test_bad_cells_are_missing_at_prediction(run: Run, birds: Path) -> None:
     rows.write_csv("birds.csv")
     result = run(*FIT)
     assert result.code == 0
-    assert "1 other cell is a missing value: 'broken' in row 9" in result.err
+    assert "1 cell cannot be read and is missing, in column 'span', read as numbers ('broken' in row 9)" in result.err
     result = run(*FIT, "--strict")
     assert result.code == 2
     assert "row 9: column 'span' must contain numbers; got 'broken'" in result.err
@@ -193,7 +193,7 @@ def test_dates_are_features_of_saved_models(run: Run) -> None:
     pl.DataFrame({"day": rows, "label": label}).write_csv("t.csv")
     result = run("fit", "t.csv", "--labels", "label", "--folds", "2", "--json")
     assert result.code == 0, result.err
-    assert "read as dates ('%d/%m/%Y')" in result.err
+    assert "column 'day' is read as dates '%d/%m/%Y' (" in result.err
     pl.DataFrame({"day": ["05/01/2021", "05/07/2021", "2021-01-05", "2021-07-05", "soon"]}).write_csv("new.csv")
     result = run("predict", "t-oneof/model.skops", "new.csv", "--out", "out.csv")
     assert result.code == 0, result.err

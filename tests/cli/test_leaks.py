@@ -1,5 +1,6 @@
 """Columns that reveal the labels are named in notes, and a feature is not accepted as true labels of a model."""
 
+import json
 from datetime import date, timedelta
 from pathlib import Path
 
@@ -154,6 +155,26 @@ def test_the_commands_name_the_columns(run: Run) -> None:
         assert result.code == 0, result
         assert "class names" not in result.err
         assert "identify" not in result.err
+
+
+@pytest.mark.parametrize("options", [(), ("--truth", "expert")])
+def test_the_first_number_depends_on_a_column_that_determines_the_label(run: Run, options: tuple[str, ...]) -> None:
+    """The line of the number, the summary and the report say so, and no longer if the column is dropped."""
+    rng = np.random.default_rng(0)
+    true = rng.integers(0, len(NAMES), 200)
+    sets = [f"{NAMES[k]}|{NAMES[rng.integers(len(NAMES))]}" for k in true]
+    expert = NAMES[true] if options else NAMES[rng.permutation(true)]
+    frame = pl.DataFrame({"taxon": true, "size": rng.normal(size=200), "sets": sets, "expert": expert})
+    (frame if options else frame.drop("expert")).write_csv("birds.csv")
+    quick = ("fit", "birds.csv", "--labels", "sets", *options, "--method", "PLKNN", "--folds", "2", "--out", "model")
+    condition = "only if column 'taxon' is known for new rows, which reveals the labels; otherwise add --drop taxon."
+    for more, is_expected in (((), True), (("--drop", "taxon"), False)):
+        result = run(*quick, *more)
+        assert result.code == 0, result.err
+        [line] = [line for line in result.out.splitlines() if "ccuracy: " in line and " of " in line]
+        headline = json.loads(Path("model/summary.json").read_text(encoding="utf-8"))["headline"]
+        report = Path("model/report.html").read_text(encoding="utf-8").replace("&#39;", "'")
+        assert [condition in text for text in (line, headline["meaning"], report)] == 3 * [is_expected]
 
 
 def test_no_accuracy_is_estimated_if_columns_identify_the_sets(run: Run) -> None:

@@ -98,10 +98,10 @@ def run(
         else:
             inspection = inspect_table(table, read_options)
         facts = inspection.facts
-        for sentence in inspection.notes:
+        for sentence in inspection.findings.sentences():
             terminal.print_note(sentence)
         if json:
-            content = {"findings": inspection.findings.to_dict(), "notes": list(inspection.notes)}
+            content = {"findings": inspection.findings.to_dict(), "notes": inspection.findings.sentences(None)}
             content |= {"unreadable_labels": inspection.unreadable_labels.to_dict()}
             terminal.print_json(facts.to_dict() | content)
             return
@@ -112,18 +112,18 @@ def run(
 
 
 def inspect_table(path: Path, read_options: "ReadOptions") -> "Inspection":
-    """Return the facts of a table, the findings and notes."""
+    """Return the facts of a table, and the findings."""
     from oneof.cli.tables.facts import Inspection, describe, describe_prepared
     from oneof.cli.tables.inputs import prepare, prepare_features, read_rows
 
     if read_options.labels or read_options.answers is not None:
         prepared = prepare(path, read_options)
         facts = describe_prepared(prepared, read_options)
-        return Inspection(facts, prepared.findings, prepared.notes, prepared.unreadable_labels)
+        return Inspection(facts, prepared.findings, prepared.unreadable_labels)
     table = read_rows(path, read_options)
     features = prepare_features(table, read_options)
     facts = describe(table, features.columns, features.frame)
-    return Inspection(facts, features.findings, tuple(features.findings.sentences()))
+    return Inspection(facts, features.findings)
 
 
 def _inspect_model(path: Path, *, json: bool) -> None:

@@ -177,13 +177,11 @@ class TableFacts:
 class Inspection:
     """Result of `oneof inspect` for a table.
 
-    These are its facts, the findings about the columns, sentences for the user, and the rows whose labels cannot be
-    read.
+    These are its facts, the findings, and the rows whose labels cannot be read.
     """
 
     facts: TableFacts
     findings: "TableFindings"
-    notes: tuple[str, ...]
     unreadable_labels: UnreadableCells = field(default_factory=UnreadableCells)
 
 

@@ -144,7 +144,7 @@ def inspect_stream(path: Path, read_options: ReadOptions, online_options: Online
     """Return the facts of the first batch of a stream."""
     from oneof.cli.tables.facts import Inspection, TableFacts, describe, describe_prepared
     from oneof.errors import LabelError
-    from oneof.io import Table, TableFindings
+    from oneof.io import Finding, Table, TableFindings, notes
     from oneof.io.batches import BatchSpec, file_sizes, iterate_batches, progress_fraction
     from oneof.stream import open_source
 
@@ -166,21 +166,21 @@ def inspect_stream(path: Path, read_options: ReadOptions, online_options: Online
     is_complete = progress_fraction(file_sizes(source), batch.after) == 1.0
     if is_sparse:
         facts = TableFacts(source.name, len(batch), [], [], sparse_features=2**online_options.hash_bits)
-        return Inspection(replace(facts, is_complete=is_complete), TableFindings(), ())
+        return Inspection(replace(facts, is_complete=is_complete), TableFindings())
     table = Table(batch.content, batch.path, (), batch.cell_format, batch.dialect, batch.remarks)
-    label_notes: tuple[str, ...] = ()
+    of_labels: list[Finding] = []
     if read_options.labels:
         try:
             prepared = prepare_rows(table, read_options)
         except LabelError as error:  # the first rows may have a single class, or no label
-            label_notes = (f"the labels of the first rows cannot be described: {error}",)
+            of_labels = notes("labels", [f"the labels of the first rows cannot be described: {error}"])
         else:
             facts = describe_prepared(prepared, read_options)
             facts = replace(facts, table=source.name, is_complete=is_complete)
-            return Inspection(facts, prepared.findings, prepared.notes, prepared.unreadable_labels)
+            return Inspection(facts, prepared.findings, prepared.unreadable_labels)
     features = prepare_features(table, read_options)
     facts = replace(describe(table, features.columns, features.frame), table=source.name, is_complete=is_complete)
-    return Inspection(facts, features.findings, (*features.findings.sentences(), *label_notes))
+    return Inspection(facts, replace(features.findings, others=tuple(of_labels)))
 
 
 def _resolve_separator(source: "Source", read_options: ReadOptions) -> tuple[str, tuple[str, ...]]:

@@ -171,8 +171,9 @@ def test_the_first_number_depends_on_a_column_that_determines_the_label(run: Run
     for more, is_expected in (((), True), (("--drop", "taxon"), False)):
         result = run(*quick, *more)
         assert result.code == 0, result.err
-        [line] = [line for line in result.out.splitlines() if "ccuracy: " in line and " of " in line]
         headline = json.loads(Path("model/summary.json").read_text(encoding="utf-8"))["headline"]
+        measure = f"{headline['measure'].capitalize()}: "
+        [line] = [line for line in result.out.splitlines() if line.startswith(measure)]
         report = Path("model/report.html").read_text(encoding="utf-8").replace("&#39;", "'")
         assert [condition in text for text in (line, headline["meaning"], report)] == 3 * [is_expected]
 

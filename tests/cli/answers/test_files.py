@@ -67,7 +67,7 @@ def test_a_misspelled_answer_is_noted(run: Run, table: Path, is_wide: bool) -> N
         records = records.pivot("worker", index="id", values="label")
     records.write_csv("answers.csv")
     notes = _prepare("answers.csv", is_wide=is_wide).notes
-    assert any("'goldfinhc' (1 answer) and 'goldfinch' (" in note for note in notes)
+    assert any("'goldfinhc' (1 answer; nearly 'goldfinch' with " in note for note in notes)
 
 
 def test_results_do_not_depend_on_the_order_of_the_lines(run: Run, table: Path) -> None:

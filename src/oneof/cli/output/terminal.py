@@ -26,7 +26,10 @@ INTERNAL = 1
 INTERRUPTED = 130
 TERMINATED = 143
 
-_APPROXIMATED = "covered predictions count by their share of the probability of the set"
+_APPROXIMATED = (
+    "covered predictions count by their share of the probability of the set; with weights it can be above the covering "
+    "rate"
+)
 _MAX_WINDOWS = 10
 """Maximum number of table rows for the windows of a stream."""
 

@@ -40,8 +40,8 @@ MAX_RARE_ROWS = 3
 """Number of rows up to which a class is rare compared with a class of ten times its rows; above, of fifty times."""
 MAX_ODD_SHARE = 0.2
 """Share of the rows up to which classes without letters are suspicious among classes with letters."""
-_MIN_RATIO = 0.9
-"""Ratio of `difflib` from which two names are nearly equal: "Parus mayor" and "Parus major" have .91."""
+_MIN_RATIO = 0.88
+"""Ratio of `difflib` from which two names are nearly equal: one of nine letters differs."""
 _MIN_LETTERS = 5
 """Number of letters of a word that may be misspelled; "type A" and "type B" are different classes."""
 _MAX_COMPARED = 300

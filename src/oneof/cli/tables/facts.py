@@ -1,6 +1,5 @@
 """Facts of a table, which `oneof inspect` shows, and `oneof fit` before the work."""
 
-import re
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any
@@ -18,9 +17,6 @@ if TYPE_CHECKING:
     from oneof.typing import Floats
 
 _MAX_LISTED = 8
-_MIN_RUN = 3
-"""Number of names such as q1, q2, q3 that are listed as "q1 to q3"."""
-_NUMBERED = re.compile(r"(.*?)(\d{1,9})$")
 _PLURALS = {"number": "numbers", "category": "categories", "text": "texts", "date": "dates", "duration": "durations"}
 
 
@@ -129,7 +125,7 @@ class TableFacts:
         if not self.classes:
             return []
         weighted = f" ({self.weighted:,} weighted)" * bool(self.weighted)
-        source = _join([write_names([name]) for name in self.labels])
+        source = _join_names(self.labels)
         if self.answers is not None:
             known = f" and known labels in {source}" * bool(source)
             n_answers, n_annotators = (
@@ -157,11 +153,11 @@ class TableFacts:
         lines = []
         for number, (kind, names) in enumerate(sorted(kinds.items(), key=lambda item: -len(item[1]))):
             word = _PLURALS.get(str(kind), str(kind)) if len(names) > 1 else kind
-            lines.append(f"  {'' if number else 'features':8}  {len(names):,} {word}: {_join_columns(names)}")
+            lines.append(f"  {'' if number else 'features':8}  {len(names):,} {word}: {_join_names(names)}")
         if self.sparse_features is not None:
             lines.append(f"  features  {self.sparse_features:,} of a sparse matrix")
         if excluded:
-            lines.append(f"  excluded  {len(excluded):,}: {_join_columns(excluded)}")
+            lines.append(f"  excluded  {len(excluded):,}: {_join_names(excluded)}")
         missing = {column.name: column.missing for column in self.columns if column.kind and column.missing}
         incomplete = sorted(missing, key=lambda name: -missing[name])
         if incomplete:
@@ -296,25 +292,5 @@ def _join(items: Sequence[str]) -> str:
     return enumerate_items(list(items), _MAX_LISTED, conjunction=False)
 
 
-def _join_columns(names: Sequence[str]) -> str:
-    """Return names of columns, in which a run such as q1, q2, q3 is "q1 to q3"."""
-    runs: list[list[str]] = []
-    for name in names:
-        if runs and _follows(runs[-1][-1], name):
-            runs[-1].append(name)
-        else:
-            runs.append([name])
-    listed: list[tuple[str, int]] = []
-    for run in runs:
-        if len(run) >= _MIN_RUN:
-            listed.append((f"{write_names([run[0]])} to {write_names([run[-1]])}", len(run)))
-        else:
-            listed += [(write_names([name]), 1) for name in run]
-    n_hidden = sum(size for _, size in listed[_MAX_LISTED:])
-    return enumerate_items([text for text, _ in listed[:_MAX_LISTED]], conjunction=False, n_others=n_hidden)
-
-
-def _follows(first: str, second: str) -> bool:
-    """Return whether two names differ in the number at their end, which is larger by one in the second."""
-    a, b = _NUMBERED.match(first), _NUMBERED.match(second)
-    return a is not None and b is not None and a[1] == b[1] and int(a[2]) + 1 == int(b[2])
+def _join_names(names: Sequence[str]) -> str:
+    return _join([write_names([name]) for name in names])

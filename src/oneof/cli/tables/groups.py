@@ -72,77 +72,36 @@ def group_notes(
         The column of groups, among the excluded ones. The note is then about further groups that are features.
     """
     stripped = {name.strip() for name in exclude}  # as `find_column` finds them
-    columns = [cells for cells in frame.iter_columns() if cells.name.strip() not in stripped]
-    found = {cells.name: _count_values(cells) for cells in columns if _may_name_groups(cells)}
-    names = [name for name, n_values in found.items() if _recurs(frame[name], n_values)]
-    unread = [name for name in dropped if _has_name_of_groups(name)]
-    if not names and unread and given is None:
-        listed = enumerate_items([*map(repr, unread[:_MAX_LISTED])])
-        return [
-            f"the rates are those of new rows of the same groups, if {listed} name{'s' * (len(unread) == 1)} groups of "
-            f"rows, and are too high for new groups: add --groups {shlex.quote(write_names(unread[:1]))} instead of "
-            "dropping it. The column is then not a feature."
-        ]
+    sizes = {cells.name: _count_groups(cells) for cells in frame.iter_columns() if cells.name.strip() not in stripped}
+    names = sorted((name for name, size in sizes.items() if size), key=lambda name: -sizes[name])
+    if given is None and not names:
+        names = [name for name in dropped if _has_name_of_groups(name)]
     if not names:
         return []
-    listed = enumerate_items([f"{name!r} ({found[name]:,} values)" for name in names[:_MAX_LISTED]])
-    is_plural = len(names[:_MAX_LISTED]) > 1
-    subject = f"columns {listed} seem" if is_plural else f"column {listed} seems"
+    listed = enumerate_items(list(map(repr, names)), _MAX_LISTED)
+    subject = f"column{'s' * (len(names) > 1)} {listed} may"
     if given is not None:
-        use, drop = ("are features", "these names") if is_plural else ("is a feature", "this name")
         return [
-            f"{subject} to name groups of rows as well, and {use}. A model that learns {drop} is worse on new ones: "
-            f"add --drop {shlex.quote(write_names(names))}. For the rates of new groups of a coarser column, name that "
-            "one by --groups."
+            f"{subject} name groups of rows as well. A model that learns these names is worse on new ones: add "
+            f"--drop {shlex.quote(write_names(names))}, or name the coarsest column by --groups."
         ]
-    empty = {name: n for name in names if (n := _count_empty(frame[name]))}
-    complete = [name for name in names if name not in empty] or names
-    finest = max(complete, key=lambda name: found[name])
-    option = f"--groups {shlex.quote(write_names([finest]))}"
-    if len(names) == 1:
-        use = f"add {option} to estimate these"
-    else:
-        use = f"add --groups with the column whose values are new in use, such as {option}, which has the most values"
-        use += " of those without empty cells" * (len(complete) < len(names))
-    note = (
-        f"{subject} to name groups of rows. The rates are those of new rows of the same groups, and are too high "
-        f"for new groups: {use}."
-    )
-    if empty:
-        counts = enumerate_items([f"{name!r} ({n:,})" for name, n in empty.items()], _MAX_LISTED)
-        note += f" Fill in the empty cells of {counts} first: --groups needs the group of each row."
-    return [note]
-
-
-def _may_name_groups(cells: "pl.Series") -> bool:
-    """Return whether a column of texts or whole numbers has the name of groups."""
-    import polars as pl
-
-    if not (cells.dtype in (pl.String, pl.Categorical, pl.Enum) or cells.dtype.is_integer()):
-        return False
-    return _has_name_of_groups(cells.name)
+    return [
+        f"{subject} name groups of rows. The rates are those of new rows of the same groups, and are too high for new "
+        f"groups: add --groups {shlex.quote(write_names(names[:1]))} to estimate these."
+    ]
 
 
 def _has_name_of_groups(name: str) -> bool:
     return any(_GROUP.fullmatch(word.lower()) for word in _WORD.findall(name))
 
 
-def _is_filled(cells: "pl.Series") -> "pl.Series":
-    """Return whether each cell is neither null nor blank text."""
+def _count_groups(cells: "pl.Series") -> int:
+    """Return the number of values of a column of texts or whole numbers with the name of groups, 0 for another one."""
     import polars as pl
 
-    if cells.dtype.is_integer():
-        return cells.is_not_null()
-    return (cells.cast(pl.String).str.strip_chars() != "").fill_null(value=False)
-
-
-def _count_values(cells: "pl.Series") -> int:
-    return int(cells.filter(_is_filled(cells)).n_unique())
-
-
-def _count_empty(cells: "pl.Series") -> int:
-    return len(cells) - int(_is_filled(cells).sum())
-
-
-def _recurs(cells: "pl.Series", n_values: int) -> bool:
-    return n_values >= _MIN_GROUPS and len(cells) - _count_empty(cells) >= _MIN_ROWS_PER_GROUP * n_values
+    if not (cells.dtype in (pl.String, pl.Categorical, pl.Enum) or cells.dtype.is_integer()):
+        return 0
+    values = cells.cast(pl.String).str.strip_chars().replace("", None).drop_nulls()
+    n_values = values.n_unique()
+    recurs = n_values >= _MIN_GROUPS and len(values) >= _MIN_ROWS_PER_GROUP * n_values
+    return n_values if recurs and _has_name_of_groups(cells.name) else 0

@@ -1,11 +1,13 @@
 """Typer application with all commands."""
 
+import shlex
 from typing import Annotated, Any
 
 import typer
 from typer.core import TyperCommand
 
 import oneof
+from oneof.cli import options
 from oneof.cli.commands import audit, compare, datasets, demo, fit, inspect, label, predict, serve
 from oneof.cli.expand import expand
 from oneof.cli.output import terminal
@@ -15,10 +17,11 @@ _UsageError: Any = typer.BadParameter.__mro__[1]
 
 
 class Command(TyperCommand):
-    """Command whose error about an option without its values has the names of the values."""
+    """Command that keeps the line that was typed, and whose error about an option without values names the values."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Parse the command line."""
+        ctx.meta[options.TYPED] = shlex.join(["oneof", str(ctx.info_name), *args])
         try:
             return super().parse_args(ctx, args)
         except _UsageError as error:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from oneof.cli import options
 from oneof.cli.options import AnswersRow, ExcludeAnnotator, Rules, check_unused, read_names
 from oneof.cli.output import terminal
 
@@ -315,6 +316,60 @@ class AnswerGroup:
         return AnswerOptions(
             self.answers, self.row, self.annotator, self.answer, excluded, self.answers_row, self.rules
         )
+
+
+@dataclass(frozen=True)
+class FitOptions:
+    """Options of a fit."""
+
+    method: Annotated[
+        str,
+        typer.Option(
+            "--method",
+            metavar="NAME",
+            help="Name of a method, best, or auto. auto is LOORidge, which ignores unlabeled rows. best compares all "
+            "methods except slow ones such as PLGP, and fits the best one. A name may have parameters: "
+            "LOORidge:distractors=cooccurring, or MaxPegasos:n_epochs=50,lam=0.001.",
+        ),
+    ] = "auto"
+    out: Annotated[Path | None, typer.Option("--out", metavar="DIR", help="Output folder; by default TABLE-oneof.")] = (
+        None
+    )
+    noise_rate: options.NoiseRate = None
+    class_weight: options.ClassWeight = "none"
+    calibrate: Annotated[
+        bool,
+        typer.Option(
+            "--calibrate",
+            help="Scale the probabilities of the model by a temperature that fits the held-out rows with a true "
+            "(--truth) or checked label (--gold), if this lowers their log loss by cross-validation. At least 50 "
+            "labeled rows with such a label are needed. Predicted labels do not change.",
+        ),
+    ] = False
+    folds: options.Folds = None
+    budget: options.Budget = options.DEFAULT_BUDGET
+    seed: options.Seed = 0
+
+    def folder(self, table: Path) -> Path:
+        """Return the output folder of a table."""
+        from oneof.io import stem_of
+
+        return self.out or Path(f"{stem_of(table)}-oneof")
+
+    @property
+    def rate(self) -> float | str | None:
+        """The noise rate: a number, "auto", or None."""
+        return options.read_noise_rate(self.noise_rate)
+
+    @property
+    def weights_of_classes(self) -> str | None:
+        """The weights of the classes: "balanced" or None."""
+        return options.read_class_weight(self.class_weight)
+
+    @property
+    def limit(self) -> float | None:
+        """Minutes for the comparison of methods; None for one method."""
+        return self.budget if self.method.lower() == "best" else None
 
 
 @dataclass(frozen=True)

@@ -134,6 +134,15 @@ Debug: TypeAlias = Annotated[
 ]
 
 
+TYPED = "oneof.typed"
+"""Key of the line that was typed, in `Context.meta`."""
+
+
+def typed_command(context: typer.Context) -> str:
+    """Return the command that was typed."""
+    return str(context.meta[TYPED])
+
+
 def read_names(option: str, entries: Iterable[str] | None) -> tuple[str, ...]:
     """Return the names of an option, whose values may contain several names separated by commas, as in a line of CSV.
 

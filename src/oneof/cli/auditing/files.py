@@ -1,8 +1,6 @@
 """Files of an audit: the table of all labeled rows, and the page with the suspected ones."""
 
 import datetime
-import shlex
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -46,7 +44,7 @@ def write_table(path: Path, issues: "LabelIssues", prepared: "PreparedTable") ->
     insert_identifiers(pl.DataFrame(columns), prepared.table.frame, names_of_rows).write_csv(path)
 
 
-def write_page(path: Path, issues: "LabelIssues", prepared: "PreparedTable", method: str) -> None:
+def write_page(path: Path, issues: "LabelIssues", prepared: "PreparedTable", method: str, command: str) -> None:
     """Write the page with the suspected rows."""
     import oneof
     from oneof.report import render_audit, table_preview
@@ -57,7 +55,7 @@ def write_page(path: Path, issues: "LabelIssues", prepared: "PreparedTable", met
         table_preview(prepared.table.frame, columns, prepared.table.rows),
         source=prepared.table.path.name,
         method=method,
-        command=shlex.join(["oneof", *sys.argv[1:]]),
+        command=command,
         version=oneof.__version__,
         date=datetime.datetime.now().astimezone().date().isoformat(),
         n_groups=prepared.n_groups,

@@ -146,7 +146,7 @@ def run(
                 if path is out:
                     write_table(temporary, issues, prepared)
                 else:
-                    write_page(temporary, issues, prepared, name)
+                    write_page(temporary, issues, prepared, name, options.typed_command(context))
         if json:
             facts = {"method": name, "groups": groups, "n_groups": prepared.n_groups, "files": list(map(str, outputs))}
             unreadable = {"unreadable_labels": prepared.unreadable_labels.to_dict()}

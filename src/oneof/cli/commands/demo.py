@@ -12,7 +12,7 @@ from oneof.cli.output import terminal
 from oneof.cli.output.progress import ProgressFactory, progress
 
 if TYPE_CHECKING:
-    from oneof.cli.training.train import TrainingResult
+    from oneof.cli.training.records import TrainingResult
 
 NAME = "demo"
 EXAMPLES = """\b
@@ -72,9 +72,9 @@ class DemoResult:
 def run_digits_demo(folder: Path, *, seed: int, progress_factory: ProgressFactory) -> DemoResult:
     """Write a training and a test table of digits, fit a model and predict the test table."""
     from oneof.cli.commands.predict import predict, write_predictions
+    from oneof.cli.option_groups import FitOptions
     from oneof.cli.prediction.predictions import load_model
     from oneof.cli.tables.read_options import ReadOptions
-    from oneof.cli.training.files import command_line
     from oneof.cli.training.train import train
     from oneof.files import atomic_directory
 
@@ -82,11 +82,10 @@ def run_digits_demo(folder: Path, *, seed: int, progress_factory: ProgressFactor
     with atomic_directory(folder) as stage:
         n_test = _write_tables(stage / training_file.name, stage / test_file.name, seed)
     read_options = ReadOptions(labels=("label",), truth="truth")
-    settings: dict[str, Any] = {
-        "method": "best", "folder": folder, "folds": 5, "budget": options.DEFAULT_BUDGET, "seed": seed,
-    }  # fmt: skip
-    fit_command = command_line(training_file, read_options, **settings)
-    training = train(training_file, read_options, **settings, progress_factory=progress_factory)
+    words = ["oneof", "fit", str(training_file), "--labels", "label", "--truth", "truth", "--method", "best"]
+    fit_command = shlex.join([*words, "--folds", "5", "--seed", str(seed), "--out", str(folder)])
+    fit_options = FitOptions(method="best", folds=5, seed=seed, out=folder)
+    training = train(training_file, read_options, fit_options, command=fit_command, progress_factory=progress_factory)
     model_file, predictions = folder / "model.skops", folder / "digits-test-predictions.csv"
     prediction = predict(load_model(model_file), test_file, truth="truth")
     write_predictions(predictions, prediction, read=[model_file, test_file])

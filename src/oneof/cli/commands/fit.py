@@ -12,6 +12,7 @@ from oneof.cli.option_groups import (
     AnswerGroup,
     FeatureGroup,
     FileGroup,
+    FitOptions,
     LabelGroup,
     OnlineGroup,
     make_read_options,
@@ -53,40 +54,14 @@ def run(
     table: options.Stream,
     *,
     labels: options.LabelsOrNone = None,
-    method: Annotated[
-        str,
-        typer.Option(
-            "--method",
-            metavar="NAME",
-            help="Name of a method, best, or auto. auto is LOORidge, which ignores unlabeled rows. best compares all "
-            "methods except slow ones such as PLGP, and fits the best one. A name may have parameters: "
-            "LOORidge:distractors=cooccurring, or MaxPegasos:n_epochs=50,lam=0.001.",
-        ),
-    ] = "auto",
+    fit_options: FitOptions,
     truth: options.Truth = None,
     groups: options.Groups = None,
-    out: Annotated[
-        Path | None, typer.Option("--out", metavar="DIR", help="Output folder; by default TABLE-oneof.")
-    ] = None,
     label_group: LabelGroup,
     weights: options.Weights = None,
-    noise_rate: options.NoiseRate = None,
-    class_weight: options.ClassWeight = "none",
-    calibrate: Annotated[
-        bool,
-        typer.Option(
-            "--calibrate",
-            help="Scale the probabilities of the model by a temperature that fits the held-out rows with a true "
-            "(--truth) or checked label (--gold), if this lowers their log loss by cross-validation. At least 50 "
-            "labeled rows with such a label are needed. Predicted labels do not change.",
-        ),
-    ] = False,
     answer_group: AnswerGroup,
     feature_group: FeatureGroup,
     file_group: FileGroup,
-    folds: options.Folds = None,
-    budget: options.Budget = options.DEFAULT_BUDGET,
-    seed: options.Seed = 0,
     online_group: OnlineGroup,
     checkpoint_rows: Annotated[
         int | None,
@@ -126,7 +101,6 @@ def run(
         from oneof.cli.answers.annotators import print_annotators
         from oneof.cli.training.online import OnlineOptions
         from oneof.cli.training.train import train
-        from oneof.io import stem_of
 
         read_options = make_read_options(
             labels,
@@ -139,8 +113,6 @@ def run(
             gold=answer_group.gold,
             answers=answer_group.answer_options(context),
         )
-        rate = options.read_noise_rate(noise_rate)
-        weights_of_classes = options.read_class_weight(class_weight)
         online_group.check(context, "checkpoint_rows", "checkpoint_seconds", "resume")
         if online_group.online:
             online_options = OnlineOptions(
@@ -151,20 +123,13 @@ def run(
                 checkpoint_seconds or None,
                 resume,
             )
-            _fit_online(table, read_options, online_options, method=method, out=out, json=json)
+            _fit_online(table, read_options, online_options, fit_options, json=json)
             return
-        folder = out or Path(f"{stem_of(table)}-oneof")
         training = train(
             table,
             read_options,
-            method=method,
-            folder=folder,
-            folds=folds,
-            budget=budget if method.lower() == "best" else None,
-            seed=seed,
-            noise_rate=rate,
-            class_weight=weights_of_classes,
-            calibrates=calibrate,
+            fit_options,
+            command=options.typed_command(context),
             progress_factory=progress,
             note=terminal.print_note,
             show_facts=_print_facts,
@@ -208,21 +173,20 @@ def _fit_online(
     table: Path,
     read_options: "ReadOptions",
     online_options: "OnlineOptions",
+    fit_options: FitOptions,
     *,
-    method: str,
-    out: Path | None,
     json: bool,
 ) -> None:
     """Fit an online method on a stream and print its progressive validation."""
     from oneof.cli.training import online
 
-    folder = out or online.default_folder(table)
+    folder = fit_options.folder(table)
     try:
         result = online.fit_online(
             table,
             read_options,
             online_options,
-            method=method,
+            method=fit_options.method,
             folder=folder,
             progress=progress,
             show_facts=_print_facts,

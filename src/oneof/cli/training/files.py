@@ -1,100 +1,59 @@
-"""Files of `oneof fit`: the command line that repeats it, the summary, the model, the labels and the report."""
+"""Files of `oneof fit`: the summary, the model, the labels and the report."""
 
 import datetime
-import shlex
+import json
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from oneof.cli.answers.annotators import ANNOTATORS_FILE, write_annotators
+from oneof.cli.answers.annotators import to_dict as describe_annotators
+from oneof.cli.auditing.issues import summarize as describe_issues
 from oneof.cli.prediction.sets import REPORT_COVERAGE
-from oneof.messages import write_names
+from oneof.cli.prediction.sets import to_dict as describe_sets
+from oneof.cli.training.calibration import to_dict as describe_confidences
 
 if TYPE_CHECKING:
-    from oneof.audit import LabelIssues
     from oneof.cli.tables.inputs import PreparedTable
     from oneof.cli.tables.read_options import ReadOptions
-    from oneof.comparison import Comparison, LearningCurve
-    from oneof.conformal import SetEvaluation
-    from oneof.report import AnnotatorSummary, FirstLabelRate, Headline
+    from oneof.cli.training.records import Assessment, Evaluation, Fit, Fitted
+
+OUTPUTS = ("model.skops", "training_labels.csv", "report.html", "summary.json")
 
 
-def command_line(
-    path: Path,
-    read_options: "ReadOptions",
-    *,
-    method: str,
-    folder: Path,
-    folds: int | None,
-    budget: float | None,
-    seed: int,
-    noise_rate: float | str | None = None,
-    class_weight: str | None = None,
-    calibrates: bool = False,
-) -> str:
-    """Return the shell command that repeats this training."""
-    arguments = ["oneof", "fit", str(path)]
-    given = read_options.answers
-    if given is None:
-        arguments += ["--labels", write_names(read_options.labels)]
-    else:
-        arguments += ["--answers", str(given.path)]
-        for option, value in (("--row", given.row), ("--annotator", given.annotator), ("--answer", given.answer)):
-            arguments += [] if value is None else [option, value]
-        arguments += [] if given.answers_row is None else ["--answers-row", given.answers_row]
-        arguments += [] if given.rules == "auto" else ["--rules", given.rules]
-        arguments += ["--exclude-annotator", write_names(given.excluded)] if given.excluded else []
-    arguments += [] if read_options.gold is None else ["--gold", read_options.gold]
-    if read_options.truth:
-        arguments += ["--truth", read_options.truth]
-    if read_options.groups:
-        arguments += ["--groups", read_options.groups]
-    if read_options.separator is not None:
-        arguments += ["--separator", read_options.separator]
-    weighting = read_options.weights
-    if weighting.weighted:
-        arguments += ["--weighted"] if weighting.weights is None else ["--weights", weighting.weights]
-        arguments += ["--kind", weighting.kind]
-        arguments += ["--rest", "auto" if weighting.rest is True else str(weighting.rest)] if weighting.rest else []
-    if read_options.classes:
-        arguments.append(f"--classes={write_names(read_options.classes)}")
-    overrides = read_options.overrides
-    for option, names in (
-        ("--drop", overrides.drop),
-        ("--text", overrides.texts),
-        ("--categorical", overrides.categories),
-        ("--numeric", overrides.numbers),
-    ):
-        arguments += [argument for name in names for argument in (option, write_names([name]))]
-    table_options = read_options.table
-    for option, name in (("--format", table_options.format), ("--sheet", table_options.sheet)):
-        arguments += [] if name is None else [option, name]
-    for option, setting in (
-        ("--delimiter", table_options.dialect.delimiter),
-        ("--decimal", table_options.dialect.decimal),
-        ("--encoding", table_options.dialect.encoding),
-        ("--missing", write_names(table_options.cell_format.missing)),
-        *(("--date-format", date) for date in table_options.cell_format.dates),
-    ):
-        arguments += [f"{option}={setting}"] * bool(setting)
-    arguments += ["--strict"] * table_options.strict
-    arguments += ["--fold-case"] * table_options.cell_format.folds_labels
-    arguments += ["--unreadable-labels", "unlabeled"] * (table_options.cell_format.label_errors == "unlabeled")
-    for option, value in (("--stop-words", read_options.stop_words), ("--stem", read_options.stem)):
-        arguments += [option, value] * (value.lower() != "none")
-    arguments += ["--method", method]
-    arguments += [] if noise_rate is None else ["--noise-rate", str(noise_rate)]
-    arguments += [] if class_weight is None else ["--class-weight", class_weight]
-    arguments += ["--calibrate"] * calibrates
-    for option, number in (("--folds", folds), ("--budget", budget)):
-        arguments += [] if number is None else [option, f"{number:g}"]
-    arguments += ["--seed", str(seed), "--out", str(folder)]
-    return shlex.join(arguments)
+def summarize(fit: "Fit", evaluation: "Evaluation", fitted: "Fitted", assessment: "Assessment") -> dict[str, Any]:
+    """Return the summary in the types of JSON: the data, the rates, and the prediction sets."""
+    from oneof.cli.tables.methods import split_method
+
+    prepared, comparison, curve, first = fit.prepared, evaluation.comparison, evaluation.curve, assessment.first_labels
+    summary = _summarize_table(prepared, fit.read_options) | {
+        "method": comparison.best_method,
+        "parameters": split_method(fit.options.method)[1],
+        "class_weight": fit.options.weights_of_classes,
+        "evaluation": comparison.evaluation,
+        "estimate": comparison.to_dict()["results"][0],
+        "comparison": comparison.to_dict(),
+        "learning_curve": None if curve is None else curve.to_dict(),
+        "headline": assessment.headline._asdict(),
+        "estimated_accuracy": None if assessment.accuracy is None else assessment.accuracy._asdict(),
+        "first_labels": None if first is None else first._asdict(),
+        "confidences": describe_confidences(fitted.confidences, is_calibrated=fitted.is_calibrated),
+    }
+    if fitted.crowd is not None and fitted.annotators is not None:
+        summary |= {"answers": describe_annotators(fitted.annotators, fitted.crowd)}
+    if assessment.sets is not None:
+        nominal = {
+            "nominal_coverage": REPORT_COVERAGE,
+            "expected_coverage": assessment.expected_coverage,
+            "guarantee": assessment.guarantee,
+        }
+        summary |= {"prediction_sets": nominal | describe_sets(assessment.sets)}
+    if evaluation.issues is not None:
+        summary |= {"audit": describe_issues(evaluation.issues, prepared)}
+    return summary
 
 
-def summarize(
-    prepared: "PreparedTable", read_options: "ReadOptions", comparison: "Comparison", curve: "LearningCurve | None"
-) -> dict[str, Any]:
-    """Return the summary of the data, the comparison and the learning curve for JSON."""
+def _summarize_table(prepared: "PreparedTable", read_options: "ReadOptions") -> dict[str, Any]:
     candidates = prepared.candidates
     exact, unlabeled = int(candidates.is_exact.sum()), int(candidates.is_unlabeled.sum())
     return {
@@ -116,12 +75,29 @@ def summarize(
         "unreadable_labels": prepared.unreadable_labels.to_dict(),
         "separator": prepared.separator,
         "words": prepared.text_options.to_dict() if any(column.kind == "text" for column in prepared.columns) else None,
-        "method": comparison.best_method,
-        "evaluation": comparison.evaluation,
-        "estimate": comparison.to_dict()["results"][0],
-        "comparison": comparison.to_dict(),
-        "learning_curve": None if curve is None else curve.to_dict(),
     }
+
+
+def write(
+    folder: Path,
+    records: "tuple[Fit, Evaluation, Fitted, Assessment]",
+    summary: dict[str, Any],
+    command: str,
+) -> list[str]:
+    """Write the model, the labels, the report and the summary into a folder, and return the paths of the files."""
+    from oneof.files import atomic_directory
+
+    fit, _, fitted, assessment = records
+    with atomic_directory(folder) as stage:
+        model_file, labels_file, report_file, summary_file = (stage / name for name in OUTPUTS)
+        write_model(model_file, fitted.model, fit.prepared, fit.read_options, summary, assessment.calibration)
+        write_labels(labels_file, fit.prepared, fitted.decisions)
+        write_report(report_file, *records, command=command)
+        if fitted.annotators is not None:
+            write_annotators(stage / ANNOTATORS_FILE, fitted.annotators)
+        summary_file.write_text(json.dumps(summary, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+        names = sorted(file.name for file in stage.iterdir())
+    return [str(folder / name) for name in names]
 
 
 def write_model(
@@ -187,26 +163,13 @@ def write_labels(path: Path, prepared: "PreparedTable", decisions: Any) -> None:
 
 
 def write_report(
-    path: Path,
-    prepared: "PreparedTable",
-    results: tuple["Comparison", "LearningCurve | None", Any],
-    *,
-    command: str,
-    named: bool,
-    annotators: "AnnotatorSummary | None",
-    sets: "SetEvaluation | None",
-    expected_coverage: float | None,
-    guarantee: str | None,
-    issues: "LabelIssues | None",
-    headline: "Headline",
-    first_labels: "FirstLabelRate | None",
-    n_corrected: int | None,
+    path: Path, fit: "Fit", evaluation: "Evaluation", fitted: "Fitted", assessment: "Assessment", *, command: str
 ) -> None:
-    """Write the HTML report; `results` are the comparison, the learning curve and the disambiguated labels."""
+    """Write the HTML report."""
     import oneof
     from oneof import report
 
-    comparison, curve, decisions = results
+    prepared, comparison = fit.prepared, evaluation.comparison
     columns = [*prepared.identifiers[:1], *(column.name for column in prepared.columns)]
     data = report.ReportData(
         title=f"Training report: {prepared.table.path.name}",
@@ -214,28 +177,28 @@ def write_report(
         candidates=prepared.candidates,
         comparison=comparison if len(comparison.results) > 1 else None,
         method=comparison.best_method,
-        named=named,
+        named=fit.options.method.lower() != "auto",
         estimate=comparison.results[0],
         baseline_warning=comparison.baseline_warning,
         n_folds=comparison.n_folds,
         n_train=comparison.n_train,
         n_held_out=comparison.n_held_out,
         n_groups=comparison.n_groups,
-        learning_curve=curve,
-        decisions=decisions,
+        learning_curve=evaluation.curve,
+        decisions=fitted.decisions,
         truth=prepared.truth,
         preview=report.table_preview(prepared.table.frame, columns, prepared.table.rows),
         command=command,
         version=oneof.__version__,
         date=datetime.datetime.now().astimezone().date().isoformat(),
-        annotators=annotators,
-        sets=sets,
+        annotators=fitted.annotators,
+        sets=assessment.sets,
         set_coverage=REPORT_COVERAGE,
-        expected_coverage=expected_coverage,
-        set_guarantee=guarantee,
-        issues=issues,
-        n_corrected=n_corrected,
-        headline=headline,
-        first_labels=first_labels,
+        expected_coverage=assessment.expected_coverage,
+        set_guarantee=assessment.guarantee,
+        issues=evaluation.issues or fitted.issues,
+        n_corrected=None if evaluation.issues is None else evaluation.issues.n_changed,
+        headline=assessment.headline,
+        first_labels=assessment.first_labels,
     )
     report.write_report(path, data)

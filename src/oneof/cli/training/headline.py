@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from oneof.io.findings import describe_columns, drop_option
 from oneof.report import choose_headline
@@ -212,11 +212,3 @@ def describe_noise(estimate: "AccuracyEstimate | LabelIssues | None", *, has_che
         "without the true one. The prediction sets of `oneof predict --coverage` are too large for this reason; "
         "--noise-rate auto corrects the model and the sets."
     ]
-
-
-def to_dict(headline: "Headline", accuracy: "AccuracyEstimate | None") -> dict[str, Any]:
-    """Return the headline and the estimated accuracy in the types of JSON."""
-    return {
-        "headline": headline._asdict(),
-        "estimated_accuracy": None if accuracy is None else accuracy._asdict(),
-    }

@@ -51,13 +51,6 @@ class OnlineResult:
     files: list[str]
 
 
-def default_folder(path: Path) -> Path:
-    """Return the default output folder for a stream."""
-    from oneof.io import stem_of
-
-    return Path(f"{stem_of(path)}-oneof")
-
-
 def fit_online(
     path: Path,
     read_options: ReadOptions,

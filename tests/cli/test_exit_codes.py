@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import oneof
-from oneof.cli.training import train as training
+from oneof.cli.training import files
 from tests.cli.conftest import QUICK, Run
 
 HEAVY = ("numpy", "scipy", "sklearn", "polars", "numba", "skops", "jinja2", "rich", "pydantic", "oneof.candidates")
@@ -34,7 +34,7 @@ def test_endings(
     run: Run, birds: Path, monkeypatch: pytest.MonkeyPatch, error: BaseException, code: int, message: str
 ) -> None:
     """Each error has its exit code and one sentence; partial files and a new folder are removed."""
-    monkeypatch.setattr(training, "write_report", _fails_with(error))
+    monkeypatch.setattr(files, "write_report", _fails_with(error))
     args = ["fit", birds, "--labels", "species", "--drop", "truth", *QUICK]
     result = run(*args)
     assert (result.code, result.out) == (code, "")

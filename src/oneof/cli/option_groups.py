@@ -16,6 +16,7 @@ from oneof.cli.output import terminal
 
 if TYPE_CHECKING:
     from oneof.cli.answers.answer_options import AnswerOptions
+    from oneof.cli.prediction.sets import SetOptions
     from oneof.cli.tables.read_options import ReadOptions, WeightArguments
     from oneof.io import TableOptions
 
@@ -370,6 +371,56 @@ class FitOptions:
     def limit(self) -> float | None:
         """Minutes for the comparison of methods; None for one method."""
         return self.budget if self.method.lower() == "best" else None
+
+
+@dataclass(frozen=True)
+class SetGroup:
+    """Options of prediction sets."""
+
+    coverage: Annotated[
+        float | None,
+        typer.Option(
+            "--coverage",
+            metavar="PROBABILITY",
+            help="Add to each prediction a set of classes that contains the true label with this probability, such as "
+            "0.9. In a table these are the columns `set`, which `fit --labels set` reads, and `set_size`.",
+        ),
+    ] = None
+    set_method: Annotated[
+        str,
+        typer.Option(
+            "--set-method",
+            metavar="lac|aps",
+            help="Prediction sets: lac excludes improbable classes, aps adds the most probable classes up to a total.",
+        ),
+    ] = "lac"
+    calibration: Annotated[
+        str,
+        typer.Option(
+            "--calibration",
+            metavar="conservative|sampled|optimistic",
+            help="Prediction sets: use of the training rows with several candidates. conservative: the worst, which "
+            "keeps the guarantee; sampled: all of them, by their probabilities; optimistic: the best one.",
+        ),
+    ] = "conservative"
+    class_conditional: Annotated[
+        bool,
+        typer.Option(
+            "--class-conditional",
+            help="Prediction sets: cover each class with the probability, and not only the classes on average.",
+        ),
+    ] = False
+
+    def set_options(self) -> "SetOptions | None":
+        """Return the options of the sets, None without a coverage; invalid ones are errors."""
+        from oneof.cli.prediction.sets import SetOptions
+        from oneof.errors import InputError
+
+        if self.coverage is not None:
+            return SetOptions(self.coverage, self.set_method, self.calibration, self.class_conditional)
+        if self != SetGroup():
+            raise InputError("--set-method, --calibration and --class-conditional need --coverage: add it.")
+        return None
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from oneof.cli import options
-from oneof.cli.option_groups import FileGroup
+from oneof.cli.option_groups import FileGroup, SetGroup
 from oneof.cli.output import terminal
 from oneof.cli.prediction.online import predict_stream
 from oneof.cli.prediction.predictions import (
@@ -77,39 +77,7 @@ def run(
             "--labels labels --weighted --kind posterior` reads.",
         ),
     ] = False,
-    coverage: Annotated[
-        float | None,
-        typer.Option(
-            "--coverage",
-            metavar="PROBABILITY",
-            help="Add the columns `set`, a set of classes that contains the true label with this probability, such as "
-            "0.9, and `set_size`. Join `set` to the features for `fit --labels set`.",
-        ),
-    ] = None,
-    set_method: Annotated[
-        str,
-        typer.Option(
-            "--set-method",
-            metavar="lac|aps",
-            help="Prediction sets: lac excludes improbable classes, aps adds the most probable classes up to a total.",
-        ),
-    ] = "lac",
-    calibration: Annotated[
-        str,
-        typer.Option(
-            "--calibration",
-            metavar="conservative|sampled|optimistic",
-            help="Prediction sets: use of the training rows with several candidates. conservative: the worst, which "
-            "keeps the guarantee; sampled: all of them, by their probabilities; optimistic: the best one.",
-        ),
-    ] = "conservative",
-    class_conditional: Annotated[
-        bool,
-        typer.Option(
-            "--class-conditional",
-            help="Prediction sets: cover each class with the probability, and not only the classes on average.",
-        ),
-    ] = False,
+    set_group: SetGroup,
     file_group: FileGroup,
     json: options.Json = False,
     debug: options.Debug = False,
@@ -122,27 +90,19 @@ def run(
     memory.
     """
     with terminal.handle_errors(debug=debug):
-        from oneof.cli.prediction.sets import SetOptions, print_sets
         from oneof.io import is_whole_table, stem_of
 
         if table.suffix.lower() == ".skops" and model.suffix.lower() != ".skops":
             raise InputError(f"the model comes before the table: write `oneof predict {table} {model}`.")
-        if coverage is None and (set_method, calibration, class_conditional) != ("lac", "conservative", False):
-            raise InputError("--set-method, --calibration and --class-conditional need --coverage: add it.")
-        set_options = None
-        if coverage is not None:
-            set_options = SetOptions(coverage, set_method, calibration, class_conditional)
-        table_options = file_group.table_options()
-        saved = load_model(model)
+        set_options, table_options, saved = set_group.set_options(), file_group.table_options(), load_model(model)
         if saved.summary.get("online") and not is_whole_table(table):
             if table_options.sheet is not None:
                 raise InputError("--sheet needs a spreadsheet: remove the option.")
             if as_labels:
                 raise no_probabilities(saved)
-            if set_options is not None:
-                raise InputError("--coverage needs a model of `oneof fit` without --online.")
-            if keep:
-                raise InputError("--keep needs a model of `oneof fit` without --online.")
+            for option, given in (("--coverage", set_options), ("--keep", keep)):
+                if given:
+                    raise InputError(f"{option} needs a model of `oneof fit` without --online.")
             predict_stream(saved, model, table, out=out, truth=truth, json=json, table_options=table_options)
             return
         result = predict(
@@ -156,19 +116,7 @@ def run(
         )
         for sentence in result.notes:
             terminal.print_note(sentence)
-        summary = {
-            "table": str(table),
-            "model": str(model),
-            "method": result.method,
-            "rows": result.frame.height,
-            "covering_rate": result.covering_rate,
-            "accuracy": result.accuracy,
-            "n_true": result.n_true,
-            "unreadable_cells": result.unreadable,
-            "new_categories": result.new_categories,
-            "new_ranges": result.new_ranges,
-            "unusual_rows": result.unusual_rows,
-        } | ({} if result.sets is None else {"prediction_sets": result.sets})
+        summary = {"table": str(table), "model": str(model), **result.to_dict()}
         if out == "-":
             if json:
                 terminal.print_json(summary | {"predictions": result.frame.to_dicts()})
@@ -179,12 +127,19 @@ def run(
         write_predictions(path, result, read=[table, model])
         if json:
             terminal.print_json(summary | {"file": str(path)})
-            return
-        terminal.print_line(f"{result.method} predicted {result.frame.height} labels. File: {path}")
-        print_unreadable(result.unreadable)
-        print_rates(result.covering_rate, result.accuracy, result.n_true)
-        if result.sets is not None:
-            print_sets(result.sets)
+        else:
+            _print(result, path)
+
+
+def _print(result: "PredictionResult", path: Path) -> None:
+    """Print the number of predictions, and the rates if the table has labels."""
+    from oneof.cli.prediction.sets import print_sets
+
+    terminal.print_line(f"{result.method} predicted {result.frame.height} labels. File: {path}")
+    print_unreadable(result.unreadable)
+    print_rates(result.covering_rate, result.accuracy, result.n_true)
+    if result.sets is not None:
+        print_sets(result.sets)
 
 
 @dataclass(frozen=True)
@@ -227,6 +182,20 @@ class PredictionResult:
     unusual_rows: dict[str, Any]
     sets: dict[str, Any] | None = None
     n_true: int = 0
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the result without the predictions in the types of JSON."""
+        return {
+            "method": self.method,
+            "rows": self.frame.height,
+            "covering_rate": self.covering_rate,
+            "accuracy": self.accuracy,
+            "n_true": self.n_true,
+            "unreadable_cells": self.unreadable,
+            "new_categories": self.new_categories,
+            "new_ranges": self.new_ranges,
+            "unusual_rows": self.unusual_rows,
+        } | ({} if self.sets is None else {"prediction_sets": self.sets})
 
 
 def predict(

@@ -1,11 +1,13 @@
 """`oneof serve`: serve the predictions of a model over HTTP."""
 
+from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
 from oneof.cli import options
+from oneof.cli.option_groups import SetGroup
 from oneof.cli.output import terminal
 from oneof.serving.limits import DEFAULT_PORT, MAX_BODY_BYTES, MAX_ROWS
 from oneof.sockets import LOCALHOST
@@ -59,29 +61,7 @@ def run(
             "default they are missing values, and the response names them.",
         ),
     ] = False,
-    coverage: Annotated[
-        float | None,
-        typer.Option(
-            "--coverage",
-            metavar="PROBABILITY",
-            help="Add `set` to each prediction: a set of classes that contains the true label with this probability, "
-            "such as 0.9.",
-        ),
-    ] = None,
-    set_method: Annotated[
-        str, typer.Option("--set-method", metavar="lac|aps", help="Prediction sets: see oneof predict.")
-    ] = "lac",
-    calibration: Annotated[
-        str,
-        typer.Option(
-            "--calibration",
-            metavar="conservative|sampled|optimistic",
-            help="Prediction sets: see oneof predict.",
-        ),
-    ] = "conservative",
-    class_conditional: Annotated[
-        bool, typer.Option("--class-conditional", help="Prediction sets: see oneof predict.")
-    ] = False,
+    set_group: SetGroup,
     log: Annotated[
         bool, typer.Option("--log", help="Write one line for each request to standard error: time, path and status.")
     ] = False,
@@ -96,23 +76,16 @@ def run(
     """
     with terminal.handle_errors(debug=debug):
         from oneof.cli.prediction.predictions import load_model
-        from oneof.cli.prediction.sets import SetOptions
         from oneof.errors import InputError
         from oneof.persistence.prediction_sets import check_calibrated
         from oneof.persistence.tables import check_stemmer
         from oneof.serving.server import PredictionServer
         from oneof.sockets import check_server_installed
 
-        if coverage is None and (set_method, calibration, class_conditional) != ("lac", "conservative", False):
-            raise InputError("--set-method, --calibration and --class-conditional need --coverage: add it.")
+        has_sets = set_group.set_options() is not None
         check_server_installed("serving")
-        sets: dict[str, Any] = {}
-        if coverage is not None:
-            SetOptions(coverage, set_method, calibration, class_conditional)  # raises if an option is invalid
-            sets = {"coverage": coverage, "set_method": set_method, "calibration": calibration}
-            sets["class_conditional"] = class_conditional
         saved = load_model(model)
-        if sets:
+        if has_sets:
             if saved.summary.get("online"):
                 raise InputError("--coverage needs a model of `oneof fit` without --online.")
             check_calibrated(saved, "--coverage needs")
@@ -125,7 +98,7 @@ def run(
             allowed_hosts=allowed_host or (),
             strict=strict,
             log=log,
-            sets=sets,
+            sets=asdict(set_group) if has_sets else {},
             max_rows=max_rows,
             max_body_bytes=max_body_bytes,
         )

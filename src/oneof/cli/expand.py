@@ -10,8 +10,8 @@ from typing import Any
 def expand(command: Callable[..., None]) -> Callable[..., None]:
     """Return a command that has the options of its groups as parameters of its own, for typer.
 
-    A parameter whose type is a group (a dataclass) is replaced by one parameter for each field of the group. The
-    returned function collects their values in the group again.
+    A parameter whose type is a group (a dataclass) is replaced by one parameter for each field of the group, of which
+    some may be groups again. The returned function collects their values in the group again.
     """
     signature = inspect.signature(command)
     groups: dict[str, Any] = {}
@@ -21,17 +21,36 @@ def expand(command: Callable[..., None]) -> Callable[..., None]:
             parameters.append(parameter)
             continue
         groups[parameter.name] = parameter.annotation
-        parameters += [
-            inspect.Parameter(option.name, parameter.KEYWORD_ONLY, default=option.default, annotation=option.type)
-            for option in fields(parameter.annotation)
-        ]
+        parameters += _parameters(parameter.annotation)
 
     @functools.wraps(command)
     def run(*args: Any, **options: Any) -> None:
         for name, group in groups.items():
-            options[name] = group(**{option.name: options.pop(option.name) for option in fields(group)})
+            options[name] = _collect(group, options)
         command(*args, **options)
 
     run.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]  # read by typer
     run.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
     return run
+
+
+def _parameters(group: Any) -> list[inspect.Parameter]:
+    """Return one parameter for each option of a group."""
+    parameters = []
+    for option in fields(group):
+        if is_dataclass(option.type):
+            parameters += _parameters(option.type)
+            continue
+        kind = inspect.Parameter.KEYWORD_ONLY
+        parameters.append(inspect.Parameter(option.name, kind, default=option.default, annotation=option.type))
+    return parameters
+
+
+def _collect(group: Any, options: dict[str, Any]) -> Any:
+    """Return a group with its options, which are removed from `options`."""
+    return group(
+        **{
+            option.name: _collect(option.type, options) if is_dataclass(option.type) else options.pop(option.name)
+            for option in fields(group)
+        }
+    )

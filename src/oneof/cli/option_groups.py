@@ -462,6 +462,38 @@ class OnlineGroup:
             check_unused(context, ("budget",), "needs --method best: add it")
 
 
+@dataclass(frozen=True, kw_only=True)
+class ReadGroup:
+    """Options for reading a table, of all commands that have labels."""
+
+    labels: options.LabelsOrNone = None
+    truth: options.Truth = None
+    groups: options.Groups = None
+    label: LabelGroup
+    weights: options.Weights = None
+    answer: AnswerGroup
+    feature: FeatureGroup
+    file: FileGroup
+
+    def options(self, context: typer.Context, *, is_inspection: bool = False) -> "ReadOptions":
+        """Return the options as one record; invalid ones are errors.
+
+        An inspection lists labels that cannot be read, unless they are refused by the option.
+        """
+        return make_read_options(
+            self.labels,
+            self.label,
+            self.feature,
+            self.file,
+            truth=self.truth,
+            weights=self.weights,
+            groups=self.groups,
+            gold=self.answer.gold,
+            answers=self.answer.answer_options(context),
+            is_inspection=is_inspection,
+        )
+
+
 def make_read_options(
     labels: list[str] | None,
     label_group: LabelGroup,

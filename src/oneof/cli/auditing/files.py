@@ -1,5 +1,6 @@
 """Files of an audit: the table of all labeled rows, and the page with the suspected ones."""
 
+import contextlib
 import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -9,6 +10,22 @@ from oneof.cli.auditing.issues import find_first_labels, written_labels
 if TYPE_CHECKING:
     from oneof.audit import LabelIssues
     from oneof.cli.tables.inputs import PreparedTable
+
+
+def write_files(
+    out: Path | None, report: Path | None, issues: "LabelIssues", prepared: "PreparedTable", method: str, command: str
+) -> None:
+    """Write the table and the page of an audit; each replaces an older file when both are complete."""
+    from oneof.files import atomic_write, create_directories
+
+    with contextlib.ExitStack() as files:
+        for path in filter(None, (out, report)):
+            files.enter_context(create_directories(path.absolute().parent))
+            temporary = files.enter_context(atomic_write(path))
+            if path is out:
+                write_table(temporary, issues, prepared)
+            else:
+                write_page(temporary, issues, prepared, method, command)
 
 
 def write_table(path: Path, issues: "LabelIssues", prepared: "PreparedTable") -> None:

@@ -1,6 +1,5 @@
 """`oneof audit`: find the rows of a table whose labels are probably wrong."""
 
-import contextlib
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -8,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from oneof.cli import options
-from oneof.cli.auditing.files import write_page, write_table
+from oneof.cli.auditing.files import write_files
 from oneof.cli.auditing.issues import (
     CHECKED_NOTE,
     count_folds,
@@ -21,13 +20,14 @@ from oneof.cli.auditing.issues import (
     summarize,
     written_labels,
 )
-from oneof.cli.option_groups import AnswerGroup, FeatureGroup, FileGroup, LabelGroup, make_read_options
+from oneof.cli.option_groups import ReadGroup
 from oneof.cli.output import terminal
 from oneof.cli.output.progress import progress
 
 if TYPE_CHECKING:
     from oneof.audit import LabelIssues
     from oneof.cli.tables.inputs import PreparedTable
+    from oneof.cli.tables.read_options import ReadOptions
 
 NAME = "audit"
 MAX_CELL = 40
@@ -48,7 +48,7 @@ def run(
     context: typer.Context,
     table: options.TableFile,
     *,
-    labels: options.LabelsOrAnswers = None,
+    read_group: ReadGroup,
     method: Annotated[
         str,
         typer.Option(
@@ -70,12 +70,6 @@ def run(
     report: Annotated[
         Path | None, typer.Option("--report", metavar="FILE", help="Write a page with the suspected rows (.html).")
     ] = None,
-    label_group: LabelGroup,
-    weights: options.Weights = None,
-    answer_group: AnswerGroup,
-    groups: options.Groups = None,
-    feature_group: FeatureGroup,
-    file_group: FileGroup,
     folds: Annotated[
         int | None,
         typer.Option(
@@ -98,57 +92,25 @@ def run(
     --noise-rate auto learns from it without relying on these rows, and label --audit opens them for labeling.
     """
     with terminal.handle_errors(debug=debug):
-        from oneof.cli.answers.annotators import WEIGHTS_NOTE
-        from oneof.cli.tables.first_labels import describe_first_labels, measure_first_labels
         from oneof.cli.tables.gold import check_unchecked_rows
         from oneof.cli.tables.inputs import prepare
-        from oneof.cli.training.headline import LISTS_NOTE, share_lists
         from oneof.errors import InputError
-        from oneof.files import atomic_write, check_not_input, check_writable, create_directories
 
         if method.lower() == "best":
             raise InputError("--method must name one method, or be auto; got best. `oneof compare` finds the best.")
-        outputs = [path for path in (out, report) if path is not None]
-        if out is not None and report is not None and out.resolve() == report.resolve():
-            raise InputError(f"--out and --report must be different files; got {out} for both.")
-        for path in outputs:
-            check_writable(path.absolute().parent)
-        answers = answer_group.answer_options(context)
-        for option, file in (("--out", out), ("--report", report)):
-            inputs = [table] if answers is None else [table, answers.path]
-            check_not_input([file] if file is not None else [], inputs, option)
-        read_options = make_read_options(
-            labels,
-            label_group,
-            feature_group,
-            file_group,
-            weights=weights,
-            groups=groups,
-            gold=answer_group.gold,
-            answers=answers,
-        )
+        read_options = read_group.options(context)
+        _check_outputs(out, report, [table] if read_options.answers is None else [table, read_options.answers.path])
         prepared = prepare(table, read_options)
         check_unchecked_rows(prepared.candidates, prepared.is_checked, "remove --gold to audit the labels themselves")
-        extra = [*([] if prepared.answers is None else [WEIGHTS_NOTE]), *describe_rest(read_options, prepared)]
-        if prepared.answers is None and share_lists(prepared):
-            extra.append(LISTS_NOTE)
-        if prepared.is_checked is not None:
-            extra += [CHECKED_NOTE, *describe_first_labels(measure_first_labels(prepared))]
-        for sentence in (*prepared.notes, *extra):
+        for sentence in (*prepared.notes, *_notes(prepared, read_options)):
             terminal.print_note(sentence)
         n_folds = count_folds(prepared) if folds is None else folds
         with progress("Predicting held-out rows", each_name=True) as bar:
             name, issues = find_issues(prepared, method, folds=n_folds, seed=seed, progress=bar)
-        with contextlib.ExitStack() as files:  # each file replaces an older one when both are complete
-            for path in outputs:
-                files.enter_context(create_directories(path.absolute().parent))
-                temporary = files.enter_context(atomic_write(path))
-                if path is out:
-                    write_table(temporary, issues, prepared)
-                else:
-                    write_page(temporary, issues, prepared, name, options.typed_command(context))
+        write_files(out, report, issues, prepared, name, options.typed_command(context))
+        outputs = [str(path) for path in (out, report) if path is not None]
         if json:
-            facts = {"method": name, "groups": groups, "n_groups": prepared.n_groups, "files": list(map(str, outputs))}
+            facts = {"method": name, "groups": read_options.groups, "n_groups": prepared.n_groups, "files": outputs}
             unreadable = {"unreadable_labels": prepared.unreadable_labels.to_dict()}
             terminal.print_json(summarize(issues, prepared) | facts | unreadable)
             return
@@ -157,6 +119,33 @@ def run(
             terminal.print_line(f"Folds by groups: no row is predicted from its group ({prepared.n_groups:,} groups).")
         for path in outputs:
             terminal.print_line(f"File: {path}")
+
+
+def _check_outputs(out: Path | None, report: Path | None, inputs: Sequence[Path]) -> None:
+    """Raise unless the files can be written and are neither equal nor inputs."""
+    from oneof.errors import InputError
+    from oneof.files import check_not_input, check_writable
+
+    if out is not None and report is not None and out.resolve() == report.resolve():
+        raise InputError(f"--out and --report must be different files; got {out} for both.")
+    for option, file in (("--out", out), ("--report", report)):
+        if file is not None:
+            check_writable(file.absolute().parent)
+            check_not_input([file], inputs, option)
+
+
+def _notes(prepared: "PreparedTable", read_options: "ReadOptions") -> list[str]:
+    """Return notes on labels that an audit treats in another way than a fit."""
+    from oneof.cli.answers.annotators import WEIGHTS_NOTE
+    from oneof.cli.tables.first_labels import describe_first_labels, measure_first_labels
+    from oneof.cli.training.headline import LISTS_NOTE, share_lists
+
+    notes = [*([] if prepared.answers is None else [WEIGHTS_NOTE]), *describe_rest(read_options, prepared)]
+    if prepared.answers is None and share_lists(prepared):
+        notes.append(LISTS_NOTE)
+    if prepared.is_checked is not None:
+        notes += [CHECKED_NOTE, *describe_first_labels(measure_first_labels(prepared))]
+    return notes
 
 
 def _shown_columns(prepared: "PreparedTable") -> list[str]:

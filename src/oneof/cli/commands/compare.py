@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from oneof.cli import options
-from oneof.cli.option_groups import AnswerGroup, FeatureGroup, FileGroup, LabelGroup, make_read_options
+from oneof.cli.option_groups import ReadGroup
 from oneof.cli.output import terminal
 from oneof.cli.output.progress import progress
 
@@ -24,9 +24,7 @@ def run(
     context: typer.Context,
     table: options.TableFile,
     *,
-    labels: options.LabelsOrAnswers = None,
-    truth: options.Truth = None,
-    groups: options.Groups = None,
+    read_group: ReadGroup,
     method: Annotated[
         str,
         typer.Option(
@@ -36,12 +34,7 @@ def run(
             "methods except slow ones such as PLGP.",
         ),
     ] = "auto",
-    label_group: LabelGroup,
-    weights: options.Weights = None,
     class_weight: options.ClassWeight = "none",
-    answer_group: AnswerGroup,
-    feature_group: FeatureGroup,
-    file_group: FileGroup,
     folds: options.Folds = None,
     budget: options.Budget = options.DEFAULT_BUDGET,
     seed: options.Seed = 0,
@@ -61,17 +54,7 @@ def run(
         from oneof.comparison import compare
         from oneof.comparison.folds import check_task, make_folds
 
-        read_options = make_read_options(
-            labels,
-            label_group,
-            feature_group,
-            file_group,
-            truth=truth,
-            weights=weights,
-            groups=groups,
-            gold=answer_group.gold,
-            answers=answer_group.answer_options(context),
-        )
+        read_options = read_group.options(context)
         prepared = prepare(table, read_options)
         weights_of_classes = options.read_class_weight(class_weight)
         name = "best" if method.lower() == "auto" else method
@@ -102,7 +85,7 @@ def run(
         if comparison.is_interrupted:
             terminal.print_note("the comparison was interrupted; the table has the methods compared so far.")
         if json:
-            facts = {"groups": groups, "class_weight": weights_of_classes}
+            facts = {"groups": read_options.groups, "class_weight": weights_of_classes}
             unreadable = {"unreadable_labels": prepared.unreadable_labels.to_dict()}
             terminal.print_json(comparison.to_dict() | facts | unreadable)
         else:

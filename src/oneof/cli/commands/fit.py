@@ -8,15 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from oneof.cli import options
-from oneof.cli.option_groups import (
-    AnswerGroup,
-    FeatureGroup,
-    FileGroup,
-    FitOptions,
-    LabelGroup,
-    OnlineGroup,
-    make_read_options,
-)
+from oneof.cli.option_groups import FitOptions, OnlineGroup, ReadGroup
 from oneof.cli.output import terminal
 from oneof.cli.output.progress import progress
 
@@ -53,15 +45,8 @@ def run(
     context: typer.Context,
     table: options.Stream,
     *,
-    labels: options.LabelsOrNone = None,
+    read_group: ReadGroup,
     fit_options: FitOptions,
-    truth: options.Truth = None,
-    groups: options.Groups = None,
-    label_group: LabelGroup,
-    weights: options.Weights = None,
-    answer_group: AnswerGroup,
-    feature_group: FeatureGroup,
-    file_group: FileGroup,
     online_group: OnlineGroup,
     checkpoint_rows: Annotated[
         int | None,
@@ -102,17 +87,7 @@ def run(
         from oneof.cli.training.online import OnlineOptions
         from oneof.cli.training.train import train
 
-        read_options = make_read_options(
-            labels,
-            label_group,
-            feature_group,
-            file_group,
-            truth=truth,
-            weights=weights,
-            groups=groups,
-            gold=answer_group.gold,
-            answers=answer_group.answer_options(context),
-        )
+        read_options = read_group.options(context)
         online_group.check(context, "checkpoint_rows", "checkpoint_seconds", "resume")
         if online_group.online:
             online_options = OnlineOptions(

@@ -6,14 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from oneof.cli import options
-from oneof.cli.option_groups import (
-    AnswerGroup,
-    FeatureGroup,
-    FileGroup,
-    LabelGroup,
-    OnlineGroup,
-    make_read_options,
-)
+from oneof.cli.option_groups import OnlineGroup, ReadGroup
 from oneof.cli.output import terminal
 
 if TYPE_CHECKING:
@@ -52,14 +45,7 @@ def run(
         Path, typer.Argument(metavar="TABLE|MODEL", help="A table as for fit, or a model file (model.skops).")
     ],
     *,
-    labels: options.LabelsOrNone = None,
-    truth: options.Truth = None,
-    groups: options.Groups = None,
-    label_group: LabelGroup,
-    weights: options.Weights = None,
-    answer_group: AnswerGroup,
-    feature_group: FeatureGroup,
-    file_group: FileGroup,
+    read_group: ReadGroup,
     online_group: OnlineGroup,
     json: options.Json = False,
     debug: options.Debug = False,
@@ -75,18 +61,7 @@ def run(
             options.check_unused(context, given, "needs a table: remove it, or name a table instead of a model")
             _inspect_model(table, json=json)
             return
-        read_options = make_read_options(
-            labels,
-            label_group,
-            feature_group,
-            file_group,
-            truth=truth,
-            weights=weights,
-            groups=groups,
-            gold=answer_group.gold,
-            answers=answer_group.answer_options(context),
-            is_inspection=True,
-        )
+        read_options = read_group.options(context, is_inspection=True)
         online_group.check(context)
         if not read_options.labels and read_options.answers is None:
             options.check_unused(context, _NEEDS_LABELS, "needs --labels: add it")

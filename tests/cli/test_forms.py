@@ -45,7 +45,7 @@ def test_a_dirty_file_has_the_model_of_the_clean_one(run: Run, birds: Path) -> N
     assert json.loads(dirty.out)["features"] == json.loads(clean.out)["features"]
     assert "read with the delimiter semicolon and the decimal comma" in dirty.err
     assert "labels are separated by ' / '" in dirty.err
-    assert "missing values: '-'" in dirty.err
+    assert "are missing: '-'" in dirty.err
     assert json.loads(dirty.out)["separator"] == " / "
     found = {(finding["kind"], finding["column"]): finding for finding in json.loads(dirty.out)["findings"]}
     assert set(found["missing", "span"]["examples"]) == {"-", "x"}

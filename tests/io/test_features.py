@@ -64,8 +64,7 @@ def test_kinds_of_columns(table: Table) -> None:
         ("day", "date"),
     ]
     assert {(found.kind, found.column) for found in findings.findings()} == {
-        *(("excluded", name) for name in ("id", "name", "empty", "constant", "sets")),
-        ("format", "day"),
+        ("excluded", name) for name in ("id", "name", "empty", "constant", "sets")
     }
     assert "column 'constant' is excluded since it has one value" in findings.sentences()[0]
 
@@ -244,9 +243,7 @@ def test_tokens_and_other_cells_are_found() -> None:
     assert first.startswith(
         "2 cells cannot be read and are missing, in column 'x', read as numbers ('x' in row 44, '3x'"
     )
-    assert (
-        second == "3 cells of column 'x' are missing values: '-' and 'None'. If they are values, add --categorical x."
-    )
+    assert second == "3 cells of column 'x' are missing: '-' and 'None'. If they are values, add --categorical x."
     assert findings.to_dict()[0] | {"detail": ""} == {
         "kind": "unreadable",
         "column": "x",

@@ -157,7 +157,7 @@ def test_a_messy_survey_has_the_features_of_the_clean_one(tmp_path: Path) -> Non
     assert len(clean.columns) == N_QUESTIONS + 3  # without the code and the wave
     assert clean.equals(messy)
     np.testing.assert_array_equal(notes[0][1], notes[1][1])
-    missing = f"and {N_TOKENS - 5} more are missing values: "
+    missing = f"and {N_TOKENS - 5} more are missing: "
     assert any("columns 'q1', " in note and missing in note and "'None'" in note for note in notes[1][0])
 
 

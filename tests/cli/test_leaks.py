@@ -141,8 +141,8 @@ def test_the_commands_name_the_columns(run: Run) -> None:
     """Fit, compare and inspect have both notes with their remedies, and no note if these are followed."""
     make_calls().write_csv("calls.csv")
     expected = (
-        "column 'expert' has class names, and is a feature: the rates are those of rows with known values. If this is "
-        "unknown for new rows, add --drop expert; true labels are used for evaluation only with --truth expert.",
+        "column 'expert' reveals the labels, and is a feature: the rates are those of rows with known values. If it is "
+        "unknown for new rows, add --drop expert; with --truth expert, true labels are used for evaluation only.",
         "columns 'recorder' and 'date' nearly identify the candidate sets",
         "compare with --drop recorder,date",
     )
@@ -153,7 +153,7 @@ def test_the_commands_name_the_columns(run: Run) -> None:
         assert all(text in result.err for text in expected)
         result = run(command, "calls.csv", "--labels", "heard", "--truth", "expert", "--drop", "recorder,date", *quick)
         assert result.code == 0, result
-        assert "class names" not in result.err
+        assert "reveal" not in result.err
         assert "identify" not in result.err
 
 

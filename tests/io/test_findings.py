@@ -53,7 +53,7 @@ JOINED, MISSED, SUSPICIOUS, SPELLED, SINGLE = (
         (["(owl, wren)"], {JOINED: ["(owl, wren)"]}, "write sets of labels as 'a|b'."),
         (["-1"], {MISSED: ["-1"]}, "add --missing=-1"),
         (["?", "NA", "k.A.", "Unbekannt"], {MISSED: ["?", "NA", "k.A.", "Unbekannt"]}, "add --missing '?"),
-        (["OWL", "Wren"], {SPELLED: [], SUSPICIOUS: ["OWL"]}, "add --fold-case"),
+        (["OWL", "Wren"], {SPELLED: []}, "add --fold-case"),
         (["not owl", "!wren"], {SUSPICIOUS: ["not owl", "!wren"]}, "excludes a class: write the labels that remain"),
         (["owl?", "finch (probably)"], {SUSPICIOUS: ["owl?", "finch (probably)"]}, "'owl' with a remark"),
         (["finch=0.7", "probably wren"], {SUSPICIOUS: ["finch=0.7", "probably wren"]}, "'finch' with a remark"),

@@ -12,7 +12,7 @@ from typing import Any
 from oneof.candidates import CandidateSets
 from oneof.candidates.cells import LISTS
 from oneof.candidates.labels import fold_case, labels_with_weights
-from oneof.candidates.spellings import describe_spellings
+from oneof.candidates.spellings import describe_spellings, group_spellings
 from oneof.errors import LabelError, OneofError
 from oneof.io.findings import Finding, notes
 from oneof.io.formats.cells import MISSING, MISSING_NUMBERS
@@ -137,6 +137,9 @@ def class_findings(
         place = () if not first else (first[joined[0]],)
         found.append(Finding("joined classes", "", len(joined), place, tuple(joined), advice))
         noted.update(joined)
+    noted.update(
+        text for group in group_spellings(texts) for text in group if rows[text] < max(rows[other] for other in group)
+    )
     others = {text: rows[text] for text in texts if text not in noted}
     for text, reason in _suspicious(others, distinct or rows, plain):
         number = f"{rows[text]:,} {unit}{'s' * (rows[text] != 1)}"

@@ -149,30 +149,31 @@ def class_findings(
 
 
 def _joined_classes(texts: Sequence[str], separator: str) -> dict[str, list[str]]:
-    """Return the classes that may be sets by their remedy, which is tried."""
-    written = separator.split(" ") if " " in separator.strip() else [separator]
+    """Return the classes that may be sets by their remedy."""
     names, found = set(texts), dict[str, list[str]]()
     for text in texts:
         if _BRACKETS.get(text[:1]) == text[-1:]:
-            is_read = separator != LISTS and _splits(text, LISTS)
-            advice = "write sets of labels as 'a|b'" + ", or add --separator '[]' to read the cells as lists" * is_read
-            if separator != LISTS or not is_read:
-                found.setdefault(advice, []).append(text)
-            continue
-        for sign in _signs(text, names):
-            if sign in written or _is_number(text):
-                continue
-            advice = f"if it is a set of labels, write {written[0]!r} between them"
-            if _splits(text, sign):
-                both = " ".join([*written, sign])
-                advice = f"if it is a set of labels, add --separator '{sign}'"
-                if separator != LISTS and _splits(text, both):
-                    advice += f", or --separator '{both}' if other cells are separated by {separator!r}"
-                elif separator != LISTS:
-                    advice += f", or write {written[0]!r} between them if other cells are separated by it"
+            advice = "write sets of labels as 'a|b'"
+            if _splits(text, LISTS):
+                advice += ", or add --separator '[]' to read the cells as lists"
+                if separator == LISTS:
+                    continue
             found.setdefault(advice, []).append(text)
-            break
+        elif not _is_number(text) and (sign := next(_signs(text, names), None)) and not _splits(text, separator):
+            found.setdefault(_advise(text, sign, separator), []).append(text)
     return found
+
+
+def _advise(text: str, sign: str, separator: str) -> str:
+    """Return the remedy for a set that a sign separates in a column of another separator."""
+    both, one = f"{separator} {sign}", "if it is a set of labels,"
+    if not _splits(text, sign):
+        return f"{one} write {separator[:1]!r} between them"
+    if separator == LISTS:
+        return f"{one} add --separator '{sign}'"
+    if _splits(text, both):
+        return f"{one} add --separator '{sign}', or --separator '{both}' if {separator!r} separates other cells"
+    return f"{one} add --separator '{sign}', or write {separator!r} between them if it separates other cells"
 
 
 def _signs(text: str, names: Collection[str]) -> Iterator[str]:
@@ -206,29 +207,37 @@ def _suspicious(
     words = {name: frozenset(_WORDS.findall(_CAMEL_CASE.sub(" ", name).casefold())) for name in rows}
     folded = {name: fold_case(name) for name in rows}
     common = sorted(rows, key=lambda name: -rows[name])[:_MAX_COMPARED]
-    excluding = {name: match[1] for name in rows if (match := _EXCLUSION.fullmatch(name)) and len(rows) > 2}
-    odd_forms = _odd_forms(rows)
-    compared = 0
+    excluded = {name: match[1] for name in rows if (match := _EXCLUSION.fullmatch(name))}
+    odd, n_compared = _odd_forms(rows), 0
+
+    def is_rare(name: str, other: str) -> bool:
+        n = distinct[name]
+        return 10 * n <= rows[other] and n <= max(MAX_RARE_ROWS, rows[other] / 50)
+
     for name, n in sorted(rows.items(), key=lambda item: item[1]):
-        few = [
-            other
-            for other in common
-            if 10 * distinct[name] <= rows[other]
-            and distinct[name] <= max(MAX_RARE_ROWS, rows[other] / 50)
-            and folded[name] != folded[other]
-        ]
-        more = [other for other in common if 2 * n <= rows[other] and folded[name] != folded[other]]
         if name in plain:
             yield name, "without weights"
-        elif name in excluding and (fold_case(excluding[name]) in folded.values() or 2 * len(excluding) > len(rows)):
+        elif (
+            len(rows) > 2
+            and name in excluded
+            and (2 * len(excluded) > len(rows) or fold_case(excluded[name]) in folded.values())
+        ):
             yield name, "excludes a class: write the labels that remain"
-        elif name in odd_forms and (few or not any(map(str.isalpha, name))):
-            yield name, odd_forms[name]
-        elif len(rows) > 2 and (whole := _find_part(name, few, more, words)):
-            yield name, f"{whole!r} with a remark"
-        elif few and compared < _MAX_COMPARED:
-            compared += 1
-            if near := _find_near(name, few, words, folded):
+        elif name in odd and (not name.isupper() or is_rare(name, common[0])):
+            yield name, odd[name]
+        elif n_compared < _MAX_COMPARED:
+            n_compared += 1
+            few = [other for other in common if is_rare(name, other) and folded[name] != folded[other]]
+            signs = set(_REMARK.findall(name))
+            whole = (
+                other
+                for other in common
+                if words[other] and words[other] <= words[name] and folded[name] != folded[other]
+                if other in few or (2 * n <= rows[other] and not signs <= set(other))
+            )
+            if len(rows) > 2 and (other := next(whole, None)):
+                yield name, f"{other!r} with a remark"
+            elif near := _find_near(name, few, words, folded):
                 yield name, f"nearly {near!r} with {rows[near]:,}"
 
 
@@ -242,24 +251,14 @@ def _odd_forms(rows: Mapping[str, int]) -> dict[str, str]:
     return {name: form for form, names in forms.items() if sum(map(rows.__getitem__, names)) <= limit for name in names}
 
 
-def _find_part(name: str, few: Sequence[str], more: Sequence[str], words: Mapping[str, frozenset[str]]) -> str | None:
-    """Return a class all of whose words are in a name: one of more rows if further signs are in the name too."""
-    for other in more:
-        signs = set(_REMARK.findall(name)) - set(_REMARK.findall(other))
-        if words[other] and words[other] <= words[name] and (signs or other in few):
-            return other
-    return None
-
-
 def _find_near(
     name: str, few: Sequence[str], words: Mapping[str, frozenset[str]], folded: Mapping[str, str]
 ) -> str | None:
     """Return a class of nearly the same name that differs in long words only."""
     by_text = {folded[other]: other for other in reversed(few)}
     for text in get_close_matches(folded[name], by_text, n=1, cutoff=_MIN_RATIO):
-        other = by_text[text]
-        if all(len(word) >= _MIN_LETTERS and word.isalpha() for word in words[name] ^ words[other]):
-            return other
+        if all(len(word) >= _MIN_LETTERS and word.isalpha() for word in words[name] ^ words[by_text[text]]):
+            return by_text[text]
     return None
 
 

@@ -1,8 +1,10 @@
 """The findings about a messy table are the same in all commands, at most ten sentences, and all of them in JSON."""
 
 import json
+import shlex
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -65,7 +67,7 @@ def test_all_commands_have_the_findings_of_inspect(run: Run) -> None:
 
 @pytest.mark.usefixtures("messy")
 def test_labeling_and_streams_have_the_findings_of_their_rows(run: Run) -> None:
-    """`label` and `fit --online` have the sentences about labels and columns, but do not look for leaks."""
+    """`label` and `fit --online` have the sentences about labels and columns; `label` does not look for leaks."""
     found = [
         Finding.from_dict(one) for one in json.loads(run("inspect", "messy.tsv", *LABELS, "--json").out)["findings"]
     ]
@@ -76,4 +78,41 @@ def test_labeling_and_streams_have_the_findings_of_their_rows(run: Run) -> None:
     result = run("fit", "messy.tsv", *LABELS, "--online", "--out", "stream")
     assert result.code == 0, result.err
     notes = json.loads(Path("stream/summary.json").read_text(encoding="utf-8"))["notes"]
-    assert describe(replace(finding, rows=()) for finding in found)[1:5] == notes[:4]  # classes have no first row
+    assert describe(replace(finding, rows=()) for finding in found)[:5] == notes[:5]  # classes have no first row
+
+
+@pytest.mark.parametrize(
+    ("kind", "cells", "option"),
+    [
+        ("missing", ["-", *map(str, range(20))], "--categorical x"),
+        ("unreadable", ["broken", *map(str, range(20))], "--categorical x"),
+        ("date order", ["03/04/2021", "05/06/2021"], "--date-format %d/%m/%Y"),
+        ("digit groups", ["1,234", "12,500"], "--decimal ','"),
+        ("kind", ["<5", *map(str, range(4))], "--numeric"),
+        ("kind", ["007", "012"], "--numeric"),
+        ("excluded", ["same"], "--categorical"),
+        ("excluded", [f"C-{k:05d}" for k in range(60)], "--text"),
+        ("format", ["1.5m", "2.5m", "3m"], "--categorical x"),
+        ("format", ["y", "n"], "--categorical x"),
+        ("class leak", ["Finch", "Owl", "Wren"], "--drop x"),
+        ("class leak", ["1", "2", "3"], "--drop x"),
+    ],
+)
+def test_the_remedy_for_a_column_ends_its_finding(run: Run, kind: str, cells: list[str], option: str) -> None:
+    """With the option of its note, a column has no such finding; an error names it with --strict."""
+    rows = range(60)
+    lines = ["x;y;label", *(f"{cells[i % len(cells)]};{i**2 % 7}.5;{['finch', 'owl', 'wren'][i % 3]}" for i in rows)]
+    Path("t.csv").write_text("\n".join(lines))
+
+    def find(*options: str) -> list[dict[str, Any]]:
+        result = run("inspect", "t.csv", "--labels", "label", *options, "--json")
+        assert result.code == 0, result.err
+        return [one for one in json.loads(result.out)["findings"] if (one["kind"], one["column"]) == (kind, "x")]
+
+    [finding] = find()
+    [note] = describe([Finding.from_dict(finding)])
+    assert option in note
+    words = shlex.split(option)
+    assert find(*words, *["x"] * (len(words) == 1)) == []
+    if kind == "unreadable":
+        assert "row 0: column 'x'" in run("inspect", "t.csv", "--labels", "label", "--strict").err

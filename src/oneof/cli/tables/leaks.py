@@ -32,7 +32,7 @@ _MIN_RECURRING = 30
 _MIN_ROWS = 100
 """Number of rows with several candidates from which sets are predicted."""
 _MAX_ROWS = 20_000
-"""Number of these rows that are read: the first ones, since rows of one set are often next to each other."""
+"""Number of rows that are read; for sets the first ones, since rows of one set are often next to each other."""
 _MAX_ENTRIES = 5_000_000
 """Number of rows times classes that are read at once."""
 _MAX_COLUMNS = 3
@@ -94,14 +94,16 @@ def label_columns(frame: "pl.DataFrame", columns: "Sequence[Column]", candidates
     import numpy as np
     import scipy.sparse as sp
 
-    used = np.flatnonzero(~candidates.is_unlabeled)[: min(_MAX_ROWS, _MAX_ENTRIES // len(candidates.classes))]
+    used = np.flatnonzero(~candidates.is_unlabeled)
+    limit = min(_MAX_ROWS, _MAX_ENTRIES // len(candidates.classes))
+    used = used[:: max(1, -(-len(used) // limit))]  # the rows may be sorted by label
     mask = candidates.mask[used].astype(np.int32)
     if len(used) < _MIN_RECURRING or mask.mean(axis=0).max() > MAX_CONSTANT:
         return []
     found = []
     for column in columns:
         values = frame[column.name][used]
-        if column.kind in ("date", "duration") or (column.kind == "number" and (values % 1 > 0).any()):
+        if column.kind in ("date", "duration") or (column.kind == "number" and (values.fill_nan(None) % 1 > 0).any()):
             continue
         codes = values.rank("dense").fill_null(0).cast(int).to_numpy()
         recurs = np.bincount(codes)[codes] > 1

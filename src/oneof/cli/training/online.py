@@ -67,6 +67,7 @@ def fit_online(
     stream and options stay as they are. `show_facts` is called with the facts of the first batch before the fit, unless
     the batch cannot be read twice or has defects, which are errors of the fit.
     """
+    from oneof.io import Finding, describe
     from oneof.stream import CheckpointConfig, fit_stream, open_source
     from oneof.stream.checkpoint import fingerprint
 
@@ -85,11 +86,13 @@ def fit_online(
     files = [str(folder / name) for name in OUTPUTS]
     if online_options.resume and not checkpoint.exists() and all(map(os.path.isfile, files)):
         return OnlineResult(_read_finished(folder, source, identity), None, files)
-    if show_facts is not None and source.can_be_read_again:
+    leaks: list[Finding] = []
+    if source.can_be_read_again:
         with contextlib.suppress(OneofError):
-            facts = inspect_stream(path, read_options, online_options).facts
-            if facts.classes:  # the labels of the first rows could be read
-                show_facts(facts)
+            inspection = inspect_stream(path, read_options, online_options)
+            leaks = [finding for finding in inspection.findings.others if finding.kind.endswith("leak")]
+            if show_facts is not None and inspection.facts.classes:  # the labels of the first rows could be read
+                show_facts(inspection.facts)
     if online_options.resume is False:
         checkpoint.unlink(missing_ok=True)
     checkpoints = CheckpointConfig(
@@ -102,7 +105,7 @@ def fit_online(
         callback = None if bar is None else lambda validation, fraction: _print_progress(bar, validation, fraction)
         with naming_the_option():
             fit = fit_stream(source, classifier, options, checkpoints=checkpoints, callback=callback)
-    fit = replace(fit, notes=[*separator_notes, *fit.notes])
+    fit = replace(fit, notes=[*describe(leaks), *separator_notes, *fit.notes])
     summary = _summarize(source.name, fit, options, classifier, online_options) | {"identity": identity}
     with atomic_directory(folder) as stage:
         model, summary_file, curve = (stage / name for name in OUTPUTS)

@@ -51,8 +51,7 @@ def read_truth(table: Table, column: str, classes: Labels, *, allows_new: bool =
     """
     import polars as pl
 
-    cells = label_column(table, column)
-    source = str(table.path)
+    cells, source = label_column(table, column), str(table.path)
     if cells.dtype not in (pl.String, pl.Categorical, pl.Enum, pl.Boolean) and not cells.dtype.is_numeric():
         raise DataError(
             f"the truth column {column!r} must have one label per row; got values of type {cells.dtype}.", source=source
@@ -62,11 +61,7 @@ def read_truth(table: Table, column: str, classes: Labels, *, allows_new: bool =
     )
     is_known = np.array([label is not None for label in truth])
     try:
-        if allows_new:
-            check_new_labels(unknown, classes.tolist())
-            _check_few_new_labels(unknown, int(is_known.sum()), len(classes))
-        else:
-            _raise_unknown(unknown, classes.tolist())
+        check_new_labels(unknown, classes.tolist(), n_known=int(is_known.sum()), allows_new=allows_new)
     except LabelError as error:
         raise DataError(
             f"the truth column {column!r} contains {error.label!r}, which is not a class of the "
@@ -82,62 +77,58 @@ def read_truth(table: Table, column: str, classes: Labels, *, allows_new: bool =
     return np.asarray(truth.tolist(), dtype=classes.dtype) if is_known.all() else truth
 
 
-def check_new_labels(unknown: Mapping[int, str], classes: Sequence[Any]) -> None:
-    """Raise if a true label of a new table is probably an error: a class in another case, several ones, or "n/a".
+def check_new_labels(
+    unknown: Mapping[int, str], classes: Sequence[Any], *, n_known: int | None = None, allows_new: bool = True
+) -> None:
+    """Raise if a true label that is not a class is probably an error.
+
+    Any is without `allows_new`. Otherwise it is an error if it is a class in another case, several ones, or "n/a"; or
+    if most labels of the table are new, and all are or more different ones than classes: another column.
 
     Parameters
     ----------
     unknown : dict of int to str
         The labels that are not a class by row.
     classes : sequence
+    n_known : int, optional
+        The number of labels that are classes; None if it is not known yet.
+    allows_new : bool
 
     Raises
     ------
     LabelError
-        With the row, the label and the remedy.
+        With the row, the label and the remedy; it lists the other rows.
     """
     names = {str(label) for label in classes}
     folded = {fold_case(name) for name in names}
-    remedies = {}
-    for row, text in unknown.items():
-        if text.lower() in PLACEHOLDERS:
-            remedies[row] = f"If the true label is unknown, leave the cell empty, or add --missing={text}."
-        elif fold_case(text) in folded:
-            remedies[row] = "It is the name of a class in another spelling: write it as the model does."
-        elif has_several_classes(text, names) or literal_kind(text) == "list":
-            remedies[row] = "It has several classes: name one. If the true label is unknown, leave the cell empty."
-    _raise_errors(unknown, remedies)
-
-
-def _check_few_new_labels(unknown: Mapping[int, str], n_known: int, n_classes: int) -> None:
-    """Raise if most labels of a new table are new, and all are or more different ones than classes: another column.
-
-    A new class in most rows is possible, as in another recording.
-    """
-    if len(unknown) > n_known and (n_known == 0 or len(set(unknown.values())) > n_classes):
-        remedy = (
-            "More labels of the column are new than are classes: name the column of true labels. If the true label is "
-            "unknown, leave the cell empty."
-        )
-        _raise_errors(unknown, dict.fromkeys(unknown, remedy))
-
-
-def _raise_unknown(unknown: Mapping[int, str], classes: Sequence[Any]) -> None:
-    """Raise if a true label is not a class of the candidate sets."""
-    folded = {fold_case(str(label)) for label in classes}
     empty = "If the true label is unknown, leave the cell empty."
-    other = "It is the name of a class in another case: add --fold-case."
-    new = "If it is a class, name all classes (--classes)."
-    remedies = {row: f"{other if fold_case(text) in folded else new} {empty}" for row, text in unknown.items()}
-    _raise_errors(unknown, remedies)
+    is_most = n_known is not None and len(unknown) > n_known
+    is_other_column = is_most and (n_known == 0 or len(set(unknown.values())) > len(names))
 
+    def remedy(text: str) -> str:
+        if not allows_new:
+            other = "It is the name of a class in another case: add --fold-case."
+            return (
+                f"{other if fold_case(text) in folded else 'If it is a class, name all classes (--classes).'} {empty}"
+            )
+        if text.lower() in PLACEHOLDERS:
+            return f"If the true label is unknown, leave the cell empty, or add --missing={text}."
+        if fold_case(text) in folded:
+            return "It is the name of a class in another spelling: write it as the model does."
+        if has_several_classes(text, names) or literal_kind(text) == "list":
+            return f"It has several classes: name one. {empty}"
+        if is_other_column:
+            return f"More labels of the column are new than are classes: name the column of true labels. {empty}"
+        return ""
 
-def _raise_errors(unknown: Mapping[int, str], remedies: Mapping[int, str]) -> None:
-    """Raise the error of the first label with a remedy, which lists the others."""
-    errors = {
-        row: LabelError(remedy, row=row, label=unknown[row], cause="unknown label") for row, remedy in remedies.items()
-    }
-    raise_together(errors)
+    remedies = {row: remedy(text) for row, text in unknown.items()}
+    raise_together(
+        {
+            row: LabelError(reason, row=row, label=unknown[row], cause="unknown label")
+            for row, reason in remedies.items()
+            if reason
+        }
+    )
 
 
 def new_label_note(counts: Mapping[Any, int], n_true: int) -> str:

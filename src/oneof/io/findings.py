@@ -282,7 +282,7 @@ class ColumnFinding:
             advice = f"if the {first} is first, add --date-format {shlex.quote(other)}"
             found.append(Finding("date order", name, examples=(shown,), detail=advice))
         elif (self.examples or kind == "date") and {text.lower() for text, _ in self.examples} - {"true", "false"}:
-            details = {"date": " ".join(map(repr, self.formats)), "duration": "in hours", "number": ""}
+            details = {"date": enumerate_items([*map(repr, self.formats)]), "duration": "in hours", "number": ""}
             if kind == "number" and len(self.formats) > 1:
                 details["number"] = f"in {self.formats[1]!r}"
             form = f"{KINDS[kind]} {details.get(kind, '')}".strip()

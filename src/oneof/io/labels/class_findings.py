@@ -88,7 +88,8 @@ def label_findings(
     plain = ~mask[weighted].any(axis=0) if 2 * weighted.sum() > len(mask) else np.zeros(len(classes), dtype=bool)
     # The rows of a recording share a list: equal sets count once.
     several = mask.sum(axis=1) > 1
-    distinct = mask[~several].sum(axis=0) + np.unique(mask[several], axis=0).sum(axis=0)
+    _, once = np.unique(np.packbits(mask[several], axis=1), axis=0, return_index=True)
+    distinct = mask[~several].sum(axis=0) + mask[several][once].sum(axis=0)
     return [
         *class_findings(
             dict(zip(classes, counts.tolist(), strict=True)),

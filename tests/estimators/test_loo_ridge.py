@@ -155,7 +155,7 @@ def test_self_training_on_a_part_of_the_rows_has_the_labeled_ones(monkeypatch):
     np.testing.assert_allclose(model.label_distributions_.sum(axis=1), 1.0)
     unlabeled = np.array([label is None for label in labels])
     sets = loo_ridge.CandidateGroups.from_evidence(np.where(unlabeled[:, None], True, [True, False]))
-    rows = loo_ridge.first_rows(~sets.unlabeled, sets.unlabeled, 40)
+    rows = loo_ridge.spread_rows(40, ~sets.unlabeled, sets.unlabeled)
     assert len(rows) == 40
     assert set(np.flatnonzero(~unlabeled)) < set(rows)
 

@@ -21,11 +21,10 @@ from oneof.solvers.loo_ridge import (
     RowSamples,
     RowsInMemory,
     SelfTraining,
-    evenly_spaced,
-    first_rows,
     fit_inverse_temperature,
     runner_up_classes,
     solve_loo_ridge,
+    spread_rows,
 )
 from oneof.typing import FeatureMatrix, Floats, Ints
 from oneof.validation import check_choice, check_positive, check_random_state
@@ -231,7 +230,7 @@ class LOORidge(DecisionFunctionMixin, TensorClassifier):
         ignored = candidates.is_unlabeled if self.unlabeled == "ignore" else np.zeros(len(candidates), dtype=bool)
         used = np.flatnonzero(~ignored)
         sets = CandidateGroups.from_evidence(candidates.evidence[used])
-        solution = self._solve(RowsInMemory.from_array(rows if len(used) == rows.shape[0] else rows[used]), sets, used)
+        solution = self._solve(RowsInMemory(rows if len(used) == rows.shape[0] else rows[used]), sets, used)
         self._set_row_attributes(solution, rows, used, candidates)
         return self._finalize_fit(X, y, candidates)
 
@@ -274,15 +273,14 @@ class LOORidge(DecisionFunctionMixin, TensorClassifier):
     def _solve(self, blocks: BlockedRows, sets: CandidateGroups, used: Ints) -> LOORidgeSolution:
         """Fit the model to the used rows, and set the attributes that do not have an entry for each row."""
         n = len(used)
-        map_rows = None if self._is_precomputed() or n <= MAX_MAP_ROWS else evenly_spaced(np.arange(n), MAX_MAP_ROWS)
+        labeled, everywhere = ~sets.unlabeled, np.ones(n, dtype=bool)
+        map_rows = None if self._is_precomputed() or n <= MAX_MAP_ROWS else spread_rows(MAX_MAP_ROWS, everywhere)
         names, kernels = zip(*iter_kernels(self.kernel, self.features, blocks.take(map_rows), used), strict=True)
         landmarks, training_rows = self._draw_landmarks(n), None
         if landmarks is not None and n * len(landmarks) > MAX_FEATURE_ENTRIES:
             # Labeled rows first, since these may be few.
-            training_rows = first_rows(~sets.unlabeled, sets.unlabeled, MAX_FEATURE_ENTRIES // len(landmarks))
-        stacking_rows = np.flatnonzero(~sets.unlabeled)
-        if len(stacking_rows) > MAX_STACKING_ROWS:
-            stacking_rows = evenly_spaced(stacking_rows, N_STACKING_ROWS)
+            training_rows = spread_rows(MAX_FEATURE_ENTRIES // len(landmarks), labeled, ~labeled)
+        stacking_rows = spread_rows(N_STACKING_ROWS if labeled.sum() > MAX_STACKING_ROWS else n, labeled)
         solution = solve_loo_ridge(
             kernels,
             blocks,
@@ -294,7 +292,6 @@ class LOORidge(DecisionFunctionMixin, TensorClassifier):
         )
         self._model, labels = solution.model, solution.labels
         self.kernel_weights_ = dict(zip(names, solution.kernel_weights.tolist(), strict=True))
-        labeled = slice(None) if not sets.unlabeled.any() else ~sets.unlabeled
         self.inverse_temperature_ = fit_inverse_temperature(
             solution.scores[labeled], labels.label_distributions[labeled]
         )

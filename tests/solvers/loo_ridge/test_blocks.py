@@ -39,7 +39,7 @@ def ridge_of(X, kernel, landmarks, part=slice(None)):
 
 def in_blocks(X, kernel, landmarks, dual):
     """Return the ridge over blocks of rows, and the scores of a function of the landmarks."""
-    rows, of_rows = RowsInMemory.from_array(X), Landmarks.from_rows(kernel, kernel.transform(X[landmarks]), X)
+    rows, of_rows = RowsInMemory(X), Landmarks.from_rows(kernel, kernel.transform(X[landmarks]), X)
     square, scores = rows.map_reduce(square_and_scores, [None] * len(rows.slices), of_rows, dual)
     return NystroemRidge.in_blocks(rows, of_rows, square, 0.05), np.concatenate(scores)
 
@@ -49,7 +49,7 @@ def test_blocks_give_the_ridge_in_memory(block_rows, monkeypatch):
     """The functions, their scores and the leave-one-out predictions equal those of the ridge in memory to 1e-8."""
     monkeypatch.setattr(blocks_module, "BLOCK_ROWS", block_rows)
     X, kernel, sets, landmarks = problem()
-    P, expected = sets.to_dense(sets.initial), ridge_of(X, kernel, landmarks)
+    P, expected = sets.to_dense(sets.normalize(sets.weights)), ridge_of(X, kernel, landmarks)
     dual, predictions = expected.fit(P)
     ridge, scores = in_blocks(X, kernel, landmarks, dual)
     gram = kernel.gram(kernel.transform(X), kernel.transform(X[landmarks]))
@@ -79,7 +79,7 @@ def test_many_rows_continue_from_a_part_of_them(training_rows, distractors, monk
     """The labels are those of the training rows' function, then of at most three iterations with all rows."""
     monkeypatch.setattr(blocks_module, "BLOCK_ROWS", 32)
     X, kernel, sets, landmarks = problem()
-    rows = RowsInMemory.from_array(X)
+    rows = RowsInMemory(X)
     samples = RowSamples(landmarks, training_rows, np.arange(0, 300, 4))
     training = SelfTraining(0.05, 25, distractors=distractors)
     result = solve_loo_ridge(kernel.kernels, rows, sets, training, samples, use_judge=True)

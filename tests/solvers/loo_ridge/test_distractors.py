@@ -128,7 +128,7 @@ def test_pairs_of_rows_and_candidates():
     np.testing.assert_allclose(sets.row_sums(values), dense.sum(axis=1))
     np.testing.assert_allclose(sets.class_sums(values), dense.sum(axis=0))
     np.testing.assert_allclose(sets.to_dense(sets.normalize(values)), dense / dense.sum(axis=1, keepdims=True))
-    np.testing.assert_allclose(sets.to_dense(sets.initial), mask / mask.sum(axis=1, keepdims=True))
+    np.testing.assert_allclose(sets.to_dense(sets.normalize(sets.weights)), mask / mask.sum(axis=1, keepdims=True))
     pairs = np.column_stack([sets.group[sets.rows], sets.classes])
     same = sets.group_pairs[:, None] == sets.group_pairs
     np.testing.assert_array_equal(same, (pairs[:, None] == pairs).all(axis=2))

@@ -155,7 +155,7 @@ def test_the_factor_of_a_row_does_not_matter(factor):
 def test_weights_of_zero_and_one_give_the_judge_of_the_sets():
     """The weights 0 and 1 are the set, bit for bit."""
     X, mask = small_problem("dictionary")
-    pairs = CandidateGroups(mask, CandidateGroups.from_evidence(mask).group, np.ones(mask.sum()))
+    pairs = CandidateGroups(mask.astype(float), CandidateGroups.from_evidence(mask).group)
     expected, result = judge_of(X, mask), fit_judge(X, rbf(X), pairs, TRAINING)
     np.testing.assert_array_equal(pairs.to_dense(result.probabilities), expected[0])
     assert result.weight == expected[1]

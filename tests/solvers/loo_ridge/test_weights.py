@@ -23,8 +23,8 @@ def labels(X, sets, model):
 def test_weights_of_zero_and_one_give_the_result_of_the_sets(distractors, model):
     """Rows of sets in a table with weights are computed as weighted ones, without a difference."""
     X, mask = small_problem(distractors)
-    sets, pairs = CandidateGroups.from_evidence(mask), mask.sum()
-    weighted = CandidateGroups(mask, sets.group, np.ones(pairs))
+    sets = CandidateGroups.from_evidence(mask)
+    weighted = CandidateGroups(mask.astype(float), sets.group)
     np.testing.assert_allclose(labels(X, weighted, model), labels(X, sets, model), rtol=0, atol=1e-10)
 
 
@@ -33,7 +33,7 @@ def test_small_weights_count_as_zero():
     _, mask = small_problem("cooccurring")
     near = np.where(mask, 1.0, 1e-12 * np.random.default_rng(0).random(mask.shape))
     sets = CandidateGroups.from_evidence(near)
-    assert sets.weights is None
+    assert sets.evidence.dtype == bool
     np.testing.assert_array_equal(sets.mask, mask)
 
 
@@ -50,10 +50,12 @@ def test_the_groups_of_rows_with_weights():
     np.testing.assert_array_equal(sets.full, np.isin(np.arange(7), [3, 4, 5]))
     np.testing.assert_array_equal(sets.partial, np.arange(7) < 3)
     np.testing.assert_array_equal(sets.to_dense(sets.weights), weights)
-    np.testing.assert_allclose(sets.to_dense(sets.initial), weights / weights.sum(axis=1, keepdims=True))
+    np.testing.assert_allclose(
+        sets.to_dense(sets.normalize(sets.weights)), weights / weights.sum(axis=1, keepdims=True)
+    )
     part = sets.select(np.array([0, 4, 6]))
     np.testing.assert_array_equal(part.to_dense(part.weights), weights[[0, 4, 6]])
-    assert sets.select(np.array([2, 3, 6])).weights is None
+    assert sets.select(np.array([2, 3, 6])).evidence.dtype == bool
 
 
 def test_rows_of_all_classes_keep_their_predictions_times_their_weights():
@@ -61,7 +63,7 @@ def test_rows_of_all_classes_keep_their_predictions_times_their_weights():
     weights = weights_of(small_problem("cooccurring")[1])
     sets = CandidateGroups.from_evidence(weights)
     rng = np.random.default_rng(0)
-    state = IterationState(rng.random(len(sets.rows)) + 0.1, sets.initial, sets, 9)
+    state = IterationState(rng.random(len(sets.rows)) + 0.1, sets.normalize(sets.weights), sets, 9)
     claims = weights * sets.to_dense(state.loo_predictions)
     assert sets.full.any()
     for model, exponent in zip(MODELS, (1, 2, 1), strict=True):
@@ -83,7 +85,7 @@ def test_a_softened_set_is_treated_like_the_set(model):
     sets, main = CandidateGroups.from_evidence(mask), CandidateGroups.from_evidence(softened).main
     np.testing.assert_array_equal(main.mask, sets.mask)
     np.testing.assert_array_equal(main.group, sets.group)
-    assert main.weights is None
+    assert main.evidence.dtype == bool
 
 
 @every_model

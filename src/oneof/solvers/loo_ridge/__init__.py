@@ -8,7 +8,7 @@ products, of arrays and of tensors), `candidate_groups` and `distractors` (the s
 
 from oneof.solvers.loo_ridge.blocks import BlockedRows, RowsInMemory
 from oneof.solvers.loo_ridge.calibration import fit_inverse_temperature
-from oneof.solvers.loo_ridge.candidate_groups import CandidateGroups, evenly_spaced, first_rows
+from oneof.solvers.loo_ridge.candidate_groups import CandidateGroups, spread_rows
 from oneof.solvers.loo_ridge.distractors import DISTRACTOR_MODELS
 from oneof.solvers.loo_ridge.loo_operators import runner_up_classes
 from oneof.solvers.loo_ridge.self_training import SelfTraining
@@ -22,9 +22,8 @@ __all__ = [
     "RowSamples",
     "RowsInMemory",
     "SelfTraining",
-    "evenly_spaced",
-    "first_rows",
     "fit_inverse_temperature",
     "runner_up_classes",
     "solve_loo_ridge",
+    "spread_rows",
 ]

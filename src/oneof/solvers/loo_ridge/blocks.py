@@ -9,7 +9,7 @@ from typing import Any, Protocol
 
 from array_api_compat import is_torch_array
 
-from oneof.parallel import n_available_threads, parallel_map
+from oneof.parallel import parallel_map
 from oneof.typing import FeatureMatrix, Ints
 
 BLOCK_ROWS = 8192
@@ -40,28 +40,24 @@ class RowsInMemory:
     """Rows of one array, in blocks."""
 
     X: FeatureMatrix
-    slices: Sequence[slice]
 
-    @classmethod
-    def from_array(cls, X: FeatureMatrix) -> "RowsInMemory":
-        """Divide the rows into blocks of `BLOCK_ROWS`."""
-        return cls(X, row_slices(X.shape[0], BLOCK_ROWS))
+    @property
+    def slices(self) -> list[slice]:
+        """The rows of each block: `BLOCK_ROWS` or fewer."""
+        return row_slices(self.X.shape[0], BLOCK_ROWS)
 
     def take(self, index: Ints | None = None) -> FeatureMatrix:
         """Return rows by index, or all rows."""
         return self.X if index is None else self.X[index]
 
     def map_reduce(self, function: Callable[..., Any], payloads: Sequence[Any], *shared: Any) -> tuple[Any, list[Any]]:
-        """Apply a function to each block, in as many threads as BLAS would use."""
-
-        def apply(i: int) -> tuple[Any, Any]:
-            return function(self.X[self.slices[i]], payloads[i], *shared)
-
-        total, values, step = None, [], 1 if is_torch_array(self.X) else n_available_threads()
-        for first in range(0, len(self.slices), step):  # few summands are in memory at a time
-            for summand, value in map_blocks(apply, range(len(self.slices))[first : first + step], self.X):
-                total = summand if total is None else total + summand
-                values.append(value)
+        """Apply a function to one block after the other, so that few summands are in memory at a time."""
+        total: Any = 0
+        values = []
+        for rows, payload in zip(self.slices, payloads, strict=True):
+            summand, value = function(self.X[rows], payload, *shared)
+            total = total + summand
+            values.append(value)
         return total, values
 
 

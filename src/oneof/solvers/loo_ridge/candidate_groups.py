@@ -13,7 +13,7 @@ from functools import cached_property
 
 import numpy as np
 
-from oneof.likelihoods import constant_rows, is_mask, support
+from oneof.likelihoods import constant_rows, support
 from oneof.solvers.small_weights import without_small_weights
 from oneof.typing import Evidence, Floats, Ints, Mask
 
@@ -21,29 +21,23 @@ MIN_MAIN_WEIGHT = 0.1
 """Minimum weight of a main candidate. Softened sets have lower weights outside the set at low noise rates."""
 
 
-def evenly_spaced(rows: Ints, max_rows: int) -> Ints:
-    """Return at most `max_rows` of the rows."""
-    if len(rows) <= max_rows:
-        return rows
-    return rows[np.linspace(0, len(rows) - 1, max_rows).astype(np.int64)]
-
-
-def first_rows(first: Mask, others: Mask, max_rows: int) -> Ints:
-    """Return at most `max_rows` of the rows of two masks, ascending; those of the second one if there is room."""
-    rows = evenly_spaced(np.flatnonzero(first), max_rows)
-    return np.sort(np.append(rows, evenly_spaced(np.flatnonzero(others), max_rows - len(rows))))
+def spread_rows(max_rows: int, *masks: Mask) -> Ints:
+    """Return at most `max_rows` rows, ascending: evenly spaced ones of each mask, of a later one if there is room."""
+    selected: Ints = np.empty(0, dtype=np.int64)
+    for rows in map(np.flatnonzero, masks):
+        positions = np.linspace(0, len(rows) - 1, min(len(rows), max_rows - len(selected)))
+        selected = np.append(selected, rows[positions.astype(np.int64)])
+    return np.sort(selected)
 
 
 @dataclass(frozen=True)
 class CandidateGroups:
     """Candidate sets, with or without weights: their pairs (row, candidate), and the rows with the identical set."""
 
-    mask: Mask
-    """(n, K)"""
+    evidence: Evidence
+    """(n, K): the sets as a mask, or weights, which are 0 or at least 1e-6."""
     group: Ints
     """(n,): the group index of each row."""
-    weights: Floats | None = None
-    """(number of pairs,): the weights of the pairs, from 1e-6 to 1; None if all are 1."""
 
     @classmethod
     def from_evidence(cls, evidence: Evidence) -> "CandidateGroups":
@@ -52,19 +46,17 @@ class CandidateGroups:
         Unlabeled rows, and rows with weights for all classes, are different groups.
         """
         evidence = without_small_weights(evidence)
-        mask = support(evidence)
-        keys = np.column_stack([np.packbits(mask, axis=1), constant_rows(evidence)])
-        group = np.unique(keys, axis=0, return_inverse=True)[1].reshape(-1)
-        return cls(mask, group, None if is_mask(evidence) else evidence[mask])
+        keys = np.column_stack([np.packbits(support(evidence), axis=1), constant_rows(evidence)])
+        return cls(evidence, np.unique(keys, axis=0, return_inverse=True)[1].reshape(-1))
 
     def select(self, rows: Mask | Ints) -> "CandidateGroups":
         """Return the groups among the selected rows."""
         return CandidateGroups.from_evidence(self.evidence[rows])
 
     @cached_property
-    def evidence(self) -> Evidence:
-        """(n, K): the sets, or their weights."""
-        return self.mask if self.weights is None else self.to_dense(self.weights)
+    def mask(self) -> Mask:
+        """(n, K): the candidates, which are the classes of weights above 0."""
+        return support(self.evidence)
 
     @cached_property
     def main(self) -> "CandidateGroups":
@@ -73,7 +65,7 @@ class CandidateGroups:
         The distractor models are about these sets. If a set is softened, so that other classes have small weights, its
         main candidates are those of the set.
         """
-        if self.weights is None or (self.weights >= MIN_MAIN_WEIGHT).all():
+        if (self.weights >= MIN_MAIN_WEIGHT).all():
             return self
         return CandidateGroups.from_evidence(np.where(self.evidence >= MIN_MAIN_WEIGHT, self.evidence, 0.0))
 
@@ -92,7 +84,7 @@ class CandidateGroups:
     @cached_property
     def unlabeled(self) -> Mask:
         """(n,): rows whose set has every class, with equal weights."""
-        return self.full if self.weights is None else self.full & (self.row_sums(self.weights) == self.mask.shape[1])
+        return constant_rows(self.evidence)
 
     @cached_property
     def partial(self) -> Mask:
@@ -117,13 +109,9 @@ class CandidateGroups:
         return np.unique(self.group[self.rows] * self.mask.shape[1] + self.classes, return_inverse=True)[1]
 
     @cached_property
-    def initial(self) -> Floats:
-        """(number of pairs,): probabilities of a row's candidates that are proportional to their weights."""
-        return (1.0 / self.sizes)[self.rows] if self.weights is None else self.normalize(self.weights)
-
-    def weigh(self, values: Floats) -> Floats:
-        """Return the values of the pairs times their weights."""
-        return values if self.weights is None else self.weights * values
+    def weights(self) -> Floats:
+        """(number of pairs,): the weights of the pairs; 1 for the candidates of a set."""
+        return self.values(self.evidence).astype(np.float64)
 
     def values(self, array: Floats) -> Floats:
         """Return the entries of an (n, K) array inside the sets."""

@@ -62,7 +62,7 @@ class IterationState:
 
 def uniform_labels(state: IterationState) -> Floats:
     """Return the predictions F times the weights: every class is an equally probable distractor."""
-    return state.sets.weigh(state.loo_predictions)
+    return state.sets.weights * state.loo_predictions
 
 
 def cooccurring_labels(state: IterationState) -> Floats:
@@ -74,11 +74,11 @@ def cooccurring_labels(state: IterationState) -> Floats:
     group is one scene. Rows with sets of all classes are not counted and keep their predictions.
     """
     sets = state.sets
-    powers, full = sets.weigh(state.loo_predictions**PREDICTION_EXPONENT), sets.full[sets.rows]
+    powers, full = sets.weights * state.loo_predictions**PREDICTION_EXPONENT, sets.full[sets.rows]
     counted = np.where(full, 0.0, state.label_probabilities)
     labels = powers * ((sets.class_sums(counted) + 1.0) ** -CLASS_EXPONENT)[sets.classes]
     # The expected class counts of the group if its candidates were equally frequent.
-    uniform_sums = (np.bincount(sets.group)[sets.group] / sets.sizes)[sets.rows]
+    uniform_sums = sets.group_sums(1.0 / sets.sizes[sets.rows])
     for _ in range(N_PASSES):
         current = sets.group_sums(sets.normalize(labels))
         labels *= ((uniform_sums + 1.0) / (current + 1.0)) ** GROUP_EXPONENT
@@ -127,24 +127,15 @@ def confusion_rates(label_distributions: Floats, mask: Mask) -> Floats:
 def next_labels(model: DistractorModel, state: IterationState) -> Floats:
     """Return the new labels of the pairs, whose rows sum to 1.
 
-    The model is about the main candidates, and the unlabeled rows have the class frequencies of the other rows.
+    Candidates have the mass of their predictions times weights, of which the model divides that of the main ones. The
+    unlabeled rows have the class frequencies of the other rows.
     """
-    sets = state.sets
-    is_main = sets.main is sets
-    labels = DISTRACTOR_MODELS[model](state) if is_main else _labels_of_main_candidates(model, state)
-    return sets.normalize(_with_class_frequencies(labels, state) if sets.unlabeled.any() else labels)
-
-
-def _labels_of_main_candidates(model: DistractorModel, state: IterationState) -> Floats:
-    """Divide the mass of the main candidates by the model; others have the mass of their predictions times weights."""
     sets, main = state.sets, state.sets.main
-    pairs = np.flatnonzero(main.mask[sets.rows, sets.classes])
-    labels = sets.normalize(uniform_labels(state))
-    mass = main.row_sums(labels[pairs])
-    probabilities = main.normalize(state.label_probabilities[pairs])
+    labels, pairs = sets.normalize(uniform_labels(state)), np.flatnonzero(sets.values(main.mask))
+    probabilities, mass = main.normalize(state.label_probabilities[pairs]), main.row_sums(labels[pairs])
     inner = IterationState(state.loo_predictions[pairs], probabilities, main, state.n_done)
     labels[pairs] = main.normalize(DISTRACTOR_MODELS[model](inner)) * mass[main.rows]
-    return labels
+    return sets.normalize(_with_class_frequencies(labels, state) if sets.unlabeled.any() else labels)
 
 
 def _with_class_frequencies(labels: Floats, state: IterationState) -> Floats:
@@ -156,7 +147,7 @@ def _with_class_frequencies(labels: Floats, state: IterationState) -> Floats:
     """
     sets = state.sets
     unlabeled = sets.unlabeled[sets.rows]
-    labeled_mass = sets.class_sums(np.where(unlabeled, 0.0, sets.normalize(labels)))
+    labeled_mass = sets.class_sums(np.where(unlabeled, 0.0, labels))
     target_mass = labeled_mass * (sets.unlabeled.sum() / labeled_mass.sum())
     factors = np.ones(len(labeled_mass))
     powers = np.where(unlabeled, state.loo_predictions**PREDICTION_EXPONENT, 1.0)

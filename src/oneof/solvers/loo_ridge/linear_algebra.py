@@ -12,8 +12,11 @@ from scipy.linalg.blas import dtrsm, strsm
 from scipy.linalg.lapack import dpotrf, dpotri
 
 from oneof.arrays import as_floats, as_numpy, precision_of, to_namespace_of
+from oneof.solvers.loo_ridge.blocks import row_slices
 from oneof.typing import Array, FeatureMatrix, Floats
 
+TILE_ROWS = 512
+"""Number of rows that are transposed at a time."""
 SQUARE_BLOCK_ROWS = 4096
 """Number of rows whose products are summed in their own precision before they are added in float64."""
 
@@ -56,8 +59,9 @@ def inverse_of_factor(factor: Array) -> Array:
         import torch
 
         return torch.cholesky_inverse(factor).mT
-    inverse, _ = dpotri(factor, lower=1, overwrite_c=1)
-    _mirror_lower(inverse)
+    inverse, _ = dpotri(factor, lower=1, overwrite_c=1)  # the upper triangle remains 0
+    for block in row_slices(len(inverse), TILE_ROWS):
+        inverse[block, block.start :] += np.tril(inverse[block.start :, block], -1).T
     return inverse.T
 
 
@@ -80,10 +84,9 @@ def solve_rows(factor: Array, rows: Array, *, transposed: bool = False) -> Array
 
 def solve_labels(factors: Sequence[Array], values: Floats, *, transposed: bool = False) -> Floats:
     """Return L^-1 values, or L^-T values if transposed, (m, K), for each lower triangular L in turn, in float64."""
-    rows = to_namespace_of(values.T, factors[0])
     for factor in factors:
-        rows = solve_rows(factor, rows, transposed=transposed)
-    return as_numpy(rows).T
+        values = as_numpy(solve_rows(factor, to_namespace_of(values.T, factor), transposed=transposed)).T
+    return values
 
 
 def squared_lengths(rows: Array) -> Floats:
@@ -97,17 +100,6 @@ def square(features: Array) -> Array:
     """Return Phi^T Phi in float64, (m, m), as a sum of products of blocks of rows."""
     xp, (n, m) = array_namespace(features), features.shape
     total = xp.zeros((m, m), dtype=xp.float64, device=device(features))
-    for start in range(0, n, SQUARE_BLOCK_ROWS):
-        block = features[start : start + SQUARE_BLOCK_ROWS]
-        total += block.T @ block
+    for rows in row_slices(n, SQUARE_BLOCK_ROWS):
+        total += features[rows].T @ features[rows]
     return total
-
-
-def _mirror_lower(matrix: Floats) -> None:
-    """Copy the lower triangle of a Fortran-ordered matrix into the upper one, in tiles."""
-    n, tile = len(matrix), 512
-    for left in range(0, n, tile):
-        columns = slice(left, min(left + tile, n))
-        block = matrix[columns, columns]
-        block[...] = np.tril(block) + np.tril(block, -1).T
-        matrix[columns, columns.stop :] = matrix[columns.stop :, columns].T

@@ -31,7 +31,7 @@ from oneof.kernels.feature_maps import L2Normalize, Standard, default_maps
 from oneof.kernels.mapped import KernelSum
 from oneof.likelihoods import log_likelihoods, masked_softmax
 from oneof.solvers.annotators.temper import temper
-from oneof.solvers.loo_ridge.candidate_groups import CandidateGroups, first_rows
+from oneof.solvers.loo_ridge.candidate_groups import CandidateGroups, spread_rows
 from oneof.solvers.loo_ridge.loo_operators import ExactRidge
 from oneof.solvers.loo_ridge.self_training import NO_JUDGE, Judge, SelfTraining
 from oneof.solvers.online import OnlineState, pegasos
@@ -66,7 +66,7 @@ def fit_judge(X: FeatureMatrix, kernel: KernelSum, sets: CandidateGroups, traini
         Settings of the ridge.
     """
     ambiguous = (sets.main.sizes > 1) & ~sets.unlabeled
-    pooled, rows = first_rows(ambiguous, ~ambiguous & ~sets.unlabeled, MAX_POOL_ROWS), unit_rows(X)
+    pooled, rows = spread_rows(MAX_POOL_ROWS, ambiguous, ~ambiguous & ~sets.unlabeled), unit_rows(X)
     if not ambiguous.any() or len(pooled) < 2 * N_FOLDS or rows.shape[1] == 0:
         return NO_JUDGE
     rng, evidence = np.random.default_rng(SEED), sets.evidence

@@ -22,7 +22,7 @@ computed again for each product, in blocks of rows, and M^-1 L^-1 is applied to 
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from functools import cached_property
 
 import numpy as np
 from array_api_compat import array_namespace, is_torch_array
@@ -30,7 +30,7 @@ from array_api_compat import array_namespace, is_torch_array
 from oneof.arrays import as_numpy, precision_of, to_namespace_of
 from oneof.errors import InputError
 from oneof.kernels.mapped import KernelSum, MappedRows
-from oneof.solvers.loo_ridge.blocks import BlockedRows, RowsInMemory, map_kernel_rows
+from oneof.solvers.loo_ridge.blocks import BlockedRows, RowsInMemory, map_kernel_rows, row_slices
 from oneof.solvers.loo_ridge.candidate_groups import CandidateGroups
 from oneof.solvers.loo_ridge.linear_algebra import (
     cholesky_factor,
@@ -182,10 +182,11 @@ class NystroemRidge:
     """The blocks of B, or of X if B is computed for each product."""
     landmarks: Landmarks | None
     """The kernel that computes the blocks of B; None if B is in memory."""
-    factors: tuple[Array, Array]
-    """L and M, (m, m), lower triangular: L L^T = k(Z, Z) and M M^T = Phi^T Phi + lam I."""
-    one_minus_leverage: Floats
-    """(n, 1): 1 - h_ii."""
+    pending: tuple[Array, ...]
+    """The lower triangular factors F, (m, m), with D = B F^-T for each in turn: L and M, or none if B is D."""
+    applied: tuple[Array, ...]
+    """L and M if B is D, otherwise none: L L^T = k(Z, Z) and M M^T = Phi^T Phi + lam I."""
+    lam: float
 
     @classmethod
     def in_memory(cls, X: FeatureMatrix, landmarks: Landmarks, lam: float) -> "NystroemRidge":
@@ -201,17 +202,24 @@ class NystroemRidge:
             size = np.dtype(landmarks.precision).itemsize
             check_memory(1.5 * size * n * m, f"{m} features of {n} rows", "lower n_components")
         features = solve_rows(landmarks.factor, landmarks.cross(X))
-        ridge_factor = _ridge_factor(square(features), lam)
-        directions = solve_rows(ridge_factor, features)
-        blocks, factors = RowsInMemory(directions, [slice(0, n)]), (landmarks.factor, ridge_factor)
-        return cls(blocks, None, factors, _one_minus(squared_lengths(directions), lam))
+        factor = _ridge_factor(square(features), lam)
+        return cls(RowsInMemory(solve_rows(factor, features)), None, (), (landmarks.factor, factor), lam)
 
     @classmethod
     def in_blocks(cls, blocks: BlockedRows, landmarks: Landmarks, square: Array, lam: float) -> "NystroemRidge":
-        """Compute the leverages in blocks of rows; `square` is Phi^T Phi, which is overwritten."""
-        factors = (landmarks.factor, _ridge_factor(square, lam))
-        _, leverages = blocks.map_reduce(_leverages, [None] * len(blocks.slices), landmarks, factors)
-        return cls(blocks, landmarks, factors, _one_minus(np.concatenate(leverages), lam))
+        """Compute k(X, Z) for each product, in blocks of rows; `square` is Phi^T Phi, which is overwritten."""
+        return cls(blocks, landmarks, (landmarks.factor, _ridge_factor(square, lam)), (), lam)
+
+    @cached_property
+    def one_minus_leverage(self) -> Floats:
+        """(n, 1): 1 - h_ii; an error if one of them is a rounding error."""
+        _, leverages = self.blocks.map_reduce(
+            _leverages, [None] * len(self.blocks.slices), self.landmarks, self.pending
+        )
+        leverage = np.concatenate(leverages)[:, None]
+        if not leverage.max(initial=0.0) < 1.0 - LEVERAGE_TOL:
+            raise InputError(_LAM_TOO_SMALL.format(self.lam))
+        return 1.0 - leverage
 
     def predict_loo(self, targets: Floats) -> Floats:
         """Return the (n, K) leave-one-out predictions; a row that is a landmark remains one."""
@@ -220,55 +228,40 @@ class NystroemRidge:
     def fit(self, targets: Floats) -> tuple[DualCoefficients, Floats]:
         """Return the function fitted to all rows, with one coefficient vector per landmark, and `predict_loo`."""
         coefficients, predictions = self._predict(targets)
-        if self.landmarks is None:
-            coefficients = solve_labels(self.factors[::-1], coefficients, transposed=True)
+        coefficients = solve_labels(self.applied[::-1], coefficients, transposed=True)
         return DualCoefficients(coefficients, targets.mean(axis=0)), predictions
 
     def _predict(self, targets: Floats) -> tuple[Floats, Floats]:
         """Return the coefficients of B, (m, K), and the leave-one-out predictions."""
-        means, slices = targets.mean(axis=0), self.blocks.slices
-        labels = [targets[rows] for rows in slices]
-        coefficients, _ = self.blocks.map_reduce(_projections, labels, self.landmarks, means)
-        if self.landmarks is not None:
-            coefficients = solve_labels(self.factors, coefficients)
-            coefficients = solve_labels(self.factors[::-1], coefficients, transposed=True)
-        dual = DualCoefficients(coefficients, means)
-        parts = [(targets[rows], self.one_minus_leverage[rows]) for rows in slices]
-        _, predictions = self.blocks.map_reduce(_loo_predictions, parts, self.landmarks, dual)
-        return coefficients, np.concatenate(predictions)
+        residuals, slices = targets - targets.mean(axis=0), self.blocks.slices
+        projections, _ = self.blocks.map_reduce(_projections, [residuals[rows] for rows in slices], self.landmarks)
+        coefficients = solve_labels(self.pending[::-1], solve_labels(self.pending, projections), transposed=True)
+        _, fitted = self.blocks.map_reduce(_fitted_values, [None] * len(slices), self.landmarks, coefficients)
+        return coefficients, targets - (residuals - np.concatenate(fitted)) / self.one_minus_leverage
 
 
 def pair_predictor(ridge: LinearLOO | NystroemRidge, sets: CandidateGroups) -> PairPredictor:
     """Return a function from labels of the pairs (row, candidate) to their leave-one-out predictions.
 
     With a matrix A, only the rows with several candidates are predicted, and only their candidates. Row i and candidate
-    k need sum_j A_ij P_jk over the rows j whose set has k. So class k needs the block of A of these rows. The labels of
-    exact rows are constant, and so is their contribution. If the blocks had more entries than A, because the sets are
-    large, one product serves all classes.
+    k need sum_j A_ij P_jk over the rows j whose set has k. So class k needs the block of A of these rows. If the blocks
+    had as many entries as A, because the sets are large, one product serves all classes.
     """
-    if not isinstance(ridge, LinearLOO) or is_torch_array(ridge.operator):
+    n, K = sets.mask.shape
+    several = (sets.sizes > 1)[sets.rows]
+    members = [np.flatnonzero(sets.classes == k) for k in range(K)]
+    parts = [(pairs[several[pairs]], pairs) for pairs in members]
+    n_entries = sum(len(predicted) * len(pairs) for predicted, pairs in parts)
+    if not isinstance(ridge, LinearLOO) or is_torch_array(ridge.operator) or n_entries >= n**2:
         # Landmarks predict all classes at once, and a device reads A faster than it would gather the blocks.
         return lambda values: sets.values(ridge.predict_loo(sets.to_dense(values)))
-    operator, is_active = ridge.operator, sets.sizes > 1
-    part, pairs = CandidateGroups(sets.mask[is_active], sets.group[is_active]), is_active[sets.rows]
-    of_exact_rows = (operator @ (sets.mask & ~is_active[:, None]).astype(np.float64))[is_active]
-    constant, row_sums = part.values(of_exact_rows), operator.sum(axis=1)[is_active][part.rows]
-    operator = operator if is_active.all() else operator[np.ix_(is_active, is_active)]
-    blocks: list[tuple[Any, Floats]] | None = None
-    if (part.mask.sum(axis=0) ** 2).sum() < len(part.mask) ** 2:
-        members = [np.flatnonzero(part.classes == k) for k in range(part.mask.shape[1])]
-        blocks = [(each, operator[np.ix_(part.rows[each], part.rows[each])]) for each in members]
+    A, rows, row_sums = ridge.operator, sets.rows, ridge.operator.sum(axis=1)[sets.rows]
+    blocks = [(predicted, pairs, A[np.ix_(rows[predicted], rows[pairs])]) for predicted, pairs in parts]
 
     def predict(values: Floats) -> Floats:
-        labels, means = values[pairs], sets.class_sums(values) / len(sets.mask)
-        if blocks is None:
-            products = part.values(operator @ part.to_dense(labels))
-        else:
-            products = np.empty(len(labels))
-            for each, block in blocks:
-                products[each] = block @ labels[each]
-        predictions = np.ones(len(values))
-        predictions[pairs] = labels - (products + constant - row_sums * means[part.classes])
+        predictions = values + row_sums * (sets.class_sums(values) / n)[sets.classes]
+        for predicted, pairs, block in blocks:
+            predictions[predicted] -= block @ values[pairs]
         return predictions
 
     return predict
@@ -281,28 +274,28 @@ def square_and_scores(X: FeatureMatrix, _: None, landmarks: Landmarks, dual: Dua
     return square(solve_rows(landmarks.factor, cross)), scores
 
 
-def _leverages(X: FeatureMatrix, _: None, landmarks: Landmarks, factors: tuple[Array, ...]) -> tuple[int, Floats]:
+def _leverages(
+    X: FeatureMatrix, _: None, landmarks: Landmarks | None, factors: tuple[Array, ...]
+) -> tuple[int, Floats]:
     """Return h_ii of a block of rows, (number of rows,)."""
-    directions = landmarks.cross(X)
+    directions = _kernel_rows(X, landmarks)
     for factor in factors:
         directions = solve_rows(factor, directions)
     return 0, squared_lengths(directions)
 
 
-def _projections(X: FeatureMatrix, targets: Floats, landmarks: Landmarks | None, means: Floats) -> tuple[Floats, None]:
+def _projections(X: FeatureMatrix, residuals: Floats, landmarks: Landmarks | None) -> tuple[Floats, None]:
     """Return B^T R of a block of rows, (m, K)."""
-    rows = X if landmarks is None else landmarks.cross(X)
-    return product(rows.T, targets - means), None
+    return product(_kernel_rows(X, landmarks).T, residuals), None
 
 
-def _loo_predictions(
-    X: FeatureMatrix, part: tuple[Floats, Floats], landmarks: Landmarks | None, dual: DualCoefficients
-) -> tuple[int, Floats]:
-    """Return the leave-one-out predictions of a block of rows, (number of rows, K)."""
-    targets, one_minus_leverage = part
-    rows = X if landmarks is None else landmarks.cross(X)
-    residuals = targets - dual.means - product(rows, dual.coefficients)
-    return 0, targets - residuals / one_minus_leverage
+def _fitted_values(X: FeatureMatrix, _: None, landmarks: Landmarks | None, coefficients: Floats) -> tuple[int, Floats]:
+    """Return B c of a block of rows, (number of rows, K)."""
+    return 0, product(_kernel_rows(X, landmarks), coefficients)
+
+
+def _kernel_rows(X: FeatureMatrix, landmarks: Landmarks | None) -> Array:
+    return X if landmarks is None else landmarks.cross(X)
 
 
 def _ridge_factor(square: Array, lam: float) -> Array:
@@ -311,13 +304,6 @@ def _ridge_factor(square: Array, lam: float) -> Array:
     if factor is None:
         raise InputError(_LAM_TOO_SMALL.format(lam))
     return factor
-
-
-def _one_minus(leverage: Floats, lam: float) -> Floats:
-    """Return 1 - h_ii, (n, 1), unless one of them is a rounding error."""
-    if not leverage.max(initial=0.0) < 1.0 - LEVERAGE_TOL:
-        raise InputError(_LAM_TOO_SMALL.format(lam))
-    return 1.0 - leverage[:, None]
 
 
 def _largest_diagonal(gram: Array) -> float:
@@ -350,23 +336,12 @@ def top_influences(ridge: LinearLOO, label_distributions: Floats, runner_up: Int
     residuals = to_namespace_of(label_distributions - label_distributions.mean(axis=0), ridge.operator)
     n_reported = min(N_INFLUENTIAL, n - 1)
     rows, values = np.empty((n, n_reported), dtype=np.int64), np.empty((n, n_reported))
-    for start in range(0, n, INFLUENCE_BLOCK):
-        block = np.arange(start, min(start + INFLUENCE_BLOCK, n))
-        influences = -ridge.operator[block] * (residuals[:, label[block]] - residuals[:, runner_up[block]]).T
-        influences[np.arange(len(block)), block] = -np.inf
-        rows[block], values[block] = _largest(influences, n_reported)
+    for block in row_slices(n, INFLUENCE_BLOCK):
+        negated = as_numpy(ridge.operator[block] * (residuals[:, label[block]] - residuals[:, runner_up[block]]).T)
+        np.fill_diagonal(negated[:, block], np.inf)
+        rows[block] = np.argpartition(negated, np.arange(n_reported), axis=1)[:, :n_reported]
+        values[block] = -np.take_along_axis(negated, rows[block], axis=1)
     return rows, values
-
-
-def _largest(values: Array, k: int) -> tuple[Ints, Floats]:
-    """Return the indices of the k largest entries of each row, and these entries, in descending order."""
-    if is_torch_array(values):
-        top_values, top = values.topk(k, dim=1)
-        return as_numpy(top), as_numpy(top_values)
-    top = np.argpartition(-values, k - 1, axis=1)[:, :k]
-    top_values = np.take_along_axis(values, top, axis=1)
-    order = np.argsort(-top_values, axis=1, kind="stable")
-    return np.take_along_axis(top, order, axis=1), np.take_along_axis(top_values, order, axis=1)
 
 
 def runner_up_classes(label_distributions: Floats, scores: Floats, mask: Mask) -> Ints:

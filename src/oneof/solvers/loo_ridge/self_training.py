@@ -82,9 +82,9 @@ class SelfTraining:
             Predictions of the pairs, by a function that was fitted to labels of some rows, from which the labels start.
         """
         predict = pair_predictor(ridge, sets)
-        n_done, P = 0, judge.mix(sets.initial)
+        n_done, P = 0, judge.mix(sets.normalize(sets.weights))
         if predictions is not None:
-            n_done, P = N_WARM_UP_ITER, sets.normalize(sets.weigh(np.maximum(predictions, MIN_PREDICTION)))
+            n_done, P = N_WARM_UP_ITER, sets.normalize(sets.weights * np.maximum(predictions, MIN_PREDICTION))
         changes: list[float] = []
         for t in range(self.max_iter if (sets.sizes > 1).any() else 0):
             new_predictions = np.maximum(predict(P), MIN_PREDICTION)

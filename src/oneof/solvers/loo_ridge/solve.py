@@ -128,66 +128,51 @@ def solve_loo_ridge(
         weights = weigh_kernels(kernels, blocks.take(subset), sets.select(subset), training)
     selected = np.flatnonzero(weights).tolist()
     kernel = KernelSum.from_kernels([kernels[i] for i in selected], weights[selected])
-    rows, use_landmarks = blocks.take(samples.training), samples.landmarks is not None
+    rows = blocks.take(samples.training)
     judge = fit_judge(rows, kernel, sets, training) if use_judge and samples.training is None else NO_JUDGE
-    support = kernel.transform(blocks.take(samples.landmarks) if use_landmarks else rows)
-    landmarks = Landmarks.from_rows(kernel, support, rows) if use_landmarks else None
-    ridge = (
-        _exact_ridge(kernel, support, training.lam)
-        if landmarks is None
-        else NystroemRidge.in_memory(rows, landmarks, training.lam)
-    )
+    ridge: ExactRidge | NystroemRidge
+    if samples.landmarks is None:
+        support = kernel.transform(rows)
+        ridge = _exact_ridge(kernel, support, training.lam)
+    else:
+        support = kernel.transform(blocks.take(samples.landmarks))
+        landmarks = Landmarks.from_rows(kernel, support, rows)
+        ridge = NystroemRidge.in_memory(rows, landmarks, training.lam)
     labels = training.run(ridge, sets if samples.training is None else sets.select(samples.training), judge)
     P = labels.label_distributions
     dual, scores = ridge.fit(P)
     influences = None
-    if isinstance(ridge, LinearLOO):
+    if isinstance(ridge, ExactRidge):
         influences = top_influences(ridge, P, runner_up_classes(P, scores, sets.mask))
-    if samples.training is not None and landmarks is not None:
+    if samples.training is not None:  # continue with all rows, in blocks, from the predictions of the function
         del rows, ridge
-        labels, dual, scores = _continue_in_blocks(blocks, sets, landmarks, (labels, dual), training)
+        square, predictions = blocks.map_reduce(square_and_scores, [None] * len(blocks.slices), landmarks, dual)
+        ridge = NystroemRidge.in_blocks(blocks, landmarks, square, training.lam)
+        training = replace(training, max_iter=MAX_FULL_ITER, tol=FULL_TOL)
+        last = training.run(ridge, sets, predictions=sets.values(np.concatenate(predictions)))
+        labels = replace(last, changes=np.append(labels.changes, last.changes))
+        dual, scores = ridge.fit(labels.label_distributions)
     model = KernelModel(kernel, kernel.support_rows(support), dual)
     return LOORidgeSolution(model, weights, labels, scores, judge.weight, influences)
-
-
-def _continue_in_blocks(
-    blocks: BlockedRows,
-    sets: CandidateGroups,
-    landmarks: Landmarks,
-    part: tuple[SelfTrainingResult, DualCoefficients],
-    training: SelfTraining,
-) -> tuple[SelfTrainingResult, DualCoefficients, Floats]:
-    """Label all rows by the function fitted to a part of them; return the labels, the function and the scores."""
-    square, scores = blocks.map_reduce(square_and_scores, [None] * len(blocks.slices), landmarks, part[1])
-    ridge = NystroemRidge.in_blocks(blocks, landmarks, square, training.lam)
-    predictions = sets.values(np.concatenate(scores))
-    labels = replace(training, max_iter=MAX_FULL_ITER, tol=FULL_TOL).run(ridge, sets, predictions=predictions)
-    return replace(labels, changes=np.append(part[0].changes, labels.changes)), *ridge.fit(labels.label_distributions)
 
 
 def weigh_kernels(
     kernels: Sequence[RowKernel], X: FeatureMatrix, sets: CandidateGroups, training: SelfTraining
 ) -> Floats:
-    """Return the weights of kernels that are fitted to the rows of the sets; see `stacking_weights`."""
-    n = len(sets.mask)
-    # The operator of each kernel, their average, and two matrices for each inversion in progress.
-    n_bytes = 8.0 * n**2 * (len(kernels) + 1 + 2 * min(n_available_threads(), len(kernels)))
-    check_memory(n_bytes, f"{len(kernels)} kernels of all pairs of {n} rows", "pass one `kernel` and one of `features`")
-    rows = KernelSum.from_kernels(kernels, np.ones(len(kernels)))
-    mapped = rows.transform(X)
-
-    def ridge(i: int) -> ExactRidge:
-        return ExactRidge.from_gram(as_floats(kernels[i].gram(mapped[rows.sources[i]]), "float64"), training.lam)
-
-    return stacking_weights(map_blocks(ridge, range(len(kernels)), X), sets, training)
-
-
-def stacking_weights(ridges: Sequence[ExactRidge], sets: CandidateGroups, training: SelfTraining) -> Floats:
-    """Return w, (number of ridges,): at least 0, with sum 1; weights below 0.05 are replaced by 0.
+    """Return w, (number of kernels,): at least 0, with sum 1; weights below 0.05 are replaced by 0.
 
     The labels are those of self-training with uniform distractors by the average of the ridges, one for each kernel.
     Unlabeled rows have no influence on the weights.
     """
+    n = len(sets.mask)
+    # The operator of each kernel, their average, and two matrices for each inversion in progress.
+    n_bytes = 8.0 * n**2 * (len(kernels) + 1 + 2 * min(n_available_threads(), len(kernels)))
+    check_memory(n_bytes, f"{len(kernels)} kernels of all pairs of {n} rows", "pass one `kernel` and one of `features`")
+
+    def ridge(kernel: RowKernel) -> ExactRidge:
+        return ExactRidge.from_gram(as_floats(kernel.gram(kernel.transform(X)), "float64"), training.lam)
+
+    ridges = map_blocks(ridge, kernels, X)
     average = LinearLOO(sum(ridge.operator for ridge in ridges) / len(ridges))
     P = replace(training, distractors="uniform").run(average, sets).label_distributions
     residuals = np.stack([(P - ridge.predict_loo(P))[~sets.unlabeled].ravel() for ridge in ridges], axis=1)
@@ -211,7 +196,7 @@ def simplex_least_squares(residuals: Floats) -> Floats:
 def _exact_ridge(kernel: KernelSum, rows: list[MappedRows], lam: float) -> ExactRidge:
     n = rows[0].shape[0]
     if not is_torch_array(rows[0]):
-        # The operator, its part for rows with several candidates, and the blocks of the classes.
+        # The operator, the blocks of the classes with one of them in progress, and the influences.
         check_memory(32.0 * n**2, f"the kernel of all pairs of {n} rows", 'pass approximation="nystroem"')
     if not all(hasattr(k, "feature_map") for k in kernel.kernels):
         return ExactRidge.from_gram(as_floats(kernel.gram(rows), "float64"), lam)

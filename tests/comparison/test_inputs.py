@@ -72,7 +72,7 @@ def test_cv_may_be_an_iterable_of_splits():
     ("change", "error", "message"),
     [
         ({"methods": {}}, InputError, "`methods` must name at least one method"),
-        ({"methods": {"x": AvgPerceptron}}, InputTypeError, r"`methods\['x'\]` must be an estimator"),
+        ({"methods": {"x": AvgPerceptron}}, InputTypeError, r"or a dict of estimators, .*; got <class .* for 'x'"),
         ({"y": ["a"] * 10}, InputError, "X has 60 rows, but y has 10"),
         ({"y": ["a"] * 60}, LabelError, "only one class"),
         ({"truth": ["a"] * 10}, InputError, r"`truth` must have one label per row of `y` \(60\); got 10"),

@@ -72,12 +72,14 @@ def test_rows_of_length_1_are_not_scaled():
 
 
 def test_a_list_mixes_names_and_estimators():
-    """An estimator in a list has the name of its class, and equals the same estimator in a dict."""
+    """An estimator in a list has the name of its class, also alone, and equals the same estimator in a dict."""
     X, y, _ = draw()
     mixed = compare(X, y, ["CLPL", Frequencies(), make_pipeline(StandardScaler(), PLKNN(n_neighbors=3))], cv=2)
     assert set(mixed.estimators) == {"CLPL", "Frequencies", "PLKNN"}
     named = compare(X, y, mixed.estimators, cv=2)
     assert [r.covering_rate for r in mixed.results] == [r.covering_rate for r in named.results]
+    for method in (PLKNN(), make_pipeline(StandardScaler(), PLKNN())):
+        assert set(compare(X, y, method, cv=2).estimators) == {"PLKNN"}
     texts = np.array(["oil", "corn"])[(X[:, 0] > 0).astype(int)]
     assert compare(texts, y, [make_pipeline(make_vectorizer(), CLPL())], cv=2).best_method == "CLPL"
 
@@ -90,7 +92,7 @@ def test_names_of_a_list_are_unique():
         with pytest.raises(InputError, match=expression):
             compare(X, y, methods, cv=2)
     assert set(compare(X, y, ["PLKNN", "PLKNN"], cv=2).estimators) == {"PLKNN"}
-    for methods in (["PLKNN", CLPL], ["PLKNN", 3], 3, PLKNN(), make_pipeline(StandardScaler(), PLKNN())):
+    for methods in (["PLKNN", CLPL], ["PLKNN", 3], 3, PLKNN):
         with pytest.raises(InputTypeError, match="names of default estimators and of estimators, or a dict"):
             compare(X, y, methods, cv=2)
 

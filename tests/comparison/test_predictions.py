@@ -16,14 +16,13 @@ NAMES = np.array([str(k) for k in range(12)])  # sorted as text, 10 and 11 are b
 
 
 class NearestMean(ClassifierMixin, BaseEstimator):
-    """Nearest mean, with its classes in the order of the sets or sorted, and some labels that are not classes."""
+    """Nearest mean, with its classes in the order of the sets, and some labels that are not classes."""
 
-    def __init__(self, is_sorted: bool = False, n_unknown: int = 0) -> None:
-        self.is_sorted = is_sorted
+    def __init__(self, n_unknown: int = 0) -> None:
         self.n_unknown = n_unknown
 
     def fit(self, X: Any, y: CandidateSets) -> Self:
-        self.classes_ = np.unique(y.classes) if self.is_sorted else y.classes
+        self.classes_ = y.classes
         weights = y.weights / y.weights.sum(axis=0)
         self.means_ = weights.T @ X
         return self
@@ -58,36 +57,6 @@ def test_the_classes_of_a_method_may_be_in_any_order() -> None:
         warnings.simplefilter("error")
         rates = [compare(X, y, {"mean": m}, cv=2, refit=False).results[0] for m in (NearestMean(), SortedMean())]
     assert rates[0].covering_rate == rates[1].covering_rate > 0.9
-
-
-def test_a_method_with_sorted_classes_but_columns_of_the_sets_has_a_warning() -> None:
-    """Its predictions are right columns with wrong names; in the order of the sets there is no warning."""
-    X, y = simulate()
-    result = compare(X, y, {"mean": NearestMean()}, cv=2, refit=False)
-    assert result.results[0].covering_rate > 0.9
-    with pytest.warns(UserWarning, match="seem to be in the order of `y.classes`, unlike its `classes_`"):
-        compare(X, y, {"mean": NearestMean(is_sorted=True)}, cv=2, refit=False)
-
-
-def test_sorted_classes_that_are_right_have_no_warning() -> None:
-    """A classifier may have its classes in any order."""
-    X, y = simulate()
-
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        assert compare(X, y, {"sorted": SortedMean()}, cv=2, refit=False).results[0].covering_rate > 0.9
-
-
-def test_a_weak_method_with_sorted_classes_has_no_warning() -> None:
-    """Predictions at chance may cover more rows by chance with other names."""
-    rng = np.random.default_rng(0)
-    y = CandidateSets(np.eye(3, dtype=bool)[rng.integers(3, size=60)], np.array(["low", "mid", "high"]))
-
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        for seed in range(5):
-            X = np.random.default_rng(seed).normal(size=(60, 2))
-            compare(X, y, {"sorted": SortedMean()}, cv=5, refit=False)
 
 
 def test_some_predictions_that_are_not_classes_have_a_warning() -> None:

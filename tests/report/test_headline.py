@@ -9,7 +9,7 @@ from oneof.audit.accuracy import AccuracyEstimate
 from oneof.comparison import MethodResult
 from oneof.report import choose_headline
 
-RESULT = MethodResult("CLPL", 0.8, 0.02, 0.7, 0.03, 1.0, None, None, None, ())
+RESULT = MethodResult("CLPL", 0.8, 0.02, 0.7, 0.03, 1.0, None, None, None, (), pooled_covering_rate=0.8)
 EXACT = CandidateSets.from_sets([["a"], ["b"], None])
 PARTIAL = CandidateSets.from_sets([["a"], ["a", "b"], ["b", "c"]])
 ESTIMATE = AccuracyEstimate(0.9, (0.85, 0.94), 0.12, (0.08, 0.17), 500)
@@ -17,7 +17,7 @@ ESTIMATE = AccuracyEstimate(0.9, (0.85, 0.94), 0.12, (0.08, 0.17), 500)
 
 def test_the_best_known_rate_is_the_headline():
     """The accuracy by true labels comes first, then its estimate, the expected accuracy, and the covering rate."""
-    known = replace(RESULT, accuracy=0.88, accuracy_std=0.01, expected_accuracy=0.86)
+    known = replace(RESULT, accuracy=0.88, accuracy_std=0.01, pooled_accuracy=0.88, expected_accuracy=0.86)
     compared = replace(RESULT, expected_accuracy=0.86)
     for result, estimate, measure, value in (
         (known, ESTIMATE, "accuracy", 0.88),

@@ -1,8 +1,8 @@
 """Comparison of methods by cross-validation, and the choice of a method without true labels.
 
-Reading order: `folds` (rows and labels, and their folds), `fitting` (one method on one fold), `results` (by fold, by
-method and of all methods, with their table), `methods` (the default estimators), `criterion` (the expected accuracy),
-`baseline` (a simple classifier), `comparison` (`compare`, with its limits of time, and `learning_curve`).
+Reading order: `folds` (rows and labels, their folds, and one method on one fold), `results` (by fold, by method and of
+all methods, with their table), `methods` (the default estimators), `criterion` (the expected accuracy), `comparison`
+(`compare`, with its limits of time and a simple baseline, and `learning_curve`).
 """
 
 from oneof.comparison.comparison import compare, learning_curve

@@ -6,12 +6,12 @@ import logging
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Literal, NamedTuple, Self, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 import scipy.sparse as sp
 from joblib import effective_n_jobs
-from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.base import clone
 from sklearn.exceptions import FitFailedWarning
 from sklearn.linear_model import Ridge
 from sklearn.pipeline import Pipeline, make_pipeline
@@ -31,7 +31,7 @@ from oneof.messages import warn
 from oneof.model_selection.folds import Split
 from oneof.model_selection.prediction import add_unlabeled_rows
 from oneof.parallel import single_threaded_blas
-from oneof.typing import Ints
+from oneof.typing import Ints, Mask
 from oneof.validation import check_bool, check_estimator, check_n_jobs, check_positive, check_random_state
 
 Correction: TypeAlias = Callable[[Ints], CandidateSets]
@@ -40,8 +40,7 @@ MAX_BASELINE_ROWS = 5_000
 """Maximum number of training rows of the baseline, drawn at random."""
 MAX_BASELINE_FEATURES = 20_000
 N_BASELINE_STEPS = 50
-"""Maximum number of steps of the iterative solver, for many features."""
-MAX_DIRECT_FEATURES = 500
+"""Maximum number of steps of the iterative solver, for sparse features."""
 MIN_BASELINE_GAP = 0.03
 """Difference of the rates below which a method is not called worse than the baseline."""
 
@@ -72,12 +71,12 @@ def compare(
         Passed to the estimators unchanged, by rows, so a pipeline may begin with the encoder of a table.
     y : array-like or CandidateSets of length n_samples
         The candidate sets, in any form that `fit` accepts, with or without weights.
-    methods : "auto", a list of names and estimators, or a dict of estimators by name, default="auto"
+    methods : "auto", a name or an estimator, a list of these, or a dict of estimators by name, default="auto"
         "auto" is all `default_estimators` except `PLGP` and `CandidateEM`, which take minutes while the others take
         seconds. With more than 5,000 features it also excludes `GraphLogisticRegression`, whose time grows with the
         cube of their number.
-        Names select from all default estimators. An estimator in a list has the name of its class, that of the last
-        step for a pipeline. Estimators are cloned; the originals are not fitted.
+        Names select from all default estimators. An estimator without a name has that of its class, or of the class of
+        the last step for a pipeline. Estimators are cloned; the originals are not fitted.
     cv : "auto", int, splitter or iterable of (train, test), default="auto"
         The number of folds of a `CandidateKFold`, or another way to split. 1 is a single split that holds out a fifth
         of the labeled rows, at most 10,000. It trains on the other rows, or on a random sample of 100,000 of them. If
@@ -227,8 +226,7 @@ def compare(
     model = clone(work.estimators[best])
     if refit:
         progress(schedule.n_done, schedule.n_total, f"{best} on all rows", None)
-        sets = work.corrected_sets(np.arange(len(task.candidates)))
-        fit_with_class_weights(model, task.X, task.candidates if sets is None else sets, class_weight)
+        fit_with_class_weights(model, task.X, work.training_sets(np.arange(len(task.candidates))), class_weight)
     return Comparison(
         tuple(ranked),
         best,
@@ -261,10 +259,10 @@ class Work(NamedTuple):
         """The predicted rows of all folds."""
         return np.concatenate([test for _, test in self.splits])
 
-    def corrected_sets(self, rows: Ints) -> CandidateSets | None:
-        """Return the corrected sets of some rows, None without a correction; raise if it changes rows or classes."""
+    def training_sets(self, rows: Ints) -> CandidateSets:
+        """Return the sets of some training rows, with their correction; raise if it changes rows or classes."""
         if self.correct is None:
-            return None
+            return self.task.candidates[rows]
         sets, classes = self.correct(rows), self.task.candidates.classes.tolist()
         if not isinstance(sets, CandidateSets) or len(sets) != len(rows) or sets.classes.tolist() != classes:
             raise InputError(
@@ -290,23 +288,30 @@ def _share_features(work: Work, progress: Progress) -> Work:
     the pipelines. If it raises an error, the work is returned as it is: each method then has the error for itself.
     """
     task, models = work.task, work.estimators
-    encoders = [model[0] for model in models.values() if isinstance(model, Pipeline) and len(model) > 1]
-    is_shared = 1 < len(encoders) == len(models) and hasattr(encoders[0], "fit")
-    if not is_shared or len({*map(id, encoders)}) > 1 or len(work.splits) > 1 or work.correct is not None:
+    first = [model[0] if isinstance(model, Pipeline) and len(model) > 1 else None for model in models.values()]
+    is_shared = len(first) > 1 and first[0] is not None and all(step is first[0] for step in first)
+    if not is_shared or len(work.splits) > 1 or work.correct is not None:
         return work
     progress(0, len(models), "features", None)
-    encoder, [(train, test)] = clone(encoders[0]), work.splits
+    [(train, test)] = work.splits
     try:
-        known = encoder.fit_transform(_safe_indexing(task.X, train), task.candidates[train])
-        blocks = [known, encoder.transform(_safe_indexing(task.X, test))]
+        known, new = _encode(first[0], task, (train, test))
     except Exception:  # an error of one step must not end a comparison
         return work
-    X = sp.vstack(blocks, format="csr") if sp.issparse(known) else np.concatenate([np.asarray(b) for b in blocks])
-    order, rows = np.concatenate([train, test]), np.arange(len(train) + len(test))
+    X = sp.vstack([known, new], format="csr") if sp.issparse(known) else np.concatenate([known, new])
+    order = np.concatenate([train, test])
     truth = None if task.truth is None else task.truth[order]
     encoded = Task(X, task.candidates[order], truth, task.class_weight)
     pipelines = {name: Pipeline(model.steps[1:]) for name, model in models.items()}
-    return Work(pipelines, encoded, [(rows[: len(train)], rows[len(train) :])])
+    return Work(pipelines, encoded, [(np.arange(len(train)), np.arange(len(train), len(order)))])
+
+
+def _encode(encoder: Any, task: Task, split: Split) -> tuple[Any, Any]:
+    """Return the features of the training and of the other rows, by a transformer that is fitted to the former."""
+    train, test = split
+    encoder = clone(encoder)
+    known = encoder.fit_transform(_safe_indexing(task.X, train), task.candidates[train])
+    return known, encoder.transform(_safe_indexing(task.X, test))
 
 
 class Schedule:
@@ -339,11 +344,11 @@ class Schedule:
     def stops(self, name: str, fold: int) -> bool:
         """Return whether a method is stopped: its next fold, at the mean time of the finished ones, exceeds a limit."""
         times = [done.seconds for done in self.folds[name]]
-        following, left = sum(times) / max(len(times), 1), self.end - folds.clock()
-        is_over_time = sum(times) + following > self.time_limit
-        if not is_over_time and left > 0 and following <= left:
+        following = sum(times) / max(len(times), 1)
+        left, budget = self.time_limit - sum(times), self.end - folds.clock()
+        if following <= min(left, budget) and budget > 0:
             return False
-        reason = f"time limit {results.format_duration(self.time_limit)}" if is_over_time else "the budget is used"
+        reason = "the budget is used" if following <= left else f"time limit {results.format_duration(self.time_limit)}"
         state = f"stopped after {fold} of {self.n_folds} folds" if fold else "left out"
         self.reasons[name] = f"{state}: {reason}"
         self.n_total -= self.n_folds - fold
@@ -356,16 +361,15 @@ class Schedule:
 
     def seconds_left(self) -> float | None:
         """Return the time of the other folds, at the mean time of the finished ones, and at most until the end."""
-        if not self.n_done:
-            return None
-        mean = sum(fold.seconds for done in self.folds.values() for fold in done) / self.n_done
-        return max(min(mean * (self.n_total - self.n_done) / self.n_jobs, self.end - folds.clock()), 0.0)
+        times = [fold.seconds for done in self.folds.values() for fold in done]
+        left = sum(times) / max(len(times), 1) * (self.n_total - len(times)) / self.n_jobs
+        return max(min(left, self.end - folds.clock()), 0.0) if times else None
 
 
 def _fit_folds(work: Work, schedule: Schedule, n_jobs: int | None, progress: Progress) -> bool:
     """Fit the folds that the schedule requests, and store the finished ones there; return whether Ctrl-C ended it."""
     is_parallel, n_folds = schedule.n_jobs > 1, schedule.n_folds
-    corrected_sets = functools.cache(lambda fold: work.corrected_sets(work.splits[fold][0]))
+    training_sets = functools.cache(lambda fold: work.training_sets(work.splits[fold][0]))
 
     def requests() -> Iterator[Any]:
         for name in schedule.folds:
@@ -374,7 +378,7 @@ def _fit_folds(work: Work, schedule: Schedule, n_jobs: int | None, progress: Pro
                     break
                 if not is_parallel and not fold:
                     progress(schedule.n_done, schedule.n_total, f"fitting {name}", schedule.seconds_left())
-                data = work.estimators[name], work.task, split, corrected_sets(fold)
+                data = work.estimators[name], work.task, split, training_sets(fold)
                 yield delayed(_run_fold)(name, data, is_parallel)
 
     # The next fit is requested when a worker is free, so that the schedule has all times measured so far.
@@ -389,8 +393,8 @@ def _fit_folds(work: Work, schedule: Schedule, n_jobs: int | None, progress: Pro
     except KeyboardInterrupt as interrupt:
         if type(interrupt) is not KeyboardInterrupt:  # a request to end the process, such as SIGTERM
             raise
-        complete = [done for done in schedule.folds.values() if len(done) == n_folds]
-        if all(any(fold.error is not None for fold in done) for done in complete):
+        n_fitted = [sum(fold.error is None for fold in done) for done in schedule.folds.values()]
+        if max(n_fitted) < n_folds:
             raise KeyboardInterrupt("interrupted before a method was compared on all folds.") from None
         return True
     return False
@@ -482,19 +486,19 @@ def _measure_baseline(work: Work, folds_of_best: Sequence[FoldResult], best: str
     is no rate if the features are not finite numbers.
     """
     estimator, candidates, hits = work.estimators[best], work.task.candidates, []
-    evidence = candidates.evidence
-    tops = CandidateSets(evidence == evidence.max(axis=1, keepdims=True), candidates.classes)
+    tops = candidates.evidence == candidates.evidence.max(axis=1, keepdims=True)
     steps = estimator.steps[:-1] if isinstance(estimator, Pipeline) else []
-    baseline = Pipeline([*steps, ("baseline", _ScaledRidge())])
     rng, is_labeled = check_random_state(random_state), ~candidates.is_unlabeled
-    for (train, test), fold in zip(work.splits, folds_of_best, strict=True):
-        known = rng.permutation(train[is_labeled[train]])[:MAX_BASELINE_ROWS]
-        rows = test[is_labeled[test]]
-        other = folds.try_fit_and_score(baseline, Task(work.task.X, tops, None), (known, rows))
-        if other.held_out is None or fold.held_out is None:  # such as a category that the sample lacks
+    outputs = [fold.held_out for fold in folds_of_best if fold.held_out is not None]
+    for (train, test), output in zip(work.splits, outputs, strict=True):
+        known, rows = rng.permutation(train[is_labeled[train]])[:MAX_BASELINE_ROWS], test[is_labeled[test]]
+        try:
+            encoded = _encode(Pipeline([*steps, ("features", "passthrough")]), work.task, (known, rows))
+            baseline = _ridge_predictions(*encoded, tops[known])
+        except Exception:  # such as rows of texts, or a category that the sample lacks
             return {}
-        codes = fold.held_out.predicted[is_labeled[test]]
-        hits.append([tops.mask[rows, other.held_out.predicted], tops.mask[rows, codes] & (codes >= 0)])
+        codes = output.predicted[is_labeled[test]]
+        hits.append([tops[rows, baseline], tops[rows, codes] & (codes >= 0)])
     first, second = np.concatenate(hits, axis=1).astype(float)
     rate, gap = float(first.mean()), float(first.mean() - second.mean())
     if gap <= max(MIN_BASELINE_GAP, 2.0 * float(np.std(first - second)) / math.sqrt(len(first))):
@@ -507,24 +511,13 @@ def _measure_baseline(work: Work, folds_of_best: Sequence[FoldResult], best: str
     return {"baseline_rate": rate, "baseline_warning": warning}
 
 
-class _ScaledRidge(ClassifierMixin, BaseEstimator):
-    """Ridge regression of the candidates of a row, in equal parts, on scaled features."""
-
-    def fit(self, X: Any, y: CandidateSets) -> Self:
-        """Fit the scaler and the regression; raise if the rows are not numbers, or have too many columns."""
-        rows = check_array(X, accept_sparse="csr", dtype=np.float64)
-        if rows.shape[1] > MAX_BASELINE_FEATURES:
-            raise ValueError("too many features")
-        is_direct = rows.shape[1] <= MAX_DIRECT_FEATURES and not sp.issparse(rows)
-        ridge = Ridge(solver="cholesky") if is_direct else Ridge(solver="lsqr", max_iter=N_BASELINE_STEPS)
-        scaler = MaxAbsScaler() if sp.issparse(rows) else StandardScaler()
-        self.classes_, self.model_ = y.classes, make_pipeline(scaler, ridge).fit(rows, y.mask / y.sizes[:, None])
-        return self
-
-    def predict(self, X: Any) -> Any:
-        """Return the label of the highest score."""
-        rows = check_array(X, accept_sparse="csr", dtype=np.float64)
-        return self.classes_[self.model_.predict(rows).reshape(X.shape[0], -1).argmax(axis=1)]
+def _ridge_predictions(known: Any, new: Any, labels: Mask) -> Ints:
+    """Return the columns predicted by ridge regression of the labels of each known row, in equal parts."""
+    known, new = (check_array(rows, accept_sparse="csr", dtype=np.float64) for rows in (known, new))
+    if known.shape[1] > MAX_BASELINE_FEATURES:
+        raise ValueError("too many features")
+    ridge = make_pipeline(MaxAbsScaler() if sp.issparse(known) else StandardScaler(), Ridge(max_iter=N_BASELINE_STEPS))
+    return ridge.fit(known, labels / labels.sum(axis=1, keepdims=True)).predict(new).argmax(axis=1)
 
 
 def learning_curve(
@@ -600,9 +593,9 @@ def learning_curve(
     rng, splits = check_random_state(random_state), make_folds(task, cv, random_state, groups)
     orders = [rng.permutation(train[~task.candidates.is_unlabeled[train]]) for train, _ in splits]
     n_labeled = min(map(len, orders))
-    n_used = n_labeled if max_rows is None else min(n_labeled, max_rows)
-    sizes = list(dict.fromkeys(max(1, round(fraction * n_used)) for fraction in fractions))
-    sizes = [size for size in sizes if last is None or size < n_labeled]
+    n_used = min(n_labeled, max_rows or n_labeled)
+    distinct = dict.fromkeys(max(1, round(fraction * n_used)) for fraction in fractions)
+    sizes = [size for size in distinct if last is None or size < n_labeled]
     points: list[MethodResult] = []
     for size in sizes:
         done: list[FoldResult] = []

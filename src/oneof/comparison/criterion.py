@@ -60,7 +60,6 @@ def expected_accuracies(evidence: Evidence, probabilities: Sequence[Floats], pre
         pool = sum(weight * proba for weight, proba in zip(pool_of, calibrated, strict=True))
         rates = distractor_rates(normalize_within_sets(pool, weights), evidence)
         weights = evidence * ((1.0 - rates) / rates) ** evidence
-        weights /= weights.max(axis=1, keepdims=True)
     posterior, rows = normalize_within_sets(pool, weights), np.arange(len(evidence))
     return np.array([np.where(codes[used] >= 0, posterior[rows, codes[used]], 0.0).mean() for codes in predictions])
 

@@ -36,8 +36,6 @@ MAX_HELD_OUT_ROWS = 10_000
 """Maximum number of labeled rows held out by one split; the standard error of a rate is then at most 0.005."""
 MAX_TRAIN_ROWS = 100_000
 """Maximum number of training rows of one split, labeled or not; the final model is fitted on all rows."""
-MIN_ORDER_GAIN = 0.1
-"""Gain of the covering rate from which the classes of a method seem to be in another order."""
 MIN_TRUE_RATE, MIN_JUDGED_ROWS = 0.5, 10
 """Fraction of true labels among the labels of their rows, of this number of rows, below which a warning is given."""
 clock = time.perf_counter
@@ -172,20 +170,17 @@ def check_class_weights(class_weight: Any, estimators: Mapping[str, Any], candid
 
 def fit_with_class_weights(estimator: Any, X: Any, candidates: CandidateSets, class_weight: Any) -> Any:
     """Fit an estimator, whose last step gets weights of the rows; without such weights its `class_weight` is set."""
-    options = {}
-    if class_weight is not None and has_fit_parameter(last_step(estimator), "sample_weight"):
-        options[f"{_last_prefix(estimator)}sample_weight"] = compute_sample_weight(class_weight, candidates)
-    elif class_weight is not None:
-        last_step(estimator).set_params(class_weight=class_weight)
-    return estimator.fit(X, candidates, **options)
-
-
-def _last_prefix(estimator: Any) -> str:
-    """Return the prefix of the parameters of the last step of a pipeline, also of nested ones."""
-    if not isinstance(estimator, Pipeline):
-        return ""
-    name, step = estimator.steps[-1]
-    return f"{name}__{_last_prefix(step)}"
+    if class_weight is None:
+        return estimator.fit(X, candidates)
+    method, prefix = estimator, ""
+    while isinstance(method, Pipeline):
+        name, method = method.steps[-1]
+        prefix += f"{name}__"
+    if has_fit_parameter(method, "sample_weight"):
+        weights = compute_sample_weight(class_weight, candidates)
+        return estimator.fit(X, candidates, **{f"{prefix}sample_weight": weights})
+    method.set_params(class_weight=class_weight)
+    return estimator.fit(X, candidates)
 
 
 def try_fit_and_score(estimator: Any, task: Task, split: Split, sets: CandidateSets | None = None) -> FoldResult:
@@ -219,23 +214,6 @@ def try_fit_and_score(estimator: Any, task: Task, split: Split, sets: CandidateS
     return replace(result, seconds=clock() - start)
 
 
-def _warn_of_other_order(name: str, codes: Ints, columns: Ints, sets: CandidateSets) -> None:
-    """Warn if more rows are covered when the columns of a method are in the order of the classes of the sets.
-
-    A method with sorted ``classes_`` and columns in the order of ``y.classes`` predicts wrong names of right columns.
-    """
-    n_rows, n_classes = sets.shape
-    is_permutation = sorted(columns) == list(range(n_classes)) and (codes >= 0).all()
-    if not is_permutation or n_rows < MIN_JUDGED_ROWS or sets.is_unlabeled.all():
-        return
-    rates = [covering_rate(sets, sets.classes[order[codes]]) for order in (np.arange(n_classes), np.argsort(columns))]
-    if rates[1] > max(MIN_TRUE_RATE, rates[0] + max(MIN_ORDER_GAIN, 3.0 * math.sqrt(0.5 / n_rows))):
-        warn(
-            f"the columns of {name} seem to be in the order of `y.classes`, unlike its `classes_`. Store `y.classes` "
-            "as `classes_`; they are not always sorted.",
-        )
-
-
 def _describe(error: Exception, rows: Ints) -> str:
     """Return the type and the message of an error of some rows, with their numbers in X."""
     if isinstance(error, InputError) and error.row is not None and 0 <= error.row < len(rows):
@@ -262,8 +240,6 @@ def _predict(model: Any, rows: Any, sets: CandidateSets) -> tuple[Any, HeldOut]:
             f"{name} predicts {unknown[0]!r}, which is not a class of `y`; {len(unknown)} of {n_rows} predictions are "
             "not. `predict` must return members of `classes_`, not their numbers.",
         )
-    if hasattr(model, "classes_"):
-        _warn_of_other_order(name, codes, columns_of(model.classes_, sets), sets)
     method = next(name for name in ("predict_proba", "decision_function", "predict") if hasattr(model, name))
     if method == "predict":
         return predicted, HeldOut(codes, (codes[:, None] == np.arange(n_classes)).astype(np.float32), method)

@@ -21,8 +21,6 @@ SLOW_METHODS = ("PLGP", "CandidateEM")
 ONLINE_METHODS = ("AvgPerceptron", "AvgPegasos", "MaxPerceptron", "MaxPegasos")
 LINEAR_METHODS = ("MultinomialEM", "PLEM", "PLECOC", "LOORidge", "CLPL")
 """Kinds of methods whose time grows linearly on many rows, the fastest first; within a limit they come first."""
-BOOSTING_ROUNDS_PARAMS = {"max_iter": 20}
-"""Parameters of the gradient boosting of CandidateEM in the rounds of EM."""
 CUBIC_METHODS = ("GraphLogisticRegression",)
 """Methods whose solver factorizes matrices of all pairs of features."""
 MAX_FEATURES_CUBIC = 5_000
@@ -134,7 +132,6 @@ def _methods(n_rows: int, sparse: bool, random_state: Any) -> list[Any]:
     has_many_rows = n_rows > MAX_ROWS_KERNEL
     online: dict[str, Any] = {"shuffle": True, "average": True, "fit_intercept": True, "random_state": random_state}
     online["n_epochs"] = int(np.clip(60_000 // n_rows, 3, 100))  # about 60,000 steps
-    approximation: Any = "nystroem" if has_many_rows else None
     return [
         _ridge(n_rows, sparse, random_state),
         CLPL(fit_intercept=True),
@@ -148,10 +145,10 @@ def _methods(n_rows: int, sparse: bool, random_state: Any) -> list[Any]:
         TransductiveSVM(),
         *(AvgPerceptron(**online), MaxPerceptron(**online)),
         *(AvgPegasos(lam=1.0 / n_rows, **online), MaxPegasos(lam=1.0 / n_rows, **online)),
-        PLGP(approximation=approximation, optimizer_max_samples=500, random_state=random_state),
+        PLGP(approximation="nystroem" if has_many_rows else None, optimizer_max_samples=500, random_state=random_state),
         GaussianEM(covariance="tied"),
         MultinomialEM(),
-        CandidateEM(cv=3, round_params=dict(BOOSTING_ROUNDS_PARAMS), random_state=random_state),
+        CandidateEM(cv=3, round_params={"max_iter": 20}, random_state=random_state),
     ]
 
 
@@ -200,27 +197,27 @@ def auto_methods(estimators: Mapping[str, Any], n_features: int) -> dict[str, An
 
 def fastest_first(estimators: Mapping[str, Any]) -> list[str]:
     """Return the names of the methods by kind: the fast ones in order, then other ones, then the slow ones."""
-    kinds = (*ONLINE_METHODS, *LINEAR_METHODS)
-    rank = dict.fromkeys(SLOW_METHODS, len(kinds) + 1) | {kind: k for k, kind in enumerate(kinds)}
-    return sorted(estimators, key=lambda name: rank.get(type(last_step(estimators[name])).__name__, len(kinds)))
+    rank = {kind: k for k, kind in enumerate((*ONLINE_METHODS, *LINEAR_METHODS, "other", *SLOW_METHODS))}
+    return sorted(estimators, key=lambda name: rank.get(type(last_step(estimators[name])).__name__, rank["other"]))
 
 
 def resolve_methods(methods: Any, task: Task, random_state: Any) -> dict[str, Any]:
     """Return the estimators to compare, by name."""
-    if isinstance(methods, Mapping):
-        selected = {str(name): estimator for name, estimator in methods.items()}
-        for name, estimator in selected.items():
-            if not _is_estimator(estimator):
-                raise InputTypeError(
-                    f"`methods[{name!r}]` must be an estimator, an object with `fit` and `predict`; got {estimator!r}."
-                )
-    elif isinstance(methods, str) and methods == "auto":
+    if isinstance(methods, str) and methods == "auto":
         auto = auto_methods(_defaults_for(task, random_state), task.X.shape[1])
         selected = {name: m for name, m in auto.items() if task.class_weight is None or has_class_weights(m)}
+    elif isinstance(methods, Mapping):
+        selected = {str(name): estimator for name, estimator in methods.items()}
     else:
-        selected = _select([methods] if isinstance(methods, str) else methods, task, random_state)
+        selected = _select(methods, task, random_state)
     if not selected:
         raise InputError("`methods` must name at least one method; got none.")
+    for name, estimator in selected.items():
+        if not _is_estimator(estimator):
+            raise InputTypeError(
+                '`methods` must be "auto", a list of names of default estimators and of estimators, or a dict of '
+                f"estimators, which are objects with `fit` and `predict`; got {estimator!r} for {name!r}."
+            )
     return selected
 
 
@@ -232,10 +229,9 @@ def _defaults_for(task: Task, random_state: Any) -> dict[str, Any]:
             f"`X` must have shape (n_samples, n_features); got shape {tuple(X.shape)}. For texts, begin each method "
             "with `oneof.text.make_vectorizer` and pass a dict of pipelines."
         )
-    n_rows, negative, scaled = int((~task.candidates.is_unlabeled).sum()), has_negative_values(X), has_unit_rows(X)
-    return default_estimators(
-        sparse=sp.issparse(X), negative=negative, scaled=scaled, n_rows=n_rows, random_state=random_state
-    )
+    n_rows = int((~task.candidates.is_unlabeled).sum())
+    form = {"sparse": sp.issparse(X), "negative": has_negative_values(X), "scaled": has_unit_rows(X)}
+    return default_estimators(**form, n_rows=n_rows, random_state=random_state)
 
 
 def _is_estimator(value: Any) -> bool:
@@ -244,12 +240,8 @@ def _is_estimator(value: Any) -> bool:
 
 def _select(methods: Any, task: Task, random_state: Any) -> dict[str, Any]:
     """Return default estimators by name, and other estimators by the class name of their last step."""
-    listed = list(methods) if isinstance(methods, Iterable) and not _is_estimator(methods) else [None]
-    if not all(isinstance(method, str) or _is_estimator(method) for method in listed):
-        raise InputTypeError(
-            '`methods` must be "auto", a list of names of default estimators and of estimators, or a dict of '
-            f"estimators; got {methods!r}."
-        )
+    is_one = isinstance(methods, str) or _is_estimator(methods) or not isinstance(methods, Iterable)
+    listed = [methods] if is_one else list(methods)
     defaults = _defaults_for(task, random_state) if any(isinstance(method, str) for method in listed) else {}
     selected: dict[str, Any] = {}
     for method in listed:

@@ -4,7 +4,6 @@ import dataclasses
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import zip_longest
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -124,58 +123,47 @@ class MethodResult:
     expected_accuracy: float | None = None
     predictions: Labels | None = field(default=None, repr=False, compare=False)
     probabilities: Floats | None = field(default=None, repr=False, compare=False)
-
-    @property
-    def pooled_covering_rate(self) -> float:
-        """The covering rate of the rows of all folds together."""
-        return self._pool("covering_rate", "n_labeled")
-
-    @property
-    def pooled_accuracy(self) -> float | None:
-        """The accuracy of the rows of all folds together; None without a truth."""
-        return None if self.accuracy is None else self._pool("accuracy", "n_true")
-
-    def _pool(self, rate: str, number: str) -> float:
-        """Return the rate of all rows of the folds; the mean of the folds if they have equal sizes."""
-        rates = [(getattr(fold, rate), getattr(fold, number)) for fold in self.folds]
-        n_rows = sum(n for _, n in rates)
-        if self.error is not None or len({n for _, n in rates}) < 2 or not n_rows:
-            return float(getattr(self, rate))
-        return math.fsum(value * n for value, n in rates if n) / n_rows
+    pooled_covering_rate: float = field(default=math.nan, repr=False)
+    pooled_accuracy: float | None = field(default=None, repr=False)
 
 
 def summarize(name: str, folds: Sequence[FoldResult], *, incomplete: str | None = None) -> MethodResult:
     """Return the means and standard deviations of one method."""
     error = next((fold.error for fold in folds if fold.error is not None), None)
     used = [] if error is not None else folds
-    accuracies = [(fold.accuracy, fold.n_true) for fold in used if fold.accuracy is not None]
-    accuracy, accuracy_std = _mean_and_std(accuracies) if accuracies else (None, None)
+    covering = _rates_of(used, "covering_rate", "n_labeled")
+    approximated = _rates_of(used, "approximated_accuracy", "n_labeled")
+    truth = _rates_of(used, "accuracy", "n_true")
+    accuracy, accuracy_std, pooled_accuracy = truth if any(fold.n_true for fold in used) else (None, None, None)
     return MethodResult(
         name,
-        *_mean_and_std([(fold.covering_rate, fold.n_labeled) for fold in used]),
-        *_mean_and_std([(fold.approximated_accuracy, fold.n_labeled) for fold in used]),
+        *covering[:2],
+        *approximated[:2],
         float(np.median([fold.fit_seconds for fold in used])) if used else math.nan,
         accuracy,
         accuracy_std,
         error,
         tuple(dataclasses.replace(fold, held_out=None) for fold in folds),
         incomplete,
+        pooled_covering_rate=covering[2],
+        pooled_accuracy=pooled_accuracy,
     )
 
 
-def _mean_and_std(rates: list[tuple[float, int]]) -> tuple[float, float]:
-    """Return the mean rate and its standard deviation between folds, or the binomial one of a single fold.
+def _rates_of(folds: Sequence[FoldResult], rate: str, number: str) -> tuple[float, float, float]:
+    """Return the mean rate of the folds, its standard deviation, and the rate of the rows of all folds together.
 
-    Each rate has its number of rows. Folds without labeled rows, whose rate is NaN, are left out.
+    The deviation is that between folds, or the binomial one of a single fold. `number` is the field of the rows that
+    the rate is about; folds without these rows are left out.
     """
-    rates = [(rate, n) for rate, n in rates if not math.isnan(rate)]
+    numbers = [getattr(fold, number) for fold in folds if getattr(fold, number)]
+    rates = [getattr(fold, rate) for fold in folds if getattr(fold, number)]
     if not rates:
-        return math.nan, math.nan
-    mean = float(np.mean([rate for rate, _ in rates]))
-    if len(rates) > 1:
-        return mean, float(np.std([rate for rate, _ in rates], ddof=1))
+        return math.nan, math.nan, math.nan
+    mean, pooled = float(np.mean(rates)), float(np.average(rates, weights=numbers))
     # A mean of values in [0, 1] varies at most as much as a proportion.
-    return mean, math.sqrt(max(mean * (1 - mean), 0.0) / rates[0][1])
+    binomial = math.sqrt(max(mean * (1 - mean), 0.0) / numbers[0])
+    return mean, float(np.std(rates, ddof=1)) if len(rates) > 1 else binomial, pooled
 
 
 def to_builtin(value: Any) -> Any:
@@ -353,17 +341,16 @@ class Comparison:
 
     def __str__(self) -> str:
         rates = self._rates()
-        rows, notes = [["", "method", *(title for title, *_ in rates), "fit time"]], [""]
+        table = [["", "method", *(title for title, *_ in rates), "fit time", ""]]
         for r in self.results:
-            rows.append(["*" if r.method == self.best_method else "", r.method])
-            if r.error is None and r.folds:
-                rates_of = [format_mean_std(*(getattr(r, name) for name in names)) for _, *names in rates]
-                rows[-1] += [*rates_of, f"{r.fit_seconds:.3g} s"]
-            notes.append(f"failed: {r.error}" if r.error is not None else r.incomplete or "")
-        _, width, *widths = (max(map(len, column)) for column in zip_longest(*rows, fillvalue=""))
+            cells = [format_mean_std(*(getattr(r, name) for name in names)) for _, *names in rates]
+            seconds = "-" if math.isnan(r.fit_seconds) else f"{r.fit_seconds:.3g} s"
+            note = r.incomplete or "" if r.error is None else f"failed: {r.error}"
+            table.append(["*" if r.method == self.best_method else "", r.method, *cells, seconds, note])
+        _, width, *widths, _ = (max(map(len, column)) for column in zip(*table, strict=True))
         lines = []
-        for (mark, name, *cells), note in zip(rows, notes, strict=True):
-            aligned = [f"{cell:>{w}}" for cell, w in zip(cells, widths, strict=False)]
+        for mark, name, *cells, note in table:
+            aligned = [f"{cell:>{w}}" for cell, w in zip(cells, widths, strict=True)]
             lines.append("  ".join([f"{mark:1} {name:{width}}", *aligned, *filter(None, [note])]))
         return "\n".join([*lines, *filter(None, [self.truth_note, self.baseline_warning])])
 

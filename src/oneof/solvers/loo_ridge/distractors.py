@@ -131,7 +131,7 @@ def next_labels(model: DistractorModel, state: IterationState) -> Floats:
     unlabeled rows have the class frequencies of the other rows.
     """
     sets, main = state.sets, state.sets.main
-    labels, pairs = sets.normalize(uniform_labels(state)), np.flatnonzero(sets.values(main.mask))
+    labels, pairs = sets.normalize(uniform_labels(state)), np.flatnonzero(main.mask[sets.rows, sets.classes])
     probabilities, mass = main.normalize(state.label_probabilities[pairs]), main.row_sums(labels[pairs])
     inner = IterationState(state.loo_predictions[pairs], probabilities, main, state.n_done)
     labels[pairs] = main.normalize(DISTRACTOR_MODELS[model](inner)) * mass[main.rows]

@@ -32,8 +32,8 @@ _WORDS = re.compile(r"[^\W\d_]+|\d+")
 _SIGN = re.compile(r"(?<=[^\W_])[\W_]+(?=[^\W_])")
 """Any characters between two words."""
 _CAMEL_CASE = re.compile(r"(?<=[a-z])(?=[A-Z])")
-_REMARK = re.compile(r"[^\w\s'\u2019-]")
-"""Signs that are not usual in names."""
+_REMARK = re.compile(r"[^\w\s.'\u2019-]|\.(?!\w)")
+"""Signs that are not usual in names; "C33.1" is a name."""
 _EXCLUSION = re.compile(r"(?i:not\s+|[!~\u2260]\s*)(.+)")
 _BRACKETS = {"[": "]", "{": "}", "(": ")"}
 MAX_RARE_ROWS = 3
@@ -188,11 +188,11 @@ def _signs(text: str, names: Collection[str]) -> Iterator[str]:
 
 
 def _splits(text: str, separator: str) -> bool:
-    """Return whether a separator is accepted and splits a text."""
+    """Return whether a separator is accepted, and does not leave a text as one class."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
-            return bool(CandidateSets.from_strings([text, "x"], separator=separator).sizes[0] > 1)
+            return text not in CandidateSets.from_strings([text, "x", "y"], separator=separator).classes.tolist()
         except OneofError:
             return False
 
@@ -215,7 +215,7 @@ def _suspicious(
         n = distinct[name]
         return 10 * n <= rows[other] and n <= max(MAX_RARE_ROWS, rows[other] / 50)
 
-    for name, n in sorted(rows.items(), key=lambda item: item[1]):
+    for name in sorted(rows, key=lambda name: rows[name]):
         if name in plain:
             yield name, "without weights"
         elif (
@@ -234,7 +234,7 @@ def _suspicious(
                 other
                 for other in common
                 if words[other] and words[other] <= words[name] and folded[name] != folded[other]
-                if other in few or (2 * n <= rows[other] and not signs <= set(other))
+                if other in few or not signs <= set(other)
             )
             if len(rows) > 2 and (other := next(whole, None)):
                 yield name, f"{other!r} with a remark"

@@ -12,7 +12,7 @@ from sklearn.metrics import roc_auc_score, roc_curve
 from oneof import GraphLogisticRegression
 from oneof.active import query as select_rows
 from oneof.active import simulate
-from oneof.datasets import make_two_sensors
+from reproduction.sensors import make_two_sensors
 
 N_ROWS, N_FEATURES, N_FIT, N_LABELED = 100_000, 100, 1_000, 200
 BATCH_SIZES = (1, 10, 100)

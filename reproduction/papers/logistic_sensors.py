@@ -45,7 +45,7 @@ def plan(*, draws: int, queries: int = N_QUERIES) -> tuple[Trial, ...]:
 
 def measure(trial: Trial) -> Result:
     """Return the results of the trial's panel of the figure."""
-    from oneof.datasets import make_two_sensors
+    from reproduction.sensors import make_two_sensors
 
     first, second, both = (2 * n for n in N_ROWS)
     made = make_two_sensors((first, second, both), random_state=trial.generator("draw"))

@@ -7,8 +7,8 @@ from sklearn.preprocessing import StandardScaler
 
 from oneof import GraphLogisticRegression
 from oneof.active import query, query_subsets, simulate
-from oneof.datasets import make_two_sensors
 from oneof.errors import InputError
+from reproduction.sensors import make_two_sensors
 
 
 @pytest.fixture(scope="module")

@@ -6,7 +6,6 @@ import numpy as np
 from hypothesis import strategies as st
 
 from oneof import CandidateSets, make_partial_labels, metrics, model_selection
-from oneof.datasets import make_two_sensors
 from tests.fuzz.labels import FORMS, MASK_FORMS, NAMED_FORMS, NAMES, SET_FORMS
 from tests.fuzz.strategies import (
     CORRUPTED,
@@ -146,12 +145,6 @@ def rankings(draw: st.DrawFn) -> Case:
 @st.composite
 def hidings(draw: st.DrawFn) -> Case:
     n, K = draw(ROWS), draw(st.integers(2, 4))
-    if draw(st.integers(0, 9)) == 0:
-        sizes = {"n_rows": either(st.just((1, n, 2))), "n_features": either(st.sampled_from([(K, 1), (1, 2)]))}
-        scales = optional(
-            fraction=either(st.floats(0.1, 0.9)), separation=either(st.just((2.0, 1e9))), random_state=SEEDS
-        )
-        return _two_sensors, (), {name: draw(size) for name, size in sizes.items()} | draw(scales)
     y = draw(either(exact(n, K), sets_(n, K)))
     kind = draw(st.sampled_from(["uniform", "independent", "confusable", "cooccurring", "dictionary", "rules"]))
     named = draw(optional(fraction=either(st.floats(0, 1)), classes=classes_of(y), random_state=SEEDS))
@@ -173,12 +166,6 @@ def hidings(draw: st.DrawFn) -> Case:
         named |= draw(optional(groups=either(just(np.arange(n) // 3), features(n, 1))))
     named["distractors"] = draw(either(st.just(kind)))
     return make_partial_labels, (y,), named
-
-
-def _two_sensors(**named: Any) -> Any:
-    """Return the rows with the NaN of missing sensors removed."""
-    rows = make_two_sensors(**named)
-    return np.nan_to_num(rows.X, nan=0.0, posinf=np.inf, neginf=-np.inf), rows.seen
 
 
 @st.composite

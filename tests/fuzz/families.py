@@ -55,7 +55,7 @@ FAMILIES = {
         1.0,
         (metrics.precision_recall_breakeven_point, metrics.win_tie_loss, metrics.paired_p_values),
     ),
-    "hidings": Family(calls_on_sets.hidings, 2.0, (make_partial_labels, datasets.make_two_sensors)),
+    "hidings": Family(calls_on_sets.hidings, 2.0, (make_partial_labels,)),
     "scorings": Family(
         calls_on_sets.scorings,
         1.0,

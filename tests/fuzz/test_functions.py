@@ -32,7 +32,6 @@ EXEMPT = {
     "LearningCurve": RESULTS,
     "Dataset": RESULTS,
     "DatasetInfo": RESULTS,
-    "TwoSensors": RESULTS,
     "WinTieLoss": RESULTS,
     "ProgressiveValidation": RESULTS,
     "Window": RESULTS,

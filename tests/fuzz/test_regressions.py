@@ -174,7 +174,6 @@ def test_a_memoryview_is_accepted():
         lambda: model_selection.exact_accuracy_scorer(PLKNN, X, MASK),
         lambda: graphs.NeighborGraph().graph(X[:0]),
         lambda: comparison_methods.default_estimators(n_rows="many"),
-        lambda: datasets.make_two_sensors((1, 4, 2), np.array(3.0)),
         lambda: datasets.load("iris", 3),
         lambda: datasets.load("iris", "~nobody at all/x"),
         lambda: datasets.list_datasets([]),

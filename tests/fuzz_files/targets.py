@@ -315,7 +315,7 @@ TARGETS = {
     "stream.parquet": Target(_stream, _frames("write_parquet"), "a.parquet", is_decoded_first=True),
     "stream.arrow": Target(_stream, _frames("write_ipc"), "a.arrow", is_decoded_first=True),
     "data set.npz": Target(_dataset, _arrays(), "a.npz", ZIP),
-    "data set.mat": Target(load_mat, _mat_seeds, "a.mat"),
+    "data set.mat": Target(load_mat, _mat_seeds, "a.mat", is_decoded_first=True),
     "answers.sqlite": Target(_answers, _answer_seeds, "a.sqlite"),
     "label studio.json": Target(lambda path: read_label_studio(path, item="id"), _studio_seeds, "a.json"),
     "doccano.zip": Target(read_doccano, _doccano_seeds, "a.zip", ZIP),

@@ -8,6 +8,7 @@ from typing import Any
 import polars as pl
 import pytest
 
+from oneof import trial
 from oneof.errors import DataError
 from oneof.io.batches import BatchSpec, file_sizes, iterate_batches
 from oneof.io.formats import decoding
@@ -24,9 +25,7 @@ def trials(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     started: list[Any] = []
     run = subprocess.run
     monkeypatch.setattr(decoding, "_decoded", set())
-    monkeypatch.setattr(
-        decoding.subprocess, "run", lambda *args, **options: started.append(args) or run(*args, **options)
-    )
+    monkeypatch.setattr(trial.subprocess, "run", lambda *args, **options: started.append(args) or run(*args, **options))
     return started
 
 

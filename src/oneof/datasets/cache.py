@@ -1,13 +1,19 @@
-"""The folders of data sets, and the cache of downloads with their checksums."""
+"""The folders of data sets, and the cache of downloads, whose file names have the SHA-256 of their content."""
 
 import hashlib
+import io
 import os
-from collections.abc import Sequence
+import re
 from pathlib import Path
 
-from oneof.datasets.npz import Arrays, write_npz
+import numpy as np
+
+from oneof.datasets.npz import Arrays
 from oneof.errors import DataError
-from oneof.files import as_path, atomic_write, create_directories
+from oneof.files import as_path, atomic_write, create_directories, hash_file
+
+_DOWNLOAD = re.compile(r"(.+)\.([0-9a-f]{64})")
+"""Name of a downloaded file without its suffix: the name of the data set, and the SHA-256 of the file."""
 
 
 def cache_folder() -> Path:
@@ -25,83 +31,43 @@ def data_folders(data_home: str | os.PathLike[str] | None) -> list[Path]:
     DataError
         If `data_home` is not a folder.
     """
-    folders = []
-    if data_home is not None:
-        folders.append(_expand_user(as_path(data_home, "data_home")))
-        if not folders[0].is_dir():
-            raise DataError(f"`data_home` must be a folder; {str(data_home)!r} is not a folder. Create it or omit it.")
-    if named := os.environ.get("ONEOF_DATA"):
-        folders.append(_expand_user(Path(named)))
+    given = [] if data_home is None else [as_path(data_home, "data_home")]
+    named = [Path(folder)] if (folder := os.environ.get("ONEOF_DATA")) else []
+    # Unlike Path.expanduser, this leaves the name of an unknown user unchanged.
+    folders = [Path(os.path.expanduser(folder)) for folder in given + named]  # noqa: PTH111
+    if given and not folders[0].is_dir():
+        raise DataError(f"`data_home` must be a folder; {str(data_home)!r} is not a folder. Create it or omit it.")
     return [*folders, cache_folder()]
 
 
-def _expand_user(path: Path) -> Path:
-    """Replace a leading "~" by the home folder of the user, if that user exists."""
-    try:
-        return path.expanduser()
-    except RuntimeError:
-        return path
+def find_files(data_home: str | os.PathLike[str] | None) -> dict[str, Path]:
+    """Return the stored files by the name of the data set; of several files, the one in the first folder."""
+    files: dict[str, Path] = {}
+    for folder in data_folders(data_home):
+        for path in sorted(folder.glob("*.npz")):
+            if path.is_file() and not path.name.startswith("."):
+                download = _DOWNLOAD.fullmatch(path.stem)
+                files.setdefault(download[1] if download else path.stem, path)
+    return files
 
 
-def store(name: str, arrays: Arrays) -> Path:
-    """Write a downloaded data set to the cache, together with its SHA-256.
+def store(name: str, arrays: Arrays) -> None:
+    """Write a downloaded data set to the cache, in one step: a reader finds no file or the complete one.
 
-    At every moment a reader finds the complete old file or the complete new one, with a matching checksum. This is
-    true even after a crash or a power failure: while the file is replaced, the checksums of both files are stored. Two
-    processes may store the same data set at once, since the same download gives the same bytes.
+    Two processes may store the same data set at once, since the same download gives the same bytes.
     """
-    path = cache_folder() / f"{name}.npz"
-    with create_directories(path.parent):
-        with atomic_write(path) as temporary:
-            with temporary.open("wb") as file:
-                write_npz(file, arrays)
-            new = _sha256(temporary)
-            old = _read_checksums(path)
-            if old is None:
-                old = [_sha256(path)] if path.is_file() else []
-            _write_checksums(path, [*old, new])
-        _write_checksums(path, [new])
-    return path
-
-
-def _write_checksums(path: Path, digests: Sequence[str]) -> None:
-    with atomic_write(checksum_path(path)) as temporary:
-        temporary.write_text("".join(f"{digest}\n" for digest in digests), encoding="ascii")
-
-
-def _read_checksums(path: Path) -> list[str] | None:
-    """Return the accepted checksums of a file; None if no checksum is stored."""
-    try:
-        return checksum_path(path).read_text(encoding="ascii", errors="replace").split()
-    except FileNotFoundError:
-        return None
+    content = io.BytesIO()
+    np.savez_compressed(content, **arrays)
+    path = cache_folder() / f"{name}.{hashlib.sha256(content.getvalue()).hexdigest()}.npz"
+    with create_directories(path.parent), atomic_write(path) as temporary:
+        temporary.write_bytes(content.getvalue())
 
 
 def verify(path: Path) -> None:
-    """Raise if a file of the cache differs from the stored download; a file without a checksum is accepted.
-
-    Raises
-    ------
-    DataError
-        If the file was changed after the download.
-    """
-    before = _read_checksums(path)
-    if before is None:
-        return
-    digest = _sha256(path)
-    # The file may have been replaced after its checksums were read: then the current checksums are compared.
-    if digest not in before and digest not in (_read_checksums(path) or ()):
+    """Raise if a downloaded file was changed; a file of the user has no checksum in its name, and is accepted."""
+    download = _DOWNLOAD.fullmatch(path.stem)
+    if download and hash_file(path) != download[2]:
         raise DataError(
-            f"{path} was changed after it was downloaded (its SHA-256 is not the one in {checksum_path(path).name}). "
-            "Delete it to download it again."
+            f"{path} was changed after it was downloaded (its SHA-256 is not the one in its name). Delete it to "
+            "download it again."
         )
-
-
-def checksum_path(path: Path) -> Path:
-    """Return the path of the SHA-256 of a file of the cache."""
-    return path.with_name(path.name + ".sha256")
-
-
-def _sha256(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from oneof.candidates import CandidateSets
-from oneof.errors import DataError
-from oneof.typing import Evidence, FeatureMatrix, Ints, Labels, Mask
+from oneof.candidates.labels import MISSING, codes_to_mask
+from oneof.typing import Evidence, FeatureMatrix, Ints, Labels
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -71,34 +71,12 @@ def from_codes(
     evidence: Evidence | None = None,
     **components: Any,
 ) -> Dataset:
-    """Build a data set from class codes (-1 if unknown) and, optionally, the mask or the weights of the candidate sets.
-
-    Raises
-    ------
-    DataError
-        If codes, rows and sets do not have matching sizes.
-    """
-    n_classes = len(classes)
-    invalid = np.flatnonzero((codes < -1) | (codes >= n_classes))
-    if len(invalid):
-        raise DataError(
-            f"row {invalid[0]} has class code {codes[invalid[0]]}, expected -1 (unknown) or 0 to {n_classes - 1}."
-        )
-    if X is not None and X.shape[0] != len(codes):
-        raise DataError(f"X has {X.shape[0]} rows, but there are {len(codes)} labels.")
-    known = codes >= 0
+    """Build a data set from valid class codes (-1 if unknown) and, optionally, the mask or the weights of its sets."""
     if evidence is None:
-        evidence = np.zeros((len(codes), n_classes), dtype=bool)
-        evidence[known, codes[known]] = True
-        evidence[~known] = True
+        evidence = codes_to_mask(codes, len(classes))
     weighted = evidence.dtype != bool
     candidates = CandidateSets.from_weights(evidence, classes) if weighted else CandidateSets(evidence, classes)
-    return Dataset(name, X, _labels(codes, known, candidates.classes), candidates, candidates.classes, **components)
-
-
-def _labels(codes: Ints, known: Mask, classes: Labels) -> Labels:
-    if known.all():
-        return np.asarray(classes[codes])
-    labels = np.full(len(codes), None, dtype=object)
-    labels[known] = np.asarray(classes.tolist(), dtype=object)[codes[known]]
-    return labels
+    labels = candidates.classes[codes]
+    if (codes == MISSING).any():
+        labels = np.where(codes == MISSING, None, labels.astype(object))
+    return Dataset(name, X, labels, candidates, candidates.classes, **components)

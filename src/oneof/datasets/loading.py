@@ -2,64 +2,16 @@
 
 import difflib
 import os
-import re
-from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 
-from oneof.datasets import cache
+from oneof.datasets.cache import cache_folder, data_folders, find_files, store, verify
 from oneof.datasets.dataset import Dataset, from_codes
-from oneof.datasets.npz import DatasetShape, from_arrays, read_npz, read_shape
+from oneof.datasets.npz import from_arrays, read_npz, read_shape
 from oneof.datasets.openml import download
-from oneof.datasets.registry import MANUAL, OPENML
+from oneof.datasets.registry import KNOWN, OPENML, DatasetInfo
 from oneof.errors import DataError, InputTypeError
 from oneof.messages import warn
-
-BUNDLED = {
-    "breast_cancer": DatasetShape(569, 30, 2),
-    "digits": DatasetShape(1797, 64, 10),
-    "iris": DatasetShape(150, 4, 3),
-    "wine": DatasetShape(178, 13, 3),
-}
-"""Data sets that come with scikit-learn, and so are always available."""
-
-
-@dataclass(frozen=True)
-class DatasetInfo:
-    """Name, size and source of a data set that is not loaded.
-
-    Attributes
-    ----------
-    name : str
-    n_samples, n_classes : int or None
-        None if the file cannot be read.
-    n_features : int or None
-        None also if the data set is raw text without features.
-    source : {"file", "cache", "scikit-learn", "OpenML", "elsewhere"}
-        Source that `load` uses; "elsewhere": the user must obtain the data set first, see `note`.
-    available : bool
-        True if `load` works without a network.
-    path : Path or None
-        The file, if there is one.
-    note : str
-        Description of the data set, instructions to obtain it, or the reason why the file cannot be read.
-
-    Examples
-    --------
-    >>> from oneof.datasets import dataset_info
-    >>> {info.name for info in dataset_info() if info.available} >= {"digits", "iris"}
-    True
-    """
-
-    name: str
-    n_samples: int | None
-    n_features: int | None
-    n_classes: int | None
-    source: str
-    available: bool
-    path: Path | None = None
-    note: str = ""
 
 
 def load(name: str, data_home: str | os.PathLike[str] | None = None) -> Dataset:
@@ -106,23 +58,27 @@ def load(name: str, data_home: str | os.PathLike[str] | None = None) -> Dataset:
     """
     if not isinstance(name, str):
         raise InputTypeError(f"`name` must be a string; got {type(name).__name__}.")
-    folders = cache.data_folders(data_home)
-    if not re.fullmatch(r"\w[\w.-]*", name):
-        raise DataError(f"`name` must consist of letters, digits, '_', '-' and '.'; got {name!r}.")
-    for folder in folders:
-        path = folder / f"{name}.npz"
-        if path.is_file():
-            if folder == cache.cache_folder():
-                cache.verify(path)
-            return read_npz(path, name)
-    if name in BUNDLED:
+    files = find_files(data_home)
+    if path := files.get(name):
+        verify(path)
+        return read_npz(path, name)
+    source = KNOWN[name].source if name in KNOWN else ""
+    if source == "scikit-learn":
         return _load_bundled(name)
-    if name in OPENML:
+    if source == "OpenML":
         return _fetch(name)
-    for path in (folder / f"{name.removesuffix('.mat')}.mat" for folder in folders):
-        if path.is_file() or name.endswith(".mat"):
-            raise DataError(f"{name!r} is a MATLAB file. Read it by `oneof.datasets.load_mat(path)`.")
-    raise _not_found(name, folders)
+    folders = data_folders(data_home)
+    if name.endswith(".mat") or any((folder / f"{name}.mat").is_file() for folder in folders):
+        raise DataError(f"{name!r} is a MATLAB file. Read it by `oneof.datasets.load_mat(path)`.")
+    searched = f"no {f'{name}.npz'!r} in {', '.join(map(str, folders))}"
+    if source:
+        raise DataError(
+            f"data set {name!r} is not available ({searched}) and not at OpenML: {KNOWN[name].note}, or put "
+            f"{name}.npz into a folder and pass the folder as `data_home` or $ONEOF_DATA."
+        )
+    close = difflib.get_close_matches(name, sorted({*files, *KNOWN}), n=3)
+    hint = f"did you mean {' or '.join(map(repr, close))}?" if close else "see oneof.datasets.list_datasets()."
+    raise DataError(f"there is no data set {name!r} ({searched}; it is not at OpenML either): {hint}")
 
 
 def list_datasets(data_home: str | os.PathLike[str] | None = None) -> list[str]:
@@ -177,35 +133,23 @@ def dataset_info(data_home: str | os.PathLike[str] | None = None) -> list[Datase
     >>> iris.n_samples, iris.n_features, iris.n_classes
     (150, 4, 3)
     """
-    infos: dict[str, DatasetInfo | None] = {}
-    for folder in cache.data_folders(data_home):
-        source = "cache" if folder == cache.cache_folder() else "file"
-        for path in sorted(folder.glob("*.npz")) if folder.is_dir() else ():
-            if path.stem not in infos and not path.name.startswith("."):
-                infos[path.stem] = _file_info(path, source)
-    for name, shape in BUNDLED.items():
-        infos.setdefault(name, DatasetInfo(name, *shape, "scikit-learn", available=True))
-    for name, entry in OPENML.items():
-        size = (entry.n_samples, entry.n_features, len(entry.class_counts))
-        infos.setdefault(name, DatasetInfo(name, *size, "OpenML", available=False, note=entry.note))
-    for name, manual in MANUAL.items():
-        manual_size = (manual.n_samples, manual.n_features, manual.n_classes)
-        infos.setdefault(name, DatasetInfo(name, *manual_size, "elsewhere", available=False, note=manual.instructions))
-    return [info for _, info in sorted(infos.items()) if info is not None]
-
-
-def _file_info(path: Path, source: str) -> DatasetInfo | None:
-    """Return the description of a file; None if it is an archive that is not a data set."""
-    note = OPENML[path.stem].note if path.stem in OPENML else ""
-    try:
-        shape = read_shape(path)
-    except DataError as error:
-        return DatasetInfo(path.stem, None, None, None, source, available=False, path=path, note=str(error))
-    return None if shape is None else DatasetInfo(path.stem, *shape, source, available=True, path=path, note=note)
+    infos = dict(KNOWN)
+    for name, path in find_files(data_home).items():
+        source = "cache" if path.parent == cache_folder() else "file"
+        try:
+            shape = read_shape(path)
+        except DataError as error:
+            infos[name] = DatasetInfo(name, None, None, None, source, available=False, path=path, note=str(error))
+            continue
+        infos.pop(name, None)
+        if shape is not None:
+            note = KNOWN[name].note if name in OPENML else ""
+            infos[name] = DatasetInfo(name, *shape, source, available=True, path=path, note=note)
+    return [info for _, info in sorted(infos.items())]
 
 
 def _load_bundled(name: str) -> Dataset:
-    """Return a data set of `BUNDLED`, with scikit-learn's class names (digits: the numbers 0 to 9)."""
+    """Return a data set of scikit-learn, with its class names (digits: the numbers 0 to 9)."""
     from sklearn import datasets
 
     bunch = getattr(datasets, f"load_{name}")()
@@ -213,24 +157,9 @@ def _load_bundled(name: str) -> Dataset:
 
 
 def _fetch(name: str) -> Dataset:
-    arrays = download(name, OPENML[name])
+    arrays = download(name)
     try:
-        cache.store(name, arrays)
+        store(name, arrays)
     except OSError as error:
-        warn(
-            f"data set {name!r} could not be stored in {cache.cache_folder()} ({error}). It will be downloaded again.",
-        )
+        warn(f"data set {name!r} could not be stored in {cache_folder()} ({error}). It will be downloaded again.")
     return from_arrays(name, arrays)
-
-
-def _not_found(name: str, folders: list[Path]) -> DataError:
-    searched = f"no {name}.npz in {', '.join(map(str, folders))}"
-    if name in MANUAL:
-        return DataError(
-            f"data set {name!r} is not available ({searched}) and not at OpenML: {MANUAL[name].instructions}, or put "
-            f"{name}.npz into a folder and pass the folder as `data_home` or $ONEOF_DATA."
-        )
-    stored = {path.stem for folder in folders if folder.is_dir() for path in folder.glob("*.npz")}
-    close = difflib.get_close_matches(name, sorted(stored | {*BUNDLED, *OPENML, *MANUAL}), n=3)
-    hint = f"did you mean {' or '.join(map(repr, close))}?" if close else "see oneof.datasets.list_datasets()."
-    return DataError(f"there is no data set {name!r} ({searched}; it is not at OpenML either): {hint}")

@@ -4,13 +4,12 @@ from typing import Any
 
 import numpy as np
 
-from oneof.datasets.npz import Arrays
-from oneof.datasets.registry import OpenMLDataset
+from oneof.datasets.npz import Arrays, read_written_integers
+from oneof.datasets.registry import OPENML
 from oneof.errors import DataError
-from oneof.typing import Floats, Ints, Labels
 
 
-def download(name: str, entry: OpenMLDataset) -> Arrays:
+def download(name: str) -> Arrays:
     """Download a data set and return it as the arrays of the stored form.
 
     scikit-learn compares the file with OpenML's MD5; here its shape and class counts are compared with the registry.
@@ -22,78 +21,56 @@ def download(name: str, entry: OpenMLDataset) -> Arrays:
     """
     from sklearn.datasets import fetch_openml
 
+    number = OPENML[name].data_id
     try:
         # liac-arff does not need pandas. scikit-learn caches nothing, since the result is cached here.
-        bunch = fetch_openml(data_id=entry.data_id, as_frame=False, parser="liac-arff", cache=False)
+        bunch = fetch_openml(data_id=number, as_frame=False, parser="liac-arff", cache=False)
     except Exception as error:  # network, server, checksum and parser errors get the same message
         reason = " ".join(str(error).split()).rstrip(".") or type(error).__name__
         raise DataError(
-            f"data set {name!r} could not be downloaded from OpenML, number {entry.data_id} ({reason}). Check the "
+            f"data set {name!r} could not be downloaded from OpenML, number {number} ({reason}). Check the "
             f"network and try again, or put {name}.npz into a folder and pass the folder as `data_home` or $ONEOF_DATA."
         ) from error
     try:
-        return _as_arrays(bunch, entry)
+        return {"X": _features(bunch, name)} | _labels(bunch.target, name)
     except DataError as error:
         raise DataError(
-            f"the download of number {entry.data_id} from OpenML is not the data set {name!r}: {error} It was not "
-            "stored."
+            f"the download of number {number} from OpenML is not the data set {name!r}: {error} It was not stored."
         ) from error
 
 
-def _as_arrays(bunch: Any, entry: OpenMLDataset) -> Arrays:
-    X = _features(bunch, entry)
-    codes, classes = _labels(bunch.target)
-    counts = tuple(sorted(np.bincount(codes).tolist()))
-    if X.shape[0] != len(codes) or counts != entry.class_counts:
-        raise DataError(f"its {len(codes)} rows have class counts {counts}, expected {entry.class_counts}.")
-    arrays = {"X": X, "y": codes, "classes": classes}
-    # If OpenML has the rows in another order than the official one, there is no official training set.
-    if entry.n_train is not None:
-        head = np.bincount(codes[: entry.n_train], minlength=len(classes))
-        if tuple(sorted(head.tolist())) == entry.train_counts:
-            arrays["n_train"] = np.asarray(entry.n_train)
-    return arrays
-
-
-def _features(bunch: Any, entry: OpenMLDataset) -> np.ndarray[Any, Any]:
-    data, columns = np.asarray(bunch.data), list(bunch.feature_names)
-    widths = (entry.n_features, entry.n_features + 1) if entry.drop_first else (entry.n_features,)
-    if data.ndim != 2 or data.shape[0] != entry.n_samples or data.shape[1] not in widths:
-        raise DataError(f"its shape is {data.shape}, expected ({entry.n_samples}, {widths[-1]}).")
-    if data.shape[1] > entry.n_features:
-        data, columns = data[:, 1:], columns[1:]
-    values: Floats = np.array(data, dtype=np.float64)
+def _features(bunch: Any, name: str) -> np.ndarray[Any, Any]:
+    entry, data = OPENML[name], np.asarray(bunch.data)
+    n_samples, n_features, _ = entry.size
+    if data.shape not in {(n_samples, n_features), (n_samples, n_features + entry.drop_first)}:
+        raise DataError(f"its shape is {data.shape}, expected ({n_samples}, {n_features + entry.drop_first}).")
+    columns = bunch.feature_names[-n_features:]
+    values = np.array(data[:, -n_features:], dtype=np.float64)
     for j, column in enumerate(columns):
-        if (bunch.categories or {}).get(column):
-            values[:, j] = _decode(column, values[:, j], bunch.categories[column])
+        # A column that OpenML declares as nominal has the codes of its categories, which are numbers as text.
+        if categories := (bunch.categories or {}).get(column):
+            try:
+                numbers = np.array([*categories, "nan"], dtype=np.float64)
+            except (TypeError, ValueError):
+                raise DataError(f"its column {column!r} has text values, expected numbers.") from None
+            values[:, j] = numbers[np.nan_to_num(values[:, j], nan=len(categories)).astype(np.int64)]
     X = values.astype(entry.dtype)
-    if entry.dtype != "float32" and not np.array_equal(X, values):
+    if entry.dtype == "uint8" and not np.array_equal(X, values):
         raise DataError(f"it has values that do not fit the type {entry.dtype} of its pixels.")
     return X
 
 
-def _decode(column: str, codes: Floats, categories: list[str]) -> Floats:
-    """Return the numbers of a column that OpenML declares as nominal."""
-    try:
-        numbers = np.asarray([float(category) for category in categories])
-    except (TypeError, ValueError):
-        raise DataError(f"its column {column!r} has text values, expected numbers.") from None
-    known = ~np.isnan(codes)
-    decoded = np.full(len(codes), np.nan)
-    decoded[known] = numbers[codes[known].astype(np.int64)]
-    return decoded
-
-
-def _labels(target: Any) -> tuple[Ints, Labels]:
-    """Return codes and class names (strings); names that are numbers are in numerical order."""
-    names = [str(int(label)) if isinstance(label, float) else str(label).strip("'\" ") for label in list(target)]
-    classes = sorted(set(names), key=_natural_sort_key)
-    code = {label: k for k, label in enumerate(classes)}
-    return np.array([code[label] for label in names], dtype=np.int64), np.asarray(classes)
-
-
-def _natural_sort_key(label: str) -> tuple[float, str]:
-    try:
-        return float(label), label
-    except ValueError:
-        return np.inf, label
+def _labels(target: Any, name: str) -> Arrays:
+    """Return the class codes, the class names in their (numerical) order, and the size of an official training set."""
+    entry = OPENML[name]
+    names = [str(int(label)) if isinstance(label, float) else str(label).strip("'\" ") for label in target]
+    classes, codes = np.unique(read_written_integers(np.array(names)), return_inverse=True)
+    counts = sorted(np.bincount(codes).tolist())
+    if counts != entry.class_counts:
+        raise DataError(f"its {len(codes)} rows have class counts {counts}, expected {entry.class_counts}.")
+    arrays = {"y": codes, "classes": classes}
+    n_train = sum(entry.train_counts)
+    head = np.bincount(codes[:n_train], minlength=len(classes))
+    if n_train and sorted(head.tolist()) == entry.train_counts:
+        arrays["n_train"] = np.asarray(n_train)
+    return arrays

@@ -1,7 +1,7 @@
 """Candidate sets generated from true labels, for experiments in which the truth is known.
 
-`make_partial_labels` draws the rows that become partial. The functions of `oneof.datasets.distractors` then mark
-distractors in a mask in which the true classes are marked.
+`make_partial_labels` draws the rows that become partial, and one function of `oneof.datasets.distractors` for each kind
+draws their distractors.
 """
 
 import math
@@ -11,22 +11,22 @@ import numpy as np
 
 from oneof.candidates import CandidateSets, as_candidates, as_classes
 from oneof.candidates.labels import label_vector
-from oneof.datasets.distractors import (
-    add_confusable,
-    add_cooccurring,
-    add_dictionary,
-    add_independent,
-    add_rules,
-    add_uniform,
-    add_weighted,
-    draw_weights,
-)
+from oneof.datasets import distractors as draw
 from oneof.errors import InputError, LabelError
 from oneof.messages import warn
 from oneof.typing import Floats, Ints, Labels, Mask
 from oneof.validation import as_float_array, check_choice, check_fraction, check_positive, is_integer
 
 _DISTRACTORS = ("uniform", "independent", "confusable", "cooccurring", "dictionary", "rules")
+_APPLIES = {
+    "n_distractors": ("uniform", "confusable", "cooccurring", "dictionary", "rules"),
+    "set_size": ("uniform", "confusable"),
+    "epsilon": ("confusable",),
+    "confusion": ("confusable",),
+    "rate": ("independent",),
+    "groups": ("cooccurring",),
+}
+"""The kinds of distractors that each parameter applies to."""
 _EPSILON, _RATE = 0.5, 0.5
 
 
@@ -152,48 +152,42 @@ def make_partial_labels(
     ['wren', 'finch']
     """
     exact = _as_exact(y, classes)
-    labeled, codes = exact.is_exact, np.argmax(exact.mask, axis=1)
-    codes[~labeled] = -1
-    count = _check(fraction, n_distractors, set_size, distractors, exact.shape[1], confusion=confusion, groups=groups)
-    if epsilon is not None:
-        check_fraction("epsilon", epsilon)
-        if distractors != "confusable" or confusion is not None:
-            raise InputError(
-                '`epsilon` requires distractors="confusable" without `confusion`; got '
-                f"distractors={distractors!r}{'' if confusion is None else ' with `confusion`'}."
-            )
-    if rate is not None and distractors != "independent":
-        raise InputError(f'`rate` requires distractors="independent"; got distractors={distractors!r}.')
-    _check_weights(weights, strength, temperature)
-    check_fraction("noise_rate", noise_rate)
-    if noise_rate and weights is not None:
-        raise InputError("`noise_rate` does not apply to graded weights: pass only one of `noise_rate` and `weights`.")
+    labeled, n_classes = np.flatnonzero(exact.is_exact), exact.shape[1]
+    codes = np.where(exact.is_exact, np.argmax(exact.mask, axis=1), -1)
+    options = {"set_size": set_size, "epsilon": epsilon, "confusion": confusion, "rate": rate, "groups": groups}
+    count = _count_distractors(distractors, n_distractors, n_classes, options)
+    epsilon = _EPSILON if epsilon is None else epsilon
+    for name, value in {"fraction": fraction, "epsilon": epsilon, "noise_rate": noise_rate}.items():
+        check_fraction(name, value)
+    _check_weights(weights, strength, temperature, noise_rate)
     rng = as_generator(random_state)
     # The rows are the start of a permutation, so that a smaller fraction with the same seed selects a subset of them.
-    rows = rng.permutation(np.flatnonzero(labeled))[: round(fraction * int(labeled.sum()))]
-    mask = exact.mask.copy()
+    rows = rng.permutation(labeled)[: round(fraction * len(labeled))]
+    truth, mask = codes[rows], exact.mask.copy()
     if distractors == "uniform":
-        add_uniform(mask, rows, codes[rows, None], count, rng=rng)
+        marked = draw.uniform(truth[:, None], n_classes, count, rng)
     elif distractors == "independent":
-        rates = _read_rates(_RATE if rate is None else rate, exact.shape)
-        add_independent(mask, rows, rates[rows] if rates.ndim == 2 else rates, rng=rng)
-    elif distractors == "cooccurring":
-        scene = _random_scenes(rows, len(mask), count + 1) if groups is None else _read_scenes(groups, len(mask))
-        add_cooccurring(mask, rows, scene, codes)
+        marked = draw.independent(_read_rates(_RATE if rate is None else rate, exact.shape, rows), rng)
     elif distractors == "dictionary":
-        add_dictionary(mask, rows, codes[rows], count, rng=rng)
+        marked = draw.dictionary(truth, n_classes, count, rng)
     elif distractors == "rules":
-        add_rules(mask, rows, codes[rows], count, rng=rng)
+        marked = draw.rules(truth, n_classes, count, rng)
+    elif distractors == "cooccurring":
+        members, scene = rows, np.zeros(len(codes), dtype=np.int64)
+        scene[rows] = np.arange(len(rows)) // (count + 1)  # in random order; the last scene may be smaller
+        if groups is not None:
+            members, scene = labeled, _read_scenes(groups, len(codes))
+        marked = draw.cooccurring(rows, members, scene, codes, n_classes)
     elif confusion is None:
-        add_confusable(mask, rows, codes[rows], count, _EPSILON if epsilon is None else epsilon, rng=rng)
+        marked = draw.confusable(truth, n_classes, count, epsilon, rng)
     else:
-        rates = _read_confusion(confusion, exact.classes, codes[rows], count)
-        add_weighted(mask, rows, codes[rows], rates, count, rng=rng)
-    _replace_true_labels(mask, np.flatnonzero(labeled), codes, noise_rate, rng)
+        marked = draw.weighted(truth, _read_confusion(confusion, exact.classes, truth, count), count, rng)
+    mask[rows] |= marked
+    _replace_true_labels(mask, labeled, codes, noise_rate, rng)
     if weights is None:
         _warn_of_full_sets(mask[labeled])
         return CandidateSets(mask, exact.classes)
-    return CandidateSets.from_weights(draw_weights(mask, rows, codes, strength, temperature, rng=rng), exact.classes)
+    return CandidateSets.from_weights(draw.weights(mask, rows, codes, strength, temperature, rng), exact.classes)
 
 
 def _replace_true_labels(mask: Mask, labeled: Ints, codes: Ints, noise_rate: float, rng: np.random.Generator) -> None:
@@ -234,13 +228,6 @@ def as_generator(random_state: Any) -> np.random.Generator:
         ) from None
 
 
-def _random_scenes(rows: Ints, n_samples: int, scene_size: int) -> Ints:
-    """Assign rows, which are in random order, to scenes; the last scene may be smaller."""
-    scene = np.full(n_samples, -1, dtype=np.int64)
-    scene[rows] = np.arange(len(rows)) // scene_size
-    return scene
-
-
 # -- validation --------------------------------------------------------------------------------------------------------
 
 
@@ -256,54 +243,41 @@ def _as_exact(y: Any, classes: Any) -> CandidateSets:
     return CandidateSets.from_labels(y, classes=classes)
 
 
-def _check(
-    fraction: float,
-    n_distractors: int,
-    set_size: int | None,
-    distractors: str,
-    n_classes: int,
-    *,
-    confusion: Any,
-    groups: Any,
-) -> int:
-    """Check the parameters and return the number of distractors, 0 if `groups` determines it."""
+def _count_distractors(distractors: str, n_distractors: int, n_classes: int, options: dict[str, Any]) -> int:
+    """Return the number of distractors, 0 if it is not a parameter; raise if an option does not apply to their kind."""
     check_choice("distractors", distractors, _DISTRACTORS)
-    check_fraction("fraction", fraction)
-    if confusion is not None and distractors != "confusable":
-        raise InputError(f'`confusion` requires distractors="confusable"; got distractors={distractors!r}.')
-    if groups is not None and distractors != "cooccurring":
-        raise InputError(f'`groups` requires distractors="cooccurring"; got distractors={distractors!r}.')
-    if set_size is not None:
-        if not is_integer(n_distractors) or n_distractors != 1:
-            raise InputError("`set_size` is `n_distractors` + 1: pass only one of them.")
-        if distractors not in ("uniform", "confusable"):
-            remedy = "`rate`" if distractors == "independent" else "`n_distractors`"
-            raise InputError(f'`set_size` cannot be guaranteed for distractors="{distractors}": pass {remedy}.')
-        if not is_integer(set_size) or not 1 <= set_size <= n_classes:
+    given = {name for name, value in options.items() if value is not None}
+    if not is_integer(n_distractors) or n_distractors != 1:  # the default is accepted everywhere
+        given.add("n_distractors")
+    for name, kinds in _APPLIES.items():
+        if name in given and distractors not in kinds:
             raise InputError(
-                f"`set_size` must be an integer from 1 to {n_classes}, the number of classes; got {set_size!r}."
+                f"`{name}` applies only to distractors={' or '.join(map(repr, kinds))}; got {distractors!r}."
             )
-        return int(set_size) - 1
-    if distractors == "independent":
-        if not is_integer(n_distractors) or n_distractors != 1:
-            raise InputError('`n_distractors` does not apply to distractors="independent": pass `rate`.')
+    if {"epsilon", "confusion"} <= given:
+        raise InputError("`epsilon` does not apply to distractors with `confusion`: pass only one of them.")
+    if "groups" in given or distractors == "independent":
         return 0
-    if groups is not None:
-        return 0
-    if not is_integer(n_distractors) or not 0 <= n_distractors < n_classes:
+    if {"set_size", "n_distractors"} <= given:
+        raise InputError("`set_size` is `n_distractors` + 1: pass only one of them.")
+    name, value, low = "n_distractors", n_distractors, 0
+    if "set_size" in given:
+        name, value, low = "set_size", options["set_size"], 1
+    if not is_integer(value) or not low <= value < n_classes + low:
         raise InputError(
-            f"`n_distractors` must be an integer from 0 to {n_classes - 1}, with {n_classes} classes; "
-            f"got {n_distractors!r}."
+            f"`{name}` must be an integer from {low} to {n_classes + low - 1}, with {n_classes} classes; got {value!r}."
         )
-    return int(n_distractors)
+    return int(value) - low
 
 
-def _check_weights(weights: str | None, strength: float, temperature: float) -> None:
+def _check_weights(weights: str | None, strength: float, temperature: float, noise_rate: float) -> None:
     check_choice("weights", weights, (None, "graded"))
     check_positive("strength", strength)
     check_positive("temperature", temperature)
     if weights is None and (strength, temperature) != (1.0, 1.0):
         raise InputError('`strength` and `temperature` require weights="graded"; got weights=None.')
+    if noise_rate and weights is not None:
+        raise InputError("`noise_rate` does not apply to graded weights: pass only one of `noise_rate` and `weights`.")
 
 
 def _read_confusion(confusion: Any, classes: Labels, codes: Ints, count: int) -> Floats:
@@ -327,8 +301,8 @@ def _read_confusion(confusion: Any, classes: Labels, codes: Ints, count: int) ->
     return weights / np.maximum(weights.max(axis=1, keepdims=True), math.ulp(0.0))
 
 
-def _read_rates(rate: Any, shape: tuple[int, int]) -> Floats:
-    """Return the probabilities of the classes, (K,) or (n, K)."""
+def _read_rates(rate: Any, shape: tuple[int, int], rows: Ints) -> Floats:
+    """Return the probabilities of the classes in some rows, (m, n_classes)."""
     rates = as_float_array(rate, "rate")
     if rates.shape not in ((), shape):
         raise InputError(f"`rate` must be a number or of shape {shape}; got shape {rates.shape}.")
@@ -336,7 +310,7 @@ def _read_rates(rate: Any, shape: tuple[int, int]) -> Floats:
     if len(invalid):
         place = f" in row {invalid[0][0]}, column {invalid[0][1]}" if rates.ndim else ""
         raise InputError(f"`rate` must be from 0 to 1; got {rates[tuple(invalid[0])]}{place}.")
-    return rates if rates.ndim else np.full(shape[1], float(rates))
+    return rates[rows] if rates.ndim else np.broadcast_to(rates, (len(rows), shape[1]))
 
 
 def _read_scenes(groups: Any, n_samples: int) -> Ints:

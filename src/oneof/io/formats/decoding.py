@@ -6,29 +6,18 @@ discarded: if it ends abnormally, the file is rejected with an error. Ordinary e
 which has the message.
 """
 
-import json
 import os
-import subprocess
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 
 from oneof.errors import DataError
+from oneof.trial import run_trial
 
 _GROUP_BYTES = 2**28
 _GROUP_FILES = 256
 """Files are tried in groups, so that many small files do not start a process each."""
 
 _TRIAL = """
-import json, os, sys
-request = json.load(sys.stdin)
-sys.path[:] = request["path"]
-try:
-    import resource
-    memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    resource.setrlimit(resource.RLIMIT_AS, (memory + 2**32, resource.getrlimit(resource.RLIMIT_AS)[1]))
-except (ImportError, AttributeError, OSError, ValueError):
-    pass
 import polars as pl
 scan = {"parquet": lambda file: pl.scan_parquet(file, hive_partitioning=False), "arrow": pl.scan_ipc}[request["kind"]]
 for number, file in enumerate(request["files"]):
@@ -55,17 +44,12 @@ def check_decodable(files: Sequence[Path], kind: str) -> None:
     DataError
         If the first file cannot be decoded.
     """
-    if not files or not sys.executable or getattr(sys, "frozen", False) or _identity(files[0]) in _decoded:
+    if not files or _identity(files[0]) in _decoded:
         return
     group = _first_group(files)
-    request = json.dumps({"kind": kind, "path": sys.path, "files": [os.fspath(file.absolute()) for file in group]})
-    trial = subprocess.run(
-        [sys.executable, "-I", "-c", _TRIAL],
-        input=request.encode(),
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        check=False,
-    )
+    trial = run_trial(_TRIAL, {"kind": kind, "files": [os.fspath(file.absolute()) for file in group]})
+    if trial is None:
+        return
     begun = trial.stdout.count(b"\n")
     if not begun:  # polars is not installed or does not start, which the actual reading reports
         return

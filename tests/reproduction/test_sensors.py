@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 
-from oneof.datasets import make_two_sensors
-from oneof.errors import InputError
+from reproduction.sensors import make_two_sensors
 
 
 def test_sizes_are_as_requested_and_views_are_missing_completely_or_not_at_all():
@@ -41,27 +40,3 @@ def test_the_sensors_see_mines_independently():
     assert first.mean() == pytest.approx(0.8, abs=0.02)
     assert second[first].mean() == pytest.approx(0.5, abs=0.02)
     assert second[~first].mean() == pytest.approx(0.5, abs=0.03)
-
-
-@pytest.mark.parametrize(
-    "wrong",
-    [
-        {"n_rows": (1, 2)},
-        {"n_rows": (1, 2, -1)},
-        {"n_rows": (0, 0, 0)},
-        {"n_rows": 5},
-        {"n_features": (0, 9)},
-        {"n_features": (1.5, 9)},
-        {"fraction": 0.0},
-        {"fraction": 1},
-        {"fraction": "half"},
-        {"visible": (0.5, 1.1)},
-        {"separation": (1.0, np.nan)},
-        {"separation": (1.0, np.inf)},
-        {"random_state": "seed"},
-    ],
-    ids=str,
-)
-def test_the_error_names_the_parameter_out_of_range(wrong):
-    with pytest.raises(InputError, match=f"`{next(iter(wrong))}` must (be|have) "):
-        make_two_sensors(**wrong)

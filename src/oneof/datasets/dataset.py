@@ -76,7 +76,8 @@ def from_codes(
         evidence = codes_to_mask(codes, len(classes))
     weighted = evidence.dtype != bool
     candidates = CandidateSets.from_weights(evidence, classes) if weighted else CandidateSets(evidence, classes)
-    labels = candidates.classes[codes]
+    labels: Labels = candidates.classes[codes]
     if (codes == MISSING).any():
-        labels = np.where(codes == MISSING, None, labels.astype(object))
+        labels = labels.astype(object)
+        labels[codes == MISSING] = None
     return Dataset(name, X, labels, candidates, candidates.classes, **components)

@@ -1,7 +1,7 @@
 """Random distractors of rows, each kind as the mask of the distractors of given true classes, and random weights.
 
 Every function draws from `rng` what `truth`, the (m,) true classes of the rows, requires, and returns an (m, n_classes)
-mask of at most `count` distractors in each row, in which true classes may be marked as well.
+mask of at most `count` distractors (1 or more) in each row, in which true classes may be marked as well.
 """
 
 import numpy as np
@@ -51,8 +51,6 @@ def confusable(truth: Ints, n_classes: int, count: int, epsilon: float, rng: np.
     marked for any epsilon.
     """
     marked = np.zeros((len(truth), n_classes), dtype=bool)
-    if count == 0:
-        return marked
     partner = _skip(rng.integers(0, n_classes - 1, size=n_classes), np.arange(n_classes)[:, None])[truth]
     has_partner = (rng.random(len(truth)) < epsilon) | (count == n_classes - 1)
     excluded = np.column_stack([truth, partner])
@@ -68,7 +66,7 @@ def weighted(truth: Ints, weights: Floats, count: int, rng: np.random.Generator)
     Row k of `weights` has the weights of the distractors of class k: at least `count` positive ones, and 0 at k.
     """
     marked = np.zeros((len(truth), len(weights)), dtype=bool)
-    for part in _blocks(*marked.shape) if count else ():
+    for part in _blocks(*marked.shape):
         weight = weights[truth[part]]
         # Independent exponential times with these rates arrive in the order of successive draws.
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -94,8 +92,6 @@ def dictionary(truth: Ints, n_classes: int, count: int, rng: np.random.Generator
     30 % of its rows; the frequencies of the entries have a Pareto distribution. A class without an entry stays exact.
     """
     marked = np.zeros((len(truth), n_classes), dtype=bool)
-    if count == 0:
-        return marked
     n_entries = 6 * n_classes
     rates = np.zeros((n_entries, n_classes))
     for entry, main in enumerate(rng.integers(n_classes, size=n_entries)):
@@ -119,8 +115,6 @@ def rules(truth: Ints, n_classes: int, count: int, rng: np.random.Generator) -> 
     votes would name every class stays exact.
     """
     marked = np.zeros((len(truth), n_classes), dtype=bool)
-    if count == 0:
-        return marked
     votes = np.zeros((3 * n_classes, n_classes), dtype=bool)
     for rule in votes:
         rule[rng.choice(n_classes, size=rng.integers(1, count + 1), replace=False)] = True

@@ -15,6 +15,7 @@ import scipy.sparse as sp
 from oneof import archives
 from oneof.candidates import CandidateSets
 from oneof.datasets.dataset import Dataset, from_codes
+from oneof.datasets.npz import check_array
 from oneof.errors import DataError, InputError
 from oneof.files import as_path
 from oneof.messages import warn
@@ -25,7 +26,7 @@ _KEYS = ("data", "partial_target", "target")
 _REMEDY = (
     "For a file of another form, read its matrices with scipy.io.loadmat, and pass the candidates, one row for each "
     "row of data and one column for each class, as `y = CandidateSets.from_indicator(partial_target.T == 1)`. True "
-    "labels are not needed to fit."
+    "labels are not needed to fit. Numbers of classes, such as 1 to K, are not read."
 )
 _TRIAL = """
 import contextlib, math
@@ -34,13 +35,14 @@ n_bytes = 0
 with contextlib.suppress(NotImplementedError):
     for name, shape, kind in whosmat(request["path"]):
         if name in request["keys"]:
-            n_bytes += 8 * (sum(shape) if kind == "sparse" and name == "data" else math.prod(shape))
+            cells = sum(shape) if (kind, name) == ("sparse", "data") else math.prod(shape)
+            n_bytes += cells if kind == "sparse" else 8 * cells
     if n_bytes > request["max_bytes"]:
         sys.exit(1)
     loadmat(request["path"], variable_names=request["keys"])
 """
-_MIN_SECONDS, _BYTES_PER_SECOND = 60, 2**20
-"""Time for the trial: a minute, and a second for each MB, 50 times as much as SciPy needs."""
+_MIN_SECONDS, _BYTES_PER_SECOND = 30, 2**20
+"""Time for the trial: to start Python, and a second for each MB, 50 times as much as SciPy needs."""
 
 
 def load_mat(path: str | os.PathLike[str]) -> Dataset:
@@ -124,9 +126,9 @@ def _read(path: Path) -> dict[str, Any]:
             f"pass `CandidateSets.from_indicator(h5py.File({path.name!r})['partial_target'][()])` as `y`, and the "
             "transpose of 'data' as `X`."
         ) from error
+    except OSError as error:
+        raise DataError(f"{path} cannot be read: {error.strerror or error}.") from error
     except Exception as error:  # SciPy raises any error on damaged bytes
-        if isinstance(error, OSError) and error.strerror:
-            raise DataError(f"{path} cannot be read: {error.strerror}.") from error
         raise DataError(
             f"{path} cannot be read as a MATLAB file: it is damaged, of another format, or would expand to more than "
             f"{limit / 1e9:,.1f} GB. Save it again in MATLAB with the option '-v7'."
@@ -142,15 +144,9 @@ def _read(path: Path) -> dict[str, Any]:
 
 
 def _from_matrices(name: str, data: Any, partial_target: Any, target: Any) -> Dataset:
-    for key, matrix in zip(_KEYS, (data, partial_target, target), strict=True):
-        if matrix.ndim != 2 or matrix.dtype.kind not in "fiub":
-            raise DataError(f"{key} has shape {matrix.shape} and type {matrix.dtype}, expected a numeric matrix.")
-    if target.shape != partial_target.shape:
-        labels = " Numbers of classes, such as 1 to K, are not read." if 1 in target.shape else ""
-        raise DataError(
-            f"target has shape {target.shape}, but partial_target has {partial_target.shape}: both must have 0/1 "
-            f"entries, one for each row and class.{labels}"
-        )
+    check_array("data", data, "fiub", (-1, -1))
+    check_array("partial_target", partial_target, "fiub", (-1, -1))
+    check_array("target", target, "fiub", partial_target.shape)
     n_samples = data.shape[0]
     if n_samples not in partial_target.shape:
         raise DataError(
@@ -174,13 +170,9 @@ def _from_matrices(name: str, data: Any, partial_target: Any, target: Any) -> Da
 
 def _codes(target: Any) -> Ints:
     indicator = target.toarray() if sp.issparse(target) else np.asarray(target)
-    rows, columns = np.nonzero((indicator != 0) & (indicator != 1))
-    if len(rows):
-        raise DataError(
-            f"target has the value {indicator[rows[0], columns[0]].item()!r} in row {rows[0]}, expected 0 or 1."
-        )
+    for row, column in np.argwhere((indicator != 0) & (indicator != 1))[:1]:
+        raise DataError(f"row {row}: target has the value {indicator[row, column].item()!r}, expected 0 or 1.")
     count = np.count_nonzero(indicator, axis=1)
-    several = np.flatnonzero(count > 1)
-    if len(several):
-        raise DataError(f"row {several[0]} has {count[several[0]]} true labels in target, expected one.")
+    for row in np.flatnonzero(count > 1)[:1]:
+        raise DataError(f"row {row} has {count[row]} true labels in target, expected one.")
     return np.where(count == 1, np.argmax(indicator, axis=1), -1)

@@ -20,11 +20,11 @@ from oneof.datasets.dataset import Dataset, from_codes
 from oneof.errors import DataError, InputError
 from oneof.typing import Labels
 
-Arrays = Mapping[str, np.ndarray[Any, Any]]
+Arrays = Mapping[str, Any]
 
 _KEY = re.compile(
     r"X|X_data|X_indices|X_indptr|X_shape|y|classes|candidates|weights|n_train|answers|text|text_offsets"
-    r"|splits_labeled(?P<n_labeled>\d+)|(?P<multi>Y|Y_top\d+)"
+    r"|splits_labeled(0|[1-9][0-9]*)|Y|Y_top\d+"
 )
 _INTEGER = re.compile(r"0|-?[1-9][0-9]{0,17}")
 _KINDS = {"f": "floats", "iu": "integers", "biu": "integers", "fiub": "numbers"}
@@ -75,7 +75,7 @@ def read_shape(path: Path) -> tuple[int, int | None, int] | None:
 
 
 def from_arrays(name: str, arrays: Arrays) -> Dataset:
-    """Build a data set from the arrays of an archive.
+    """Build a data set from the arrays of an archive, which have names of the stored form.
 
     Raises
     ------
@@ -84,7 +84,7 @@ def from_arrays(name: str, arrays: Arrays) -> Dataset:
     """
 
     def component(key: str, kinds: str, shape: tuple[int, ...], *limits: int) -> Any:
-        return _check(key, arrays[key], kinds, shape, limits) if key in arrays else None
+        return check_array(key, arrays[key], kinds, shape, *limits) if key in arrays else None
 
     if missing := _missing_component(arrays):
         raise DataError(missing)
@@ -93,22 +93,17 @@ def from_arrays(name: str, arrays: Arrays) -> Dataset:
     classes = read_written_integers(unpack_classes(arrays["classes"]))
     y = component("y", "iu", (-1,), -1, len(classes) - 1).astype(np.int64)
     n, n_classes = len(y), len(classes)
-    X = component("X", "fiub", (-1, -1))
-    if X is None and set(CSR_KEYS) & set(arrays):
-        X = unpack_csr(arrays)
+    is_csr = "X" not in arrays and set(CSR_KEYS) & set(arrays)
+    X = unpack_csr(arrays) if is_csr else component("X", "fiub", (-1, -1))
     if X is not None and X.shape[0] != n:
         raise DataError(f"X has {X.shape[0]} rows, but there are {n} labels.")
     evidence = component("weights", "f", (n, n_classes))
     if evidence is None and "candidates" in arrays:
         evidence = unpack_masks(arrays["candidates"], n, n_classes)
     n_train = component("n_train", "iu", (), 0, n)
-    matches = [match for key in sorted(arrays) if (match := _KEY.fullmatch(key))]
-    splits = {
-        int(match["n_labeled"]): component(match[0], "iu", (-1, int(match["n_labeled"])), 0, n - 1).astype(np.int64)
-        for match in matches
-        if match["n_labeled"]
-    }
-    multi = [component(match[0], "biu", (n, n_classes), 0, 1) for match in matches if match["multi"]]
+    sizes = sorted(int(key.removeprefix("splits_labeled")) for key in arrays if key.startswith("splits_labeled"))
+    splits = {size: component(f"splits_labeled{size}", "iu", (-1, size), 0, n - 1).astype(np.int64) for size in sizes}
+    Y = component(min((key for key in arrays if key.startswith("Y")), default="Y"), "biu", (n, n_classes), 0, 1)
     annotations = component("answers", "iu", (-1, -1), -1, n_classes - 1)
     if annotations is not None and len(annotations) > n:
         raise DataError(f"answers has {len(annotations)} items, expected at most {n} items.")
@@ -121,26 +116,24 @@ def from_arrays(name: str, arrays: Arrays) -> Dataset:
     return from_codes(
         *(name, X, y, classes, evidence),
         n_train=None if n_train is None else int(n_train),
-        splits=dict(sorted(splits.items())) or None,
-        Y=multi[0] if multi else None,
+        splits=splits or None,
+        Y=Y,
         annotations=annotations,
         text=text,
     )
 
 
-def _check(key: str, array: np.ndarray[Any, Any], kinds: str, shape: tuple[int, ...], limits: tuple[int, ...]) -> Any:
-    """Return an array; raise unless its type, its shape (-1: any size) and its values are as expected."""
+def check_array(key: str, array: Any, kinds: str, shape: tuple[int, ...], *limits: int) -> Any:
+    """Return an array; raise unless its type, its shape (-1: any size) and its values (from, to) are as expected."""
     fits = len(shape) == array.ndim and all(n in (-1, m) for n, m in zip(shape, array.shape, strict=True))
     if array.dtype.kind not in kinds or not fits:
-        expected = str(shape).replace("-1", "any")
-        raise DataError(
-            f"{key} has shape {array.shape} and type {array.dtype}, expected {_KINDS[kinds]} of shape {expected}."
-        )
+        expected = f"{_KINDS[kinds]} of shape {str(shape).replace('-1', 'any')}"
+        raise DataError(f"{key} has shape {array.shape} and type {array.dtype}, expected {expected}.")
     if limits:
-        low, high = limits
-        for place in np.argwhere((array < low) | (array > high))[:1]:
-            row = f"row {place[0]}: " if array.ndim else ""
-            raise DataError(f"{row}{key} has the value {array[tuple(place)]}, expected {low} to {high}.")
+        for place in np.argwhere((array < limits[0]) | (array > limits[1]))[:1]:
+            row = f"row {place[0]}: " if len(place) else ""
+            value = array[tuple(place)]
+            raise DataError(f"{row}{key} has the value {value}, expected {limits[0]} to {limits[1]}.")
     return array
 
 

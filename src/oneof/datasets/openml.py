@@ -32,7 +32,7 @@ def download(name: str) -> Arrays:
             f"network and try again, or put {name}.npz into a folder and pass the folder as `data_home` or $ONEOF_DATA."
         ) from error
     try:
-        return {"X": _features(bunch, name)} | _labels(bunch.target, name)
+        return {"X": _features(bunch, name), **_labels(bunch.target, name)}
     except DataError as error:
         raise DataError(
             f"the download of number {number} from OpenML is not the data set {name!r}: {error} It was not stored."

@@ -164,7 +164,9 @@ def make_partial_labels(
     # The rows are the start of a permutation, so that a smaller fraction with the same seed selects a subset of them.
     rows = rng.permutation(labeled)[: round(fraction * len(labeled))]
     truth, mask = codes[rows], exact.mask.copy()
-    if distractors == "uniform":
+    if count == 0 and distractors not in ("independent", "cooccurring"):
+        marked = np.zeros((len(rows), n_classes), dtype=bool)
+    elif distractors == "uniform":
         marked = draw.uniform(truth[:, None], n_classes, count, rng)
     elif distractors == "independent":
         marked = draw.independent(_read_rates(_RATE if rate is None else rate, exact.shape, rows), rng)
@@ -234,11 +236,8 @@ def as_generator(random_state: Any) -> np.random.Generator:
 def _as_exact(y: Any, classes: Any) -> CandidateSets:
     if isinstance(y, CandidateSets):
         exact = as_candidates(y, classes=None if classes is None else as_classes(classes))
-        partial = np.flatnonzero(~(exact.is_exact | exact.is_unlabeled))
-        if len(partial):
-            raise InputError(
-                f"`y` must have exact labels; row {partial[0]} has {exact.sizes[partial[0]]} candidates already."
-            )
+        for row in np.flatnonzero(~(exact.is_exact | exact.is_unlabeled))[:1]:
+            raise InputError(f"`y` must have exact labels; row {row} has {exact.sizes[row]} candidates already.")
         return exact
     return CandidateSets.from_labels(y, classes=classes)
 
@@ -285,9 +284,7 @@ def _read_confusion(confusion: Any, classes: Labels, codes: Ints, count: int) ->
     weights = as_float_array(confusion, "confusion")
     if weights.shape != (n_classes, n_classes):
         raise InputError(f"`confusion` must be of shape ({n_classes}, {n_classes}); got shape {weights.shape}.")
-    invalid = np.argwhere(~np.isfinite(weights) | (weights < 0))
-    if len(invalid):
-        i, j = invalid[0]
+    for i, j in np.argwhere(~np.isfinite(weights) | (weights < 0))[:1]:
         raise InputError(f"`confusion` must be finite and at least 0; got {weights[i, j]} in row {i}, column {j}.")
     np.fill_diagonal(weights, 0.0)
     choices = np.count_nonzero(weights, axis=1)
@@ -306,10 +303,9 @@ def _read_rates(rate: Any, shape: tuple[int, int], rows: Ints) -> Floats:
     rates = as_float_array(rate, "rate")
     if rates.shape not in ((), shape):
         raise InputError(f"`rate` must be a number or of shape {shape}; got shape {rates.shape}.")
-    invalid = np.argwhere(~((rates >= 0) & (rates <= 1)))
-    if len(invalid):
-        place = f" in row {invalid[0][0]}, column {invalid[0][1]}" if rates.ndim else ""
-        raise InputError(f"`rate` must be from 0 to 1; got {rates[tuple(invalid[0])]}{place}.")
+    for cell in np.argwhere(~((rates >= 0) & (rates <= 1)))[:1]:
+        place = " in row {}, column {}".format(*cell) if rates.ndim else ""
+        raise InputError(f"`rate` must be from 0 to 1; got {rates[tuple(cell)]}{place}.")
     return rates[rows] if rates.ndim else np.broadcast_to(rates, (len(rows), shape[1]))
 
 
@@ -318,9 +314,7 @@ def _read_scenes(groups: Any, n_samples: int) -> Ints:
         values = label_vector(groups)
         _, scene = np.unique(values, return_inverse=True)
     except (LabelError, TypeError):
-        raise InputError(
-            "`groups` must be a vector with the scene of each row, of one type and without missing values."
-        ) from None
+        raise InputError("`groups` must be a vector of scenes, of one type and without missing values.") from None
     if len(values) != n_samples:
         raise InputError(f"`groups` must have the scene of each of the {n_samples} rows; got {len(values)} values.")
     if values.dtype.kind == "f" and np.isnan(values).any():

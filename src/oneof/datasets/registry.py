@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 
 @dataclass(frozen=True)
@@ -79,12 +79,9 @@ class OpenMLDataset:
     dtype: Literal["float32", "uint8"] = "float32"
 
 
-_ENTRIES = json.loads(resources.files("oneof.datasets").joinpath("registry.json").read_text("utf-8"))
+_ENTRIES: dict[str, Any] = json.loads(resources.files("oneof.datasets").joinpath("registry.json").read_text("utf-8"))
 
-KNOWN = {
-    name: DatasetInfo(name, *entry["size"], entry["source"], entry["source"] == "scikit-learn", note=entry["note"])
-    for name, entry in _ENTRIES.items()
-}
+KNOWN = {name: DatasetInfo(name, *entry["size"], **entry["info"]) for name, entry in _ENTRIES.items()}
 """Every data set that is not a file of the user, by name."""
 
 OPENML = {name: OpenMLDataset(entry["size"], **entry["openml"]) for name, entry in _ENTRIES.items() if entry["openml"]}

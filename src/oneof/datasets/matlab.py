@@ -24,9 +24,10 @@ from oneof.typing import Ints
 
 _KEYS = ("data", "partial_target", "target")
 _REMEDY = (
-    "For a file of another form, read its matrices with scipy.io.loadmat, and pass the candidates, one row for each "
-    "row of data and one column for each class, as `y = CandidateSets.from_indicator(partial_target.T == 1)`. True "
-    "labels are not needed to fit. Numbers of classes, such as 1 to K, are not read."
+    "`target` must have the 0/1 form and the shape of `partial_target`. Numbers of classes, such as 1 to K, are not "
+    "read. For a file of another form, read its matrices with scipy.io.loadmat, and pass the candidates, one row for "
+    "each row of data and one column for each class, as `y = CandidateSets.from_indicator(partial_target.T == 1)`. "
+    "True labels are not needed to fit."
 )
 _TRIAL = """
 import contextlib, math

@@ -132,8 +132,7 @@ def check_array(key: str, array: Any, kinds: str, shape: tuple[int, ...], *limit
     if limits:
         for place in np.argwhere((array < limits[0]) | (array > limits[1]))[:1]:
             row = f"row {place[0]}: " if len(place) else ""
-            value = array[tuple(place)]
-            raise DataError(f"{row}{key} has the value {value}, expected {limits[0]} to {limits[1]}.")
+            raise DataError(f"{row}{key} has the value {array[tuple(place)]}, expected {limits[0]} to {limits[1]}.")
     return array
 
 

@@ -24,8 +24,8 @@ def load(name: str, data_home: str | os.PathLike[str] | None = None) -> Dataset:
     2. scikit-learn (digits, iris, wine, breast_cancer), without a network;
     3. a download from OpenML, which is stored in the cache.
 
-    A download is accepted only if it has the known shape and class counts of the data set. Afterwards its SHA-256 is
-    checked at every load. Downloaded classes have their OpenML names.
+    A download is accepted only if it has the known shape and class counts of the data set. The name of its file has its
+    SHA-256, which is checked at every load. Downloaded classes have their OpenML names.
 
     Parameters
     ----------

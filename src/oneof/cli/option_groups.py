@@ -374,7 +374,7 @@ class FitOptions:
 
 
 @dataclass(frozen=True)
-class SetGroup:
+class CoverageGroup:
     """Options of prediction sets."""
 
     coverage: Annotated[
@@ -418,7 +418,7 @@ class SetGroup:
 
         if self.coverage is not None:
             return SetOptions(self.coverage, self.set_method, self.calibration, self.class_conditional)
-        if self != SetGroup():
+        if self != CoverageGroup():
             raise InputError("--set-method, --calibration and --class-conditional need --coverage: add it.")
         return None
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from oneof.cli import options
-from oneof.cli.option_groups import FileGroup, SetGroup
+from oneof.cli.option_groups import FileGroup, CoverageGroup
 from oneof.cli.output import terminal
 from oneof.cli.prediction.online import predict_stream
 from oneof.cli.prediction.predictions import (
@@ -77,7 +77,7 @@ def run(
             "--labels labels --weighted --kind posterior` reads.",
         ),
     ] = False,
-    set_group: SetGroup,
+    coverage_group: CoverageGroup,
     file_group: FileGroup,
     json: options.Json = False,
     debug: options.Debug = False,
@@ -94,7 +94,7 @@ def run(
 
         if table.suffix.lower() == ".skops" and model.suffix.lower() != ".skops":
             raise InputError(f"the model comes before the table: write `oneof predict {table} {model}`.")
-        set_options, table_options, saved = set_group.set_options(), file_group.table_options(), load_model(model)
+        set_options, table_options, saved = coverage_group.set_options(), file_group.table_options(), load_model(model)
         if saved.summary.get("online") and not is_whole_table(table):
             if table_options.sheet is not None:
                 raise InputError("--sheet needs a spreadsheet: remove the option.")

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from oneof.cli import options
-from oneof.cli.option_groups import SetGroup
+from oneof.cli.option_groups import CoverageGroup
 from oneof.cli.output import terminal
 from oneof.serving.limits import DEFAULT_PORT, MAX_BODY_BYTES, MAX_ROWS
 from oneof.sockets import LOCALHOST
@@ -61,7 +61,7 @@ def run(
             "default they are missing values, and the response names them.",
         ),
     ] = False,
-    set_group: SetGroup,
+    coverage_group: CoverageGroup,
     log: Annotated[
         bool, typer.Option("--log", help="Write one line for each request to standard error: time, path and status.")
     ] = False,
@@ -82,7 +82,7 @@ def run(
         from oneof.serving.server import PredictionServer
         from oneof.sockets import check_server_installed
 
-        has_sets = set_group.set_options() is not None
+        has_sets = coverage_group.set_options() is not None
         check_server_installed("serving")
         saved = load_model(model)
         if has_sets:
@@ -98,7 +98,7 @@ def run(
             allowed_hosts=allowed_host or (),
             strict=strict,
             log=log,
-            sets=asdict(set_group) if has_sets else {},
+            sets=asdict(coverage_group) if has_sets else {},
             max_rows=max_rows,
             max_body_bytes=max_body_bytes,
         )

@@ -15,11 +15,11 @@ from hypothesis import strategies as st
 from oneof import CandidateSets
 from oneof.candidates.cells import LISTS, LabelFormat, clean, parse, read_cells, write_cells
 from oneof.candidates.columns import LabelReader
-from oneof.cli.answers.answer_options import AnswerOptions
 from oneof.cli.answers.files import read_answers
 from oneof.errors import DataError, InputError, LabelError
 from oneof.io import CellFormat, Table, read_checked_labels, read_labels, read_truth
-from oneof.labeling.answers.importing import read_long
+from oneof.io.answers import AnswerOptions
+from oneof.labeling.answers.importing import read_annotations
 
 CLASSES = ["CL:0000236", "Caf\u00e9", "[(R)-carvone]", "finch", "finch|wren", "owl", "wren"]
 FINCH, BOTH = {"finch": 1.0}, {"finch": 1.0, "wren": 1.0}
@@ -148,7 +148,7 @@ def _answers(cells: list[str], options: dict[str, Any], folder: Path) -> list[La
 def _imported(cells: list[str], options: dict[str, Any], folder: Path) -> list[Labels]:
     path = _write(folder, ("item", "worker", "label"), [(str(row), "ann", cell) for row, cell in enumerate(cells)])
     found: list[Labels] = [None] * len(cells)
-    for one in read_long(path, **options):
+    for one in read_annotations(path, None, np.array(CLASSES), **options):
         found[int(one.item)] = dict.fromkeys(one.labels, 1.0)
     return found
 

@@ -11,11 +11,11 @@ import scipy.sparse as sp
 from sklearn.base import clone
 
 from oneof.candidates import CandidateSets
-from oneof.cli.answers.answer_options import AnswerOptions
 from oneof.cli.tables.inputs import prepare
 from oneof.cli.tables.read_options import ReadOptions
 from oneof.crowd import Answers
 from oneof.datasets.npz import read_npz
+from oneof.io.answers import AnswerOptions
 from oneof.persistence import load as load_model
 from tests.cli.conftest import QUICK, Run
 

@@ -5,11 +5,12 @@ import pandas as pd
 import polars as pl
 import pytest
 
-from oneof.cli.answers.annotator_names import other_columns
+from oneof.cli.answers.files import read_answers
 from oneof.crowd import AnnotatorModel, Answers
 from oneof.crowd.answers import as_answers
 from oneof.errors import InputError, LabelError, OneofError
 from oneof.io import read_table
+from oneof.io.answers import AnswerOptions
 
 TABLE = [["finch", None, "wren"], [["finch", "wren"], "wren", None], [None, "owl", {"owl"}]]
 RECORDS = [
@@ -223,7 +224,11 @@ def test_columns_that_are_not_annotators_are_those_of_the_command_line(kind, tmp
     frame = pd.DataFrame({"Ann": ["wren", "finch"] * 15, "Bob": ["wren", "finch", "finch"] * 10, **more})
     frame.rename_axis("row").to_csv(tmp_path / "answers.csv")
     columns = [*frame.columns]
-    assert other_columns(read_table(tmp_path / "answers.csv"), columns, None, None) == other
+    frame[[]].rename_axis("row").to_csv(tmp_path / "table.csv")
+    given = read_answers(
+        AnswerOptions(tmp_path / "answers.csv"), read_table(tmp_path / "table.csv"), separator=None, classes=None
+    )
+    assert given.answers.annotators.tolist() == sorted(name for name in columns if name not in other)
     if not other:
         assert Answers.from_table(frame).annotators.tolist() == columns
         return

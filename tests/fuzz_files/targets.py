@@ -27,7 +27,7 @@ from oneof.io import (
     read_labels,
     read_table,
 )
-from oneof.io.formats.annotations import read_doccano, read_label_studio
+from oneof.io.answers import AnswerOptions, answer_labels, read_answer_file, read_objects
 from oneof.labeling.answers.database import stored_classes
 from oneof.labeling.answers.log import AnswerLog, Entry
 from oneof.labeling.answers.store import AnswerStore
@@ -220,6 +220,10 @@ def _studio_seeds(_: Path) -> list[bytes]:
     return [json.dumps(tasks).encode(), json.dumps(short).encode()]
 
 
+def _answer_file(path: Path) -> None:
+    answer_labels(read_answer_file(AnswerOptions(path, answers_row="id"), read_objects([path])))
+
+
 def _doccano_seeds(_: Path) -> list[bytes]:
     lines = json_lines(
         {"id": 1, "text": "x", "label": ["a", "b"], "Comments": []},
@@ -324,8 +328,8 @@ TARGETS = {
     "data set.npz": Target(_dataset, _arrays(), "a.npz", ZIP),
     "data set.mat": Target(_mat, _mat_seeds, "a.mat", is_decoded_first=True),
     "answers.sqlite": Target(_answers, _answer_seeds, "a.sqlite"),
-    "label studio.json": Target(lambda path: read_label_studio(path, item="id"), _studio_seeds, "a.json"),
-    "doccano.zip": Target(read_doccano, _doccano_seeds, "a.zip", ZIP),
+    "label studio.json": Target(_answer_file, _studio_seeds, "a.json"),
+    "doccano.zip": Target(_answer_file, _doccano_seeds, "a.zip", ZIP),
     "store.jsonl": Target(_store, _store_seeds, "a.jsonl", RECORDS),
     "checkpoint.npz": Target(_checkpoint, _checkpoint_seeds, "a.npz", ZIP),
     "model.skops": Target(_model, _model_seeds, "a.skops", ZIP),

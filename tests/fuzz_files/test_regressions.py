@@ -17,8 +17,8 @@ from oneof.datasets import load_mat
 from oneof.datasets.npz import read_shape
 from oneof.errors import DataError
 from oneof.io import read_table
+from oneof.io.answers import read_objects
 from oneof.io.formats import records
-from oneof.io.formats.annotations import read_label_studio
 from oneof.labeling.answers.database import stored_classes
 from oneof.labeling.answers.log import AnswerLog
 from oneof.stream import read_batches
@@ -166,7 +166,7 @@ def test_headers_that_python_cannot_tokenize_are_rejected(tmp_path: Path) -> Non
 def test_json_that_python_cannot_read_is_rejected(tmp_path: Path, content: bytes) -> None:
     (tmp_path / "a.json").write_bytes(content)
     with pytest.raises(DataError, match="is not JSON"):
-        read_label_studio(tmp_path / "a.json", item="id")
+        read_objects([tmp_path / "a.json"])
 
 
 @pytest.mark.parametrize(

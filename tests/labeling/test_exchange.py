@@ -1,7 +1,6 @@
 """Export of answers in the form that `fit` reads, and import of annotations."""
 
 import hashlib
-import json
 from collections.abc import Callable
 from pathlib import Path
 
@@ -127,61 +126,6 @@ def test_an_invalid_import_writes_no_answer(
     with pytest.raises(error, match=sentence):
         session.import_annotations(write(tmp_path / "long.csv", text), match="name")
     assert session.answers.log() == []
-
-
-def choose(*labels: str, by: object = 1, name: str = "kind", **more: object) -> dict:
-    result = {"type": "choices", "from_name": name, "to_name": "text", "value": {"choices": list(labels)}}
-    return {"completed_by": by, "result": [result], **more}
-
-
-def test_label_studio(begin: Begin, table: LabelTable, tmp_path: Path) -> None:
-    """Choices of every annotation that is not cancelled are read, several as a set; other results are ignored."""
-    tasks = [
-        {"id": 1, "data": {"name": "bird 1"}, "annotations": [choose("owl"), choose("owl", by={"email": "b@x.org"})]},
-        {
-            "id": 2,
-            "data": {"name": "bird 2"},
-            "annotations": [choose("owl", "wren"), choose("finch", was_cancelled=True)],
-        },
-        {"id": 3, "data": {"name": "bird 3"}, "annotations": []},
-        {"id": 4, "data": {"name": "bird 4"}, "annotations": [{"result": [{"type": "rectangle", "value": {"x": 1}}]}]},
-    ]
-    session = begin(table=table)
-    path = write(tmp_path / "export.json", json.dumps(tasks))
-    assert session.import_annotations(path, match="name") == 3
-    assert session.candidates().to_sets()[1:5] == [{"owl"}, {"owl", "wren"}, set(CLASSES), set(CLASSES)]
-    assert {entry.annotator for entry in session.answers.log()} == {"1", "b@x.org"}
-    assert session.import_annotations(path, match="name") == 0
-
-
-def test_label_studio_in_short_form(begin: Begin, table: LabelTable, tmp_path: Path) -> None:
-    tasks = [
-        {"id": 1, "name": "bird 1", "kind": "owl", "annotator": 3},
-        {"id": 2, "name": "bird 2", "kind": {"choices": ["owl", "wren"]}, "annotator": 3},
-    ]
-    session = begin(table=table)
-    assert session.import_annotations(write(tmp_path / "min.json", json.dumps(tasks)), match="name", choice="kind") == 2
-    assert session.candidates().to_sets()[1:3] == [{"owl"}, {"owl", "wren"}]
-
-
-@pytest.mark.parametrize("text", ["{", "{}", "[1]", '[{"data": {}}]', '[{"data": 3, "name": 4}]'])
-def test_an_invalid_export_of_label_studio_is_an_error(
-    begin: Begin, table: LabelTable, tmp_path: Path, text: str
-) -> None:
-    with pytest.raises(DataError):
-        begin(table=table).import_annotations(write(tmp_path / "x.json", text), match="name")
-
-
-def test_options_of_the_other_format_are_an_error(begin: Begin, table: LabelTable, tmp_path: Path) -> None:
-    """Each format has its own options, and tasks of Label Studio need a field that identifies them."""
-    long = write(tmp_path / "long.csv", "item,worker,label\nbird 4,w1,owl\n")
-    tasks = write(tmp_path / "tasks.json", "[]")
-    with pytest.raises(
-        InputError, match=r"options for .* must be among degree, item, label, separator, worker; got 'choice'"
-    ):
-        begin(table=table).import_annotations(long, match="name", choice="kind")
-    with pytest.raises(InputError, match=r"must name the column of the table and the field of the export"):
-        begin(table=table).import_annotations(tasks)
 
 
 def test_the_digest_does_not_depend_on_the_parts(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from oneof.cli import options
-from oneof.cli.options import AnswersRow, ExcludeAnnotator, Rules, check_unused, read_names
+from oneof.cli.options import AnswersRow, ExcludeAnnotator, Negation, Rules, check_unused, read_names
 from oneof.cli.output import terminal
 
 if TYPE_CHECKING:
-    from oneof.cli.answers.answer_options import AnswerOptions
     from oneof.cli.prediction.sets import SetOptions
     from oneof.cli.tables.read_options import ReadOptions, WeightArguments
     from oneof.io import TableOptions
+    from oneof.io.answers import AnswerOptions
 
 
 @dataclass(frozen=True)
@@ -263,7 +263,8 @@ class AnswerGroup:
             "--answers",
             metavar="FILE",
             help="Answers of annotators, from which labels are estimated: a table with a line for each, or a column "
-            "for each annotator, where 'a|b' is a set; or an export of Label Studio (.json) or doccano (.zip).",
+            "for each annotator, where 'a|b' is a set; or an export of Label Studio, doccano, Argilla or Prodigy. With "
+            "--weights COLUMN, a line for each candidate and its confidence.",
         ),
     ] = None
     row: Annotated[
@@ -285,13 +286,14 @@ class AnswerGroup:
         typer.Option(
             "--answer",
             metavar="COLUMN",
-            help="Answers: column of the labels, by default answer or label; or tag of Label Studio, by default the "
-            "only one.",
+            help="Answers: column of the labels, by default answer or label; or question of an export, such as a tag "
+            "of Label Studio, by default the only one.",
         ),
     ] = None
     answers_row: AnswersRow = None
     rules: Rules = "auto"
     exclude_annotator: ExcludeAnnotator = None
+    negation: Negation = None
     gold: Annotated[
         str | None,
         typer.Option(
@@ -304,18 +306,27 @@ class AnswerGroup:
 
     def answer_options(self, context: typer.Context) -> "AnswerOptions | None":
         """Return the options of the answers, None without a file of answers; combinations are checked."""
-        from oneof.cli.answers.answer_options import AnswerOptions
+        from oneof.io.answers import AnswerOptions
 
         if self.answers is None:
-            names = ("row", "annotator", "answer", "answers_row", "rules", "exclude_annotator")
+            names = ("row", "annotator", "answer", "answers_row", "rules", "exclude_annotator", "negation")
             check_unused(context, names, "needs --answers: add it")
             return None
         remedy = ": name checked labels by --gold" * bool(context.params.get("labels"))
-        unused = ("labels", "weighted", "weights", "online", "noise_rate", "class_weight")
+        weight = context.params.get("weights")
+        unused = ("labels", "weighted", "online", *(() if weight else ("noise_rate", "class_weight")))
         check_unused(context, unused, f"cannot be combined with --answers{remedy}")
         excluded = read_names("--exclude-annotator", self.exclude_annotator)
         return AnswerOptions(
-            self.answers, self.row, self.annotator, self.answer, excluded, self.answers_row, self.rules
+            self.answers,
+            self.row,
+            self.annotator,
+            self.answer,
+            excluded,
+            self.answers_row,
+            self.rules,
+            negation=self.negation,
+            weight=weight,
         )
 
 

@@ -94,6 +94,15 @@ AnswersRow: TypeAlias = Annotated[
         "of --row.",
     ),
 ]
+Negation: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        "--not",
+        metavar="TEXT",
+        help="Answers: text before a label that the row does not have. With --not '!', the answer '!finch' is all "
+        "classes but finch.",
+    ),
+]
 ClassWeight: TypeAlias = Annotated[
     str,
     typer.Option(

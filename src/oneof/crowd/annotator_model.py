@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from oneof.candidates import CandidateSets
 from oneof.crowd.answers import Answers, annotator_vector, as_answers, positions_in, read_gold
 from oneof.errors import InputError, LabelError
-from oneof.io.formats.annotations import describe_uninformative
+from oneof.io.answers import describe_uninformative
 from oneof.likelihoods import entropy
 from oneof.messages import enumerate_items, warn
 from oneof.solvers import annotators as solvers

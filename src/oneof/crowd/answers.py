@@ -1,10 +1,10 @@
 """Answers of annotators, from a table, records or an export; their rows among those of a data set; known labels."""
 
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from functools import partial
+from pathlib import Path
 from typing import Any, Literal, Self, TypeAlias
 
 import numpy as np
@@ -20,7 +20,17 @@ from oneof.candidates.readers.annotations import (
 )
 from oneof.errors import DataError, InputError, InputTypeError, LabelError
 from oneof.files import as_path
-from oneof.io.formats.annotations import Annotation, describe_omitted, drop_empty, read_doccano, read_label_studio
+from oneof.io.answers import (
+    CHOICES,
+    DOCCANO,
+    STUDIO,
+    AnswerOptions,
+    Form,
+    answer_labels,
+    describe_omitted,
+    read_answer_file,
+    read_objects,
+)
 from oneof.messages import enumerate_items, warn
 from oneof.solvers.annotators import AnswerColumns, are_rules
 from oneof.typing import Floats, Ints, Labels
@@ -256,8 +266,8 @@ class Answers:
         ...     Answers.from_label_studio(path, row="name")
         <Answers: 2 by 2 annotators about 1 rows, 2 classes>
         """
-        read = partial(read_label_studio, choice=choice)
-        return cls._from_export(read, as_path(path), row, classes=classes, index=index, select_rows=select_rows)
+        named = {"classes": classes, "index": index, "select_rows": select_rows}
+        return cls._from_export([as_path(path)], (STUDIO, CHOICES), row, choice, **named)
 
     @classmethod
     def from_doccano(
@@ -306,25 +316,33 @@ class Answers:
         ...     Answers.from_doccano(folder)
         <Answers: 2 by 2 annotators about 1 rows, 2 classes>
         """
-        paths = [as_path(one) for one in path] if isinstance(path, list | tuple) else as_path(path)
-        return cls._from_export(read_doccano, paths, row, classes=classes, index=index, select_rows=select_rows)
+        paths = [as_path(one) for one in (path if isinstance(path, list | tuple) else [path])]
+        return cls._from_export(paths, (DOCCANO,), row, classes=classes, index=index, select_rows=select_rows)
 
     @classmethod
-    def _from_export(cls, read: Callable[..., list[Annotation]], path: Any, row: str, **named: Any) -> "Answers":
+    def _from_export(
+        cls, paths: Sequence[Path], forms: Sequence[Form], row: str, choice: str | None = None, **named: Any
+    ) -> "Answers":
         """Return the answers of an export; errors name the file, and the place of the answer in it."""
         if not isinstance(row, str):
             raise InputTypeError(f"`row` must be the name of a field; got {row!r}.")
-        source = ", ".join(map(str, path)) if isinstance(path, list) else str(path)
-        annotations, omitted = drop_empty(read(path, item=row))
-        if not annotations:
-            raise DataError("the export has no answers.", source=source)
+        options = AnswerOptions(paths[0], row, answer=choice, answers_row=row)
+        file = read_answer_file(options, read_objects(paths), forms=forms)
+        labels = answer_labels(file)
+        given = [i for i, one in enumerate(labels) if one]
+        if not given:
+            raise DataError("the export has no answers.", source=file.path)
+        records = [file.answers[i] for i in given]
+        active = {one.annotator for one in records}
+        omitted = list(dict.fromkeys(one.annotator for one in file.answers if one.annotator not in active))
         if omitted:
             warn(describe_omitted(omitted))
-        rows, annotators, labels, locations = zip(*annotations, strict=True)
         try:
-            return cls.from_records(rows, annotators, labels, **named)
+            return cls.from_records(
+                [one.row for one in records], [one.annotator for one in records], [labels[i] for i in given], **named
+            )
         except InputError as error:
-            place = source if error.row is None else locations[error.row]
+            place = file.path if error.row is None else file.locate(records[error.row])
             error.row = None
             raise error.at(place) from None
 

@@ -128,23 +128,20 @@ class ResultAPI(AnswerAPI):
         items = list(range(self._rows.shape[0])) if match is None else row_items(self.table.frame, match)
         return importing.write_long(as_path(path), answered, items, self.classes, self.table.separator)
 
-    def import_annotations(
-        self, path: str | os.PathLike[str], *, match: str | None = None, **columns: str | None
-    ) -> int:
-        """Import answers from a table of items, workers and labels, or an export of Label Studio or doccano.
+    def import_annotations(self, path: str | os.PathLike[str], *, match: str | None = None, **columns: str) -> int:
+        """Import answers from a table of items, workers and labels, or an export of an annotation tool.
 
         Parameters
         ----------
         path : path-like
-            A .json file is an export of Label Studio; a .zip file, or a folder, one of doccano; any other file a table
-            with one line per answer.
+            A file of any form that `oneof fit --answers` reads.
         match : str, optional
             The column of the session's table with the item names of the file; exports need a field of this name. By
             default the items of a table are row indices, from 0. Items are in the column of this name of the file, or
             in the column "item".
         **columns
-            Other column names of the file: `item`, `worker`, `label`, `degree` and `separator` for
-            `oneof.labeling.answers.importing.read_long`, `choice` for the tag of Label Studio.
+            Other column names of the file, and the separator of labels: see
+            `oneof.labeling.answers.importing.read_annotations`.
 
         Returns
         -------
@@ -157,7 +154,7 @@ class ResultAPI(AnswerAPI):
         UserWarning
             If the file has other labels than an existing answer.
         """
-        annotations = importing.read_annotations(as_path(path), match, **columns)
+        annotations = importing.read_annotations(as_path(path), match, self.classes, **columns)
         rows = self._rows.shape[0] if match is None else row_index(self.table.frame, match)
         return self._import(importing.to_entries(annotations, rows, self.classes), str(path), match)
 

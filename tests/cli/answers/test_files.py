@@ -8,13 +8,12 @@ import numpy as np
 import polars as pl
 import pytest
 
-from oneof import io
-from oneof.cli.answers.answer_options import AnswerOptions
 from oneof.cli.answers.files import read_answers
 from oneof.cli.tables.inputs import PreparedTable, prepare
 from oneof.cli.tables.read_options import ReadOptions
 from oneof.errors import InputError
-from oneof.io import read_table
+from oneof.io import answers, read_table
+from oneof.io.answers import AnswerOptions
 from oneof.io.formats.cells import CellFormat
 from oneof.io.table_options import TableOptions
 from tests.cli.answers.conftest import ACCURACIES, FIT, NAMES, at, fit, make_answers, write_answers
@@ -108,10 +107,10 @@ def test_integer_names_match_their_text(run: Run, table: Path) -> None:
         (at(5, "label", "owl||wren"), [], "answers.csv, row 5: 'owl||wren' contains an empty label"),
         ({"label": pl.lit("owl")}, [], "only one class occurs ('owl'). A classifier needs at least two: name all"),
         ({"label": pl.lit("")}, [], "every row is unlabeled"),
-        ({}, ["--row", "idd"], "table.csv: column 'idd' does not exist: did you mean 'id'? --row names a column"),
-        ({}, ["--row", "colors"], "column 'colors' does not exist: the columns are"),
-        ({"name": "id"}, ["--row", "name"], "which must have the same name in table.csv and answers.csv"),
-        ({"key": "id", "id": None}, [], "column 'id' does not exist: the columns are worker, label, key. --row names"),
+        ({}, ["--row", "idd"], "table.csv: column 'idd' does not exist: did you mean 'id'? --row COLUMN names the"),
+        ({}, ["--row", "colors"], "column 'colors' does not exist: did you mean 'color'?"),
+        ({"name": "id"}, ["--row", "name"], "names the column of the rows in the table and in answers.csv"),
+        ({"key": "id", "id": None}, [], "column 'id' does not exist: the columns are worker, label, key. --row COLUMN"),
         ({}, ["--annotator", "work"], "did you mean 'worker'?"),
         ({}, ["--answer", "labl"], "did you mean 'label'?"),
         ({}, ["--answers", "none.csv"], "the file none.csv does not exist"),
@@ -259,18 +258,18 @@ def test_spaces_around_names_of_annotators_are_removed(run: Run, table: Path) ->
 def test_a_file_of_answers_is_read_once(run: Run, table: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A table of answers of either form is parsed once."""
     make_answers().pivot("worker", index="id", values="label").write_csv("wide.csv")
-    read = io.read_table
+    read = answers.read_table
     paths: list[str] = []
 
     def record(path: Any, **options: Any) -> Any:
         paths.append(str(path))
         return read(path, **options)
 
-    monkeypatch.setattr(io, "read_table", record)
+    monkeypatch.setattr(answers, "read_table", record)
     rows = read("table.csv", labels=("id",))
     for options in (AnswerOptions(Path("answers.csv"), "id"), AnswerOptions(Path("wide.csv"), "id")):
-        answers = read_answers(options, rows, separator=None, classes=None)
-        assert answers.answers.n_answers == make_answers().height
+        given = read_answers(options, rows, separator=None, classes=None)
+        assert given.answers.n_answers == make_answers().height
         assert paths == [str(options.path)]
         paths.clear()
 

@@ -9,7 +9,6 @@ import numpy as np
 import polars as pl
 import pytest
 
-from oneof.cli.answers.answer_options import AnswerOptions
 from oneof.cli.auditing.issues import find_issues
 from oneof.cli.tables.inputs import prepare
 from oneof.cli.tables.methods import resolve_methods
@@ -18,6 +17,7 @@ from oneof.comparison import compare
 from oneof.comparison.folds import check_task, make_folds
 from oneof.crowd import Answers, CrowdClassifier
 from oneof.io import Column, Overrides, align_columns
+from oneof.io.answers import AnswerOptions
 from oneof.persistence import load
 from oneof.solvers.conformal import candidate_proba
 from tests.cli.answers.conftest import ANSWERS, FIT, NAMES, fit, make_answers

@@ -8,9 +8,9 @@ import numpy as np
 import polars as pl
 import pytest
 
-from oneof.cli.answers.answer_options import AnswerOptions
 from oneof.cli.answers.files import TableAnswers, read_answers
 from oneof.io import read_table
+from oneof.io.answers import AnswerOptions
 from tests.cli.answers.conftest import make_answers
 from tests.cli.conftest import Run
 
@@ -54,9 +54,9 @@ def test_a_missing_column_of_the_rows_names_both_options(run: Run, table: Path) 
     make_answers().rename({"id": "example_id"}).write_csv("answers.csv")
     result = run("compare", table, "--answers", "answers.csv", "--row", "id")
     assert result.code == 2
-    assert "the same name in table.csv and answers.csv, unless --answers-row names that of the answers" in result.err
-    result = run("compare", table, "--answers", "answers.csv")
     assert "--answers-row COLUMN that of answers.csv if it has another name" in result.err
+    result = run("compare", table, "--answers", "answers.csv")
+    assert "By default, the column 'row' has the numbers of the rows from 0" in result.err
 
 
 @pytest.mark.parametrize("file", ["export.zip", "export.json"])

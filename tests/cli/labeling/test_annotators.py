@@ -62,7 +62,7 @@ def test_columns_of_imported_answers(run: Run, bare: Path, header: str, args: tu
 @pytest.mark.parametrize(
     ("args", "message"),
     [
-        (("--import", "tasks.json"), "--row must name the rows in the table and in the export tasks.json"),
+        (("--import", "tasks.json"), "the field 'row', which identifies the item, is missing. --row COLUMN names"),
         (("--import", "tasks.json", "--row", "id", "--annotator", "a"), "--annotator has no use with the export"),
         (("--import", "long.csv", "--annotator", "work"), "did you mean 'worker'?"),
     ],
@@ -70,7 +70,7 @@ def test_columns_of_imported_answers(run: Run, bare: Path, header: str, args: tu
 def test_invalid_columns_of_imported_answers(run: Run, bare: Path, args: tuple[str, ...], message: str) -> None:
     """The error names the option, or the closest column."""
     Path("long.csv").write_text("item,worker,label\n1,x,owl\n")
-    Path("tasks.json").write_text("[]")
+    Path("tasks.json").write_text('[{"id": 1, "data": {}, "annotations": []}]')
     result = run("label", bare, *LABEL, *CLASSES, *args, "--export", "out.csv")
     assert result.code == 2
     assert message in result.err

@@ -11,13 +11,13 @@ import polars as pl
 import pytest
 
 from oneof.candidates import CandidateSets
-from oneof.cli.answers.answer_options import AnswerOptions
 from oneof.cli.answers.files import read_answers
 from oneof.cli.labeling.session import open_session
 from oneof.cli.tables.inputs import prepare
 from oneof.cli.tables.read_options import ReadOptions
 from oneof.errors import InputError
 from oneof.io import read_table
+from oneof.io.answers import AnswerOptions
 from tests.cli.conftest import Run, make_birds
 from tests.cli.labeling.conftest import CLASSES, LABEL, READ_OPTIONS, answer_rightly, label_options
 from tests.labeling.serving import Client

@@ -4,9 +4,9 @@ import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from oneof.cli.answers.annotator_names import MAX_NAMED
 from oneof.cli.answers.files import TableAnswers
 from oneof.cli.output import terminal
+from oneof.io.answers import MAX_NAMED
 
 if TYPE_CHECKING:
     from oneof.candidates import CandidateSets

@@ -1,25 +1,22 @@
-"""Files of answers: records, tables with a column for each annotator, exports and archives."""
+"""Answers about the rows of a table: a file of answers joined to the table by the names of the rows."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+import difflib
+import shlex
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from oneof.cli.answers.annotator_names import MAX_NAMED, note_spellings, other_columns, without_excluded
-from oneof.cli.answers.answer_options import ANNOTATOR, ANSWER, AnswerOptions
-from oneof.cli.answers.row_names import (
-    OWN_ID,
-    check_row_column,
-    describe_own_id,
-    describe_row_option,
-    name_rows,
-    read_names,
-)
+from oneof.io.answers import MAX_NAMED, ROW, AnswerOptions
+from oneof.messages import enumerate_items, write_names
 
 if TYPE_CHECKING:
-    from oneof.candidates import CandidateSets
     from oneof.crowd import Answers
-    from oneof.io import CellFormat, Table, UnreadableCells
+    from oneof.io import Table, UnreadableCells
+    from oneof.io.answers import Answer, AnswerFile
+
+MAX_LISTED = 10
+"""Maximum number of annotators or columns that an error lists."""
 
 
 @dataclass(frozen=True)
@@ -27,7 +24,7 @@ class TableAnswers:
     """Answers about the rows of a table, which are numbered; their names; and the checked labels, None if not checked.
 
     The separator is the text between two labels of an answer. The row column is that of the names in the table, empty
-    if the rows are numbered.
+    if the rows are numbered. The degrees of certainty have the row, the annotator, the cell and its location.
     """
 
     answers: "Answers"
@@ -36,6 +33,7 @@ class TableAnswers:
     notes: tuple[str, ...]
     separator: str
     row_column: str = ""
+    degrees: list[tuple[int, str, Any, str]] = field(default_factory=list)
 
 
 def read_answers(
@@ -58,333 +56,197 @@ def read_answers(
 
     from oneof.crowd import Answers
     from oneof.crowd.annotator_model import RULES_NOTE
-    from oneof.errors import DataError, InputError
-    from oneof.io.formats.annotations import is_export
+    from oneof.errors import InputError
+    from oneof.io import read_checked_labels
+    from oneof.io.answers import parse_answers
 
-    if options.path.suffix.lower() == ".npz":
-        return _read_archive(options, table, gold)
-    if options.path.suffix.lower() == ".sqlite":
-        raise InputError(
-            f"{options.path} stores a labeling session. Write its answers by oneof label {table.path} "
-            "--export-answers FILE, and pass that file as --answers."
-        )
-    check_row_column(table, options.row, options.path)
-    row_names, column = name_rows(table, options.row)
-    position: dict[str, int] = {}
-    for i, name in enumerate(row_names):
-        if position.setdefault(name, i) < i:
-            raise DataError(
-                f"column {column!r} contains {name!r} twice. Name each row of the table differently.",
-                source=str(table.path),
-                row=i,
-            )
-    if is_export(options.path):
-        records = _read_export(options, classes, table.cell_format)
-    else:
-        is_same_file = options.path.resolve() == Path(table.path).resolve()
-        unused = other_uses if is_same_file else frozenset[str]()
-        records = _read_records(options, table.path, separator, classes, table.cell_format, unreadable, unused)
-    kept, excluded = without_excluded(records.annotators, options.excluded, options.path)
-    records = records.keep(kept)
-    records, omitted = _omit_unknown_rows(records, position, table)
+    file, row_names, column = _read_file(options, table, other_uses)
+    parsed = parse_answers(file, table.cell_format, separator=separator, classes=classes, unreadable=unreadable)
+    kept, excluded = _without_excluded([one.annotator for one in parsed.records], options.excluded, options.path)
+    known, omitted = _of_known_rows(file, parsed.records, kept, row_names, table)
     try:
         answers = Answers.from_records(
-            records.rows,
-            records.annotators,
-            records.answers,
-            classes=records.classes,
+            [str(parsed.records[i].row) for i in known],
+            [parsed.records[i].annotator for i in known],
+            [parsed.labels[i] for i in known],
+            classes=parsed.classes,
             index=row_names,
             select_rows=options.select_rows,
         )
     except InputError as error:
-        raise _locate(error, records, options.path) from None
+        if error.row is None:
+            raise error.at(options.path) from None
+        place, error.row = file.locate(parsed.records[known[error.row]]), None
+        raise error.at(place) from None
     answers.rows = np.arange(len(row_names))  # the rows of the features
-    notes = [*records.notes, *excluded, *omitted, *note_spellings(answers.annotators.tolist())]
+    notes = [*parsed.notes, *excluded, *omitted, *note_spellings(answers.annotators.tolist())]
     notes += [RULES_NOTE] if options.rules == "auto" and answers.are_rules else []
-    repeated = sum(answer is not None for answer in records.answers) - answers.n_answers
-    if repeated:
+    if repeated := len(known) - answers.n_answers:
         notes.append(f"{repeated:,} repeated answers (of equal row, annotator and label) count once.")
-    checked = None if gold is None else _read_gold(table, gold, answers.classes, records.separator)
-    return TableAnswers(answers, row_names, checked, tuple(notes), records.separator, column)
-
-
-def _omit_unknown_rows(
-    records: "_Records", position: Mapping[str, int], table: "Table"
-) -> "tuple[_Records, list[str]]":
-    """Return the records about rows of the table, with a note about the others; raise if there are none."""
-    from oneof.errors import DataError
-
-    kept = [i for i, name in enumerate(records.rows) if name in position]
-    if len(kept) == len(records.rows):
-        return records, []
-    first = next(i for i, name in enumerate(records.rows) if name not in position)
-    if not kept:
-        raise DataError(
-            f"no answer is about a row of {table.path}: the answers name rows such as {records.rows[first]!r}, and the "
-            f"table {next(iter(position), None)!r}. Give both the same names, or name their column by --row "
-            "and --answers-row.",
-            source=records.locations[first],
-        )
-    n_unknown, n_omitted = len(set(records.rows) - position.keys()), len(records.rows) - len(kept)
-    rows = "row" if n_unknown == 1 else f"{n_unknown:,} rows, such as"
-    note = (
-        f"{n_omitted:,} of {len(records.rows):,} answers {'is' if n_omitted == 1 else 'are'} omitted, since "
-        f"{table.path} does not have {'its' if n_omitted == 1 else 'their'} {rows} {records.rows[first]!r} "
-        f"({records.locations[first]})."
-    )
-    return records.keep(kept), [note]
-
-
-def _read_archive(options: AnswerOptions, table: "Table", gold: str | None) -> TableAnswers:
-    """Read the answers of a NumPy archive; row i has the answers about row i of the table."""
-    import numpy as np
-
-    from oneof.candidates.columns import DEFAULT_SEPARATOR
-    from oneof.crowd import Answers
-    from oneof.errors import DataError, InputError
-    from oneof.io import read_answers_npz
-
-    if options.answers_row is not None:
-        raise InputError(
-            f"--answers-row has no use with the archive {options.path}, whose rows are those of the table in their "
-            "order. Remove it."
-        )
-    if table.cell_format.folds_labels:
-        raise InputError(f"--fold-case reads answers that are text; {options.path} has numbered classes. Remove it.")
-    given = read_answers_npz(options.path)
-    n_rows = table.frame.height if table.rows is None else table.rows.shape[0]
-    if len(given.codes) > n_rows:
-        raise DataError(
-            f"{options.path} has answers about {len(given.codes):,} rows; {table.path} has {n_rows:,}. Give the table "
-            "that the annotators labeled."
-        )
-    rows, annotators = np.nonzero(given.codes >= 0)
-    names = np.asarray(given.annotators)[annotators]
-    kept, notes = without_excluded([str(name) for name in names.tolist()], options.excluded, options.path)
-    answers = Answers.from_records(
-        rows[kept],
-        names[kept],
-        given.classes[given.codes[rows, annotators]][kept],
-        classes=given.classes,
-        index=np.arange(n_rows),
-        select_rows=options.select_rows,
-    )
-    checked = None if gold is None else _read_gold(table, gold, given.classes, DEFAULT_SEPARATOR)
-    silent = len(given.annotators) - len(set(annotators.tolist()))
-    notes += [f"{silent:,} annotator{'s have' if silent > 1 else ' has'} no answer."] if silent else []
-    return TableAnswers(answers, [str(row) for row in range(n_rows)], checked, tuple(notes), DEFAULT_SEPARATOR)
-
-
-@dataclass(frozen=True)
-class _Records:
-    """The records of a file: a row, an annotator, an answer or None, and a location for each; classes and notes.
-
-    The separator is the text between two labels of an answer.
-    """
-
-    rows: list[str]
-    annotators: list[str]
-    answers: list[Any]
-    locations: list[str]
-    classes: Any
-    separator: str
-    notes: tuple[str, ...] = ()
-
-    def keep(self, kept: Sequence[int]) -> "_Records":
-        """Return the records of these positions."""
-        lists = (self.rows, self.annotators, self.answers, self.locations)
-        rows, annotators, answers, locations = ([values[i] for i in kept] for values in lists)
-        return replace(self, rows=rows, annotators=annotators, answers=answers, locations=locations)
-
-
-def _read_records(
-    options: AnswerOptions,
-    table_path: Path,
-    separator: str | None,
-    classes: tuple[str, ...] | None,
-    label_format: "CellFormat",
-    unreadable: "UnreadableCells | None" = None,
-    unused: frozenset[str] = frozenset(),
-) -> _Records:
-    """Read a table of answers about a table, with a line for each answer or a column for each annotator.
-
-    `label_format` is the format of the labels of the table: tokens of missing labels, and whether case is folded.
-    """
-    from oneof.errors import DataError
-    from oneof.io import describe, find_separator, label_findings, read_labels, read_table, select_column
-
-    records = read_table(options.path, as_text=("*",), drop_units=False)
-    # Only labels have these tokens: the name of a row or of an annotator may be one of them.
-    cell_format = replace(label_format, dates=(), decimal=".")
-    used = [name for name in records.frame.columns if name not in unused]
-    records = replace(records, cell_format=cell_format, frame=records.frame.select(used))
-    columns = records.frame.columns
-    try:
-        row = select_column(None, options.row_columns, columns, options.path)
-    except DataError as error:
-        remedy = describe_row_option(table_path, options.path)
-        if options.row is None and options.answers_row is None:
-            remedy = (
-                "--row COLUMN names the column of the rows in both files, and --answers-row COLUMN that of "
-                f"{options.path} if it has another name. If the lines are in the order of {table_path}, add a column "
-                "'row' with the numbers from 0."
-            )
-        raise error.because(f"{error.reason} {remedy}") from None
-    if options.annotator is None and options.answer is None and not {*ANNOTATOR, *ANSWER} & set(columns):
-        return _read_wide(records, row, separator, classes, unreadable)
-    annotator = select_column(options.annotator, ANNOTATOR, columns, options.path)
-    answer = select_column(options.answer, ANSWER, columns, options.path)
-    rows, annotators = read_names(records, row, "row"), read_names(records, annotator, "annotator")
-    separator = separator or find_separator(records, [answer], classes=classes)
-    labels = read_labels(records, [answer], separator=separator, classes=classes, unreadable=unreadable)
-    answers = _list_answers(labels)
-    active = {name for name, given in zip(annotators, answers, strict=True) if given is not None}
-    kept = [i for i, name in enumerate(annotators) if name in active]
-    return _Records(
-        [rows[i] for i in kept],
-        [annotators[i] for i in kept],
-        [answers[i] for i in kept],
-        [f"{options.path}, row {i}" for i in kept],
-        labels.classes,
-        separator,
-        (
-            *describe(label_findings(labels, separator, unit="answer", source=str(options.path))),
-            *_note_omitted(records, answer, labels, separator, annotators, active),
-        ),
-    )
-
-
-def _read_wide(
-    table: "Table",
-    row: str,
-    separator: str | None,
-    classes: tuple[str, ...] | None,
-    unreadable: "UnreadableCells | None",
-) -> _Records:
-    """Return the records of a table with a column for each annotator."""
-    from oneof.io import describe, find_separator, label_findings, read_labels
-    from oneof.messages import enumerate_items
-
-    columns = [name for name in table.frame.columns if name != row]
-    rows = read_names(table, row, "row")
-    other = other_columns(table, columns, separator, classes)
-    columns = [name for name in columns if name not in other]
-    records = replace(table, frame=table.frame.select(columns).unpivot(variable_name="annotator", value_name="answer"))
-    separator = separator or find_separator(records, ["answer"], classes=classes)
-    labels = read_labels(records, ["answer"], separator=separator, classes=classes, unreadable=unreadable)
-    answers = _list_answers(labels)
-    given = [i for i, answer in enumerate(answers) if answer is not None]
-    given.sort(key=lambda i: i % len(rows))  # as records, which are usually in the order of the rows
-    annotators = records.frame["annotator"].to_list()
-    names = ", ".join(columns[:MAX_NAMED]) + (", ..." if len(columns) > MAX_NAMED else "")
-    notes = [f"{table.path} is read as a table with a column for each of {len(columns)} annotators: {names}."]
-    if other:
-        notes.append(
-            f"{enumerate_items(other, MAX_NAMED)} {'have' if len(other) > 1 else 'has'} almost no label of another "
-            "column, and no annotator of this name is read. If it is one, pass a file with one answer per line."
-        )
-    notes += describe(label_findings(labels, separator, unit="answer", source=str(table.path)))
-    active = {annotators[i] for i in given}
-    notes += _note_omitted(records, "answer", labels, separator, annotators, active)
-    return _Records(
-        [rows[i % len(rows)] for i in given],
-        [annotators[i] for i in given],
-        [answers[i] for i in given],
-        [f"{table.path}, row {i % len(rows)}, column {annotators[i]!r}" for i in given],
-        labels.classes,
-        separator,
-        tuple(notes),
-    )
-
-
-def _note_omitted(
-    table: "Table", column: str, labels: "CandidateSets", separator: str, annotators: list[str], active: set[str]
-) -> list[str]:
-    """Return notes on annotators who are not active: they have no answers, or all of these name all classes."""
-    from collections import Counter
-
-    from oneof.candidates.cells import LabelFormat, read_cells
-    from oneof.io.formats.annotations import describe_omitted, describe_uninformative
-
-    n_full: Counter[str] = Counter()
-    form = LabelFormat(
-        separator, folds_case=table.cell_format.folds_labels, missing=table.cell_format.missing, reads_lists=True
-    )
-    cells = read_cells(table.frame[column].to_list(), form)
-    for name, code in zip(annotators, cells.code.tolist(), strict=True):
-        if name not in active:
-            n_full[name] += len(cells.pairs[code] or ()) >= len(labels.classes)
-    omitted = [name for name in dict.fromkeys(annotators) if name not in active and not n_full[name]]
-    notes = [describe_omitted(omitted)] if omitted else []
-    return notes + [describe_uninformative(name, n) for name, n in n_full.items() if n]
-
-
-def _read_export(options: AnswerOptions, classes: tuple[str, ...] | None, label_format: "CellFormat") -> _Records:
-    """Read an export of Label Studio or doccano; see `_read_records` for the format of the labels."""
-    from oneof.candidates.cells import DEFAULT_SEPARATOR, LabelFormat, raise_together, read_cells
-    from oneof.candidates.spellings import Spellings
-    from oneof.errors import DataError, InputError
-    from oneof.io.formats.annotations import UnnamedItemError, describe_omitted, drop_empty, read_export
-
-    if options.annotator is not None:
-        raise InputError(
-            f"--annotator has no use with the export {options.path}, which names its annotators. Remove it."
-        )
-    item = options.row_columns[0]
-    try:
-        exported = read_export(options.path, item=item, choice=options.answer, own_id=options.answers_row is not None)
-    except UnnamedItemError as error:
-        if item != OWN_ID or options.answers_row is not None:
-            raise
-        raise error.because(f"{error.reason} {describe_own_id()}") from None
-    form = LabelFormat(folds_case=label_format.folds_labels, missing=label_format.missing)
-    cells = read_cells([list(one.labels) or None for one in exported], form)
-    raise_together(cells.errors_of_rows())
-    parsed = map(cells.pairs.__getitem__, cells.code.tolist())
-    known = [
-        one._replace(labels=tuple(str(label) for label, _ in pairs or ()))
-        for one, pairs in zip(exported, parsed, strict=True)
+    position = {name: i for i, name in enumerate(row_names)}
+    degrees = [
+        (position[str(one.row)], one.annotator, one.degree, file.locate(one))
+        for one in file.answers
+        if options.degree in file.objects.keys and str(one.row) in position
     ]
-    given, omitted = drop_empty(known)
-    if not given:
-        raise DataError("the export has no answers.", source=str(options.path))
-    rows, annotators, labels, locations = zip(*given, strict=True)
-    if label_format.folds_labels:
-        spellings = Spellings(classes or ())
-        for label in (label for one in labels for label in one):
-            spellings.add(label)
-        labels = tuple(list(dict.fromkeys(map(spellings.name, one))) for one in labels)
-    notes = (describe_omitted(omitted),) if omitted else ()
-    names = sorted({label for one in labels for label in one}) if classes is None else list(classes)
-    return _Records(
-        list(map(str, rows)), list(annotators), list(labels), list(locations), names, DEFAULT_SEPARATOR, notes
-    )
+    checked = None
+    if gold is not None:
+        checked = read_checked_labels(table, gold, answers.classes, separator=parsed.separator)[0]
+    return TableAnswers(answers, row_names, checked, tuple(notes), parsed.separator, column, degrees)
 
 
-def _locate(error: Any, records: _Records, path: Path) -> Any:
-    """Return an error of `Answers` with the location of its record."""
-    if error.row is None:
-        return error.at(path)
-    located = error.at(records.locations[error.row])
-    located.row = None
-    return located.because(located.reason)
+def join_candidates(options: AnswerOptions, table: "Table") -> tuple["Table", list[str]]:
+    """Return a table with columns of candidates and of their confidences, and notes.
+
+    The file has a line for each candidate of a row, as lists of candidates of a classifier or an aligner do.
+    """
+    import polars as pl
+
+    file, row_names, _ = _read_file(options, table, frozenset())
+    known, notes = _of_known_rows(file, file.answers, range(len(file.answers)), row_names, table)
+    cells: dict[str, tuple[list[Any], list[Any]]] = {name: ([], []) for name in row_names}
+    for one in (file.answers[i] for i in known):
+        if one.cell:
+            labels, weights = cells[str(one.row)]
+            labels.append(one.cell)
+            weights.append(None if one.weight is None else str(one.weight))
+    columns = zip(options.candidate_columns or (), zip(*cells.values(), strict=True), strict=True)
+    lists = [pl.Series(name, [cell or None for cell in column], dtype=pl.List(pl.String)) for name, column in columns]
+    return replace(table, frame=table.frame.with_columns(lists)), notes
 
 
-def _list_answers(labels: "CandidateSets") -> list[Any]:
-    """Return a label or a list of labels for each record, None if it is missing."""
-    import numpy as np
+def _read_file(
+    options: AnswerOptions, table: "Table", other_uses: frozenset[str]
+) -> "tuple[AnswerFile, list[str], str]":
+    """Return the answers in a file, and the names of the rows of the table and their column, empty if numbered."""
+    from oneof.errors import DataError, InputError
+    from oneof.io import find_column
+    from oneof.io.answers import read_answer_archive, read_answer_file, read_objects
 
-    listed: list[Any] = [None] * len(labels)
-    names = labels.classes.tolist()
-    missing = labels.is_unlabeled
-    for i in np.flatnonzero(~missing):
-        members = [names[k] for k in np.flatnonzero(labels.mask[i])]
-        listed[i] = members[0] if len(members) == 1 else members
-    return listed
+    path, suffix = options.path, options.path.suffix.lower()
+    n_rows = table.frame.height if table.rows is None else table.rows.shape[0]
+    if suffix == ".sqlite":
+        raise InputError(
+            f"{path} stores a labeling session. Write its answers by oneof label {table.path} --export-answers FILE, "
+            "and pass that file as --answers."
+        )
+    if suffix == ".npz":
+        file = read_answer_archive(options)
+        if len(file.objects.items) > n_rows:
+            raise DataError(
+                f"{path} has answers about {len(file.objects.items):,} rows; {table.path} has {n_rows:,}. Give the "
+                "table that the annotators labeled."
+            )
+        return file, [str(row) for row in range(n_rows)], ""
+    objects = read_objects([path])
+    column, columns = "", table.frame.columns
+    if options.row is not None or (table.rows is None and ROW in columns):
+        try:
+            column = find_column(options.row or ROW, columns, Path(table.path))
+        except DataError as error:
+            raise error.because(f"{error.reason} {options.describe_rows()}") from None
+    row_names = name_rows(table, column) if column else [str(row) for row in range(n_rows)]
+    unused = other_uses if path.resolve() == Path(table.path).resolve() else ()
+    return read_answer_file(options, objects, unused=unused), row_names, column
 
 
-def _read_gold(table: "Table", column: str, classes: Any, separator: str) -> list[Any]:
-    """Return the checked labels of the rows, None if they are not checked."""
-    from oneof.io import read_checked_labels
+def name_rows(table: "Table", column: str) -> list[str]:
+    """Return a column with the names of the rows as text; raise if one is missing or repeated."""
+    from oneof.errors import DataError
 
-    return read_checked_labels(table, column, classes, separator=separator)[0]
+    names: dict[str, None] = {}
+    for row, cell in enumerate(table.frame[column].to_list()):
+        if cell is None or not str(cell).strip():
+            raise DataError(f"column {column!r} is empty. Name the row.", source=str(table.path), row=row)
+        if str(cell) in names:
+            raise DataError(
+                f"column {column!r} contains {str(cell)!r} twice. Name each row of the table differently.",
+                source=str(table.path),
+                row=row,
+            )
+        names[str(cell)] = None
+    return list(names)
+
+
+def _of_known_rows(
+    file: "AnswerFile", records: "Sequence[Answer]", kept: Sequence[int], row_names: Sequence[str], table: "Table"
+) -> tuple[list[int], list[str]]:
+    """Return the positions of the answers about rows of the table, with a note about the others; raise without any."""
+    from oneof.errors import DataError
+
+    names = set(row_names)
+    known = [i for i in kept if str(records[i].row) in names]
+    if len(known) == len(kept):
+        return known, []
+    unknown = {str(records[i].row): i for i in reversed(kept) if str(records[i].row) not in names}
+    first = records[min(unknown.values())]
+    if not known:
+        raise DataError(
+            f"no answer is about a row of {table.path}: the answers name rows such as {str(first.row)!r}, and the "
+            f"table {next(iter(row_names), None)!r}. Give both the same names, or name their column by --row "
+            "and --answers-row.",
+            source=file.locate(first),
+        )
+    n_omitted = len(kept) - len(known)
+    are, their = ("is", "its") if n_omitted == 1 else ("are", "their")
+    rows = "row" if len(unknown) == 1 else f"{len(unknown):,} rows, such as"
+    return known, [
+        f"{n_omitted:,} of {len(kept):,} answers {are} omitted, since {table.path} does not have {their} {rows} "
+        f"{str(first.row)!r} ({file.locate(first)})."
+    ]
+
+
+# -- names of annotators -----------------------------------------------------------------------------------------------
+
+
+def check_have_answers(excluded: Iterable[str], annotators: Iterable[str], source: object) -> None:
+    """Raise if an excluded annotator is not among those with answers in the source, and suggest a name."""
+    from oneof.errors import InputError
+
+    names = sorted(set(annotators))
+    for name in excluded:
+        if name in names:
+            continue
+        hint = "there are no answers."
+        if close := difflib.get_close_matches(name, names, n=1):
+            value = write_names(close)  # a name with a comma has quotation marks, which a shell would remove
+            hint = f"did you mean {repr(close[0]) if value == close[0] else shlex.quote(value)}?"
+        elif names:
+            hint = f"the annotators are {_enumerate_names(names)}."
+        raise InputError(f"--exclude-annotator {name!r} has no answers in {source}: {hint}")
+
+
+def _without_excluded(
+    annotators: Sequence[str], excluded: Sequence[str], source: object
+) -> tuple[list[int], list[str]]:
+    """Return the positions of the answers of other annotators, and a note on the number of excluded answers."""
+    from oneof.errors import InputError
+
+    if not excluded:
+        return list(range(len(annotators))), []
+    check_have_answers(excluded, annotators, source)
+    kept = [i for i, name in enumerate(annotators) if name not in excluded]
+    if not kept:
+        raise InputError(f"--exclude-annotator excludes all annotators of {source}. Keep at least one.")
+    n = len(annotators) - len(kept)
+    answers = "1 answer is" if n == 1 else f"{n:,} answers are"
+    return kept, [f"{answers} not used, by --exclude-annotator: {_enumerate_names(list(dict.fromkeys(excluded)))}."]
+
+
+def _enumerate_names(names: Sequence[str]) -> str:
+    """Return names as the option has them."""
+    return enumerate_items([write_names([name]) for name in names], MAX_LISTED)
+
+
+def note_spellings(annotators: list[str]) -> list[str]:
+    """Return a note on names of annotators that are equal but for case, spaces, underscores and hyphens."""
+    from oneof.candidates.spellings import group_spellings
+
+    groups = group_spellings(annotators)
+    if not groups:
+        return []
+    listed = "; ".join(enumerate_items([*map(repr, group)], MAX_NAMED) for group in groups[:MAX_NAMED])
+    return [
+        f"{listed} differ only in case, spaces, underscores or hyphens, and count as different annotators: use one "
+        "spelling if they are the same."
+    ]

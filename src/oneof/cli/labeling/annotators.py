@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from oneof.cli.answers.annotator_names import MAX_NAMED
-from oneof.cli.options import AnswersRow, ExcludeAnnotator, read_names
+from oneof.cli.options import AnswersRow, ExcludeAnnotator, Negation, read_names
 from oneof.cli.output import terminal
+from oneof.io.answers import MAX_NAMED
 from oneof.messages import write_names
 
 if TYPE_CHECKING:
-    from oneof.cli.answers.answer_options import AnswerOptions
     from oneof.io import Table
+    from oneof.io.answers import AnswerOptions
     from oneof.labeling import LabelingSession
     from oneof.labeling.annotators.progress import AnnotatorProgress
     from oneof.typing import Labels
@@ -64,6 +64,7 @@ class AnnotatorGroup:
     )
     answers_row: AnswersRow = None
     exclude_annotator: ExcludeAnnotator = None
+    negation: Negation = None
     row: Annotated[
         str | None,
         typer.Option(
@@ -91,15 +92,10 @@ class AnnotatorGroup:
 
     def answer_options(self, path: Path) -> "AnswerOptions":
         """Return the options by which a file of --import is read, as a file of --answers of `oneof fit`."""
-        from oneof.cli.answers.answer_options import AnswerOptions
-        from oneof.errors import InputError
-        from oneof.io.formats.annotations import is_export
+        from oneof.io.answers import AnswerOptions
 
-        if self.row is None and self.answers_row is None and is_export(path) and self.annotator is None:
-            raise InputError(
-                f"--row must name the rows in the table and in the export {path}; got none. Add --row COLUMN."
-            )
-        return AnswerOptions(path, self.row, self.annotator, self.answer, answers_row=self.answers_row)
+        columns = (self.row, self.annotator, self.answer)
+        return AnswerOptions(path, *columns, answers_row=self.answers_row, negation=self.negation)
 
     def excluded(self) -> tuple[str, ...]:
         """Return the annotators of --exclude-annotator."""

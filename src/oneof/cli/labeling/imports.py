@@ -5,17 +5,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from oneof.cli.answers.annotator_names import check_have_answers, note_spellings
-from oneof.cli.answers.answer_options import AnswerOptions
-from oneof.cli.answers.files import TableAnswers, read_answers
-from oneof.cli.answers.row_names import ROW, read_names
+from oneof.cli.answers.files import TableAnswers, check_have_answers, note_spellings, read_answers
+from oneof.io.answers import ROW, AnswerOptions
 
 if TYPE_CHECKING:
     from oneof.io import Table
     from oneof.labeling import LabelingSession
-
-DEGREE = "degree"
-"""Column of the degrees of certainty in a file with one answer per line, as exports of the labeling page have it."""
 
 
 @dataclass(frozen=True)
@@ -58,7 +53,7 @@ def read_import(
     with naming_the_option():
         given = read_answers(options, table, separator=separator, classes=classes, unreadable=unreadable)
     notes = (*given.notes, *describe(unreadable.findings("unreadable labels")))
-    return ImportedFile(options.path, given, _read_degrees(options, given.row_names), notes)
+    return ImportedFile(options.path, given, _read_degrees(given), notes)
 
 
 def import_answers(file: ImportedFile, session: "LabelingSession") -> tuple[int, tuple[str, ...]]:
@@ -99,28 +94,14 @@ def row_column(table: "Table", row: str | None) -> str | None:
     return ROW if row is None and ROW in table.frame.columns else row
 
 
-def _read_degrees(options: AnswerOptions, row_names: list[str]) -> dict[tuple[int, str], str]:
+def _read_degrees(given: TableAnswers) -> dict[tuple[int, str], str]:
     """Return the degrees of certainty by row and annotator; empty without a column of them."""
-    from oneof.cli.answers.answer_options import ANNOTATOR
     from oneof.errors import DataError
-    from oneof.io import read_table, select_column
-    from oneof.io.formats.annotations import is_export
     from oneof.labeling.answers.importing import read_degree
 
-    if is_export(options.path) or options.path.suffix.lower() == ".npz":
-        return {}
-    records = read_table(options.path, as_text=("*",), drop_units=False)
-    columns = records.frame.columns
-    if DEGREE not in columns or (options.annotator is None and not {*ANNOTATOR} & {*columns}):
-        return {}
-    position = {name: i for i, name in enumerate(row_names)}
-    rows = read_names(records, select_column(None, options.row_columns, columns, options.path), "row")
-    annotators = read_names(records, select_column(options.annotator, ANNOTATOR, columns, options.path), "annotator")
     stated: dict[tuple[int, str], str | None] = {}
-    for line, cell in enumerate(records.frame[DEGREE].to_list()):
-        location = f"{options.path}, row {line}"
+    for row, annotator, cell, location in given.degrees:
         degree = read_degree(cell, location)
-        row = position.get(rows[line])
-        if row is not None and stated.setdefault((row, annotators[line]), degree) != degree:
+        if stated.setdefault((row, annotator), degree) != degree:
             raise DataError(f"{location}: the degree must be that of the other lines of the row and annotator.")
     return {pair: degree for pair, degree in stated.items() if degree is not None}

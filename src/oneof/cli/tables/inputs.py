@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from oneof.candidates import CandidateSets
 from oneof.candidates.cells import DEFAULT_SEPARATOR, LISTS, clean, literal_kind
 from oneof.cli.answers.annotators import estimate_candidates
-from oneof.cli.answers.files import TableAnswers, read_answers
+from oneof.cli.answers.files import TableAnswers, join_candidates, read_answers
 from oneof.cli.tables.gold import describe_shared_rows, use_gold
 from oneof.cli.tables.groups import count_groups, group_notes, read_groups
 from oneof.cli.tables.leaks import find_leaks
@@ -175,6 +175,10 @@ def prepare(path: Path, read_options: ReadOptions) -> PreparedTable:
 
 def prepare_rows(table: Table, read_options: ReadOptions) -> PreparedTable:
     """Return the rows of a file with their labels and features."""
+    candidate_notes: list[str] = []
+    if read_options.answers is not None and read_options.answers.weight is not None:
+        table, candidate_notes = join_candidates(read_options.answers, table)
+        read_options = read_options.with_candidate_columns()
     label_table, labels, weighting = table, read_options.labels, read_options.weights
     unreadable = UnreadableCells()
     if len(labels) > 1 and read_options.weight_columns:
@@ -223,6 +227,7 @@ def prepare_rows(table: Table, read_options: ReadOptions) -> PreparedTable:
     found: list[Finding] = unreadable.findings("unreadable labels", REFUSED * read_options.lists_unreadable)
     if given is None:
         found += label_findings(candidates, separator, source=str(table.path), kind=weighting.kind)
+        found += notes("answers", candidate_notes)
     else:
         found += notes("answers", given.notes)
     found += notes("labels", (*separator_notes, *checked_notes))

@@ -1,11 +1,10 @@
 """Options of commands for reading a table: columns of labels, truth, groups and answers, and their cells."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from oneof.cli.answers.answer_options import AnswerOptions
-from oneof.cli.answers.row_names import ROW
 from oneof.cli.options import read_names
 from oneof.io import Overrides, TableOptions
+from oneof.io.answers import ROW, AnswerOptions
 
 
 @dataclass(frozen=True)
@@ -41,7 +40,7 @@ class ReadOptions:
     def text_columns(self) -> set[str]:
         """Columns read as text: labels, weights, true and checked labels, groups, and names of rows in answers."""
         names = [*self.weight_columns, self.truth, self.gold, self.groups]
-        names += [] if self.answers is None else [self.answers.row or ROW]
+        names += [] if self.answers is None else [self.answers.row or ROW, *(self.answers.candidate_columns or ())]
         return {*self.labels, *(name for name in names if name is not None)}
 
     @property
@@ -55,4 +54,20 @@ class ReadOptions:
     @property
     def label_columns(self) -> tuple[str, ...]:
         """Columns of labels of the table; with answers, that of the checked labels."""
+        if self.answers is not None and self.answers.candidate_columns is not None:
+            return self.answers.candidate_columns[:1]
         return self.labels if self.answers is None or self.gold is None else (self.gold,)
+
+    def with_candidate_columns(self) -> "ReadOptions":
+        """Return the options of a table that has the candidates and confidences of a file of answers as columns."""
+        if self.answers is None or self.answers.candidate_columns is None:
+            return self
+        label, weight = self.answers.candidate_columns
+        row = () if self.answers.row is None else (self.answers.row,)
+        return replace(
+            self,
+            labels=(label,),
+            weights=replace(self.weights, weighted=True, weights=weight),
+            answers=None,
+            overrides=replace(self.overrides, drop=(*self.overrides.drop, *row)),
+        )

@@ -159,8 +159,13 @@ def read_labels(
             on_unreadable=count if table.cell_format.label_errors == "unlabeled" else None,
         )
     except LabelError as error:
-        if error.cause == "unknown label" and classes is not None:
-            remedy = "--missing leaves out labels that are not classes"
-            remedy += "." if table.cell_format.folds_labels else ", and --fold-case reads other cases."
-            error = error.because(f"{error.reason} {remedy}")
+        error = name_remedy(error, folds_case=table.cell_format.folds_labels)
         raise error.at(f"labels {quoted} of {table.path}") from None
+
+
+def name_remedy(error: LabelError, *, folds_case: bool) -> LabelError:
+    """Return an error with the options for labels that are not classes, if it is about one."""
+    if error.cause != "unknown label":
+        return error
+    other_cases = "." if folds_case else ", and --fold-case reads other cases."
+    return error.because(f"{error.reason} --missing leaves out labels that are not classes{other_cases}")

@@ -1,4 +1,4 @@
-"""Import of annotations: a long table of item, worker and label, or an export of Label Studio or doccano.
+"""Import of annotations from files of any form of `oneof.io.answers`.
 
 The answers of a session are exported as a long table, too.
 """
@@ -13,12 +13,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from oneof.candidates import CandidateSets
-from oneof.candidates.cells import LabelFormat, raise_together, read_cells
 from oneof.crowd import Answers
 from oneof.errors import DataError, InputError, LabelError
 from oneof.files import atomic_write
-from oneof.io import find_column, read_table, select_column
-from oneof.io.formats.annotations import is_export, read_export
+from oneof.io.answers import AnswerOptions, parse_answers, read_answer_file, read_objects
+from oneof.io.formats.cells import CellFormat
 from oneof.labeling.answers.log import DEGREES, Entry
 from oneof.labeling.answers.state import allowed_classes
 from oneof.labeling.validation import check_text
@@ -37,98 +36,59 @@ class StatedAnnotation(NamedTuple):
     degree: str | None = None
 
 
-def read_annotations(path: Path, match: str | None, **columns: str | None) -> list[StatedAnnotation]:
-    """Read a file of answers: an export of a tool by `read_export`, other files by `read_long`.
-
-    Raises
-    ------
-    InputError
-        If `match` is missing for an export, or the reader has no such option.
-    DataError
-        If the file cannot be read.
-    """
-    is_from_tool = is_export(path)
-    options = {"choice"} if is_from_tool else {"item", "worker", "label", "degree", "separator"}
-    named_columns = {name: value for name, value in columns.items() if value is not None}
-    if set(named_columns) - options:
-        raise InputError(
-            f"options for {path} must be among {', '.join(sorted(options))}; got {min(set(named_columns) - options)!r}."
-        )
-    for name, value in (named_columns if match is None else named_columns | {"match": match}).items():
-        check_text(name, value)
-    if not is_from_tool:
-        return read_long(path, match=match, **named_columns)
-    if match is None:
-        raise InputError(
-            f"{path}: `match` must name the column of the table and the field of the export that identify the items; "
-            "got None."
-        )
-    choice = named_columns.get("choice")
-    return _merge_labels(StatedAnnotation(*annotation) for annotation in read_export(path, item=match, choice=choice))
-
-
-def read_long(
+def read_annotations(
     path: Path,
+    match: str | None,
+    classes: Labels,
     *,
     item: str | None = None,
     worker: str | None = None,
     label: str | None = None,
-    degree: str | None = None,
+    choice: str | None = None,
+    degree: str = "degree",
     separator: str = "|",
-    match: str | None = None,
 ) -> list[StatedAnnotation]:
-    """Read a table with one line per answer.
+    """Read a file of answers of any form of `oneof.io.answers`.
 
     Parameters
     ----------
     path : Path
-        A file in any format of `oneof.io.read_table`.
-    item, worker, label : str, optional
-        Column names. By default the items are in the column `match`, "item" or "row", the workers in "worker" or
-        "annotator", and the labels in "label" or "answer". Several lines of one item and worker are one set, and so is
-        text such as "a|b". Lines without a label are ignored.
-    degree : str, optional
-        Column of the degrees of certainty: sure, probably, guess, or empty. By default "degree", if there is one.
+    match : str or None
+        The column of the items in the table that is labeled, and in the file, or the field of an export. A table may
+        have the items in a column "item" or "row" instead.
+    classes : ndarray of shape (n_classes,)
+    item : str, optional
+        The column or the field of the items, if it has another name in the file.
+    worker, label : str, optional
+        The columns of the annotators and of the labels; see `oneof.io.answers.AnswerOptions`.
+    choice : str, optional
+        The question of an export, such as the tag of the choices of Label Studio.
+    degree : str, default="degree"
+        The column of the degrees of certainty: sure, probably, guess, or empty.
     separator : str, default="|"
-    match : str, optional
-        The column of the items in the table that is labeled.
+        The text between two labels of a cell. Several lines of one item and worker are one set, too.
 
     Raises
     ------
+    InputError
+        If an option has no use with the form of the file.
     DataError
-        If a column is missing, a line has no item or no worker, or the degree is unknown or not that of the other lines
-        of its set.
+        If the file cannot be read, a column is missing, or the degree of certainty of a line is unknown or not that of
+        the other lines of its set.
     """
-    table = read_table(path, as_text=("*",), drop_units=False)
-    defaults = ([*([] if match is None else [match]), "item", "row"], ["worker", "annotator"], ["label", "answer"])
-    columns = [
-        select_column(name, names, table.frame.columns, path)
-        for name, names in zip((item, worker, label), defaults, strict=True)
-    ]
-    item, worker, _ = columns
-    if degree is None and "degree" in table.frame.columns:
-        degree = "degree"
-    degrees: list[Any] = [None] * table.frame.height
-    if degree is not None:
-        degrees = table.frame[find_column(degree, table.frame.columns, path)].to_list()
-    cells = read_cells(table.frame[columns[2]].to_list(), LabelFormat(separator, reads_lists=True))
-    try:
-        raise_together(cells.errors_of_rows())
-    except LabelError as error:
-        raise error.at(path) from None
-    lines = []
-    for row, (item_cell, worker_cell) in enumerate(table.frame.select(columns[:2]).iter_rows()):
-        annotator = str(worker_cell or "").strip()
-        if item_cell is None or not annotator:
-            missing = item if item_cell is None else worker
-            raise DataError(f"{path}, row {row}: column {missing!r} is empty; every label needs an item and a worker.")
-        labels = {str(label) for label, _ in cells.pairs[cells.code[row]] or ()}
-        if not labels:
-            continue
-        location = f"{path}, row {row}"
-        stated = read_degree(degrees[row], location)
-        lines.append(StatedAnnotation(str(item_cell), annotator, tuple(sorted(labels)), location, stated))
-    return _merge_labels(lines)
+    texts = {"match": match, "item": item, "worker": worker, "label": label, "choice": choice}
+    for name, value in texts.items():
+        if value is not None:
+            check_text(name, value)
+    options = AnswerOptions(path, match, worker, label or choice, answers_row=item, degree=degree)
+    file = read_answer_file(options, read_objects([path]))
+    parsed = parse_answers(file, CellFormat(), separator=separator, classes=[*map(str, classes.tolist())])
+    stated = []
+    for answer, given in zip(parsed.records, parsed.labels, strict=True):
+        location, labels = file.locate(answer), given if isinstance(given, list) else [given]
+        certainty = read_degree(answer.degree, location)
+        stated.append(StatedAnnotation(answer.row, answer.annotator, tuple(map(str, labels)), location, certainty))
+    return _merge_labels(stated, joins_lines=not file.is_export)
 
 
 def write_long(
@@ -138,7 +98,7 @@ def write_long(
     classes: Labels,
     separator: str,
 ) -> Path:
-    """Write answers atomically, one per line, in the form that `read_long` reads.
+    """Write answers atomically, one per line, in the form that `read_annotations` reads.
 
     Parameters
     ----------
@@ -263,8 +223,8 @@ def differs(entry: Entry, current: Entry | None, n_classes: int) -> bool:
     return (allowed_classes(current, n_classes), current.degree) != (allowed_classes(entry, n_classes), entry.degree)
 
 
-def _merge_labels(annotations: Iterable[StatedAnnotation]) -> list[StatedAnnotation]:
-    """Merge the labels of a worker for one item; errors name the first line or task."""
+def _merge_labels(annotations: Iterable[StatedAnnotation], *, joins_lines: bool) -> list[StatedAnnotation]:
+    """Merge the lines of a worker for one item; different annotations of an export are an error."""
     sets: dict[tuple[str, str], StatedAnnotation] = {}
     for annotation in annotations:
         pair = str(annotation.item), annotation.annotator
@@ -273,8 +233,13 @@ def _merge_labels(annotations: Iterable[StatedAnnotation]) -> list[StatedAnnotat
             raise DataError(
                 f"{annotation.location}: the degree must be that of the other lines of the item and worker."
             )
+        if not joins_lines and annotation.labels != first.labels:
+            raise DataError(
+                f"{annotation.location}: annotator {pair[1]!r} answered the item {pair[0]!r} twice. Delete one of the "
+                "answers, and export again."
+            )
         sets[pair] = first._replace(labels=tuple(dict.fromkeys([*first.labels, *annotation.labels])))
-    return [annotation for annotation in sets.values() if annotation.labels]
+    return list(sets.values())
 
 
 def read_degree(cell: Any, location: str) -> str | None:

@@ -1,0 +1,825 @@
+"""Files of answers of annotators: one reader for tables, exports of annotation tools and archives.
+
+Every file is a sequence of objects: the rows of a table, lines of JSON, or the tasks of an export. `FORMS` lists the
+forms in the order in which they are tried. A form recognizes a file by the keys of its objects, and reads the answers
+in one object. The answers of all forms then go one way: `parse_answers` reads their cells by
+`oneof.candidates.cells.parse`.
+"""
+
+import bisect
+import contextlib
+import gzip
+import io
+import json
+import re
+import zipfile
+import zlib
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence, Set
+from dataclasses import dataclass, replace
+from itertools import zip_longest
+from pathlib import Path, PurePath, PurePosixPath
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+import numpy as np
+
+from oneof.archives import check_members
+from oneof.candidates.cells import DEFAULT_SEPARATOR, LabelFormat, at_row, raise_together, read_cells
+from oneof.candidates.columns import fold_case, parse_whole_number, read_label_columns
+from oneof.candidates.readers import annotations
+from oneof.errors import DataError, InputError, LabelError
+from oneof.io.columns import find_column, select_column
+from oneof.io.findings import UnreadableCells, describe
+from oneof.io.formats.binary import read_answers_npz
+from oneof.io.formats.cells import CellFormat
+from oneof.io.formats.json_lines import parse_json, read_object
+from oneof.io.labels.class_findings import label_findings
+from oneof.io.labels.label_columns import find_separator, name_remedy
+from oneof.io.table import Table, read_table
+from oneof.messages import enumerate_items
+from oneof.typing import Mask
+
+if TYPE_CHECKING:
+    import polars as pl
+
+ROW, ITEM, OWN_ID = "row", "item", "id"
+"""Default columns of the names of rows, and the field of an export that may be a number of the tool."""
+ANNOTATOR, ANSWER = ("annotator", "worker"), ("answer", "label")
+"""Default columns of a file of answers: those of exports of the labeling page are the last ones."""
+MAX_NAMED = 3
+"""Number of annotators or columns that a note names."""
+
+_DOCCANO_LABELS = ("label", "labels", "cats")
+"""Keys of the labels of a document: of today's exports, of older ones, and of projects with intents."""
+_STUDIO_FIELDS = frozenset({"annotation_id", "lead_time"})
+"""Columns that the short forms of Label Studio (JSON-MIN and CSV) add to those of the data."""
+_OWN_FIELDS = _STUDIO_FIELDS | {"id", "annotator", "created_at", "updated_at"}
+_HOW = "`choice` in Python, --answer on the command line"
+_JSON = (".json", ".jsonl", ".ndjson")
+
+
+@dataclass(frozen=True)
+class AnswerOptions:
+    """The file of the answers, and the names of its columns.
+
+    Attributes
+    ----------
+    path : Path
+        A table with a record for each answer or a column for each annotator, an export of an annotation tool, or a
+        NumPy archive.
+    row : str or None
+        The column of the names of the rows, in this file and in the table; in an export, the field of the data. By
+        default "row"; if the table has no such column, its rows are numbered from 0. A file without the column may name
+        its rows in a column "item", as exports of the labeling page do, or "row".
+    answers_row : str or None
+        The column or the field of this file, if it has another name than in the table.
+    annotator, answer : str or None
+        Columns of this file, by default "annotator" or "worker", and "answer" or "label"; without any of them, all
+        columns but that of the rows are annotators. An export has no column of annotators, and its `answer` is the
+        question, such as the tag of the choices of Label Studio, by default the only one.
+    excluded : tuple of str
+        Annotators whose answers are not used.
+    rules : {"auto", "yes", "no"}
+        Whether the sources are rules; see `select_rows`.
+    degree : str
+        Column of the degrees of certainty in a file with one answer per line, as exports of the labeling page have it.
+    weight : str or None
+        Column of confidences in a file with one line for each candidate of a row, which has no annotators.
+    negation : str or None
+        Text before an answer that the row does not have: with "not ", the answer "not finch" is all other classes.
+    """
+
+    path: Path
+    row: str | None = None
+    annotator: str | None = None
+    answer: str | None = None
+    excluded: tuple[str, ...] = ()
+    answers_row: str | None = None
+    rules: Literal["auto", "yes", "no"] = "auto"
+    negation: str | None = None
+    degree: str = "degree"
+    weight: str | None = None
+
+    @property
+    def select_rows(self) -> Literal["auto"] | bool:
+        """The argument of `oneof.crowd.Answers`."""
+        return "auto" if self.rules == "auto" else self.rules == "yes"
+
+    @property
+    def candidate_columns(self) -> tuple[str, str] | None:
+        """The names of the candidates and of their confidences, as columns of the table; None for annotators."""
+        if self.weight is None:
+            return None
+        return f"{self.answer or ANSWER[-1]} of {self.path.name}", f"{self.weight} of {self.path.name}"
+
+    @property
+    def names_columns(self) -> bool:
+        """Whether the options name a column of a file with a line for each answer."""
+        return any(name is not None for name in (self.annotator, self.answer, self.weight))
+
+    @property
+    def has_own_id(self) -> bool:
+        """Whether the field "id" beside the data of an export is a number of the tool, and not the name of a row."""
+        return self.row == OWN_ID and self.answers_row is None
+
+    def describe_rows(self, *, is_export: bool = False) -> str:
+        """Return a sentence on the options that name the rows."""
+        if is_export and self.has_own_id:
+            return (
+                f"The field {OWN_ID!r} beside the data is a number of the tool. If the table has these numbers, add "
+                f"--answers-row {OWN_ID}; otherwise name the field of the data with the names of the rows by "
+                "--answers-row."
+            )
+        default = f" By default, the column {ROW!r} has the numbers of the rows from 0." * (self.row is None)
+        return (
+            f"--row COLUMN names the column of the rows in the table and in {self.path}, and --answers-row COLUMN that "
+            f"of {self.path} if it has another name.{default}"
+        )
+
+    @property
+    def row_columns(self) -> tuple[str, ...]:
+        """The names of the column of the rows in this file, the first one that exists is read."""
+        return (self.answers_row,) if self.answers_row is not None else (self.row or ROW, ITEM, ROW)
+
+
+class Part(NamedTuple):
+    """The objects of one file, or of one member of an archive, from the index `begin` on."""
+
+    begin: int
+    place: str
+    """The name of the file, for messages."""
+    source: str
+    """The name of the file without its suffix, which is that of an annotator in doccano."""
+
+
+@dataclass(frozen=True)
+class Objects:
+    """The rows of a table, or the objects of a file of JSON, as mappings from keys to values."""
+
+    path: str
+    items: list[dict[str, Any]]
+    parts: list[Part]
+    keys: list[str]
+    is_json: bool
+    is_folder: bool
+
+    def part(self, i: int) -> Part:
+        """Return the file with an object."""
+        return self.parts[bisect.bisect_right(self.parts, i, key=lambda part: part.begin) - 1]
+
+    def locate(self, i: int, unit: str) -> str:
+        """Return the location of an object, for messages."""
+        part = self.part(i)
+        return f"{part.place}, {unit} {i - part.begin}"
+
+
+class Answer(NamedTuple):
+    """The answer of one annotator to one row, as it is in the file."""
+
+    row: str | int
+    annotator: str
+    cell: str | list[str] | None
+    """None or an empty list without an answer."""
+    item: int
+    """The object with the answer."""
+    question: str | None = None
+    """The question of the answer, if the objects may have several."""
+    is_negated: bool = False
+    """Whether the row has none of the labels."""
+    degree: Any = None
+    """The cell of the degree of certainty."""
+    weight: Any = None
+    """The cell of the confidence in a candidate."""
+
+
+class Form(NamedTuple):
+    """A form of files: whether a file has it, and its answers; `unit` is the word for an object in messages."""
+
+    unit: str
+    recognizes: Callable[[Objects, AnswerOptions], bool]
+    read: Callable[[Objects, AnswerOptions], Iterator[Answer]]
+
+
+@dataclass(frozen=True)
+class AnswerFile:
+    """The answers in a file, before their cells are parsed; and the classes, if the file names all."""
+
+    path: str
+    form: Form
+    objects: Objects
+    answers: list[Answer]
+    notes: tuple[str, ...] = ()
+    classes: tuple[str, ...] | None = None
+
+    @property
+    def is_export(self) -> bool:
+        """Whether the form is that of an annotation tool."""
+        return self.form not in (LINES, COLUMNS)
+
+    def locate(self, answer: Answer) -> str:
+        """Return the location of an answer, for messages."""
+        column = f", column {answer.annotator!r}" if self.form is COLUMNS else ""
+        return f"{self.objects.locate(answer.item, self.form.unit)}{column}"
+
+
+def read_answer_file(
+    options: AnswerOptions, objects: Objects, *, forms: Sequence[Form] = (), unused: Collection[str] = ()
+) -> AnswerFile:
+    """Read the answers in the objects of a file of any form.
+
+    Parameters
+    ----------
+    options : AnswerOptions
+    objects : Objects
+    forms : sequence of Form, optional
+        The forms of which the file has one, the last one if no other is recognized; by default all.
+    unused : collection of str
+        Columns that have no answers.
+
+    Raises
+    ------
+    DataError
+        If an object has no name of a row, or there are several questions.
+    InputError
+        If an option has no use with the form.
+    """
+    if objects.is_json and not objects.items:
+        raise DataError("the export has no answers.", source=objects.path)
+    objects = replace(objects, keys=[key for key in objects.keys if key not in unused])
+    forms = forms or FORMS
+    form = next((one for one in forms if one.recognizes(objects, options)), forms[-1])
+    file = AnswerFile(objects.path, form, objects, [], tuple(_note_own_id(objects, form, options)))
+    if options.annotator is not None and file.is_export:
+        raise InputError(f"--annotator has no use with the export {file.path}, which names its annotators. Remove it.")
+    answers = list(form.read(objects, options))
+    if file.is_export:
+        answers = _of_question(answers, options, file.path)
+    if options.negation is not None:
+        answers = [_without_negation(answer, options.negation) for answer in answers]
+    return replace(file, answers=answers)
+
+
+def read_answer_archive(options: AnswerOptions) -> AnswerFile:
+    """Read the answers of a NumPy archive; row i has the answers about row i of the table."""
+    path = options.path
+    if options.answers_row is not None:
+        raise InputError(
+            f"--answers-row has no use with the archive {path}, whose rows are those of the table in their order. "
+            "Remove it."
+        )
+    given = read_answers_npz(path)
+    names = [str(name) for name in given.classes.tolist()]
+    rows, annotators = np.nonzero(given.codes >= 0)
+    codes = given.codes[rows, annotators].tolist()
+    silent = len(given.annotators) - len(set(annotators.tolist()))
+    notes = (f"{silent:,} annotator{'s have' if silent > 1 else ' has'} no answer.",) if silent else ()
+    answers = [
+        Answer(str(i), str(given.annotators[j]).strip(), [names[code]], i)
+        for i, j, code in zip(rows.tolist(), annotators.tolist(), codes, strict=True)
+    ]
+    objects = Objects(str(path), [{}] * len(given.codes), [Part(0, str(path), path.stem)], [], False, False)
+    return AnswerFile(str(path), LINES, objects, answers, notes, tuple(names))
+
+
+def _of_question(answers: list[Answer], options: AnswerOptions, path: str) -> list[Answer]:
+    """Return the answers to one question; those to others are empty, since their annotators are known."""
+    questions = list(dict.fromkeys(one.question for one in answers if one.question and one.cell))
+    if options.answer is None and len(questions) > 1:
+        tags = ", ".join(questions)
+        raise DataError(f"{path} has choices of the tags {tags}. Name the tag whose choices are the answers ({_HOW}).")
+    if options.answer is not None and options.answer not in questions:
+        tags = f"; the tags are {', '.join(questions)}" * bool(questions)
+        raise DataError(f"{path} has no choices of the tag {options.answer!r}{tags}.")
+    return [one if one.question == (options.answer or one.question) else one._replace(cell=None) for one in answers]
+
+
+def _without_negation(answer: Answer, negation: str) -> Answer:
+    """Return an answer, negated if its text begins with `negation`."""
+    texts = [answer.cell] if isinstance(answer.cell, str) else answer.cell or []
+    if len(texts) != 1 or not texts[0].strip().startswith(negation):
+        return answer
+    return answer._replace(cell=texts[0].strip().removeprefix(negation), is_negated=True)
+
+
+def _note_own_id(objects: Objects, form: Form, options: AnswerOptions) -> list[str]:
+    """Return a note if rows are matched by the numbers of tasks in the short forms of Label Studio."""
+    if form is not CHOICES or not options.has_own_id:
+        return []
+    return [
+        f"the column {OWN_ID!r} of {objects.path} has the numbers of the tasks in Label Studio. If the table has other "
+        "numbers in its column, name a field of the data by --answers-row."
+    ]
+
+
+# -- objects of files --------------------------------------------------------------------------------------------------
+
+
+def read_objects(paths: Sequence[Path]) -> Objects:
+    """Read the rows of a table, or the objects of files of JSON, of an archive or a folder of these."""
+    items: list[dict[str, Any]] = []
+    parts = []
+    for path in paths:
+        if not path.exists():
+            raise DataError(f"the file {path} does not exist. Check its name and folder.")
+        try:
+            for place, name, objects in _contents(path):
+                parts.append(Part(len(items), place, name.stem.removesuffix(".jsonl")))
+                items += objects
+        except DataError as error:
+            raise error if str(path) in str(error) else error.at(path) from None
+        except (OSError, EOFError, ValueError, RuntimeError, zipfile.BadZipFile, zlib.error) as error:
+            reason = getattr(error, "strerror", None) or error
+            raise DataError(f"{path} cannot be read ({reason}). Export it again.") from None
+    if not parts:
+        raise DataError(f"{path} has no .jsonl or .json file. Export it again.")
+    is_folder = any(path.is_dir() or path.suffix.lower() == ".zip" for path in paths)
+    is_json = is_folder or bool({*_JSON} & {*_suffixes(paths[0])})
+    return Objects(
+        ", ".join(map(str, paths)), items, parts, [*{key: 0 for item in items for key in item}], is_json, is_folder
+    )
+
+
+def _suffixes(path: PurePath) -> list[str]:
+    return [suffix.lower() for suffix in path.suffixes[-2:]]
+
+
+def _contents(path: Path) -> Iterator[tuple[str, PurePath, list[dict[str, Any]]]]:
+    """Yield the place for messages, the name and the objects of each file."""
+    if path.is_dir():
+        for file in sorted(file for file in path.iterdir() if file.suffix.lower() in _JSON):
+            yield from _contents(file)
+    elif path.suffix.lower() == ".zip":
+        with zipfile.ZipFile(path) as archive:
+            check_members(archive, path.stat().st_size)
+            for member in archive.infolist():
+                name = PurePosixPath(member.filename)
+                if name.suffix.lower() in _JSON:
+                    yield f"{path}, {name.name}", name, _parse(archive.read(member), name, f"{path}, {name.name}")
+    elif {*_JSON} & {*_suffixes(path)}:
+        content = path.read_bytes()
+        content = gzip.decompress(content) if path.suffix.lower() == ".gz" else content
+        yield str(path), path, _parse(content, path, str(path))
+    else:
+        yield str(path), path, list(read_table(path, as_text=("*",), drop_units=False).frame.iter_rows(named=True))
+
+
+def _parse(content: bytes, name: PurePath, place: str) -> list[dict[str, Any]]:
+    """Return the objects of a list in a file .json, or of the lines of another file."""
+    try:
+        text = content.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise DataError(f"{place} is not text in UTF-8. Export it again.") from None
+    if ".json" not in _suffixes(name):
+        lines = enumerate(io.StringIO(text, newline=None), 1)
+        return [read_object(line, f"{place}, line {number}") for number, line in lines if line.strip()]
+    value = parse_json(text, place)
+    if not isinstance(value, list) or not all(isinstance(item, dict) for item in value):
+        raise DataError(f"{place} must be a list of objects, such as the tasks of an export of Label Studio.")
+    return value
+
+
+# -- parts of objects --------------------------------------------------------------------------------------------------
+
+
+def _name_row(file: Objects, i: int, options: AnswerOptions, *holders: Any, unit: str = "object") -> str | int:
+    """Return the name of a row: the first value of its field in the objects `holders`."""
+    item = options.row_columns[0]
+    values = (holder.get(item) for holder in holders if isinstance(holder, dict))
+    value = next((value for value in values if value is not None), None)
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
+    if isinstance(value, bool) or not isinstance(value, str | int):
+        defect = "is missing" if value is None else "must be text or a whole number"
+        remedy = options.describe_rows(is_export=True)
+        raise DataError(f"{file.locate(i, unit)}: the field {item!r}, which identifies the item, {defect}. {remedy}")
+    return value
+
+
+def _as_list(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else [value]
+
+
+def _as_labels(value: Any) -> list[str]:
+    """Return the labels in a value of JSON: a text, an object with choices, or a list of these."""
+    parts = (one.get("choices") if isinstance(one, dict) else one for one in _as_list(value))
+    labels = (label for part in parts for label in _as_list(part) if label is not None)
+    return list(dict.fromkeys(label if isinstance(label, str) else json.dumps(label) for label in labels))
+
+
+def _name_annotator(annotator: Any) -> str:
+    if isinstance(annotator, dict):
+        annotator = annotator.get("email") or annotator.get("username") or annotator.get("id")
+    return "unknown" if annotator is None else str(annotator).strip()
+
+
+# -- forms -------------------------------------------------------------------------------------------------------------
+
+
+def _read_tasks(file: Objects, options: AnswerOptions) -> Iterator[Answer]:
+    """Read tasks of Label Studio: `annotations`, or `completions` before version 1.0, with results of type "choices".
+
+    The choices of an annotation are a set. Canceled annotations, drafts and predictions are ignored.
+    """
+    for i, task in enumerate(file.items):
+        if not isinstance(task.get("data"), dict):
+            raise DataError(f"{file.locate(i, 'task')}: the data must be an object.")
+        own = {OWN_ID: task.get(OWN_ID)} if not options.has_own_id else None
+        row = _name_row(file, i, options, task["data"], own, unit="task")
+        for annotation in _as_list(task.get("annotations") or task.get("completions")):
+            if not isinstance(annotation, dict) or annotation.get("was_cancelled"):
+                continue
+            choices: dict[str | None, list[str]] = {}
+            for result in _as_list(annotation.get("result")):
+                if isinstance(result, dict) and result.get("type") == "choices":
+                    choices.setdefault(str(result.get("from_name")), []).extend(_as_labels(result.get("value")))
+            for tag, labels in (choices or {None: []}).items():
+                yield Answer(row, _name_annotator(annotation.get("completed_by")), labels, i, tag)
+
+
+def _read_choices(file: Objects, options: AnswerOptions) -> Iterator[Answer]:
+    """Read annotations in the short forms of Label Studio (JSON-MIN and CSV), which have a field for each tag.
+
+    A single choice is text, as other fields are: a tag is the given one, or has several choices in any line.
+    """
+    items = [{key: _unquote(value) for key, value in line.items()} for line in file.items]
+    tags = [key for key in file.keys if any(map(_has_choices, (item.get(key) for item in items)))]
+    if not tags and options.answer is None:
+        texts = [
+            key for key in file.keys if key not in _OWN_FIELDS and any(isinstance(one.get(key), str) for one in items)
+        ]
+        raise DataError(
+            f"{file.path} has no choices. Name the tag of the choices ({_HOW}); the fields with text are "
+            f"{', '.join(key for key in texts if key not in _OWN_FIELDS) or 'missing'}."
+        )
+    for i, item in enumerate(items):
+        row, annotator = _name_row(file, i, options, item, unit="row"), _name_annotator(item.get("annotator"))
+        for tag in tags if options.answer is None else [options.answer]:
+            yield Answer(row, annotator, _as_labels(item.get(tag)), i, tag)
+
+
+def _read_documents(file: Objects, options: AnswerOptions) -> Iterator[Answer]:
+    """Read documents of doccano.
+
+    An annotator is named by the file, such as Ann.jsonl, or by the key "username"; before version 1.1, each element of
+    "annotations" has its user.
+    """
+    for i, document in enumerate(file.items):
+        location = file.locate(i, "object")
+        own = None if options.has_own_id else document
+        row = _name_row(file, i, options, own, document.get("meta"), document.get("metadata"))
+        for user, labels in _document_labels(document, file.part(i).source, location).items():
+            for label in labels:
+                if isinstance(label, bool | float) or not isinstance(label, str | int | None):
+                    raise DataError(
+                        f"{location}: {label!r} is not a label of the document. Export a classification project."
+                    )
+            yield Answer(row, user.strip(), _as_labels(labels), i)
+
+
+def _document_labels(document: dict[str, Any], source: str, location: str) -> dict[str, list[Any]]:
+    """Return the labels of a document by annotator."""
+    if isinstance(document.get("annotations"), list):
+        users: dict[str, list[Any]] = {}
+        for one in document["annotations"]:
+            if not isinstance(one, dict) or one.get("user") is None or "start_offset" in one:
+                raise DataError(f"{location}: each annotation must have a user and a label of the document.")
+            label = one.get("label") if one.get("label_name") is None else one["label_name"]
+            users.setdefault(str(one.get("user_name") or one["user"]), []).append(label)
+        return users
+    key = next((name for name in _DOCCANO_LABELS if name in document), None)
+    if key is None:
+        raise DataError(f"{location}: the key 'label' is missing. Export a classification project of doccano.")
+    user = document.get("username")
+    if user is None and source == "all":
+        raise DataError(
+            f"{location}: the file has the labels of all annotators together. Export a project in which annotators do "
+            "not share their labels."
+        )
+    return {str(source if user is None else user): _as_list(document[key])}
+
+
+def _responses(record: dict[str, Any]) -> Iterator[tuple[str, Any]]:
+    """Yield the questions of a record of Argilla with each response: an object, or members of three lists."""
+    for key, value in record.items():
+        if key == "responses" and isinstance(value, dict):
+            yield from _responses(value)
+        elif isinstance(value, list) and isinstance(users := record.get(f"{key}.users"), list):
+            named = zip_longest(value, users, record.get(f"{key}.status") or [])
+            yield from ((key, {"value": one, "user_id": by, "status": status}) for one, by, status in named)
+        elif (
+            isinstance(value, list) and value and isinstance(value[0], dict) and {"user_id", "value"} <= value[0].keys()
+        ):
+            yield from ((key, one) for one in value if isinstance(one, dict))
+
+
+def _read_responses(file: Objects, options: AnswerOptions) -> Iterator[Answer]:
+    """Read records of Argilla: the submitted responses to a question."""
+    for i, record in enumerate(file.items):
+        row = _name_row(file, i, options, record, record.get("fields"), record.get("metadata"))
+        for question, one in _responses(record):
+            labels = _as_labels(one.get("value")) if one.get("status") in (None, "submitted") else None
+            yield Answer(row, _name_annotator(one.get("user_id")), labels, i, question.removesuffix(".responses"))
+
+
+def _read_decisions(file: Objects, options: AnswerOptions) -> Iterator[Answer]:
+    """Read lines of Prodigy: a label is accepted or rejected, or options are chosen; ignored lines have no answer."""
+    for i, line in enumerate(file.items):
+        row = _name_row(file, i, options, line, line.get("meta"))
+        if "label" not in line and not isinstance(line.get("accept"), list):
+            raise DataError(
+                f"{file.locate(i, 'object')}: the key 'label' or 'accept' is missing. Export a classification task."
+            )
+        chosen, is_rejected = line.get("accept", line.get("label")), line.get("answer") == "reject"
+        has_answer = line.get("answer") == "accept" or (is_rejected and "accept" not in line)
+        annotator = _name_annotator(line.get("_annotator_id") or line.get("_session_id"))
+        yield Answer(row, annotator, _as_labels(chosen) if has_answer else None, i, None, is_rejected)
+
+
+def _read_lines(file: Objects, options: AnswerOptions) -> Iterator[Answer]:
+    """Read a line for each answer, or for each candidate of a row with its confidence, which has no annotator."""
+    path, row = Path(file.path), _row_column(file, options)
+    answer = select_column(options.answer, ANSWER, file.keys, path)
+    weight = None if options.weight is None else find_column(options.weight, file.keys, path)
+    named = [name for name in ((options.annotator,) if options.annotator else ANNOTATOR) if name in file.keys]
+    if weight is not None and named:
+        raise InputError(
+            f"--weights {weight} has no use with {path}, whose column {named[0]!r} names annotators: answers have no "
+            "weights. Remove --weights, or the column."
+        )
+    if weight is None and not named and options.annotator is None:
+        raise DataError(
+            f"the column {answer!r} has answers, and no column 'annotator' or 'worker' names the annotators. Name "
+            "theirs by --annotator. If one person gave all answers, join them to the table, and name them by --labels. "
+            "If each line is a candidate with a confidence, name the column of the confidences by --weights.",
+            source=file.path,
+        )
+    annotator = None if weight is not None else select_column(options.annotator, ANNOTATOR, file.keys, path)
+    for i, line in enumerate(file.items):
+        user = "" if annotator is None else _name_cell(file, i, annotator, "annotator").strip()
+        cell, degree = _as_cell(line.get(answer)), line.get(options.degree)
+        yield Answer(_name_cell(file, i, row, "row"), user, cell, i, degree=degree, weight=weight and line.get(weight))
+
+
+def _read_columns(file: Objects, options: AnswerOptions) -> Iterator[Answer]:
+    """Read a table with a column for each annotator."""
+    row = _row_column(file, options)
+    names = [name for name in file.keys if name != row]
+    for i, line in enumerate(file.items):
+        item = _name_cell(file, i, row, "row")
+        for name in names:
+            yield Answer(item, name.strip(), _as_cell(line.get(name)), i)
+
+
+def _row_column(file: Objects, options: AnswerOptions) -> str:
+    try:
+        return select_column(None, options.row_columns, file.keys, Path(file.path))
+    except DataError as error:
+        raise error.because(f"{error.reason} {options.describe_rows()}") from None
+
+
+def _has_choices(value: Any) -> bool:
+    return any(isinstance(one, dict) and isinstance(one.get("choices"), list) for one in _as_list(value))
+
+
+def _unquote(value: Any) -> Any:
+    """Return the object in a cell of the CSV form of Label Studio, in which several choices are JSON."""
+    if isinstance(value, str) and value.startswith('{"choices":'):
+        with contextlib.suppress(ValueError):
+            return json.loads(value)
+    return value
+
+
+def _name_cell(file: Objects, i: int, column: str, kind: str) -> str:
+    """Return a cell with the name of a row or an annotator."""
+    name = file.items[i].get(column)
+    if name is None or not str(name).strip():
+        raise DataError(f"{file.locate(i, 'row')}: column {column!r} is empty. Name the {kind}.")
+    return str(int(name) if isinstance(name, float) and name.is_integer() else name)
+
+
+def _as_cell(value: Any) -> str | list[str] | None:
+    """Return a value of a table or of JSON as the text of a cell, or as a list of labels."""
+    if value is None or isinstance(value, str):
+        return value
+    if isinstance(value, list) or _has_choices(value):
+        return _as_labels(value)
+    return None if value != value else json.dumps(value, default=str)  # noqa: PLR0124 - NaN
+
+
+def _has(file: Objects, *keys: str) -> bool:
+    return not set(keys).isdisjoint(file.keys)
+
+
+STUDIO = Form("task", lambda file, _: "data" in file.keys and _has(file, "annotations", "completions"), _read_tasks)
+DOCCANO = Form(
+    "object",
+    lambda file, _: file.is_folder or (file.is_json and _has(file, "annotations", "username", "Comments")),
+    _read_documents,
+)
+ARGILLA = Form("object", lambda file, _: any(True for item in file.items for _ in _responses(item)), _read_responses)
+PRODIGY = Form(
+    "object",
+    lambda file, _: "answer" in file.keys and _has(file, "_input_hash", "_annotator_id", "_session_id"),
+    _read_decisions,
+)
+CHOICES = Form(
+    "row",
+    lambda file, _: (
+        _has(file, *_STUDIO_FIELDS)
+        or ("annotator" in file.keys and any(_has_choices(value) for item in file.items for value in item.values()))
+    ),
+    _read_choices,
+)
+LINES = Form("row", lambda file, options: _has(file, *ANNOTATOR, *ANSWER) or options.names_columns, _read_lines)
+COLUMNS = Form("row", lambda *_: True, _read_columns)
+FORMS = (STUDIO, CHOICES, DOCCANO, ARGILLA, PRODIGY, LINES, COLUMNS)
+"""The forms of files, in the order in which they are tried."""
+
+
+# -- cells -------------------------------------------------------------------------------------------------------------
+
+
+def answer_labels(file: AnswerFile, separator: str = DEFAULT_SEPARATOR) -> list[tuple[str, ...]]:
+    """Return the labels of each answer as text, empty without any; see `parse_answers` for a table."""
+    form = LabelFormat(separator, reads_lists=True)
+    cells = read_cells([one.cell or None for one in file.answers], form)
+    _raise_errors(cells.errors_of_rows(), file, file.answers, form)
+    return [tuple(str(label) for label, _ in cells.pairs[code] or ()) for code in cells.code.tolist()]
+
+
+class ParsedAnswers(NamedTuple):
+    """Answers with the labels of each, the classes, the text between two labels of a cell, and notes."""
+
+    records: list[Answer]
+    labels: list[Any]
+    classes: Any
+    separator: str
+    notes: list[str]
+
+
+def parse_answers(
+    file: AnswerFile,
+    cell_format: CellFormat,
+    *,
+    separator: str | None = None,
+    classes: Sequence[str] | None = None,
+    unreadable: UnreadableCells | None = None,
+) -> ParsedAnswers:
+    """Return the answers about the rows of a table, whose `cell_format` has the tokens of missing labels.
+
+    Answers that name all classes are omitted. `unreadable` counts the answers that cannot be read; see `read_labels`.
+
+    Raises
+    ------
+    DataError
+        If an export has no answers.
+    LabelError
+        If a cell cannot be read; see `read_labels`.
+    """
+    import polars as pl
+
+    classes = classes if file.classes is None else file.classes
+    records, notes = (file.answers, []) if file.form is not COLUMNS else _of_annotators(file, separator, classes)
+    if file.is_export and not any(one.cell for one in records):
+        raise DataError("the export has no answers.", source=file.path)
+    frame = pl.DataFrame([_to_series([one.cell for one in records])])
+    table = Table(frame, Path(file.path), cell_format=replace(cell_format, dates=(), decimal="."))
+    if separator is None:
+        separator = DEFAULT_SEPARATOR if file.is_export else find_separator(table, ["answer"], classes=classes)
+    errors: dict[int, LabelError] = {}
+    form = LabelFormat(separator, folds_case=cell_format.folds_labels, missing=cell_format.missing, reads_lists=True)
+    try:
+        sets = read_label_columns(
+            frame,
+            ["answer"],
+            separator=separator,
+            classes=classes,
+            folds_case=form.folds_case,
+            missing=cell_format.missing,
+            on_unreadable=errors.update,
+        )
+    except LabelError as error:
+        _raise_errors(errors, file, records, form)
+        raise error.at(file.path) from None
+    if cell_format.label_errors != "unlabeled":
+        _raise_errors(errors, file, records, form)
+    if errors and unreadable is not None:
+        unreadable.add_labels("answer", errors)
+    is_given = ~sets.is_unlabeled
+    mask = _negate(records, sets.mask, is_given, file)
+    kept = np.flatnonzero(is_given).tolist()
+    notes += describe(label_findings(sets, separator, unit="answer", source=file.path))
+    notes += _note_omitted(records, set(kept), frame["answer"].to_list(), form, len(sets.classes))
+    names = sets.classes.tolist()
+    members = ([names[k] for k in np.flatnonzero(mask[i])] for i in kept)
+    labels = [labels if len(labels) > 1 else labels[0] for labels in members]
+    return ParsedAnswers([records[i] for i in kept], labels, sets.classes, separator, [*file.notes, *notes])
+
+
+def _raise_errors(
+    errors: Mapping[int, LabelError], file: AnswerFile, records: Sequence[Answer], form: LabelFormat
+) -> None:
+    """Raise the errors of cells as one, with the places of their answers."""
+    if not errors:
+        return
+    first = min(errors, key=lambda i: records[i].item)
+    try:
+        raise_together({records[i].item: at_row(error, records[i].item) for i, error in errors.items()})
+    except LabelError as error:
+        located = name_remedy(error, folds_case=form.folds_case)
+        located.row = None
+        raise located.at(file.locate(records[first])) from None
+
+
+def _negate(records: Sequence[Answer], mask: Mask, is_given: Mask, file: AnswerFile) -> Mask:
+    """Return the sets of answers, of which negated ones are the other classes.
+
+    Further answers of the annotator to the row are joined with a negated one, and are no longer given.
+    """
+    pairs = {(one.row, one.annotator) for one in records if one.is_negated}
+    if not pairs:
+        return mask
+    mask = mask ^ (np.array([one.is_negated for one in records]) & is_given)[:, None]
+    first: dict[tuple[str | int, str], int] = {}
+    for i in np.flatnonzero(is_given).tolist():
+        pair = records[i].row, records[i].annotator
+        if pair in pairs:
+            j = first.setdefault(pair, i)
+            mask[j] &= mask[i]
+            is_given[i] = i == j
+            if not mask[j].any():
+                raise LabelError(
+                    f"the answers of annotator {pair[1]!r} to the row {pair[0]!r} exclude all classes. Correct one of "
+                    "them, or name all classes (--classes).",
+                    source=file.locate(records[i]),
+                )
+    return mask
+
+
+def _to_series(cells: Sequence[str | list[str] | None]) -> "pl.Series":
+    """Return cells as a column: of text, or of lists if there is any; other text is then a list of one member."""
+    import polars as pl
+
+    if not any(isinstance(cell, list) for cell in cells):
+        return pl.Series("answer", cells, dtype=pl.String)
+    lists = [None if not cell else cell if isinstance(cell, list) else [cell] for cell in cells]
+    is_number = all(parse_whole_number(text) is not None for labels in lists for text in labels or ())
+    return pl.Series("answer", lists, dtype=pl.List(pl.String)).cast(pl.List(pl.Int64 if is_number else pl.String))
+
+
+def _of_annotators(
+    file: AnswerFile, separator: str | None, classes: Sequence[str] | None
+) -> tuple[list[Answer], list[str]]:
+    """Return the answers in columns of annotators, and not in those of dates and comments, with notes.
+
+    Labels are compared in any spelling; see `oneof.candidates.readers.annotations.other_columns`.
+    """
+    pattern = re.compile(r"[;,/|+&]" if separator is None else re.escape(separator), re.IGNORECASE)
+    cells: dict[str, Counter[frozenset[str]]] = {one.annotator: Counter() for one in file.answers}
+    for one in file.answers:
+        texts = one.cell if isinstance(one.cell, list) else [one.cell or ""]
+        if any(text.strip() for text in texts):
+            parts = (part for text in texts for part in (text, *pattern.split(text)))
+            cells[one.annotator][frozenset(map(fold_case, parts))] += 1
+    known = {fold_case(label) for label in classes or ()}
+    names = list(cells)
+    positions = annotations.other_columns([*cells.values()], len(file.objects.items), known)
+    other = [names[j] for j in positions]
+    names = [name for name in names if name not in other]
+    listed = ", ".join(names[:MAX_NAMED]) + (", ..." if len(names) > MAX_NAMED else "")
+    notes = [f"{file.path} is read as a table with a column for each of {len(names)} annotators: {listed}."]
+    if other:
+        notes.append(
+            f"{enumerate_items(other, MAX_NAMED)} {'have' if len(other) > 1 else 'has'} almost no label of another "
+            "column, and no annotator of this name is read. If it is one, pass a file with one answer per line."
+        )
+    return [one for one in file.answers if one.annotator not in other], notes
+
+
+def _note_omitted(
+    records: Sequence[Answer], kept: Set[int], cells: Sequence[Any], form: LabelFormat, n_classes: int
+) -> list[str]:
+    """Return notes on annotators without an answer in `kept`: they have none, or all of theirs name all classes."""
+    active = {records[i].annotator for i in kept}
+    silent = [i for i, one in enumerate(records) if one.annotator not in active]
+    read = read_cells([cells[i] or None for i in silent], form)
+    n_full: Counter[str] = Counter()
+    for i, code in zip(silent, read.code.tolist(), strict=True):
+        n_full[records[i].annotator] += len(read.pairs[code] or ()) >= n_classes
+    omitted = [name for name, n in n_full.items() if not n]
+    notes = [describe_omitted(omitted)] if omitted else []
+    return notes + [describe_uninformative(name, n) for name, n in n_full.items() if n]
+
+
+def describe_omitted(annotators: Sequence[str]) -> str:
+    """Return a warning about annotators without answers."""
+    names = ", ".join(map(repr, annotators[:5])) + (", ..." if len(annotators) > 5 else "")
+    return f"annotators without answers are omitted: {names}."
+
+
+def describe_uninformative(annotator: str, n_answers: int) -> str:
+    """Return a sentence on an annotator whose answers name all classes."""
+    s, verb_s = ("", "s") if n_answers == 1 else ("s", "")
+    return (
+        f"{n_answers:,} answer{s} of {annotator!r} name{verb_s} all classes, and say{verb_s} nothing about the label."
+    )

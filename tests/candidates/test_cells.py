@@ -88,6 +88,7 @@ WEIGHTED: list[tuple[str, dict[str, Any], Labels]] = [
     ("{'finch': 0.8, 'wren': 0.2}", {}, WEIGHTS),
     ('[["finch", 0.8], ["wren", 0.2]]', {}, WEIGHTS),
     ('[{"label": "finch", "score": 0.8}, {"label": "wren", "score": 0.2}]', {}, WEIGHTS),
+    ('[{"token": "finch", "logprob": 0}, {"token": "wren", "logprob": -1.3862943611198906}]', {}, WEIGHTS),
     ('```json\n{"finch": 0.8, "wren": 0.2}\n```', {}, WEIGHTS),
     ('["finch", "wren"]', {}, BOTH),
     ("CL:0000236", {}, {"CL:0000236": 1.0}),

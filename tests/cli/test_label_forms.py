@@ -106,8 +106,8 @@ def test_empty_lists_are_unlabeled_rows_of_every_command(run: Run) -> None:
 
 
 def test_several_columns_of_labels_have_one_sentence(run: Run) -> None:
-    """`inspect` and `fit` give the same reason and remedy if several columns have labels rather than numbers."""
-    write_table(["owl", "wren"], further=["['wren']", "[]"])
+    """`inspect` and `fit` give the same reason and remedy if several columns have labels and numbers."""
+    write_table(["owl", "wren"], further=["2", "[]"])
     messages = set()
     for command in (["inspect"], ["fit", *QUICK]):
         result = run(*command, "t.csv", "--labels", "label,further")

@@ -14,6 +14,7 @@ from oneof.io import (
     CellFormat,
     Table,
     find_separator,
+    join_label_columns,
     merge_ranked_columns,
     read_labels,
     read_table,
@@ -258,6 +259,20 @@ def test_ranked_columns_are_the_weights_of_their_labels() -> None:
     )
     with pytest.raises(LabelError, match=r"row 2: the weight of 'wren' must be a number.*got None"):
         read_labels(table, ["first"], weights="p")
+
+
+@pytest.mark.parametrize(
+    "further", [["['wren', 'robin']", "[]", "[]"], [["wren", "robin"], None, None], ["wren|robin", "", None]]
+)
+def test_a_primary_label_and_further_ones_are_one_set(further: list[Any]) -> None:
+    """Columns of labels, of which one may have lists, give their union; columns of 0 and 1 are classes as before."""
+    table = join_label_columns(_table(first=["owl", "wren", None], more=further), ["first", "more"], None)
+    assert read_labels(table, ["first"]).to_sets() == [{"owl", "robin", "wren"}, {"wren"}, {"owl", "robin", "wren"}]
+    for cells in ([1, 0], ["1", "0"], ["yes", "no"]):
+        table = _table(owl=cells, wren=cells[::-1])
+        assert join_label_columns(table, ["owl", "wren"], None) is table
+    with pytest.raises(LabelError, match=r"labels 'more' of t.csv, row 1: .* contains an empty label"):
+        join_label_columns(_table(first=["owl", "wren"], more=["owl", "a||b"]), ["first", "more"], None)
 
 
 @pytest.mark.parametrize(

@@ -75,7 +75,7 @@ _BROKEN = re.compile(r"""[\[{](?:\s*[\[{(])*\s*(?:"[^"]*"\s*(?:[,:\])}]|$)|'[^']
 _BRACKET = re.compile(r"[\[{]")
 _NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?", re.ASCII)
 _WEIGHT_AT_END = re.compile(f"{WEIGHT_IN_PARENTHESES.pattern}$", re.ASCII)
-_LABEL_KEYS = frozenset({"label", "name", "class"})
+_LABEL_KEYS = frozenset({"label", "name", "class", "token"})
 _WEIGHT_KEYS = frozenset({"probability", "prob", "score", "weight", "confidence"})
 _FORMS = (
     "a mapping from labels to weights, a list of (label, weight) pairs, a list of records such as "
@@ -767,10 +767,12 @@ def _read_member(member: Any) -> tuple[Any, Any]:
     """Return the label and the weight of a member of a row that is not a list or tuple of two."""
     if isinstance(member, Mapping):
         label, weight = _find(member, _LABEL_KEYS), _find(member, _WEIGHT_KEYS)
+        if weight is None and isinstance(log := member.get("logprob"), float | int):  # of a language model
+            weight = math.exp(min(log, 1.0))
         if label is None or weight is None:
             raise LabelError(
-                f"{member!r} must have one label and one weight: one of the keys label, name and class, and one of "
-                "probability, prob, score, weight and confidence."
+                f"{member!r} must have one label and one weight: one of the keys label, name, class and token, and one "
+                "of probability, prob, score, weight, confidence and logprob."
             )
         return label, weight
     if isinstance(member, list | tuple | np.ndarray) and len(member) == 2:

@@ -33,7 +33,7 @@ from oneof.io.labels.known_labels import (
     read_truth,
     use_checked_labels,
 )
-from oneof.io.labels.label_columns import find_separator, merge_ranked_columns, read_labels
+from oneof.io.labels.label_columns import find_separator, join_label_columns, merge_ranked_columns, read_labels
 from oneof.io.table import Table, is_whole_table, read_table
 from oneof.io.table_options import TableOptions
 
@@ -63,6 +63,7 @@ __all__ = [
     "find_column",
     "select_column",
     "find_separator",
+    "join_label_columns",
     "merge_ranked_columns",
     "is_whole_table",
     "label_findings",

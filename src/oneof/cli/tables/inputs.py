@@ -30,6 +30,7 @@ from oneof.io import (
     choose_features,
     find_column,
     find_separator,
+    join_label_columns,
     label_findings,
     merge_ranked_columns,
     notes,
@@ -184,6 +185,9 @@ def prepare_rows(table: Table, read_options: ReadOptions) -> PreparedTable:
     if len(labels) > 1 and read_options.weight_columns:
         label_table = merge_ranked_columns(table, labels, read_options.weight_columns)
         labels, weighting = labels[:1], replace(weighting, weights=read_options.weight_columns[0])
+    elif len(labels) > 1 and not weighting.weighted:
+        label_table = join_label_columns(table, labels, read_options.classes)
+        labels = labels if label_table is table else labels[:1]
     given = read_again = read_as_written = None
     separator_notes: tuple[str, ...] = ()
     if read_options.answers is None:

@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from oneof.candidates import CandidateSets
-from oneof.candidates.cells import DEFAULT_SEPARATOR, LabelFormat, clean
+from oneof.candidates.cells import DEFAULT_SEPARATOR, LabelFormat, clean, parse_number, raise_together, read_cells
 from oneof.candidates.columns import detect_separator, fold_case, read_label_columns
 from oneof.errors import DataError, LabelError
 from oneof.io.columns import find_column
@@ -14,6 +14,8 @@ from oneof.io.table import Table
 
 if TYPE_CHECKING:
     import polars as pl
+
+_YES_NO = ("yes", "no", "true", "false")
 
 
 def find_separator(
@@ -77,6 +79,45 @@ def merge_ranked_columns(table: Table, labels: Sequence[str], weights: Sequence[
         pl.Series(name, column, dtype=pl.List(pl.String))
         for name, column in zip((names[0], numbers[0]), cells, strict=True)
     ]
+    return replace(table, frame=table.frame.with_columns(merged))
+
+
+def join_label_columns(table: Table, columns: Sequence[str], classes: Sequence[str] | None) -> Table:
+    """Return a table in which the first of several columns of labels has the labels of all, such as a primary label.
+
+    The cells of each column are labels or lists of labels. If any cell is a number, or yes or no, the columns are
+    classes, and the table is unchanged.
+
+    Raises
+    ------
+    LabelError
+        If a cell cannot be read; the error names the row.
+    """
+    import polars as pl
+
+    names = [find_column(name, table.frame.columns, table.path) for name in columns]
+    frame = table.frame.select(names)
+    texts = {text for name in names if frame[name].dtype == pl.String for text in frame[name].drop_nulls().unique()}
+    if not texts or any(dtype.is_numeric() or dtype == pl.Boolean for dtype in frame.dtypes):
+        return table
+    if any(parse_number(clean(text)) is not None or clean(text).lower() in _YES_NO for text in texts):
+        return table
+    joined: list[dict[str, None]] = [{} for _ in range(frame.height)]
+    for name in names:
+        form = LabelFormat(
+            find_separator(table, [name], classes=classes),
+            folds_case=table.cell_format.folds_labels,
+            missing=table.cell_format.missing,
+            reads_lists=True,
+        )
+        cells = read_cells(frame[name].to_list(), form)
+        try:
+            raise_together(cells.errors_of_rows())
+        except LabelError as error:
+            raise error.at(f"labels {name!r} of {table.path}") from None
+        for labels, code in zip(joined, cells.code.tolist(), strict=True):
+            labels.update((str(label), None) for label, _ in cells.pairs[code] or ())
+    merged = pl.Series(names[0], [list(labels) or None for labels in joined], dtype=pl.List(pl.String))
     return replace(table, frame=table.frame.with_columns(merged))
 
 

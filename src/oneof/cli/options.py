@@ -21,8 +21,8 @@ Stream: TypeAlias = Annotated[
 ]
 _LABELS = (
     "Label column with text such as 'a|b', lists, or whole numbers; a row with an empty cell or -1 is unlabeled. "
-    "Alternatively several columns of 0 and 1, separated by commas, whose names are the classes. A name with a comma "
-    "is in double quotes: '\"size, m\"'."
+    "Alternatively several columns, separated by commas: of 0 and 1, whose names are the classes; or of a primary "
+    "label and further ones. A name with a comma is in double quotes: '\"size, m\"'."
 )
 Labels: TypeAlias = Annotated[list[str], typer.Option("--labels", metavar="COLUMN", help=_LABELS)]
 LabelsOrNone: TypeAlias = Annotated[
@@ -38,7 +38,8 @@ Weights: TypeAlias = Annotated[
         "--weights",
         metavar="COLUMN",
         help="Column of the weights of the labels, in their order: text such as '0.7|0.3', or lists; or one column for "
-        "each of several label columns: --labels label1,label2 --weights prob1,prob2. Implies --weighted.",
+        "each of several label columns: --labels label1,label2 --weights prob1,prob2. With --answers, column of the "
+        "confidences of its lines. Implies --weighted.",
     ),
 ]
 NoiseRate: TypeAlias = Annotated[

@@ -55,6 +55,8 @@ _STUDIO_FIELDS = frozenset({"annotation_id", "lead_time"})
 """Columns that the short forms of Label Studio (JSON-MIN and CSV) add to those of the data."""
 _OWN_FIELDS = _STUDIO_FIELDS | {"id", "annotator", "created_at", "updated_at"}
 _HOW = "`choice` in Python, --answer on the command line"
+_MAX_SAMPLED = 1_000
+"""Number of objects that show whether a file has lists."""
 _JSON = (".json", ".jsonl", ".ndjson")
 
 
@@ -592,9 +594,10 @@ def _unquote(value: Any) -> Any:
 def _name_cell(file: Objects, i: int, column: str, kind: str) -> str:
     """Return a cell with the name of a row or an annotator."""
     name = file.items[i].get(column)
-    if name is None or not str(name).strip():
+    text = "" if name is None else str(name).removesuffix(".0" * isinstance(name, float))
+    if not text.strip():
         raise DataError(f"{file.locate(i, 'row')}: column {column!r} is empty. Name the {kind}.")
-    return str(int(name) if isinstance(name, float) and name.is_integer() else name)
+    return text
 
 
 def _as_cell(value: Any) -> str | list[str] | None:
@@ -603,7 +606,9 @@ def _as_cell(value: Any) -> str | list[str] | None:
         return value
     if isinstance(value, list) or _has_choices(value):
         return _as_labels(value)
-    return None if value != value else json.dumps(value, default=str)  # noqa: PLR0124 - NaN
+    if isinstance(value, bool | dict):
+        return json.dumps(value, default=str)
+    return None if value != value else str(value)  # noqa: PLR0124 - NaN
 
 
 def _has(file: Objects, *keys: str) -> bool:
@@ -616,7 +621,15 @@ DOCCANO = Form(
     lambda file, _: file.is_folder or (file.is_json and _has(file, "annotations", "username", "Comments")),
     _read_documents,
 )
-ARGILLA = Form("object", lambda file, _: any(True for item in file.items for _ in _responses(item)), _read_responses)
+ARGILLA = Form(
+    "object",
+    # Text of a table has no lists: its many rows are not searched.
+    lambda file, _: (
+        any(isinstance(value, list | dict) for one in file.items[:_MAX_SAMPLED] for value in one.values())
+        and any(True for item in file.items for _ in _responses(item))
+    ),
+    _read_responses,
+)
 PRODIGY = Form(
     "object",
     lambda file, _: "answer" in file.keys and _has(file, "_input_hash", "_annotator_id", "_session_id"),
@@ -711,8 +724,9 @@ def parse_answers(
     notes += describe(label_findings(sets, separator, unit="answer", source=file.path))
     notes += _note_omitted(records, set(kept), frame["answer"].to_list(), form, len(sets.classes))
     names = sets.classes.tolist()
-    members = ([names[k] for k in np.flatnonzero(mask[i])] for i in kept)
-    labels = [labels if len(labels) > 1 else labels[0] for labels in members]
+    distinct, code = np.unique(mask[kept], axis=0, return_inverse=True)
+    members = [[names[k] for k in np.flatnonzero(row)] for row in distinct]
+    labels = [members[k] if len(members[k]) > 1 else members[k][0] for k in code.ravel().tolist()]
     return ParsedAnswers([records[i] for i in kept], labels, sets.classes, separator, [*file.notes, *notes])
 
 

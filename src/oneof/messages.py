@@ -14,6 +14,8 @@ from types import FrameType
 _PACKAGES = frozenset({"oneof", "sklearn", "joblib", "threadpoolctl"})
 _MODULES = frozenset({"contextlib", "functools", "threading", "concurrent", "multiprocessing", "runpy"})
 """Modules of Python between two frames of the packages above, or behind them, as in a thread or a worker process."""
+MAX_NAMED = 3
+"""Number of annotators or columns that a note names."""
 _NEEDS_QUOTES = re.compile(r'[",\r\n]|^\s|\s$')
 
 

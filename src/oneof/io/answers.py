@@ -36,7 +36,7 @@ from oneof.io.formats.json_lines import parse_json, read_object
 from oneof.io.labels.class_findings import label_findings
 from oneof.io.labels.label_columns import find_separator, name_remedy
 from oneof.io.table import Table, read_table
-from oneof.messages import enumerate_items
+from oneof.messages import MAX_NAMED, enumerate_items
 from oneof.typing import Mask
 
 if TYPE_CHECKING:
@@ -46,8 +46,6 @@ ROW, ITEM, OWN_ID = "row", "item", "id"
 """Default columns of the names of rows, and the field of an export that may be a number of the tool."""
 ANNOTATOR, ANSWER = ("annotator", "worker"), ("answer", "label")
 """Default columns of a file of answers: those of exports of the labeling page are the last ones."""
-MAX_NAMED = 3
-"""Number of annotators or columns that a note names."""
 
 _DOCCANO_LABELS = ("label", "labels", "cats")
 """Keys of the labels of a document: of today's exports, of older ones, and of projects with intents."""

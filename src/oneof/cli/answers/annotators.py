@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from oneof.cli.answers.files import TableAnswers
 from oneof.cli.output import terminal
-from oneof.io.answers import MAX_NAMED
+from oneof.messages import MAX_NAMED
 
 if TYPE_CHECKING:
     from oneof.candidates import CandidateSets

@@ -7,13 +7,12 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from oneof.io.answers import MAX_NAMED, ROW, AnswerOptions
-from oneof.messages import enumerate_items, write_names
+from oneof.messages import MAX_NAMED, enumerate_items, write_names
 
 if TYPE_CHECKING:
     from oneof.crowd import Answers
     from oneof.io import Table, UnreadableCells
-    from oneof.io.answers import Answer, AnswerFile
+    from oneof.io.answers import Answer, AnswerFile, AnswerOptions
 
 MAX_LISTED = 10
 """Maximum number of annotators or columns that an error lists."""
@@ -37,7 +36,7 @@ class TableAnswers:
 
 
 def read_answers(
-    options: AnswerOptions,
+    options: "AnswerOptions",
     table: "Table",
     *,
     separator: str | None,
@@ -95,7 +94,7 @@ def read_answers(
     return TableAnswers(answers, row_names, checked, tuple(notes), parsed.separator, column, degrees)
 
 
-def join_candidates(options: AnswerOptions, table: "Table") -> tuple["Table", list[str]]:
+def join_candidates(options: "AnswerOptions", table: "Table") -> tuple["Table", list[str]]:
     """Return a table with columns of candidates and of their confidences, and notes.
 
     The file has a line for each candidate of a row, as lists of candidates of a classifier or an aligner do.
@@ -116,12 +115,12 @@ def join_candidates(options: AnswerOptions, table: "Table") -> tuple["Table", li
 
 
 def _read_file(
-    options: AnswerOptions, table: "Table", other_uses: frozenset[str]
+    options: "AnswerOptions", table: "Table", other_uses: frozenset[str]
 ) -> "tuple[AnswerFile, list[str], str]":
     """Return the answers in a file, and the names of the rows of the table and their column, empty if numbered."""
     from oneof.errors import DataError, InputError
     from oneof.io import find_column
-    from oneof.io.answers import read_answer_archive, read_answer_file, read_objects
+    from oneof.io.answers import ROW, read_answer_archive, read_answer_file, read_objects
 
     path, suffix = options.path, options.path.suffix.lower()
     n_rows = table.frame.height if table.rows is None else table.rows.shape[0]

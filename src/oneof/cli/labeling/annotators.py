@@ -10,8 +10,7 @@ import typer
 
 from oneof.cli.options import AnswersRow, ExcludeAnnotator, Negation, read_names
 from oneof.cli.output import terminal
-from oneof.io.answers import MAX_NAMED
-from oneof.messages import write_names
+from oneof.messages import MAX_NAMED, write_names
 
 if TYPE_CHECKING:
     from oneof.io import Table

@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from oneof.cli.answers.files import TableAnswers, check_have_answers, note_spellings, read_answers
-from oneof.io.answers import ROW, AnswerOptions
 
 if TYPE_CHECKING:
     from oneof.io import Table
+    from oneof.io.answers import AnswerOptions
     from oneof.labeling import LabelingSession
 
 
@@ -38,7 +38,7 @@ class ImportedFile:
 
 
 def read_import(
-    options: AnswerOptions, table: "Table", session: "LabelingSession", separator: str | None
+    options: "AnswerOptions", table: "Table", session: "LabelingSession", separator: str | None
 ) -> ImportedFile:
     """Read the answers of a file, whose classes are those of a session.
 
@@ -91,6 +91,8 @@ def row_column(table: "Table", row: str | None) -> str | None:
 
     It is the column by which `read_answers` joins the export to the table.
     """
+    from oneof.io.answers import ROW
+
     return ROW if row is None and ROW in table.frame.columns else row
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from oneof.cli import options
-from oneof.cli.option_groups import FileGroup, CoverageGroup
+from oneof.cli.option_groups import CoverageGroup, FileGroup
 from oneof.cli.output import terminal
 from oneof.cli.prediction.online import predict_stream
 from oneof.cli.prediction.predictions import (

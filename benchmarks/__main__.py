@@ -162,10 +162,6 @@ THEMES: dict[str, dict[str, Part]] = {
             "sparse_scaling",
             ("sparse-scaling", "scaling of TF-IDF rows; writes docs/sparse_scaling.csv", "5 min", True),
         ),
-        **_parts(
-            "unusual_rows",
-            ("unusual-rows", "false alarms about rows unlike training, and texts in other languages", "2 min"),
-        ),
     },
     "labeling": _parts(
         "labeling_rows",

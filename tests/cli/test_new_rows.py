@@ -2,7 +2,6 @@
 
 import datetime
 import json
-import warnings
 from pathlib import Path
 from typing import Any
 
@@ -79,34 +78,6 @@ def test_new_categories_are_counted(run: Run, model: Path) -> None:
     assert "in training" not in result.err
 
 
-def test_rows_whose_texts_differ_from_training_are_named(run: Run, model: Path) -> None:
-    """A note and the summary have the rows without known words; the rows of training have none."""
-    remark = pl.when(pl.arange(0, 60) % 20 == 7).then(pl.lit("gesehen am Ufer")).otherwise(pl.col("remark"))
-    make_birds().with_columns(remark=remark).write_csv("new.csv")
-    result = run("predict", model, "new.csv", "--json")
-    assert json.loads(result.out)["unusual_rows"] == {"remark": {"count": 3, "rows": [7, 27, 47]}}
-    assert (
-        "3 of 60 rows have few or no words of the training texts in column 'remark' (rows 7, 27 and 47)" in result.err
-    )
-    assert "coverage of prediction sets do not apply to them" in result.err
-    result = run("predict", model, "birds.csv", "--json")
-    assert json.loads(result.out)["unusual_rows"] == {}
-    assert "few or no words" not in result.err
-    rows = pl.read_csv("new.csv").to_dicts()
-    predictor = RowPredictor(load(model))
-    served = [["remark"] if row % 20 == 7 else None for row in range(60)]
-    assert [prediction.get("unusual") for prediction in predictor.predict(rows)] == served
-    assert [predictor.predict([row])[0].get("unusual") for row in rows] == served
-
-
-def test_columns_of_another_unit_are_in_the_summary(run: Run, model: Path) -> None:
-    make_birds().with_columns(mass=pl.col("mass") * 1000 + 50_000).write_csv("new.csv")
-    [(column, values)] = json.loads(run("predict", model, "new.csv", "--json").out)["new_ranges"].items()
-    assert column == "mass"
-    assert values["median"] > 10_000
-    assert abs(values["training_mean"]) < 20
-
-
 def _vectors(size: int = 10) -> list[dict[str, Any]]:
     rng = np.random.default_rng(0)
     return [{"a": (rng.normal(size=size) + k).tolist(), "y": "owl" if k else "wren"} for k in [0, 3] * 30]
@@ -117,25 +88,19 @@ def _write(name: str, rows: list[dict[str, Any]]) -> str:
     return name
 
 
-def test_missing_vectors_are_named(run: Run) -> None:
-    """Vectors that are null or zero have a note in a table, in Python and in a program that serves the model."""
+def test_missing_vectors_are_predicted(run: Run) -> None:
+    """A vector that is null has the same prediction in a table, in Python and in a program that serves the model."""
     assert run("fit", _write("train.jsonl", _vectors()), "--labels", "y", *QUICK, "--out", "out").code == 0
     rows: list[dict[str, Any]] = [{"a": row["a"]} for row in _vectors()[:5]]
     rows[1]["a"], rows[3]["a"] = None, [0] * 10
     result = run("predict", "out/model.skops", _write("new.jsonl", rows), "--json")
     assert result.code == 0, result.err
-    assert json.loads(result.out)["unusual_rows"] == {"a": {"count": 2, "rows": [1, 3]}}
-    assert "2 of 5 rows have no vector, or only zeros, in column 'a' (rows 1 and 3)" in result.err
     saved = load("out/model.skops")
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
+    with pytest.warns(UserWarning, match="column 'a' of vectors is read as 10 columns"):
         labels = saved.predict(rows).tolist()
-        assert saved.predict([{"a": None}]).tolist() == [labels[1]]
-    assert sum("no vector, or only zeros" in str(warning.message) for warning in caught) == 2
+    assert saved.predict([{"a": None}]).tolist() == [labels[1]]
     served = RowPredictor(saved).predict(rows)
     assert [row["label"] for row in served] == labels
-    assert [row.get("unusual") for row in served] == [None, ["a"], None, ["a"], None]
-    assert [RowPredictor(saved).predict([row])[0].get("unusual") for row in rows] == [None, ["a"], None, ["a"], None]
 
 
 @pytest.mark.parametrize(("sizes", "row"), [((11,) * 3, 0), ((9,) * 3, 0), ((10, 10, 11), 2)])
@@ -173,7 +138,6 @@ def test_columns_named_as_numbers_of_a_vector_are_ordinary_columns(run: Run) -> 
         assert run("fit", "train.csv", "--labels", "y", *options, *QUICK, "--out", "out").code == 0
         saved = load("out/model.skops")
         assert saved.summary["vectors"] == {}
-        assert saved.summary["row_limits"]["vectors"] == {}
         results = [
             run("predict", "out/model.skops", f"{table}.csv", "--out", f"{table}.out") for table in ("train", name)
         ]

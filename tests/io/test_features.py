@@ -10,6 +10,8 @@ import pytest
 import scipy.sparse as sp
 from sklearn.base import clone
 from sklearn.impute import SimpleImputer
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 from oneof.errors import DataError
 from oneof.io import (
@@ -23,7 +25,7 @@ from oneof.io import (
     find_column,
     make_encoder,
 )
-from oneof.io.imputer import CalendarFeatures, MedianImputer, calendar_features
+from oneof.io.encoder import calendar_features
 
 PATH = Path("t.csv")
 N = 60
@@ -110,13 +112,17 @@ def test_the_encoder(table: Table) -> None:
     encoded = categories.transform(colors)
     assert np.asarray(encoded.sum(axis=1)).ravel().tolist() == [1.0] * N
     assert encoded.shape[1] == 4
+    assert make_encoder(columns).fit(frame).get_feature_names_out()[:9].tolist() == [
+        *("size", "count", "day_elapsed", "day_year", "day_month", "day_weekday", "day_hour", "size_missing", "wet")
+    ]
+    assert categories.get_feature_names_out().tolist() == ["color_", "color_blue", "color_green", "color_red"]
     unseen = categories.transform(pl.DataFrame({"color": ["purple"]}))
     assert unseen.sum() == 0
 
 
 @pytest.mark.parametrize("missing", ["none", "few", "some", "a column", "all but one"])
-def test_the_imputer_equals_that_of_scikit_learn(missing: str) -> None:
-    """Medians, indicators and imputed tables equal those of SimpleImputer fitted on all rows."""
+def test_the_encoder_equals_scikit_learn(missing: str) -> None:
+    """Medians, indicators and scaled numbers are those of SimpleImputer and StandardScaler."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(41, 3)) * [1.0, 1e150, 1e-150]
     if missing == "few":
@@ -128,14 +134,15 @@ def test_the_imputer_equals_that_of_scikit_learn(missing: str) -> None:
     elif missing == "all but one":
         X[1:, 1] = np.nan
     frame = pl.DataFrame(X, schema=["a", "b", "c"])
-    ours = MedianImputer().fit(frame)
+    columns = [Column(name, "number") for name in frame.columns]
+    ours = make_encoder(columns).fit(frame)
     has_indicator = missing != "few"  # a column with less than a twentieth of missing values has none
-    theirs = SimpleImputer(strategy="median", add_indicator=has_indicator, keep_empty_features=True).fit(frame)
-    np.testing.assert_allclose(ours.statistics_, theirs.statistics_, rtol=1e-15)
-    np.testing.assert_allclose(ours.transform(frame), theirs.transform(frame), rtol=1e-15)
-    assert ours.get_feature_names_out().tolist() == theirs.get_feature_names_out().tolist()
-    again = clone(ours).fit(frame[:1])
-    np.testing.assert_array_equal(again.transform(frame[:1])[:, :3], np.nan_to_num(X[:1]))
+    theirs = make_pipeline(
+        SimpleImputer(strategy="median", add_indicator=has_indicator, keep_empty_features=True), StandardScaler()
+    ).fit(X)
+    np.testing.assert_allclose(ours.medians_, theirs[0].statistics_, rtol=1e-15)
+    np.testing.assert_allclose(ours.transform(frame), theirs.transform(X), rtol=1e-12, atol=1e-12)
+    np.testing.assert_array_equal(ours.transform(frame), clone(ours).fit_transform(frame))
 
 
 def test_output_is_sparse_only_if_it_is_mostly_zeros(table: Table) -> None:
@@ -308,12 +315,12 @@ def test_calendar_features_are_those_of_the_standard_library() -> None:
         assert row[:4].tolist() == [value, moment.year, moment.month, moment.weekday()]
         assert row[4] == pytest.approx(moment.hour, abs=1e-6)
     frame = pl.DataFrame({"a": [*days[:5].tolist(), float("nan")], "b": days[:6]})
-    encoder = CalendarFeatures().fit(frame)
-    features = encoder.transform(frame)
+    encoder = make_encoder([Column("a", "date"), Column("b", "date")]).fit(frame)
+    features = encoder.transform(frame) * encoder.scale_ + encoder.mean_
     assert features.shape == (6, 11)
-    assert features[5, 0] == np.median(days[:5])
-    assert features[:, 10].tolist() == [0, 0, 0, 0, 0, 1]
-    assert len(encoder.get_feature_names_out()) == 11
+    assert features[5, 0] == pytest.approx(np.median(days[:5]))
+    np.testing.assert_allclose(features[:5, :5], calendar_features(days[:5]), atol=1e-9)
+    np.testing.assert_allclose(features[:, 10], [0, 0, 0, 0, 0, 1], atol=1e-12)
 
 
 def test_dates_and_durations_of_binary_tables() -> None:

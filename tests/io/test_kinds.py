@@ -275,18 +275,34 @@ def test_features_are_read_once_as_they_are_aligned() -> None:
     assert {c.column: c.n_unreadable for c in findings.columns if c.n_unreadable} == dict(unreadable.counts)
 
 
-def test_other_words_of_a_column_of_yes_and_no_have_a_note() -> None:
-    """Categories that are mostly yes and no have a note with the number of the other cells and an example."""
-    cells = ["yes", "no", "yes", "No", "maybe", "yes", "no", "no", "yes", "no"] * 10
+def test_words_that_differ_in_case_are_one_category() -> None:
+    """The spelling changes neither the categories of training, with one note, nor those of a new table."""
+    cells = ["Red", "red ", "RED", "blue", "Blue", None] * 10
     columns, findings = choose(x=cells)
     assert columns == [Column("x", "category")]
-    (note,) = findings.sentences()
-    assert "10 of 100 cells are not yes/no values, such as 'maybe' in row 4" in note
-    columns, findings = choose(CellFormat(missing=("maybe",)), x=cells)
+    assert findings.sentences() == [
+        "column 'x' is read as categories: words that differ in case only, such as 'Red' and 'red', are one category."
+    ]
+    table = Table(pl.DataFrame({"x": cells}), PATH)
+    for overrides in (Overrides(), Overrides(categories=("x",))):
+        features = choose_features(table, exclude=[], overrides=overrides)
+        assert (features.columns, features.findings) == (columns, findings)
+        assert features.frame["x"].to_list() == ["red", "red", "red", "blue", "blue", ""] * 10
+    assert align_columns(pl.DataFrame({"x": ["rEd"]}), columns, PATH)["x"].to_list() == ["red"]
+    texts = choose_features(table, exclude=[], overrides=Overrides(texts=("x",)))
+    assert texts.frame["x"].to_list()[:2] == ["Red", "red"]
+    with pytest.raises(DataError, match="no feature column remains: column 'x' is excluded since it has one value"):
+        choose(x=["Red", "red"] * 10)
+
+
+def test_words_and_letters_of_yes_and_no_are_one_column() -> None:
+    """Y and yes are yes, N and no are no; further words make categories."""
+    cells = ["Y", "no", "yes", "N"] * 10
+    columns, _ = choose(x=cells)
     assert columns == [Column("x", "yes/no")]
-    for others in (["red", "no", "blue"] * 10, ["no", "never", "no", "no", "no"] * 10):  # there is no yes
-        _, findings = choose(x=others)
-        assert findings.sentences() == []
+    assert align_columns(pl.DataFrame({"x": cells}), columns, PATH)["x"].to_list() == [1.0, 0.0] * 20
+    assert choose(x=[*cells, "maybe"])[0] == [Column("x", "category")]
+    assert choose(CellFormat(missing=("maybe",)), x=[*cells, "maybe"])[0] == columns
 
 
 @pytest.mark.parametrize("cells", [[[1.0], [2.0, 3.0]], [[1], [2]]])

@@ -15,7 +15,6 @@ from starlette.applications import Starlette
 import oneof
 from oneof import CandidateSets
 from oneof.io import Column, Table, align_columns, choose_columns, make_encoder
-from oneof.io.notes.unusual_rows import describe_rows
 from oneof.persistence import SavedModel
 from tests.cli.conftest import make_birds
 
@@ -44,16 +43,14 @@ def fit_birds(method: str, *, numbers: bool = False, binary: bool = False) -> Sa
 
 @cache
 def fit_vectors() -> SavedModel:
-    """Fit a method to vectors of ten numbers, with the limits of their norms."""
+    """Fit a method to vectors of ten numbers."""
     rng = np.random.default_rng(0)
     frame = pl.DataFrame({f"a[{j}]": rng.normal(size=60) for j in range(10)})
     columns = [Column(name, "number") for name in frame.columns]
     pipeline = Pipeline([("columns", make_encoder(columns)), ("method", oneof.PLEM())])
     pipeline.fit(frame, ["owl", "wren"] * 30)
-    limits = describe_rows(frame, columns, pipeline[0], ["a"])
     names = [(column.name, column.kind) for column in columns]
-    summary = {"vectors": {"a": 10}, "row_limits": limits}
-    return SavedModel(pipeline, ["owl", "wren"], names, ["species"], "PLEM", summary)  # type: ignore[arg-type]
+    return SavedModel(pipeline, ["owl", "wren"], names, ["species"], "PLEM", {"vectors": {"a": 10}})  # type: ignore[arg-type]
 
 
 def new_rows(seed: int = 1) -> list[dict[str, Any]]:

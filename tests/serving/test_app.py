@@ -64,22 +64,15 @@ def test_the_description_matches_the_application() -> None:
     assert several["maxItems"] == 5
 
 
-def test_vectors_are_lists_and_unusual_rows_have_a_note() -> None:
-    """A vector is a list, is predicted as its numbers, and has a note if its norm is far from training."""
+def test_vectors_are_lists() -> None:
+    """A vector is a list, is predicted as its numbers, and must have their length."""
     model = fit_vectors()
     app = make_app(RowPredictor(model, strict=True))
     assert call(app, "/model").json()["vectors"] == [{"name": "a", "length": 10}]
     vector = [1.0] * 10
-    reply = call(
-        app, "/predict", {"rows": [{"a": vector}, {f"a[{j}]": 1.0 for j in range(10)}, {"a": [9.0] * 10}]}
-    ).json()
-    first, second, far = reply["predictions"]
+    rows = [{"a": vector}, {f"a[{j}]": 1.0 for j in range(10)}]
+    first, second = call(app, "/predict", {"rows": rows}).json()["predictions"]
     assert first == second
-    assert far["unusual"] == ["a"]
-    assert reply["notes"] == [
-        "rows differ from those of training: 'a' (row 2). Probabilities and the coverage of prediction sets do not "
-        "apply to them. Check the language of texts, how vectors are computed, and whether any are missing."
-    ]
     reply = call(app, "/predict", {"row": {"a": vector[1:]}})
     assert reply.status == 400
     assert reply.json()["error"].startswith("row 0: column 'a' must have vectors of 10 numbers, as in training; got 9.")

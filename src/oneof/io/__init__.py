@@ -3,12 +3,10 @@
 Reading order: `formats` (one reader for each format of files), `columns`, `kinds` and `features` (names, kinds and
 choice of columns), `batches` (the rows of all formats), `table` (whole files), `vectors` (embeddings as columns),
 `frames` (rows that a program has as a DataFrame or a list), `table_options` (options of both), `labels` (columns of
-labels), `findings` (what the user should know about a table), `encoder` and `imputer` (the values as input of an
-estimator), `row_encoder` and `encoder_blocks` (encoding of a few rows).
+labels), `findings` (what the user should know about a table), `encoder` (the values as input of an estimator).
 """
 
 from oneof.io.columns import (
-    Column,
     align_columns,
     describe_cells,
     find_column,
@@ -24,6 +22,7 @@ from oneof.io.formats.cells import CellFormat
 from oneof.io.formats.csv.dialect import Dialect, make_dialect
 from oneof.io.formats.source import stem_of
 from oneof.io.frames import table_from_rows
+from oneof.io.kinds import Column
 from oneof.io.labels.class_findings import check_no_weights, class_findings, label_findings
 from oneof.io.labels.known_labels import (
     CheckedLabels,

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from oneof.errors import DataError, InputError
-from oneof.io.columns import Column, find_column
+from oneof.io.columns import find_column
 from oneof.io.formats import binary
 from oneof.io.formats.cells import CellFormat
 from oneof.io.formats.csv.dialect import Dialect
@@ -22,6 +22,7 @@ from oneof.io.formats.names import format_names, match_all
 from oneof.io.formats.records import RecordOffset
 from oneof.io.formats.source import TEXT_FORMATS, Source, open_source, polars_errors_as_data_errors
 from oneof.io.formats.svmlight import IndexedRows, SvmlightReader
+from oneof.io.kinds import Column
 from oneof.messages import enumerate_items
 from oneof.validation import check_positive
 

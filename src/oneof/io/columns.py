@@ -7,31 +7,16 @@ import difflib
 import re
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from oneof.errors import DataError
+from oneof.io.findings import Finding, UnreadableCells, describe
 from oneof.io.formats.binary import SAVE_ARRAYS
-from oneof.io.formats.cells import (
-    NUMBER_FORMATS,
-    CellFormat,
-    detect_number_format,
-    missing_numbers,
-    read_numbers,
-    read_yes_no,
-    strip_missing_numbers,
-    strip_text,
-)
+from oneof.io.formats.cells import CellFormat
 from oneof.io.formats.csv.header_lines import COMMENT
-from oneof.io.formats.dates import (
-    UNAMBIGUOUS_DATES,
-    dates_to_days,
-    name_date_formats,
-    read_dates,
-    read_durations,
-    to_hours,
-)
+from oneof.io.formats.dates import name_date_formats
 from oneof.io.formats.names import format_names, is_pattern, matching
-from oneof.io.notes.findings import KINDS, MAX_CELLS, Kind, UnreadableCells
+from oneof.io.kinds import Column, list_cells, to_values, unreadable_cell
 from oneof.messages import enumerate_items
 
 if TYPE_CHECKING:
@@ -43,20 +28,8 @@ _MIN_UNREADABLE = 10
 """Minimum number of unreadable cells for an error, if no cell of the column can be read."""
 _UNNAMED = re.compile(r"column \d+")
 """Name of a column whose cell in the header is empty."""
-_MAX_EXACT = 2.0**53
-"""Largest float up to which all whole numbers are floats."""
-
-
-class Column(NamedTuple):
-    """A feature: the name and the kind of a column, and the formats of its cells of text.
-
-    The formats of dates are those of `strptime`. Numbers such as "1234,5", "1,234.5" and "1.234,5" have the format ",",
-    ",." and ".,", which is followed by the unit if there is one: "1.234,5 EUR" has the formats ".," and "EUR".
-    """
-
-    name: str
-    kind: Kind
-    formats: tuple[str, ...] = ()
+_MAX_JOINED = 100
+"""Number of rows up to which columns of one kind are read at once."""
 
 
 def align_columns(
@@ -101,25 +74,53 @@ def align_columns(
         names = f"columns {format_names(missing)}" if len(missing) > 1 else f"column {format_names(missing)}"
         similar = "" if hint else suggest_columns(missing, [name for name in frame.columns if name not in known])
         raise DataError(f"missing {names}, which the model was trained on{hint}.{similar}", source=str(path))
-    cell_format = cell_format or CellFormat()
-    aligned = []
     try:
+        aligned, masks = read_columns(frame, columns, cell_format or CellFormat())
         for column in columns:
-            cells = frame[column.name]
-            if column.kind in ("category", "text"):
-                aligned.append(to_text(cells, cell_format))
+            if column.name not in masks:
                 continue
-            values, is_unreadable = to_values(cells, column, cell_format)
-            if (n_unreadable := int(is_unreadable.sum())) and unreadable is None:
-                raise unreadable_cell(cells, column.kind, int(is_unreadable.arg_true()[0]), column.formats)
-            if n_unreadable and unreadable is not None:
-                if not first_row and n_unreadable >= _MIN_UNREADABLE and values.null_count() == len(values):
-                    raise unreadable_cell(cells, column.kind, int(is_unreadable.arg_true()[0]), column.formats)
-                unreadable.add(column.name, list_cells(cells, is_unreadable), n_unreadable, first_row=first_row)
-            aligned.append(values.fill_null(float("nan")))
+            cells, mask = frame[column.name], masks[column.name]
+            count = int(mask.sum())
+            has_value = not aligned[column.name].is_nan().all()
+            if unreadable is None or not (first_row or has_value or count < _MIN_UNREADABLE):
+                raise unreadable_cell(cells, column, int(mask.arg_true()[0]))
+            unreadable.add(column.name, list_cells(cells, mask), count, first_row=first_row)
     except DataError as error:
         raise error.at(path) from None
-    return frame.clear().select([]) if not aligned else type(frame)(aligned)
+    return aligned
+
+
+def read_columns(
+    frame: "pl.DataFrame", columns: Sequence[Column], cell_format: CellFormat
+) -> "tuple[pl.DataFrame, dict[str, pl.Series]]":
+    """Return the features of a table, and a mask of the unreadable cells of each column that has any.
+
+    A call of polars takes longer than the work of a few cells. Therefore short columns of the same kind, format and
+    type are read as one column, and again on their own if they have numbers in another format than that of training.
+    """
+    import polars as pl
+
+    groups: dict[Any, list[Column]] = {}
+    for column in columns:
+        key = (*column[1:], frame[column.name].dtype) if frame.height <= _MAX_JOINED else column.name
+        groups.setdefault(key, []).append(column)
+    read, masks = {}, {}
+    for members in groups.values():
+        cells = pl.concat([frame[column.name] for column in members])
+        values, unreadable = to_values(cells, members[0], cell_format, is_joined=len(members) > 1)
+        values = values if values.dtype == pl.String else values.fill_null(float("nan"))
+        is_readable = not unreadable.any()
+        for i, column in enumerate(members):
+            rows = (i * frame.height, frame.height)
+            read[column.name] = values.slice(*rows).alias(column.name)
+            if is_readable or not (mask := unreadable.slice(*rows)).any():
+                continue
+            if len(members) > 1 and column.kind == "number":
+                own, mask = to_values(frame[column.name], column, cell_format)
+                read[column.name] = own.fill_null(float("nan")).alias(column.name)
+            if mask.any():
+                masks[column.name] = mask
+    return pl.DataFrame([read[column.name] for column in columns]), masks
 
 
 def misspelled_column(absent: Collection[str], others: Collection[str]) -> tuple[str, str] | None:
@@ -207,6 +208,16 @@ def match_columns(patterns: Sequence[str], columns: Sequence[str], path: Path) -
     return list(dict.fromkeys(found))
 
 
+def describe_dates(columns: Sequence[Column], unreadable: UnreadableCells) -> list[str]:
+    """Return a note about the columns of dates with unreadable cells that have digits: they may have another format."""
+    return describe(
+        Finding("other dates", column.name, detail=name_date_formats(column.formats))
+        for column in columns
+        if column.kind == "date"
+        and any(any(map(str.isdigit, text)) for _, text in unreadable.examples.get(column.name, ()))
+    )
+
+
 def describe_cells(columns: Sequence[Column], cell_format: CellFormat) -> dict[str, Any]:
     """Return the properties of cells that a saved model needs for another table, in the types of JSON.
 
@@ -238,116 +249,7 @@ def saved_columns(columns: Sequence[Sequence[Any]], summary: Mapping[str, Any]) 
     named = [Column(name, kind, tuple(map(str, formats.get(name, ())))) for name, kind in columns]
     decimal = "," if cells.get("decimal") == "," else "."
     label_errors = "unlabeled" if cells.get("label_errors") == "unlabeled" else "raise"
-    return named, CellFormat(decimal, tokens, folds_labels=cells.get("folds_labels") is True, label_errors=label_errors)
-
-
-def to_values(cells: "pl.Series", column: Column, cell_format: CellFormat) -> tuple["pl.Series", "pl.Series"]:
-    """Return the cells as floats, null if missing, and a mask of the cells that are not of the kind of the column."""
-    values, unreadable = _read_values(cells, column, cell_format)
-    tokens = _missing_values(column.kind, cell_format)
-    return values.set(values.is_in(tokens).fill_null(value=False), None) if tokens else values, unreadable
-
-
-def _missing_values(kind: Kind, cell_format: CellFormat) -> list[float]:
-    """Return the values of the user's tokens of missing values, such as 999 and the days of 9999-12-31."""
-    import polars as pl
-
-    if not cell_format.missing or kind in ("number", "yes/no"):
-        return missing_numbers(cell_format) if cell_format.missing else []
-    text = pl.Series(cell_format.missing, dtype=pl.String).str.strip_chars()
-    values = read_dates(text, UNAMBIGUOUS_DATES) if kind == "date" else read_durations(text)
-    return values.drop_nulls().to_list()
-
-
-def _read_values(cells: "pl.Series", column: Column, cell_format: CellFormat) -> tuple["pl.Series", "pl.Series"]:
-    """Return the cells as floats, apart from tokens that are values, and a mask of the unreadable cells."""
-    import polars as pl
-
-    kind, dtype = column.kind, cells.dtype
-    if dtype in (pl.Date, pl.Datetime) and kind == "date":
-        return dates_to_days(cells), cells.is_null() & cells.is_not_null()
-    if dtype in (pl.Time, pl.Duration) and kind == "duration":
-        return to_hours(cells), cells.is_null() & cells.is_not_null()
-    is_text = dtype in (pl.String, pl.Categorical, pl.Enum)
-    if not (is_text or dtype.is_numeric() or dtype in (pl.Boolean, pl.Null)):
-        raise DataError(f"column {cells.name!r} must contain {KINDS[kind]}; got values of type {dtype}.")
-    if not is_text and kind in ("number", "yes/no"):
-        numbers = cells.cast(pl.Float64, strict=False).fill_nan(None)
-        is_value = numbers.is_in([0.0, 1.0, *missing_numbers(cell_format)]) if kind == "yes/no" else numbers.is_finite()
-        unreadable = ~is_value.fill_null(value=True)
-        return numbers.set(unreadable, None), unreadable
-    text = strip_missing_numbers(strip_text(_as_text(cells), cell_format))
-    if kind == "number":
-        values = _read_numbers(text, column.formats, cell_format)
-    elif kind == "yes/no":
-        values = read_yes_no(text)
-    elif kind == "date":
-        values = read_dates(text, column.formats)
-        if values.null_count() > text.null_count():  # another table may have unambiguous formats of its own
-            values = values.zip_with(values.is_not_null(), read_dates(text, UNAMBIGUOUS_DATES))
-    else:
-        values = read_durations(text)
-    return values, text.is_not_null() & values.is_null()
-
-
-def _read_numbers(text: "pl.Series", formats: tuple[str, ...], cell_format: CellFormat) -> "pl.Series":
-    """Return text as numbers in the format of training, or in the format of this table if that reads more cells."""
-    trained, unit = (*formats, "")[:2] if formats else (".", "")
-    if trained in NUMBER_FORMATS and trained[-1] == cell_format.decimal:
-        values = read_numbers(text, trained, unit)
-        if values.null_count() == text.null_count():
-            return values
-    return read_numbers(text, detect_number_format(text, cell_format.decimal, unit), unit)
-
-
-def _as_text(cells: "pl.Series") -> "pl.Series":
-    """Return cells as text, in which 3.0 is 3 as an integer is, whatever the other cells of the column are."""
-    import polars as pl
-
-    if not cells.dtype.is_float():
-        return cells.cast(pl.String)
-    cells = cells.fill_nan(None)
-    is_whole = ((cells % 1 == 0) & (cells.abs() <= _MAX_EXACT)).fill_null(value=False)
-    whole = cells.set(~is_whole, None).cast(pl.Int64).cast(pl.String)
-    return whole.zip_with(is_whole, cells.cast(pl.String))
-
-
-def list_cells(cells: "pl.Series", mask: "pl.Series") -> list[tuple[int, str]]:
-    """Return rows and texts of the first cells in a mask."""
-    return [(int(row), str(cells[int(row)])) for row in mask.arg_true().head(MAX_CELLS).to_list()]
-
-
-def unreadable_cell(cells: "pl.Series", kind: Kind, row: int, formats: Sequence[str] = ()) -> DataError:
-    """Return the error for a cell that is not of the kind of its column, whose dates have `formats`."""
-    cell = cells[row]
-    infinite = kind == "number" and str(cell).strip().lower().lstrip("+-") in ("inf", "infinity")
-    if infinite:
-        return DataError(
-            f"column {cells.name!r} must contain finite numbers; got {str(cell).strip()}. Use a finite number, or "
-            "leave the cell empty.",
-            row=row,
-        )
-    if kind == "date" and formats:
-        return DataError(
-            f"column {cells.name!r} must contain dates as in training, {name_date_formats(formats)}; got {cell!r}. "
-            "Write the dates in one of these formats, or name the token of missing values by --missing.",
-            row=row,
-        )
-    return DataError(
-        f"column {cells.name!r} must contain {KINDS[kind]}; got {cell!r}. Correct the cell, or name the token of "
-        "missing values by --missing.",
-        row=row,
+    folds_labels = cells.get("folds_labels") is True
+    return named, CellFormat(
+        decimal, tokens, folds_labels=folds_labels, label_errors=label_errors, trained_decimal=decimal
     )
-
-
-def to_text(cells: "pl.Series", cell_format: CellFormat) -> "pl.Series":
-    """Return the cells as text; a missing cell is the empty text, which is a separate category."""
-    import polars as pl
-
-    if cells.dtype.is_nested():
-        raise DataError(f"column {cells.name!r} must contain text; got values of type {cells.dtype}.")
-    if cells.dtype in (pl.String, pl.Categorical, pl.Enum):
-        return strip_text(cells, cell_format).fill_null("")
-    if cells.dtype.is_numeric() and (tokens := missing_numbers(cell_format)):
-        cells = cells.set(cells.cast(pl.Float64, strict=False).is_in(tokens).fill_null(value=False), None)
-    return _as_text(cells).fill_null("")

@@ -1,16 +1,22 @@
 """Encoder of the features of a table for scikit-learn's estimators: scaling, imputation, categories and words.
 
-`TextOptions` has the stop words and the stemmer of text columns, `make_encoder` builds the transformer.
+`TextOptions` has the stop words and the stemmer of text columns, `Encoder` is the transformer.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.base import BaseEstimator, TransformerMixin
 
 from oneof.errors import DataError
-from oneof.io.columns import Column
+from oneof.io.findings import MAX_CELLS, UnreadableCells
+from oneof.io.kinds import Column
 from oneof.text import StopWords, make_vectorizer, stemmer_version
+from oneof.typing import FeatureMatrix, Floats
 
 if TYPE_CHECKING:
     import polars as pl
@@ -18,6 +24,14 @@ if TYPE_CHECKING:
 MAX_WORDS = 20_000
 """Number of words of a text column that become features: the most frequent ones."""
 NONE = "none"
+MIN_INDICATOR_SHARE = 0.05
+"""Share of missing values from which a column has an indicator."""
+MAX_DENSITY = 0.3
+"""Share of nonzero features below which the output is sparse, as in scikit-learn's ColumnTransformer."""
+CALENDAR = ("elapsed", "year", "month", "weekday", "hour")
+"""Features of a date."""
+_IMPUTED = ("number", "duration", "date")
+"""Kinds of columns whose missing values become the median."""
 
 
 @dataclass(frozen=True)
@@ -100,58 +114,224 @@ def check_texts(frame: "pl.DataFrame", columns: Sequence[Column], options: TextO
             raise DataError(f"column {name!r} has {content}. Exclude it by --drop {name}.", source=str(path))
 
 
-def make_encoder(columns: Sequence[Column], options: TextOptions | None = None) -> Any:
-    """Return an unfitted transformer from the table that `align_columns` returns to an array.
+class Encoder(TransformerMixin, BaseEstimator):
+    """Transformer from the table that `align_columns` returns to an array.
 
-    * Numbers: a missing value becomes the median, with an indicator feature if a twentieth is missing; then mean 0 and
-      variance 1.
-    * Durations: as numbers.
+    * Numbers and durations: a missing value becomes the median, with an indicator feature if a twentieth is missing;
+      then mean 0 and variance 1. An indicator of few rows would be far from the others after scaling, so that rows with
+      a missing value would have no neighbors.
     * Dates: elapsed time, year, month, day of the week and hour, as numbers.
     * Yes/no: 0 and 1; a missing value becomes the more frequent one.
     * Categories: one feature per value, where missing is a value; an unseen value has none of them.
     * Text: TF-IDF of its words.
 
-    The transformer consists of scikit-learn's components, `MedianImputer`, `CalendarFeatures`, and the tokenizer of
-    `oneof.text` if words are stemmed, so a model file can contain it. Its output is sparse only if categories and words
-    make it mostly zeros.
+    The features are in this order, and the indicators follow the dates. A column without values is 0. The output is
+    sparse only if categories and words make it mostly zeros.
+
+    Parameters
+    ----------
+    columns : list of (name, kind)
+    stop_words, stem : optional
+        See `TextOptions`.
+
+    Attributes
+    ----------
+    medians_ : ndarray
+        The medians of the numbers and durations, then of the dates.
+    indicated_ : ndarray of bool
+        The columns of `medians_` that have an indicator.
+    mean_, scale_ : ndarray
+        The means and standard deviations of the features of these columns.
+    modes_ : list of float
+        The more frequent value of each yes/no column.
+    categories_ : list of list of str
+        The values of each column of categories.
+    vectorizers_ : list of TfidfVectorizer
+        The fitted vectorizer of each column of text.
+    is_sparse_ : bool
+    """
+
+    def __init__(self, columns: Sequence[tuple[str, str]], stop_words: Any = None, stem: str | None = None) -> None:
+        self.columns = columns
+        self.stop_words = stop_words
+        self.stem = stem
+
+    def fit(self, X: "pl.DataFrame", y: Any = None) -> Self:  # noqa: ARG002 - a step of a pipeline
+        """Fit to a table.
+
+        Parameters
+        ----------
+        X : polars.DataFrame
+            Columns of float64 with NaN for missing values, and of text.
+        y : None
+            Ignored.
+
+        Returns
+        -------
+        self
+        """
+        self.fit_transform(X)
+        return self
+
+    def fit_transform(self, X: "pl.DataFrame", y: Any = None) -> FeatureMatrix:  # noqa: ARG002
+        """Fit to a table and return its features; see `fit`."""
+        import polars as pl
+        from sklearn.preprocessing import StandardScaler
+
+        self.n_features_in_ = X.width
+        imputed = X.select(self._named("number", "duration") + self._named("date"))
+        medians = imputed.select(pl.all().fill_nan(None).median().fill_null(0.0))
+        self.medians_ = medians.to_numpy().reshape(imputed.width)
+        missing = imputed.select(pl.all().is_nan().mean()).to_numpy().reshape(imputed.width)
+        self.indicated_ = (missing > 0) & (missing >= MIN_INDICATOR_SHARE)
+        numbers = self._impute(X)
+        if imputed.width:
+            scaler = StandardScaler().fit(numbers)
+            self.mean_, self.scale_ = scaler.mean_, scaler.scale_
+            numbers = self._standardize(numbers)
+        booleans = [X[name] for name in self._named("yes/no")]
+        self.modes_ = [float(2 * (cells == 1.0).sum() > cells.is_not_nan().sum()) for cells in booleans]
+        self.categories_ = [sorted(X[name].unique().to_list()) for name in self._named("category")]
+        options = TextOptions(self.stop_words, self.stem)
+        self.vectorizers_ = [options.vectorizer(sublinear_tf=True, max_features=MAX_WORDS) for _ in self._named("text")]
+        texts = [
+            vectorizer.fit_transform(X[name].to_list())
+            for name, vectorizer in zip(self._named("text"), self.vectorizers_, strict=True)
+        ]
+        blocks = self._blocks(X, numbers, texts)
+        n_nonzero = sum(block.nnz if sp.issparse(block) else block.size for block in blocks)
+        n_cells = sum(block.shape[0] * block.shape[1] for block in blocks)
+        self.is_sparse_ = any(map(sp.issparse, blocks)) and n_nonzero < MAX_DENSITY * n_cells
+        return self._stack(blocks)
+
+    def transform(self, X: "pl.DataFrame") -> FeatureMatrix:
+        """Return the features of a table.
+
+        Parameters
+        ----------
+        X : polars.DataFrame
+            See `fit`.
+
+        Returns
+        -------
+        ndarray or CSR matrix of shape (n, d)
+        """
+        numbers = self._impute(X)
+        if numbers.shape[1]:
+            numbers = self._standardize(numbers)
+        texts = [
+            vectorizer.transform(X[name].to_list())
+            for name, vectorizer in zip(self._named("text"), self.vectorizers_, strict=True)
+        ]
+        return self._stack(self._blocks(X, numbers, texts))
+
+    def get_feature_names_out(self, input_features: Any = None) -> Any:  # noqa: ARG002 - as in scikit-learn
+        """Return the names of the features: a column, or a column with a part of a date, a category or a word."""
+        numbers, dates = self._named("number", "duration"), self._named("date")
+        imputed = [*numbers, *(f"{name}_{part}" for name in dates for part in CALENDAR)]
+        missing = [f"{name}_missing" for name in np.array([*numbers, *dates])[self.indicated_]]
+        categories = zip(self._named("category"), self.categories_, strict=True)
+        texts = zip(self._named("text"), self.vectorizers_, strict=True)
+        words = [f"{name}_{word}" for name, known in texts for word in known.get_feature_names_out()]
+        values = [f"{name}_{value}" for name, known in categories for value in known]
+        return np.array([*imputed, *missing, *self._named("yes/no"), *values, *words], dtype=object)
+
+    def _named(self, *kinds: str) -> list[str]:
+        return [name for name, kind in self.columns if kind in kinds]
+
+    def _impute(self, X: "pl.DataFrame") -> Floats:
+        """Return numbers and the features of dates without missing values, and the indicators."""
+        numbers, dates = self._named("number", "duration"), self._named("date")
+        values = X.select(numbers + dates).to_numpy().reshape(X.height, -1)
+        features = np.empty((X.height, len(numbers) + len(CALENDAR) * len(dates) + int(self.indicated_.sum())))
+        missing, end = np.isnan(values), len(numbers)
+        features[:, :end] = values[:, :end]
+        np.copyto(features[:, :end], self.medians_[:end], where=missing[:, :end])
+        for j in range(len(numbers), values.shape[1]):
+            days = np.where(missing[:, j], self.medians_[j], values[:, j])
+            features[:, end : end + len(CALENDAR)] = calendar_features(days)
+            end += len(CALENDAR)
+        features[:, end:] = missing[:, self.indicated_]
+        return features
+
+    def _standardize(self, numbers: Floats) -> Floats:
+        numbers -= self.mean_
+        numbers /= self.scale_
+        return numbers
+
+    def _blocks(self, X: "pl.DataFrame", numbers: Floats, texts: list[Any]) -> list[Any]:
+        """Return the features of all kinds of columns."""
+        booleans = [X[name].fill_nan(mode) for name, mode in zip(self._named("yes/no"), self.modes_, strict=True)]
+        categories = [
+            _indicators(X[name], known) for name, known in zip(self._named("category"), self.categories_, strict=True)
+        ]
+        dense = np.column_stack([numbers, *(cells.to_numpy() for cells in booleans)]) if booleans else numbers
+        return [*([dense] if dense.shape[1] else []), *categories, *texts]
+
+    def _stack(self, blocks: list[Any]) -> FeatureMatrix:
+        if self.is_sparse_:
+            return sp.hstack(blocks, format="csr")
+        if len(blocks) == 1 and not sp.issparse(blocks[0]):
+            return blocks[0]
+        return np.hstack([block.toarray() if sp.issparse(block) else block for block in blocks])
+
+
+def _indicators(cells: "pl.Series", known: list[str]) -> Any:
+    """Return a CSR matrix with a feature for each known category."""
+    import polars as pl
+
+    codes = cells.cast(pl.Enum(known), strict=False).to_physical()
+    is_known = codes.is_not_null().to_numpy()
+    starts = np.concatenate([[0], np.cumsum(is_known)])
+    entries = codes.drop_nulls().to_numpy().astype(np.int64)
+    return sp.csr_matrix((np.ones(len(entries)), entries, starts), shape=(len(cells), len(known)))
+
+
+def calendar_features(days: Floats) -> Floats:
+    """Return the features `CALENDAR` of dates, (n, 5); the weekday 0 is Monday, and those of a missing date are NaN.
+
+    Parameters
+    ----------
+    days : ndarray of shape (n,)
+        Days since 1970-01-01; their fraction is the time of the day.
+    """
+    whole = np.floor(days)
+    known = np.isfinite(days)
+    dates = np.where(known, whole, 0).astype("datetime64[D]")
+    years = dates.astype("datetime64[Y]").astype(np.int64) + 1970
+    months = dates.astype("datetime64[M]").astype(np.int64) % 12 + 1
+    weekdays = (np.where(known, whole, 0) + 3) % 7  # 1970-01-01 was a Thursday
+    features = np.column_stack([days, years, months, weekdays, (days - whole) * 24])
+    features[~known] = np.nan
+    return features
+
+
+def make_encoder(columns: Sequence[Column], options: TextOptions | None = None) -> Encoder:
+    """Return an unfitted encoder of columns.
 
     Parameters
     ----------
     columns : sequence of Column
     options : TextOptions, optional
         By default there are neither stop words nor stems.
-
-    Returns
-    -------
-    sklearn.compose.ColumnTransformer
     """
-    from sklearn.compose import ColumnTransformer
-    from sklearn.impute import SimpleImputer
-    from sklearn.pipeline import make_pipeline
-    from sklearn.preprocessing import OneHotEncoder, StandardScaler
+    options = options or TextOptions()
+    return Encoder([(column.name, column.kind) for column in columns], options.stop_words, options.stem)
 
-    from oneof.io.imputer import CalendarFeatures, MedianImputer
 
-    # By index, since scikit-learn before 1.9 cannot select polars columns by name; `align_columns` keeps their order.
-    numbers, dates, booleans, categories, texts = (
-        [index for index, column in enumerate(columns) if column.kind in kinds]
-        for kinds in (("number", "duration"), ("date",), ("yes/no",), ("category",), ("text",))
-    )
-    transformers: list[tuple[str, Any, Any]] = []
-    if numbers:
-        # The imputer returns a new array, which the scaler may change.
-        transformers.append(("numbers", make_pipeline(MedianImputer(), StandardScaler(copy=False)), numbers))
-    if dates:
-        transformers.append(("dates", make_pipeline(CalendarFeatures(), StandardScaler(copy=False)), dates))
-    if booleans:
-        imputer = SimpleImputer(strategy="most_frequent", keep_empty_features=True)
-        transformers.append(("booleans", imputer, booleans))
-    if categories:
-        transformers.append(("categories", OneHotEncoder(handle_unknown="ignore"), categories))
-    for number, index in enumerate(texts):
-        vectorizer = (options or TextOptions()).vectorizer(sublinear_tf=True, max_features=MAX_WORDS)
-        transformers.append((f"text{number}", vectorizer, index))
-    return ColumnTransformer(transformers)
+def find_new_categories(frame: "pl.DataFrame", encoder: Any) -> UnreadableCells:
+    """Return the number and the first cells of the categories that an encoder was not fitted to, by column.
+
+    A missing cell is not one. The encoder of a stream hashes its categories, and has none.
+    """
+    found = UnreadableCells()
+    names = [name for name, kind in getattr(encoder, "columns", ()) if kind == "category"]
+    for name, known in zip(names, getattr(encoder, "categories_", ()), strict=False):
+        new = frame[name].filter(~frame[name].is_in(["", *known])).unique(maintain_order=True)
+        if len(new):
+            rows = [(int((frame[name] == text).arg_true()[0]), text) for text in new.head(MAX_CELLS).to_list()]
+            found.add(name, rows, int(frame[name].is_in(new.implode()).sum()))
+    return found
 
 
 def _read_words(path: Path) -> tuple[str, ...]:

@@ -1,25 +1,67 @@
-"""Features of a table: the choice of its columns.
+"""Features of a table: the kinds of its columns, and their choice.
 
-Reading order: `choose_features` chooses columns by their kinds (`kinds`) and reads their cells, `columns.align_columns`
-converts another table to numbers and text, `encoder` builds the transformer of the values.
+Reading order: `choose_features` infers the kind of each column by the readers of `kinds` and reads its cells,
+`columns.align_columns` converts another table to numbers and text, `encoder` transforms the values.
 """
 
+import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
+from oneof.candidates.columns import name_type
 from oneof.errors import DataError, InputError
-from oneof.io.columns import Column, match_columns, to_text, unreadable_cell
-from oneof.io.kinds import check_kind, infer_kind
-from oneof.io.notes.findings import ColumnFinding, Kind, TableFindings
-from oneof.io.notes.sentinels import recurring
+from oneof.io.columns import match_columns
+from oneof.io.findings import KINDS, ColumnFinding, Kind, TableFindings
+from oneof.io.formats.cells import (
+    GROUPS,
+    CellFormat,
+    count_other_decimals,
+    count_tokens,
+    read_numbers,
+    sample_cells,
+    strip_missing_numbers,
+    strip_text,
+)
+from oneof.io.formats.dates import COMPACT_DATE, days_to_text, detect_date_formats, has_compact_dates, read_dates
+from oneof.io.kinds import (
+    MIN_SHARE,
+    READERS,
+    SAMPLE_ROWS,
+    Column,
+    Reader,
+    as_text,
+    is_text,
+    list_cells,
+    to_values,
+    unreadable_cell,
+)
 from oneof.validation import check_squares
 
 if TYPE_CHECKING:
     import polars as pl
 
     from oneof.io.table import Table
+
+_MIN_READ_IF_NAMED = 0.5
+"""Share of the cells that must be numbers if the user says so, or if the others are at most `_MAX_WORDS` words."""
+_MAX_WORDS = 2
+_MIN_DISTINCT_READ = 5
+"""Number of distinct values from which one or two words among them are missing values."""
+_MAX_CATEGORIES = 50
+_MIN_MEAN_WORDS = 3.0
+"""Mean number of words from which a column with more than `_FEW_CATEGORIES` distinct values is text."""
+_FEW_CATEGORIES = 12
+_MIN_INDEX_ROWS = 20
+_MIN_UNIQUE = 0.95
+"""Share of distinct values from which single words are identifiers."""
+_IDENTIFIER = re.compile(r"(^|[\W_])(?i:id|key|index|uuid)$|[a-z](Id|ID|Key|Index)$")
+_LEADING_ZERO = r"^[+-]?0\d+$"
+_CONSTANT = "it has one value (add --numeric, --categorical or --text to include it)"
+_IDENTIFIES = (
+    "it has a different word in each row, such as a name or an identifier (add --text or --categorical to include it)"
+)
 
 
 @dataclass(frozen=True)
@@ -36,6 +78,14 @@ class Overrides:
     categories: tuple[str, ...] = ()
     texts: tuple[str, ...] = ()
     drop: tuple[str, ...] = ()
+
+
+class _Read(NamedTuple):
+    """A feature with its values and a mask of its unreadable cells; see `to_values`."""
+
+    column: Column
+    values: "pl.Series"
+    unreadable: "pl.Series"
 
 
 @dataclass(frozen=True)
@@ -88,13 +138,15 @@ def choose_features(
     frame = []
     try:
         for column, found in zip(columns, (found for found in findings if found.kind is not None), strict=True):
-            cells = table.frame[column.name]
+            given = table.frame[column.name]
             if strict and found.unreadable:
-                raise unreadable_cell(cells, column.kind, found.unreadable[0][0])
-            numbers = values.get(column.name)
-            if numbers is not None:
-                check_squares(numbers.to_numpy(), f"column {column.name!r}")  # divided by its deviation, it would be 0
-            frame.append(to_text(cells, table.cell_format) if numbers is None else numbers.fill_null(float("nan")))
+                raise unreadable_cell(given, Column(column.name, column.kind), found.unreadable[0][0])
+            cells = values.get(column.name)
+            cells = to_values(given, column, table.cell_format)[0] if cells is None else cells
+            if column.kind not in ("category", "text"):
+                check_squares(cells.to_numpy(), f"column {column.name!r}")  # divided by its deviation, it would be 0
+                cells = cells.fill_null(float("nan"))
+            frame.append(cells)
     except DataError as error:
         raise error.at(table.path) from None
     except InputError as error:
@@ -147,7 +199,7 @@ def choose_columns(
 def _infer_columns(
     table: "Table", exclude: Collection[str], overrides: Overrides
 ) -> tuple[list[ColumnFinding], dict[str, "pl.Series"]]:
-    """Return the findings of the columns, and the values of those that are numbers in the table of features."""
+    """Return the findings of the columns, and the values of those that are features."""
     stripped = {name.strip() for name in exclude}  # as `find_column` finds them
     excluded = {name for name in table.frame.columns if name.strip() in stripped}
     dropped = {*excluded, *table.label_columns, *match_columns(overrides.drop, table.names, table.path)}
@@ -158,16 +210,287 @@ def _infer_columns(
             continue
         kind = forced.get(cells.name)
         try:
-            found, numbers = (
-                infer_kind(cells, table.cell_format) if kind is None else check_kind(cells, kind, table.cell_format)
-            )
+            if kind is None:
+                found = _infer_text(cells, table.cell_format) if is_text(cells) else _infer(cells, table.cell_format)
+            else:
+                found = _check_named(cells, kind, table.cell_format)
+            if isinstance(found, _Read):
+                values[cells.name] = found.values
+                found = _describe(cells, found, table.cell_format)
         except DataError as error:
             raise error.at(table.path) from None
         findings.append(found)
-        if numbers is not None and found.kind is not None:
-            values[cells.name] = numbers
-    recur = recurring([found.sentinels for found in findings], table.frame.height)
-    return [replace(found, sentinels=numbers) for found, numbers in zip(findings, recur, strict=True)], values
+    return findings, values
+
+
+def _check_named(cells: "pl.Series", kind: Kind, cell_format: CellFormat) -> _Read | ColumnFinding:
+    """Return a column whose kind the user names, or raise if most of its cells are not of the kind."""
+    if cells.dtype.is_nested() and kind != "number":
+        return ColumnFinding(cells.name, kind)  # `to_text` raises if the column is a feature
+    column = Column(cells.name, kind)
+    if kind == "number" and is_text(cells):
+        present = strip_missing_numbers(strip_text(cells, cell_format)).drop_nulls()
+        formats = [reader.detect(present, cell_format) for reader in READERS if reader.kind == "number"]
+        column = Column(cells.name, kind, formats[-1] or formats[0] or ())  # a unit takes precedence
+    read = _Read(column, *to_values(cells, column, cell_format))
+    n_unreadable = int(read.unreadable.sum())
+    n_values = len(cells) - read.values.null_count()
+    if n_unreadable and n_values < _MIN_READ_IF_NAMED * (n_values + n_unreadable):
+        raise unreadable_cell(cells, Column(cells.name, kind), int(read.unreadable.arg_true()[0]))
+    return read
+
+
+def _infer(cells: "pl.Series", cell_format: CellFormat) -> _Read | ColumnFinding:
+    """Return the kind of a column that has a type other than text, or the reason why it is excluded."""
+    import polars as pl
+
+    name, dtype = cells.name, cells.dtype
+    if cells.null_count() == len(cells):
+        return ColumnFinding(name, None, "it has no values")
+    inner = getattr(dtype, "inner", None)
+    if isinstance(inner, pl.DataType) and inner.is_numeric():
+        reason = "its cells are lists of numbers, which are features if they have one length, but not with --online"
+        return ColumnFinding(name, None, f"{reason}: write a column for each number")
+    typed: list[tuple[bool, Kind]] = [
+        (dtype in (pl.Date, pl.Datetime), "date"),
+        (dtype in (pl.Time, pl.Duration), "duration"),
+        (dtype == pl.Boolean, "yes/no"),
+        (dtype.is_numeric(), "number"),
+    ]
+    kind = next((kind for is_kind, kind in typed if is_kind), None)
+    if kind is None:
+        return ColumnFinding(name, None, f"values of type {name_type(dtype)} are not supported as features")
+    values, unreadable = to_values(cells, Column(name, kind), cell_format)
+    if values.null_count() == len(values):
+        return _without_values(cells)
+    if not _varies(values):
+        return ColumnFinding(name, None, _CONSTANT)
+    if kind == "number" and not unreadable.any() and (formats := _compact_formats(values, cell_format)):
+        return _read_compact(cells, formats, cell_format)
+    if dtype.is_integer() and len(cells) >= _MIN_INDEX_ROWS and not cells.null_count():
+        if bool((cells.cast(float).diff().drop_nulls() == 1).all()):
+            return ColumnFinding(name, None, "it counts the rows (add --numeric to include it)", is_identifier=True)
+        if _IDENTIFIER.search(name.strip()) and cells.n_unique() == len(cells):
+            reason = "it has a different number in each row, and a name of an identifier (add --numeric to include it)"
+            return ColumnFinding(name, None, reason, is_identifier=True)
+    return _Read(Column(name, kind), values, unreadable)
+
+
+def _infer_text(cells: "pl.Series", cell_format: CellFormat) -> _Read | ColumnFinding:
+    """Return the kind of a column of text: that of the first reader that reads enough cells, or else words."""
+    text = strip_text(cells, cell_format)
+    stripped = strip_missing_numbers(text)
+    present = stripped.drop_nulls()
+    if not len(present):  # tokens such as "+" and "-" may be categories
+        return _infer_words(cells, text) if len(text) > text.null_count() and _varies(text) else _without_values(cells)
+    is_named_date = cell_format.dates and _share_read(read_dates(present, cell_format.dates)) >= MIN_SHARE
+    if not is_named_date and _has_codes(present):
+        found = _infer_words(cells, text)
+        reason = "some of the codes have leading zeros (--numeric reads numbers)"
+        return found if found.kind is None else replace(found, kind="category", reason=reason)
+    reader = _find_reader(present, cell_format, only_dates=bool(is_named_date))
+    if reader is None:
+        return _infer_words(cells, text)
+    column = Column(cells.name, reader.kind, reader.detect(present, cell_format) or ())
+    values, unreadable = to_values(cells, column, cell_format)
+    if column == Column(cells.name, "number") and (formats := _compact_formats(values, cell_format)):
+        return _read_compact(cells, formats, cell_format)
+    share = 1 - int(unreadable.sum()) / len(present)
+    is_enough = share >= reader.min_share
+    if is_enough or (share >= _MIN_READ_IF_NAMED and _are_words(stripped.filter(unreadable), values)):
+        return _Read(column, values, unreadable) if _varies(values) else ColumnFinding(cells.name, None, _CONSTANT)
+    found = _infer_words(cells, text)
+    if share < _MIN_READ_IF_NAMED:
+        return found
+    return replace(found, reason=_describe_mixed(cells, column, unreadable, len(present), found.kind))
+
+
+def _has_codes(present: "pl.Series") -> bool:
+    """Return whether the cells are codes of digits, some of which have leading zeros."""
+    if not present.str.contains(_LEADING_ZERO).any():
+        return False
+    return float(present.str.contains(r"^\d+$").mean()) >= MIN_SHARE  # type: ignore[arg-type]  # booleans
+
+
+def _read_compact(cells: "pl.Series", formats: tuple[str, ...], cell_format: CellFormat) -> _Read:
+    """Return the dates of whole numbers, of which one value or two may stand for missing dates."""
+    column = Column(cells.name, "date", formats)
+    return _Read(column, *to_values(cells, column, cell_format))
+
+
+def _find_reader(present: "pl.Series", cell_format: CellFormat, *, only_dates: bool) -> Reader | None:
+    """Return the first reader that reads enough cells of a sample, or the one that reads the most of at least half."""
+    sample = sample_cells(present, SAMPLE_ROWS)
+    has_digits = sample.str.contains(r"\d").any()
+    shares: list[tuple[float, Reader]] = []
+    for reader in READERS:
+        if (only_dates and reader.kind != "date") or not (has_digits or reader.kind == "yes/no"):
+            continue
+        formats = reader.detect(sample, cell_format)
+        if formats is None:
+            continue
+        share = _share_read(reader.read(sample, formats))
+        if share >= reader.min_share:
+            return reader
+        shares.append((share, reader))
+    enough = [found for found in shares if found[0] >= _MIN_READ_IF_NAMED]
+    return max(enough, key=lambda found: found[0])[1] if enough else None
+
+
+def _compact_formats(numbers: "pl.Series", cell_format: CellFormat) -> tuple[str, ...]:
+    """Return the formats of numbers that are dates such as 20210314, or that are all in a format of the user."""
+    import polars as pl
+
+    if has_compact_dates(numbers):
+        return (COMPACT_DATE,)
+    present = numbers.drop_nulls()
+    if not cell_format.dates or not (present % 1 == 0).all():
+        return ()
+    days = read_dates(present.cast(pl.Int64, strict=False).cast(pl.String), cell_format.dates)
+    return () if days.null_count() else cell_format.dates
+
+
+def _infer_words(cells: "pl.Series", text: "pl.Series") -> ColumnFinding:
+    """Return the finding about a column of words: categories, texts or identifiers."""
+    missing = count_tokens(cells, text.is_null())
+    n_empty = text.null_count() - sum(n for _, n in missing)
+    if not _varies(text):
+        return ColumnFinding(cells.name, None, _CONSTANT)
+    present = text.drop_nulls()
+    distinct = present.n_unique()
+    mean_words = float(present.str.count_matches(r"\w+").mean())  # type: ignore[arg-type]  # a column of counts
+    if (distinct <= _FEW_CATEGORIES and distinct < len(present)) or (
+        distinct <= min(_MAX_CATEGORIES, len(cells) // 2) and mean_words < _MIN_MEAN_WORDS
+    ):
+        words = present.unique(maintain_order=True)
+        if not text.null_count() and not _varies(words.str.to_lowercase()):
+            return ColumnFinding(cells.name, None, _CONSTANT)
+        return ColumnFinding(cells.name, "category", _describe_spellings(words.to_list()), n_empty, missing)
+    if distinct >= _MIN_UNIQUE * len(present) and not present.str.contains(r"\s").any():
+        return ColumnFinding(cells.name, None, _IDENTIFIES, n_empty, missing, is_identifier=True)
+    return ColumnFinding(cells.name, "text", "", n_empty, missing)
+
+
+def _describe_spellings(words: Sequence[str]) -> str:
+    """Return a reason if some words differ in case only, which makes them one category."""
+    spellings: dict[str, list[str]] = {}
+    for word in words:
+        spellings.setdefault(word.lower(), []).append(word)
+    several = [same for same in spellings.values() if len(same) > 1]
+    if not several:
+        return ""
+    return f"words that differ in case only, such as {several[0][0]!r} and {several[0][1]!r}, are one category"
+
+
+def _without_values(cells: "pl.Series") -> ColumnFinding:
+    tokens = [repr(token) for token, _ in count_tokens(cells, cells.is_not_null())]
+    listed = ", ".join(tokens[:3]) + ", ..." * (len(tokens) > 3)
+    return ColumnFinding(cells.name, None, "it has no values" + f" besides {listed}" * bool(listed))
+
+
+def _share_read(values: "pl.Series") -> float:
+    return 1 - values.null_count() / len(values) if len(values) else 0.0
+
+
+def _varies(cells: "pl.Series") -> bool:
+    """Return whether there are two different values, or a value and a missing one."""
+    if cells.null_count():
+        return cells.null_count() < len(cells)
+    return len(cells) > 0 and bool((cells != cells[0]).any())
+
+
+def _are_words(others: "pl.Series", values: "pl.Series") -> bool:
+    """Return whether the cells that are not values are one or two words such as "refused", which has no value.
+
+    A text with digits, such as "<5" and "3+", has a value. Of few distinct values, categories lose nothing.
+    """
+    words = others.str.to_lowercase().unique()
+    is_few = len(words) <= _MAX_WORDS and not words.str.contains(r"\d").any()
+    return is_few and values.drop_nulls().n_unique() >= _MIN_DISTINCT_READ
+
+
+def _describe_mixed(
+    cells: "pl.Series", column: Column, unreadable: "pl.Series", n_present: int, kind: Kind | None
+) -> str:
+    """Return the reason of a column of text of which at least half is of another kind."""
+    import polars as pl
+
+    row, cell = list_cells(cells, unreadable)[0]
+    unit = f" in {column.formats[1]!r}" if column.kind == "number" and len(column.formats) > 1 else ""
+    remedies = {
+        "number": "--numeric reads numbers, and the other cells as missing values",
+        "date": "--date-format adds a format, --missing a token of missing values",
+    }
+    remedy = remedies.get(column.kind, "--missing adds tokens of missing values")
+    remedy += "; --categorical or --text includes the column" * (kind is None)
+    n_others = int(unreadable.sum())
+    verb = "are" if n_others > 1 else "is"
+    others = f"{n_others:,} of {n_present:,} cells {verb} not {KINDS[column.kind]}{unit}, such as {cell!r} in row {row}"
+    n_decimal = count_other_decimals(cells.filter(unreadable).cast(pl.String), column.formats)
+    if column.kind == "number" and n_decimal:
+        mark, other = ("comma", "point") if column.formats and column.formats[0][-1] == "," else ("point", "comma")
+        others += f"; {n_decimal:,} of these have a decimal {other}, and other cells a decimal {mark}"
+        remedy = f"write one decimal separator in all cells; {remedy}"
+    return f"{others} ({remedy})"
+
+
+def _describe(cells: "pl.Series", read: _Read, cell_format: CellFormat) -> ColumnFinding:
+    """Return the finding about a feature."""
+    column, values, unreadable = read
+    if column.kind in ("category", "text"):
+        missing = count_tokens(cells, values == "")
+        n_empty = int((values == "").sum()) - sum(n for _, n in missing)
+        reason = ""
+        if column.kind == "category" and is_text(cells):
+            words = strip_text(cells, cell_format).drop_nulls().unique(maintain_order=True)
+            reason = _describe_spellings(words.to_list())
+        return ColumnFinding(cells.name, column.kind, reason, n_empty, missing)
+    missing = count_tokens(cells, values.is_null() & ~unreadable) if values.null_count() else ()
+    n_unreadable = int(unreadable.sum())
+    is_number = column.kind == "number" and is_text(cells)
+    alternative, examples = _show_format(cells, column, values, cell_format)
+    return ColumnFinding(
+        cells.name,
+        column.kind,
+        n_empty=values.null_count() - n_unreadable - sum(n for _, n in missing),
+        missing=missing,
+        n_unreadable=n_unreadable,
+        unreadable=tuple(list_cells(cells, unreadable)),
+        formats=column.formats,
+        alternative=alternative,
+        examples=examples,
+        n_other_decimal=count_other_decimals(cells.filter(unreadable), column.formats) if is_number else 0,
+    )
+
+
+def _show_format(
+    cells: "pl.Series", column: Column, values: "pl.Series", cell_format: CellFormat
+) -> tuple[tuple[str, ...], tuple[tuple[str, str], ...]]:
+    """Return other formats that read the same cells, and cells that show the format, with their values."""
+    if not (is_text(cells) or (column.kind == "date" and cells.dtype.is_numeric())):
+        return (), ()
+    text, is_read = strip_text(as_text(cells), CellFormat()), values.is_not_null()
+    if column.kind == "yes/no":
+        rows = [(values == value).fill_null(value=False).arg_true().head(1).to_list() for value in (0.0, 1.0)]
+        return (), tuple((str(text[row]), f"{values[row]:g}") for first in rows for row in first)
+    if column.kind == "number":
+        if not column.formats:
+            return (), ()
+        group = column.formats[0][0] if len(column.formats[0]) == 2 else ""
+        others = read_numbers(text, group, *column.formats[1:]) if group in (",", ".") else None  # type: ignore[arg-type]
+        alternative: tuple[str, ...] = (group,) if others is not None and (others.is_null() == ~is_read).all() else ()
+        shown = is_read & text.str.contains(GROUPS[group] if group else r"[^\d+-]")
+    else:
+        formats = column.formats
+        alternative = detect_date_formats(text.filter(is_read), cell_format)[1] if column.kind == "date" else ()
+        if alternative:
+            shown = is_read & (values != read_dates(text, alternative)).fill_null(value=False)
+        else:
+            shown = is_read & read_dates(text, formats[:1]).is_not_null()
+    row = int((shown if shown.any() else is_read).arg_true()[0])
+    value = float(values[row])
+    written = days_to_text(value) if column.kind == "date" else f"{value:.{12 if column.kind == 'number' else 4}g}"
+    return alternative, ((str(text[row]), written),)
 
 
 def _features(findings: Sequence[ColumnFinding], path: Path, scope: str) -> list[Column]:

@@ -235,8 +235,6 @@ class ColumnFinding:
         be the decimal separator instead of a separator of groups.
     examples : tuple of (str, str)
         Cells of text that show the format, with their values.
-    sentinels : tuple of (str, int)
-        Numbers such as -999 that may stand for missing values, with the numbers of their cells.
     n_other_decimal : int
         Number of unreadable cells that are numbers with the other decimal separator.
     is_identifier : bool
@@ -253,7 +251,6 @@ class ColumnFinding:
     formats: tuple[str, ...] = ()
     alternative: tuple[str, ...] = ()
     examples: tuple[tuple[str, str], ...] = ()
-    sentinels: tuple[tuple[str, int], ...] = ()
     n_other_decimal: int = 0
     is_identifier: bool = False
 

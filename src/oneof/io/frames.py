@@ -1,6 +1,6 @@
 """Rows that a program has in memory, as a table: a DataFrame of pandas or polars, or a list of mappings."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,9 +16,13 @@ if TYPE_CHECKING:
 
 _SOURCE = Path("the table")
 """The name of the rows in messages."""
+MAX_EXACT = 2**53
+"""Largest float up to which all whole numbers are floats."""
+MAX_BITS = 10_000
+"""Largest size of an integer as text, below the 4,300 digits that Python prints."""
 
 
-def table_from_rows(rows: Any) -> Table:
+def table_from_rows(rows: Any, as_text: Collection[str] = ()) -> Table:
     """Return rows as a table.
 
     Parameters
@@ -26,6 +30,8 @@ def table_from_rows(rows: Any) -> Table:
     rows : DataFrame of pandas or polars, or sequence of mappings
         The keys of the mappings are columns. A key that a mapping lacks, None, NaN and pandas' NA are missing values.
         A column that has both text and other values is text.
+    as_text : collection of str
+        Columns of mappings that are text, whatever their values are.
 
     Returns
     -------
@@ -56,7 +62,7 @@ def table_from_rows(rows: Any) -> Table:
         names = _check_names(list(rows.columns))
         frame = pl.DataFrame({name: _from_pandas(name, rows.iloc[:, j]) for j, name in enumerate(names)})
     elif isinstance(rows, Sequence) and not isinstance(rows, str | bytes):
-        frame = pl.DataFrame(_from_mappings(rows))
+        frame = pl.DataFrame(_from_mappings(rows, as_text))
     else:
         raise InputTypeError(
             "`table` must be a path, a DataFrame of pandas or polars, or a list of dicts; got "
@@ -87,32 +93,75 @@ def _from_pandas(name: str, column: Any) -> "pl.Series":
         return pl.Series(name, column.to_numpy())
     if kind in "mM":
         return pl.Series(name, column.to_numpy().astype("datetime64[us]" if kind == "M" else "timedelta64[us]"))
-    return _from_values(name, column.tolist())
+    return to_series(name, column.tolist())
 
 
-def _from_mappings(rows: Sequence[Any]) -> "dict[str, pl.Series]":
+def _from_mappings(rows: Sequence[Any], as_text: Collection[str]) -> "dict[str, pl.Series]":
     for index, row in enumerate(rows):
         if not isinstance(row, Mapping):
             raise InputTypeError(f"row {index} must be a mapping of columns to cells; got {type(row).__name__}.")
     names = _check_names(list(dict.fromkeys(name for row in rows for name in row)))
-    return {name: _from_values(name, [row.get(name) for row in rows]) for name in names}
+    return {name: to_series(name, [row.get(name) for row in rows], is_text=name in as_text) for name in names}
 
 
-def _from_values(name: str, values: list[Any]) -> "pl.Series":
-    """Return values of any type; if they have no type of polars in common, as text."""
+def to_series(name: str, values: list[Any], *, is_text: bool = False) -> "pl.Series":
+    """Return values of any type as a column; if they have no type of polars in common, as text.
+
+    Numbers and booleans have the type of numbers in common. A cell as text does not depend on the other cells.
+
+    Parameters
+    ----------
+    name : str
+    values : list
+    is_text : bool, default=False
+        Whether all values become text, as a column of categories needs: True is "true", and 3.0 is "3".
+    """
     import polars as pl
 
-    plain = [value.item() if isinstance(value, np.generic) else value for value in values]
-    cells = [None if is_missing(value) else value for value in plain]
-    kinds = {type(cell) for cell in cells if cell is not None}
+    kinds = set(map(type, values)) - {type(None)}
+    if not kinds <= {int, float, str, bool}:
+        values = [_plain(value) for value in values]
+        kinds = set(map(type, values)) - {type(None)}
+    if float in kinds:
+        values = [None if value != value else value for value in values]  # noqa: PLR0124 - NaN
     try:
-        if kinds and kinds <= {int, float}:
-            return pl.Series(name, cells, dtype=pl.Float64 if float in kinds else pl.Int64)
-        lists = [cell for cell in cells if cell is not None] if kinds == {list} else []
-        if {type(member) for cell in lists for member in cell} - {type(None)} == {int, float}:
-            return pl.Series(name, cells, dtype=pl.List(pl.Float64), strict=False)
+        if is_text and not kinds <= {str}:
+            return pl.Series(name, [_to_text(value, "true", "false") for value in values], dtype=pl.String)
+        if kinds == {int}:
+            return pl.Series(name, values, dtype=pl.Int64)
+        if kinds <= {int, float, bool} and len(kinds) > 1:
+            return pl.Series(name, list(map(_to_float, values)), dtype=pl.Float64)
+        members = {type(member) for value in values for member in value or ()} if kinds == {list} else set()
+        if members - {type(None)} == {int, float}:
+            return pl.Series(name, values, dtype=pl.List(pl.Float64), strict=False)
         if len(kinds) < 2:
-            return pl.Series(name, cells)
+            return pl.Series(name, values)
     except (OverflowError, TypeError, ValueError, pl.exceptions.PolarsError):  # such as integers above 64 bits
         pass
-    return pl.Series(name, [None if cell is None else str(cell) for cell in cells], dtype=pl.String)
+    return pl.Series(name, [_to_text(value, "1", "0") for value in values], dtype=pl.String)
+
+
+def _plain(value: Any) -> Any:
+    """Return a value of NumPy as one of Python, and a missing value as None."""
+    if isinstance(value, np.generic):
+        value = value.item()
+    elif isinstance(value, np.ndarray | tuple):
+        return list(value) if np.ndim(value) == 1 else value
+    return None if is_missing(value) else value
+
+
+def _to_float(value: Any) -> float | None:
+    return None if value is None else float(value)
+
+
+def _to_text(value: Any, true: str, false: str) -> str | None:
+    """Return a cell as text; half a surrogate pair, which JSON can contain, is written as a number."""
+    if value is None:
+        return None
+    if isinstance(value, bool):
+        return true if value else false
+    if isinstance(value, float) and value.is_integer() and abs(value) <= MAX_EXACT:
+        return str(int(value))
+    if isinstance(value, int) and value.bit_length() > MAX_BITS:
+        return "inf"
+    return str(value).encode("utf-8", "backslashreplace").decode()

@@ -22,7 +22,7 @@ from oneof.io.formats.source import (
     format_of,
     suffixes_of,
 )
-from oneof.io.notes.units_row import drop_units_row
+from oneof.io.units_row import drop_units_row
 from oneof.io.vectors import describe_vectors, split_vectors
 
 if TYPE_CHECKING:
@@ -117,7 +117,7 @@ def read_table(
     sheet : str, optional
         The sheet of a spreadsheet; by default the first one.
     drop_units : bool, default=True
-        Whether a row of units below the header is left out, with a remark; see `oneof.io.notes.units_row`.
+        Whether a row of units below the header is left out, with a remark; see `oneof.io.units_row`.
 
     Returns
     -------

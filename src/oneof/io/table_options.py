@@ -5,10 +5,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from oneof.io.columns import Column, align_columns
+from oneof.io.columns import align_columns
+from oneof.io.findings import UnreadableCells
 from oneof.io.formats.cells import CellFormat
 from oneof.io.formats.csv.dialect import Dialect
-from oneof.io.notes.findings import UnreadableCells
+from oneof.io.kinds import Column
 from oneof.io.table import Table, read_table
 
 if TYPE_CHECKING:

@@ -19,10 +19,10 @@ from oneof.io import (
     saved_columns,
     table_from_rows,
 )
-from oneof.io.columns import absent_columns, misspelled_column
+from oneof.io.columns import absent_columns, describe_dates, misspelled_column
+from oneof.io.encoder import find_new_categories
+from oneof.io.findings import describe
 from oneof.io.formats.source import format_of
-from oneof.io.notes import new_categories, new_ranges, unusual_rows
-from oneof.io.notes.date_formats import describe_dates
 from oneof.io.vectors import match_vectors, saved_vectors
 from oneof.persistence.protocols import ModelLike
 from oneof.validation import MIN_HUGE
@@ -40,21 +40,15 @@ class ModelRows:
     rows : polars.DataFrame or CSR matrix
     unreadable : UnreadableCells
         The cells that are not of the kind of their column, which are missing values.
-    new_categories : list of NewCategories
+    new_categories : UnreadableCells
         The cells with a category that no row of training has.
-    new_ranges : list of NewRange
-        The columns of numbers whose values are far from those of training.
-    unusual_rows : list of UnusualRows
-        The rows whose texts or vectors differ from those of training.
     notes : tuple of str
-        Sentences about columns, unreadable cells, new categories, other units, unusual rows and stems.
+        Sentences about columns, unreadable cells, new categories and stems.
     """
 
     rows: Any
     unreadable: UnreadableCells
-    new_categories: list[new_categories.NewCategories]
-    new_ranges: list[new_ranges.NewRange]
-    unusual_rows: list[unusual_rows.UnusualRows]
+    new_categories: UnreadableCells
     notes: tuple[str, ...]
 
 
@@ -102,23 +96,20 @@ def align_rows(model: ModelLike, table: Table, options: TableOptions | None = No
     """
     columns, joined = join_options(model, options)
     if not columns:
-        return ModelRows(_sparse_rows(model, table), UnreadableCells(), [], [], [], ())
+        return ModelRows(_sparse_rows(model, table), UnreadableCells(), UnreadableCells(), ())
     unreadable, notes = UnreadableCells(), list(table.remarks)
     if table.is_objects or (joined.format or format_of(table.path)) == "jsonl":
         frame, absent = add_absent_columns(table.frame, columns, table.path, strict=joined.strict)
         table, notes = replace(table, frame=frame), [*notes, *absent]
     rows = joined.align(table, columns, unreadable)
-    found = new_categories.find_new_categories(rows, columns, model.pipeline.steps[0][1])
-    ranges = new_ranges.find_new_ranges(rows, columns, model.pipeline.steps[0][1])
-    unusual = unusual_rows.find_unusual_rows(rows, columns, model.pipeline.steps[0][1], model.summary.get("row_limits"))
+    found = find_new_categories(rows, model.pipeline.steps[0][1])
     notes += [
         *unreadable.sentences(),
         *describe_dates(columns, unreadable),
-        *new_categories.sentences(found),
-        *new_ranges.sentences(ranges),
+        *describe(found.findings("new category")),
+        *check_stemmer(model),
     ]
-    notes += [*unusual_rows.sentences(unusual), *check_stemmer(model)]
-    return ModelRows(rows, unreadable, found, ranges, unusual, tuple(notes))
+    return ModelRows(rows, unreadable, found, tuple(notes))
 
 
 def join_options(model: ModelLike, table_options: TableOptions | None) -> tuple[list[Column], TableOptions]:

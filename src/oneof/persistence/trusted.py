@@ -54,8 +54,7 @@ TRUSTED: tuple[str, ...] = (
     "oneof.graphs.builder.Graph",  # plain arrays and parameters
     "oneof.graphs.edge_weights.EdgeWeighting",
     "oneof.graphs.neighbors.NeighborIndex",  # rows of fit, without the search index
-    "oneof.io.imputer.CalendarFeatures",
-    "oneof.io.imputer.MedianImputer",
+    "oneof.io.encoder.Encoder",
     "oneof.kernels.svc.Kernel",
     "oneof.model_selection.temperature.TemperatureScaledClassifier",
     "oneof.stream.encoder.StreamEncoder",

@@ -21,7 +21,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from oneof.errors import InputError, InputTypeError, OneofError
-from oneof.io.notes.findings import UnreadableCells
+from oneof.io.findings import UnreadableCells
 from oneof.messages import enumerate_items
 from oneof.serving.hosts import HostMiddleware
 from oneof.serving.limits import MAX_BODY_BYTES, MAX_BODY_SECONDS, MAX_REQUESTS, MAX_ROWS, Limits
@@ -119,7 +119,6 @@ class _Endpoints:
         notes = [
             *_describe_unreadable(predictions),
             *_describe_absent(predictions),
-            *_describe_unusual(predictions),
         ]
         return _respond(answer | ({"notes": notes} if notes else {}))
 
@@ -191,17 +190,6 @@ def _describe_absent(predictions: list[dict[str, Any]]) -> list[str]:
     if not columns:
         return []
     return [f"absent columns are missing values: {columns}. Use null for a missing value, or add its key."]
-
-
-def _describe_unusual(predictions: list[dict[str, Any]]) -> list[str]:
-    """Return a note about the rows whose texts or vectors differ from those of training, if there are any."""
-    columns = _list_columns(predictions, "unusual")
-    if not columns:
-        return []
-    return [
-        f"rows differ from those of training: {columns}. Probabilities and the coverage of prediction sets do not "
-        "apply to them. Check the language of texts, how vectors are computed, and whether any are missing."
-    ]
 
 
 def _list_columns(predictions: list[dict[str, Any]], field: str) -> str:

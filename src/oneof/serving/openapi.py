@@ -55,12 +55,6 @@ def _schemas(predictor: RowPredictor) -> dict[str, Any]:
     }
     label = {"enum": predictor.classes}
     values = {"type": "object", "additionalProperties": {"type": "number"}}
-    unusual = {
-        "type": "array",
-        "items": {"type": "string"},
-        "description": "The columns of texts and vectors that differ from those of training: the probabilities and the "
-        "prediction set do not apply to the row.",
-    }
     vectors = {
         name: {
             "type": ["array", "null"],
@@ -94,7 +88,7 @@ def _schemas(predictor: RowPredictor) -> dict[str, Any]:
         }
     return {
         "Row": row | {"description": description},
-        "Prediction": _object(prediction, {"unreadable": unreadable, "absent": absent, "unusual": unusual}),
+        "Prediction": _object(prediction, {"unreadable": unreadable, "absent": absent}),
         "Error": _object({"error": {"type": "string"}}),
     }
 

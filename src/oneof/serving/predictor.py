@@ -2,20 +2,23 @@
 
 import threading
 from collections.abc import Mapping, Sequence
-from typing import Any, get_args
+from datetime import date, time, timedelta
+from typing import TYPE_CHECKING, Any, get_args
 
 import numpy as np
 from sklearn.pipeline import Pipeline
 
-from oneof.errors import InputError, InputTypeError
+from oneof.candidates.labels import is_missing
+from oneof.errors import DataError, InputError, InputTypeError
 from oneof.estimators.base import CandidateClassifier
-from oneof.io.columns import saved_columns
-from oneof.io.encoder_blocks import Cells
-from oneof.io.notes import unusual_rows
-from oneof.io.notes.findings import Kind
-from oneof.io.row_encoder import RowEncoder, UnreadableCell
+from oneof.io.columns import misspelled_column, read_columns, saved_columns, suggest_columns
+from oneof.io.findings import KINDS, Kind
+from oneof.io.formats.names import format_names
+from oneof.io.frames import to_series
+from oneof.io.kinds import unreadable_cell
 from oneof.io.vectors import saved_vectors, spread_vectors
 from oneof.likelihoods import softmax
+from oneof.messages import shorten
 from oneof.persistence import SavedModel
 from oneof.persistence.prediction_sets import (
     CoverageOptions,
@@ -28,6 +31,9 @@ from oneof.persistence.prediction_sets import (
 )
 from oneof.persistence.tables import naming_cells
 from oneof.typing import FeatureMatrix, Floats, Labels
+
+if TYPE_CHECKING:
+    import polars as pl
 
 _TIE = 1e-9
 """If the two largest probabilities differ by less, `predict` decides, since it may order the scores differently."""
@@ -125,8 +131,7 @@ class RowPredictor:
         self._lock = threading.Lock()
         steps = model.pipeline.steps
         self.vectors = saved_vectors(model.summary)
-        self._encoder = RowEncoder(columns, steps[0][1], cell_format)
-        self._columns, self._transformer = columns, steps[0][1]
+        self._columns, self._cell_format, self._encoder = columns, cell_format, steps[0][1]
         self.strict = strict
         self._estimator = steps[1][1] if len(steps) == 2 else Pipeline(steps[1:])
         method = type(steps[-1][1])
@@ -157,8 +162,7 @@ class RowPredictor:
             For each row `label`, `confidence`, and `probabilities` or `scores`, a dict from the classes as text to
             numbers. With `coverage`, each has `set`, the list of the classes of its prediction set. A row with cells
             that cannot be read has `unreadable`, a dict from their columns to their values as text. A row that lacks
-            columns has `absent`, the list of their names. A row whose text or vector differs from those of training has
-            `unusual`, the list of their columns: the probabilities and the prediction set do not apply to it.
+            columns has `absent`, the list of their names.
 
         Raises
         ------
@@ -174,18 +178,18 @@ class RowPredictor:
         """
         if not len(rows):
             return []
-        unreadable: list[UnreadableCell] = []
-        absent: list[tuple[int, str]] = []
+        for number, row in enumerate(rows):
+            if not isinstance(row, Mapping):
+                raise InputTypeError(
+                    f"row {number} must be an object with a value for each column; got {_shorten(row)}."
+                )
         if self.vectors:
-            rows = [
-                spread_vectors(row, self.vectors, number) if isinstance(row, Mapping) else row
-                for number, row in enumerate(rows)
-            ]
+            rows = [spread_vectors(row, self.vectors, number) for number, row in enumerate(rows)]
+        absent = [(number, name) for number, row in enumerate(rows) for name in self._find_absent(row, number)]
         with self._lock:
-            cells = self._encoder.read(rows) if self.strict else self._encoder.read(rows, unreadable, absent)
+            frame, unreadable = self._read(rows)
             with naming_cells(self.model, rows):
-                labels, proba, values = self._predict(self._encoder.encode(cells))
-            unusual = self._find_unusual(cells)
+                labels, proba, values = self._predict(self._encoder.transform(frame))
         names = [str(label) for label in self.classes]
         predictions: list[dict[str, Any]] = [
             {"label": label, "confidence": max(row_proba), self.value_name: dict(zip(names, row_values, strict=True))}
@@ -194,21 +198,51 @@ class RowPredictor:
         if self.set_options is not None:
             for prediction, members in zip(predictions, predict_mask(self._calibrated, proba, self.set_options)):
                 prediction["set"] = [self.classes[k] for k in np.flatnonzero(members)]
-        for cell in unreadable:
-            predictions[cell.row].setdefault("unreadable", {})[cell.column] = cell.text
-        for row, column in absent:
-            predictions[row].setdefault("absent", []).append(column)
-        for found in unusual:
-            for row in found.rows:
-                columns = predictions[row].setdefault("unusual", [])
-                columns += [found.column] * (found.column not in columns)
+        for number, name in unreadable:
+            predictions[number].setdefault("unreadable", {})[name] = _shorten(rows[number][name])
+        for number, name in absent:
+            predictions[number].setdefault("absent", []).append(name)
         return predictions
 
-    def _find_unusual(self, cells: list[Cells]) -> list[unusual_rows.UnusualRows]:
-        """Return the rows whose texts or vectors differ from those of training."""
-        by_name = {column.name: column_cells for column, column_cells in zip(self._columns, cells, strict=True)}
-        limits = self.model.summary.get("row_limits")
-        return unusual_rows.find_unusual_rows(by_name, self._columns, self._transformer, limits)
+    def _find_absent(self, row: Mapping[str, Any], number: int) -> list[str]:
+        """Return the columns that a row lacks, or raise if they may not be missing values."""
+        absent = [name for name, _ in self.columns if name not in row]
+        if not absent:
+            return []
+        others = {str(name) for name in row} - {name for name, _ in self.columns}
+        similar = None if self.strict or len(absent) == len(self.columns) else misspelled_column(absent, others)
+        if similar is not None:
+            advice = f"Rename {similar[1]!a} to {similar[0]!r}, or use null for a missing value."
+        elif self.strict or len(absent) == len(self.columns):
+            printable = sorted(name for name in others if name.isprintable())
+            advice = f"Use null for a missing value.{suggest_columns(absent, printable)}"
+        else:
+            return absent
+        raise DataError(f"missing column{'s' * (len(absent) > 1)} {format_names(absent)}. {advice}", row=number)
+
+    def _read(self, rows: Sequence[Mapping[str, Any]]) -> tuple["pl.DataFrame", list[tuple[int, str]]]:
+        """Return rows as the table of the encoder, and the row and column of each cell that cannot be read."""
+        import polars as pl
+
+        cells = []
+        for name, kind in self.columns:
+            given = [row.get(name) for row in rows]
+            if not set(map(type, given)) <= {*_SCALARS}:
+                for number, value in enumerate(given):
+                    if not isinstance(value, (*_SCALARS, np.generic, date, time, timedelta)) and not is_missing(value):
+                        raise DataError(
+                            f"column {name!r} must contain {KINDS[kind]}; got {_shorten(value)}.", row=number
+                        )
+            cells.append(to_series(name, given, is_text=kind in ("category", "text")))
+        frame = pl.DataFrame(cells)
+        read, masks = read_columns(frame, self._columns, self._cell_format)
+        unreadable = []
+        for column in self._columns:
+            numbers = masks[column.name].arg_true().to_list() if column.name in masks else []
+            if numbers and self.strict:
+                raise unreadable_cell(frame[column.name], column, numbers[0])
+            unreadable += [(number, column.name) for number in numbers]
+        return read, unreadable
 
     def _calibrate(self, options: CoverageOptions) -> None:
         """Calibrate the prediction sets by the rows in the model file."""
@@ -239,3 +273,12 @@ class RowPredictor:
 
 
 _METHODS = {"probabilities": "predict_proba", "scores": "decision_function"}
+_SCALARS = (type(None), bool, int, float, str)
+
+
+def _shorten(value: Any) -> str:
+    """Return a value as text of 60 characters at most, for messages."""
+    try:
+        return shorten(value if isinstance(value, str) else ascii(value))
+    except ValueError:  # an integer with more digits than Python prints
+        return f"a number of type {type(value).__name__}"

@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator, TransformerMixin
 
 from oneof.errors import InputError
 from oneof.io import TextOptions
-from oneof.io.imputer import CALENDAR, calendar_features
+from oneof.io.encoder import CALENDAR, calendar_features
 from oneof.typing import FeatureMatrix, Floats
 
 _NUMBERS = ("number", "yes/no", "duration")

@@ -161,10 +161,6 @@ class PredictionResult:
         Number, rows and texts of the cells of each column that are not of its kind, in the types of JSON.
     new_categories : dict
         The same for the cells with a category that no row of training has.
-    new_ranges : dict
-        Median and mean of training of each column of numbers whose values are far from those of training.
-    unusual_rows : dict
-        Number and rows of each column whose texts or vectors differ from those of training.
     sets : dict or None
         Nominal coverage and mean size of the prediction sets, and their coverage if there are labels.
     n_true : int
@@ -178,8 +174,6 @@ class PredictionResult:
     notes: list[str]
     unreadable: dict[str, Any]
     new_categories: dict[str, Any]
-    new_ranges: dict[str, Any]
-    unusual_rows: dict[str, Any]
     sets: dict[str, Any] | None = None
     n_true: int = 0
 
@@ -193,8 +187,6 @@ class PredictionResult:
             "n_true": self.n_true,
             "unreadable_cells": self.unreadable,
             "new_categories": self.new_categories,
-            "new_ranges": self.new_ranges,
-            "unusual_rows": self.unusual_rows,
         } | ({} if self.sets is None else {"prediction_sets": self.sets})
 
 
@@ -219,7 +211,6 @@ def predict(
     from oneof.io import new_label_note, read_truth
     from oneof.io.columns import match_columns
     from oneof.io.findings import describe, dialect_findings
-    from oneof.io.notes import new_categories, new_ranges, unusual_rows
     from oneof.metrics import covering_rate
     from oneof.persistence.tables import align_rows, naming_cells, open_table
 
@@ -263,9 +254,7 @@ def predict(
         accuracy=None if true_labels is None else _accuracy(true_labels, labels),
         notes=notes,
         unreadable=aligned.unreadable.to_dict(),
-        new_categories=new_categories.to_dict(aligned.new_categories),
-        new_ranges=new_ranges.to_dict(aligned.new_ranges),
-        unusual_rows=unusual_rows.to_dict(aligned.unusual_rows),
+        new_categories=aligned.new_categories.to_dict(),
         sets=summary,
         n_true=len(given),
     )

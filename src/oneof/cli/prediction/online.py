@@ -155,8 +155,7 @@ class StreamPrediction:
         """Yield the predictions of each batch: row, label, confidence, and a score for each class."""
         from oneof.io import align_columns, describe, new_label_note
         from oneof.io.batches import BATCH_ROWS, BatchSpec, iterate_batches
-        from oneof.io.columns import absent_columns
-        from oneof.io.notes.date_formats import describe_dates
+        from oneof.io.columns import absent_columns, describe_dates
 
         model, columns, options = self._model, self._columns, self._table_options
         labels = (*label_columns(model), *([self._truth] if self._truth else []))

@@ -111,12 +111,10 @@ def write_model(
     """Write the model with the columns of its table."""
     from oneof.files import hash_file
     from oneof.io import describe_cells
-    from oneof.io.notes.unusual_rows import describe_rows
     from oneof.io.vectors import used_vectors
     from oneof.persistence import SavedModel, save
 
     vectors = used_vectors(prepared.table.vectors, [column.name for column in prepared.columns])
-    limits = describe_rows(prepared.frame, prepared.columns, model[0], vectors) if prepared.columns else None
     saved = SavedModel(
         pipeline=model,
         classes=prepared.candidates.classes.tolist(),
@@ -134,7 +132,6 @@ def write_model(
             "cells": describe_cells(prepared.columns, prepared.table.cell_format),
             "groups": read_options.groups,
             "vectors": vectors,
-            "row_limits": limits,
             "file_hash": hash_file(prepared.table.path),
         },
         calibration=calibration,

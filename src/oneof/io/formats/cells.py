@@ -25,11 +25,13 @@ MISSING_NUMBERS = (
 )  # fmt: skip
 """Further tokens that are missing values among numbers, dates and durations, but may be categories."""
 
-_PAIRS = (
-    ("true", "false"), ("yes", "no"), ("y", "n"), ("t", "f"), ("ja", "nein"), ("oui", "non"), ("s\u00ed", "no"),
-    ("s\u00ec", "no"), ("si", "no"), ("wahr", "falsch"), ("vrai", "faux"), ("verdadero", "falso"), ("vero", "falso"),
+_YES_NO_WORDS = (
+    (("true", "t"), ("false", "f")), (("yes", "y"), ("no", "n")), (("ja",), ("nein",)), (("oui",), ("non",)),
+    (("s\u00ed", "s\u00ec", "si"), ("no",)), (("wahr",), ("falsch",)), (("vrai",), ("faux",)),
+    (("verdadero",), ("falso",)), (("vero",), ("falso",)),
 )  # fmt: skip
-_YES_NO = {word: value for pair in _PAIRS for word, value in zip(pair, (1.0, 0.0), strict=True)}
+"""Words of yes and no in one language."""
+_YES_NO = {word: value for pair in _YES_NO_WORDS for words, value in zip(pair, (1.0, 0.0)) for word in words}
 
 NumberFormat = Literal[".", ",", ",.", ".,", " .", " ,", "'.", "',"]
 """Decimal separator, after the separator of groups of three digits if there is one."""
@@ -64,6 +66,8 @@ class CellFormat:
         frequent spelling.
     label_errors : {"raise", "unlabeled"}
         Treatment of rows whose labels cannot be read: an error, or unlabeled rows.
+    trained_decimal : {"", ".", ","}
+        The decimal separator of the table to which a model was fitted.
     """
 
     decimal: str = "."
@@ -71,6 +75,7 @@ class CellFormat:
     dates: tuple[str, ...] = ()
     folds_labels: bool = False
     label_errors: str = "raise"
+    trained_decimal: str = ""
 
     def __post_init__(self) -> None:
         if self.decimal not in (".", ","):
@@ -174,6 +179,24 @@ def detect_number_format(text: "pl.Series", decimal: str = ".", unit: str = "") 
     return best
 
 
+def count_other_decimals(text: "pl.Series", formats: Sequence[str]) -> int:
+    """Return how many cells that a column of numbers cannot read are numbers with the other decimal separator.
+
+    Numbers with groups of digits and without decimals, such as "1,204,500" and "1.204.500", are not counted.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> count_other_decimals(pl.Series(["17.54", "1,204.5", "1,204,500", "about 3"]), (",",))
+    2
+    """
+    number_format, unit = (*formats, "")[:2] if formats else (".", "")
+    decimal = "." if number_format[-1] == "," else ","
+    text = text.filter(text.str.contains(decimal, literal=True)).str.strip_chars()
+    others = [other for other in NUMBER_FORMATS if other[-1] == decimal]
+    return max(len(text) - read_numbers(text, other, unit).null_count() for other in others) if len(text) else 0
+
+
 def detect_unit(text: "pl.Series") -> str:
     """Return the most frequent unit of cells such as "12.5%", "$3.00", "3 EUR" and "12 cm", and "" if few have one.
 
@@ -209,15 +232,7 @@ def read_yes_no(text: "pl.Series") -> "pl.Series":
     return values.zip_with(values.is_not_null(), numbers.set(~numbers.is_in([0.0, 1.0]).fill_null(value=True), None))
 
 
-def is_yes_no_word(text: "pl.Series") -> "pl.Series":
-    """Return whether each cell is a word of the pair of yes and no that the most cells have; a missing cell is not."""
-    lower = text.str.to_lowercase()
-    counts = dict(lower.alias("word").value_counts(name="n").iter_rows())
-    pair = max(_PAIRS, key=lambda words: sum(counts.get(word, 0) for word in words))
-    return lower.is_in(list(pair)).fill_null(value=False)
-
-
-def is_yes_no(text: "pl.Series") -> bool:
-    """Return whether all cells are words of one pair, such as yes and no."""
-    words = set(text.drop_nulls().str.to_lowercase().unique().head(3).to_list())
-    return bool(words) and any(words <= set(pair) for pair in _PAIRS)
+def detect_yes_no(text: "pl.Series") -> bool:
+    """Return whether all cells are words of yes and no of one language, such as yes and N."""
+    words = set(text.str.to_lowercase().unique().head(5).to_list())
+    return any(words <= {*yes, *no} for yes, no in _YES_NO_WORDS)

@@ -4,9 +4,8 @@ Each function maps a column to numbers, in which null is a cell that cannot be r
 1970-01-01; a duration or a time of day is a number of hours.
 """
 
-import itertools
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from datetime import datetime, time, timedelta
 from functools import reduce
 from typing import TYPE_CHECKING
@@ -26,6 +25,8 @@ _DAYS = (
     "%d.%m.%y", "%d/%m/%y", "%m/%d/%y", "%d %b %Y", "%d %B %Y", "%d. %B %Y", "%b %d, %Y", "%B %d, %Y", "%b %d %Y",
     "%d-%b-%Y", "%d-%b-%y",
 )  # fmt: skip
+_DAY_FIRST = ("%d/%m/%Y", "%d-%m-%Y", "%d/%m/%y")
+_MONTH_FIRST = ("%m/%d/%Y", "%m-%d-%Y", "%m/%d/%y")
 _MONTHS = ("%Y-%m", "%Y/%m", "%m/%Y", "%b %Y", "%B %Y", "%b-%Y", "%B-%Y")
 _TIMES = ("", " %H:%M", " %H:%M:%S%.f", " %I:%M %p", " %I:%M:%S %p", " %H:%M:%S%.f%z", " %H:%M%z")
 UNAMBIGUOUS_DATES = (*(date + time for date in _DAYS for time in _TIMES if date.startswith("%Y-")), "%Y-%m")
@@ -63,57 +64,67 @@ def read_dates(text: "pl.Series", formats: Sequence[str]) -> "pl.Series":
     return reduce(lambda first, second: first.zip_with(first.is_not_null(), second), columns, empty).alias(text.name)
 
 
-def detect_date_formats(text: "pl.Series", cell_format: CellFormat) -> tuple[str, ...]:
-    """Return the formats of a column of dates, the one that reads the most cells first; none for other columns.
+def detect_date_formats(text: "pl.Series", cell_format: CellFormat) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the formats of a column of dates, and those of the other order of day and month if no cell decides.
 
-    Formats are detected from a sample of the distinct cells, then from a sample of the cells that these do not read,
-    until no format reads another cell. A column has the day before the month, or after it, in all of its formats with
-    numbers and the same separator: the order in which more of all cells are dates. If all days are at most 12, the day
-    is first if the decimal separator is a comma, and the month otherwise.
+    The formats are those that the user names, in this order, then the known ones, the one that reads the most cells
+    first; there are none for other columns. A column has the day before the month, or after it, in all formats: the
+    order in which more of the cells are dates. If no cell decides, the day is first if the decimal separator is a
+    comma, and the month otherwise.
+
+    Parameters
+    ----------
+    text : polars.Series of text
+    cell_format : CellFormat
+
+    Returns
+    -------
+    formats, alternative : tuple of str
     """
     cells = text.drop_nulls()
     sample = sample_cells(cells, _MAX_SAMPLE)
     if not cell_format.dates and sample.str.contains(_LIKE_DATE).sum() < 0.5 * len(sample):
-        return ()
+        return (), ()
     cells = _normalize_times(cells.unique(maintain_order=True))
-    known = [*map("".join, itertools.product(_ordered_dates(cell_format), _TIMES)), *_MONTHS]
+    named = [date_format for date_format in cell_format.dates if _read_dates(cells, date_format).is_not_null().any()]
+    others = cells.filter(read_dates(cells, named).is_null())
+    excluded = [_MONTH_FIRST, _DAY_FIRST] if cell_format.decimal == "," else [_DAY_FIRST, _MONTH_FIRST]
+    for order, opposite in ((_MONTH_FIRST, _DAY_FIRST), (_DAY_FIRST, _MONTH_FIRST)):
+        if any(date_format.startswith(opposite) for date_format in named):
+            excluded = [order, order]  # the user decides
+    expected, other = (_detect_formats(others, names) for names in excluded)
+    n_expected, n_other = (read_dates(others, formats).null_count() for formats in (expected, other))
+    if n_other < n_expected:
+        return (*named, *other), ()
+    exchanged = dict(zip((*_DAY_FIRST, *_MONTH_FIRST), (*_MONTH_FIRST, *_DAY_FIRST), strict=True))
+    swapped = [exchanged.get(known[:8], known[:8]) + known[8:] for known in expected]
+    return (*named, *expected), (*named, *swapped) if n_other == n_expected and swapped != expected else ()
+
+
+def _detect_formats(cells: "pl.Series", excluded: Collection[str]) -> list[str]:
+    """Return the known formats of distinct cells, the one that reads the most cells of a sample first.
+
+    The cells that these formats do not read are sampled again, until no format reads another cell.
+    """
+    known = [date + time for date in _DAYS if date not in excluded for time in _TIMES] + [*_MONTHS]
     formats: list[str] = []
     while len(cells):
-        sample = sample_cells(cells, _MAX_SAMPLE)
-        given: list[str] = []
-        for date_format in cell_format.dates:  # in the order of the user, who decides about the day and the month
-            is_read = _read_dates(sample, date_format).is_not_null()
-            if date_format not in formats and is_read.any():
-                given.append(date_format)
-                sample = sample.filter(~is_read)
-        added = [*given, *_prefer_order(cells, _detect_formats(sample, known, [*formats, *given]), cell_format)]
+        sample, added = sample_cells(cells, _MAX_SAMPLE), []
+        characters = set("".join(sample.to_list()))
+        candidates = [date_format for date_format in known if _can_read(date_format, characters)]
+        while len(sample) and candidates:
+            is_read = {date_format: _read_dates(sample, date_format).is_not_null() for date_format in candidates}
+            counts = {date_format: int(mask.sum()) for date_format, mask in is_read.items()}
+            best = max(candidates, key=counts.__getitem__)
+            if not counts[best]:
+                break
+            added.append(best)
+            sample = sample.filter(~is_read[best])
+            candidates = [other for other in candidates if counts[other] and other != best]
         if not added:
             break
         formats += added
         cells = cells.filter(read_dates(cells, added).is_null())
-    return tuple(formats)
-
-
-def _detect_formats(sample: "pl.Series", candidates: Sequence[str], chosen: Sequence[str]) -> list[str]:
-    """Return the formats of a sample, the one that reads the most cells first, without conflicts with `chosen`."""
-    formats: list[str] = []
-    characters = set("".join(sample.unique().to_list()))
-    candidates = [
-        date_format
-        for date_format in candidates
-        if _can_read(date_format, characters) and not _conflicts(date_format, chosen)
-    ]
-    while len(sample) and candidates:
-        is_read = {date_format: _read_dates(sample, date_format).is_not_null() for date_format in candidates}
-        counts = {date_format: int(mask.sum()) for date_format, mask in is_read.items()}
-        best = max(candidates, key=counts.__getitem__)
-        if not counts[best]:
-            break
-        formats.append(best)
-        sample = sample.filter(~is_read[best])
-        candidates = [
-            other for other in candidates if counts[other] and other != best and not _conflicts(other, formats)
-        ]
     return formats
 
 
@@ -122,48 +133,6 @@ def _can_read(date_format: str, characters: set[str]) -> bool:
     literals = set(re.sub(r"%\.?[A-Za-z]", "", date_format)) - {" "}
     has_words = re.search("%[bBp]", date_format) is None or any(map(str.isalpha, characters))
     return has_words and literals <= characters
-
-
-def _prefer_order(cells: "pl.Series", formats: list[str], cell_format: CellFormat) -> list[str]:
-    """Return formats in which the order of day and month is the one that reads more cells, for each separator."""
-    for separator in {order[2] for order in map(_month_and_day, formats) if order is not None}:
-        swapped = _swap_all(formats, separator)
-        if set(swapped) & set(cell_format.dates):
-            continue
-        if read_dates(cells, swapped).null_count() < read_dates(cells, formats).null_count():
-            formats = swapped
-    return formats
-
-
-def ambiguous_formats(text: "pl.Series", formats: Sequence[str], cell_format: CellFormat) -> tuple[str, ...]:
-    """Return the formats with day and month exchanged if these read the same cells; none if a cell or a user decides.
-
-    Parameters
-    ----------
-    text : polars.Series of text
-    formats : sequence of str
-        The formats of the column.
-    cell_format : CellFormat
-        Its formats of dates are those that the user named.
-    """
-    for separator in "/-":
-        affected = [
-            date_format
-            for date_format in formats
-            if (_month_and_day(date_format) or "   ")[2] == separator and date_format not in cell_format.dates
-        ]
-        swapped = _swap_all(affected, separator)
-        present = text.drop_nulls()
-        # A sample shows that most columns are not ambiguous.
-        if all(_read_the_same(cells, affected, swapped) for cells in (sample_cells(present, _MAX_SAMPLE), present)):
-            return tuple(_swap_all(formats, separator))
-    return ()
-
-
-def _read_the_same(cells: "pl.Series", formats: Sequence[str], others: Sequence[str]) -> bool:
-    """Return whether formats read as many cells as others, at least one."""
-    n_read = read_dates(cells, formats).is_not_null().sum()
-    return n_read > 0 and n_read == read_dates(cells, others).is_not_null().sum()
 
 
 def has_compact_dates(numbers: "pl.Series") -> bool:
@@ -189,34 +158,6 @@ def days_to_text(days: float) -> str:
     moment = datetime(1970, 1, 1) + timedelta(days=days)
     rounded = (moment + timedelta(microseconds=500)).replace(microsecond=0)
     return rounded.date().isoformat() if rounded.time() == time() else rounded.isoformat(" ")
-
-
-def _ordered_dates(cell_format: CellFormat) -> list[str]:
-    """Return the formats of days; of two that differ in the order of day and month, the expected one is first."""
-    day_first = cell_format.decimal == ","
-    return sorted(_DAYS, key=lambda date: date.startswith("%m") == day_first if date[:2] in ("%d", "%m") else False)
-
-
-def _month_and_day(date_format: str) -> str | None:
-    """Return the order of day and month and their separator if the opposite order is also known; otherwise None."""
-    order = date_format[:5]
-    return order if order[:2] in ("%d", "%m") and order[3:] in ("%d", "%m") and order[2:3] in ("/", "-") else None
-
-
-def _conflicts(date_format: str, chosen: Sequence[str]) -> bool:
-    """Return whether a format has the day and the month in another order than a chosen one."""
-    order = _month_and_day(date_format)
-    orders = {_month_and_day(other) for other in chosen} - {None}
-    return order is not None and any(other is not None and other[2] == order[2] and other != order for other in orders)
-
-
-def _swap_all(formats: Sequence[str], separator: str) -> list[str]:
-    """Return formats with day and month exchanged if both are numbers with the separator."""
-    return [_swap(other) if (_month_and_day(other) or "   ")[2] == separator else other for other in formats]
-
-
-def _swap(date_format: str) -> str:
-    return date_format[3:5] + date_format[2] + date_format[:2] + date_format[5:]
 
 
 def _normalize_times(text: "pl.Series") -> "pl.Series":

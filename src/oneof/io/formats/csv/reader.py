@@ -23,7 +23,7 @@ from oneof.io.formats.source import polars_errors_as_data_errors
 if TYPE_CHECKING:
     import polars as pl
 
-    from oneof.io.columns import Column
+    from oneof.io.kinds import Column
 
 _CHECKED_ROWS = 10_000
 """Number of rows that are checked at once."""

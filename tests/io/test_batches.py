@@ -104,8 +104,8 @@ def test_json_objects_may_lack_keys_and_contain_lists(tmp_path):
 FAULTS = {
     "short line": ("t.csv", b"x,label\n1,a\n2\n3,b\n", "t.csv, line 3: found 1 cells, but the header has 2"),
     "long line": ("t.csv", b"x,label\n1,a\n2,b,c\n", "t.csv, line 3: found 3 cells"),
-    "open quotation": ("t.csv", b'x,label\n1,a\n2,"b\n3,c\n', "t.csv, line 3: a quotation mark is not closed"),
-    "quotation inside": ("t.csv", b'x,label\n1,"a"b\n', "t.csv, line 2: "),
+    "open quotation": ("t.csv", b'x,label\n1,a\n2,"b\n3,c\n', "t.csv, line 3, column 'label': a quotation mark is not"),
+    "quotation inside": ("t.csv", b'x,label\n1,"a"b\n', "t.csv, line 2, column 'label': text follows"),
     "damaged UTF-8": ("t.csv", b"x,label\n1,\xc3\xa9\n2,\xe9\n", r"t.csv is not text in UTF-8 \(line 3\)"),
     "two columns of a name": ("t.csv", b"x,x\n1,a\n", "t.csv: column 'label' does not exist: the columns are x, x_2"),
     "empty file": ("t.csv", b"", "t.csv is empty"),

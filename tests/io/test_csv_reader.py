@@ -3,7 +3,6 @@
 import csv
 import io
 import itertools
-import threading
 from pathlib import Path
 from typing import Any
 
@@ -11,22 +10,22 @@ import polars as pl
 import pytest
 
 from oneof.errors import DataError
-from oneof.io import Overrides, choose_columns, read_table
-from oneof.io.formats.csv.reader import CsvReader
-from oneof.io.formats.records import long_cells
-from oneof.stream import read_batches
+from oneof.io import Overrides, choose_columns, make_dialect, read_table
+from oneof.io.batches import BatchSpec, iterate_batches
+from oneof.io.formats.delimited import DelimitedReader
+from oneof.io.formats.records import RecordOffset
+from oneof.stream import open_source, read_batches
 
 
 @pytest.mark.parametrize("ending", ["", "one cell too many\n"])
-def test_long_cells_do_not_change_the_limit_of_the_process(tmp_path: Path, ending: str) -> None:
-    """A cell or name longer than the limit of csv is read; the limit is restored after an error and between batches."""
+def test_long_cells_are_read(tmp_path: Path, ending: str) -> None:
+    """A cell or name longer than the limit of the csv module is read, and the limit of the process is unchanged."""
     before, long = csv.field_size_limit(), "long " * 40_000
     path = tmp_path / "t.csv"
     path.write_text(f'x,"{long}"\n1,"{long}"\n2,b\n' + ending.replace(" ", ","))
     assert len(long) > before
     batches = read_batches(path, n_rows=1)
     assert next(batches).columns == ["x", long.strip()]
-    assert csv.field_size_limit() == before
     if ending:
         with pytest.raises(DataError, match="line 4: found 4 cells"):
             read_table(path)
@@ -35,26 +34,6 @@ def test_long_cells_do_not_change_the_limit_of_the_process(tmp_path: Path, endin
     else:
         assert read_table(path).frame[long.strip()].to_list() == [long, "b"]
         assert [batch["x"].to_list() for batch in batches] == [[2]]
-    assert csv.field_size_limit() == before
-
-
-def test_threads_share_the_change_of_the_limit() -> None:
-    """The change lasts until the last of several concurrent readers has finished."""
-    before, inside, finished = csv.field_size_limit(), threading.Event(), threading.Event()
-
-    def read() -> None:
-        with long_cells:
-            inside.set()
-            finished.wait(10)
-
-    other = threading.Thread(target=read)
-    other.start()
-    inside.wait(10)
-    with long_cells:
-        pass
-    assert csv.field_size_limit() > before
-    finished.set()
-    other.join()
     assert csv.field_size_limit() == before
 
 
@@ -74,31 +53,39 @@ def test_types_inferred_from_the_first_rows_are_those_of_all_rows(tmp_path: Path
         rows[place] = f"{cell},2,b"
         path.write_text("\n".join(["x,n,label", *rows]) + "\n")
         expected = read_table(path, labels=["label"]).frame
-        frame = CsvReader(path, tab=False, sample_rows=10, part_bytes=60).parse_file(labels=["label"])
+        frame = DelimitedReader(path, BatchSpec(("label",)), part_bytes=60).read_file()
         assert frame.equals(expected), cell
         assert frame.dtypes == expected.dtypes, cell
 
 
 def test_a_table_of_numbers_is_parsed_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Numbers, empty cells and quoted labels are parsed once after the sample, with the types of the sample."""
+    """Numbers, empty cells and quoted labels are parsed once after the first part, with the types of that part."""
     types = []
     read_csv = pl.read_csv
 
     def watch(*args: Any, **options: Any) -> pl.DataFrame:
-        types.append(list(options["schema_overrides"].values()))
+        types.append(list(options["schema"].values()))
         return read_csv(*args, **options)
 
     monkeypatch.setattr(pl, "read_csv", watch)
     path = tmp_path / "table.csv"
     path.write_text("x,n,label\n" + '1.5,1,"a"\n,2,""\n' * 20)
-    frame = CsvReader(path, tab=False, sample_rows=10).parse_file(labels=["label"])
+    frame = DelimitedReader(path, BatchSpec(("label",)), part_bytes=100).read_file()
     assert frame.dtypes == [pl.Float64, pl.Int64, pl.String]
     assert frame["x"].null_count() == 20
-    assert types == [[pl.String] * 3, frame.dtypes]
+    assert len(types) > 2
+    assert types == [[pl.String] * 3, *[frame.dtypes] * (len(types) - 1)]
+
+
+PARTS = (12, 20, 10_000)
+
+
+def _texts(frame: pl.DataFrame) -> list[list[str]]:
+    return [[cell or "" for cell in row] for row in frame.rows()]
 
 
 @pytest.mark.parametrize(
-    ("length", "part_bytes"), [(4, 12), (4, 20), (4, 10_000), pytest.param(6, 12, marks=pytest.mark.slow)]
+    ("length", "part_bytes"), [*((4, part) for part in PARTS), pytest.param(6, 12, marks=pytest.mark.slow)]
 )
 def test_every_short_text_is_read_as_the_csv_module_reads_it(tmp_path: Path, length: int, part_bytes: int) -> None:
     """A text of quotation marks, delimiters and line ends gives the cells of the csv module, or both refuse it.
@@ -116,23 +103,30 @@ def test_every_short_text_is_read_as_the_csv_module_reads_it(tmp_path: Path, len
             is_table = all(len(row) == 2 or (len(row) > 2 and not any(map(str.strip, row[2:]))) for row in expected)
         except csv.Error:
             is_table = False
-        reader = CsvReader(path, tab=False, sample_rows=2, part_bytes=part_bytes)
+        reader = DelimitedReader(path, BatchSpec(("x", "y")), part_bytes=part_bytes)
         if not is_table:
             with pytest.raises(DataError):
-                reader.parse_file(labels=["x", "y"])
+                reader.read_file()
+            with pytest.raises(DataError):
+                DelimitedReader(path, BatchSpec(("x",), drop=("y",))).read_file()
             continue
-        frame = reader.parse_file(labels=["x", "y"])
-        assert [[cell or "" for cell in row] for row in frame.rows()] == [row[:2] for row in expected], text
+        assert _texts(reader.read_file()) == [row[:2] for row in expected], text
+        if part_bytes == max(PARTS):
+            rows_of_stream = [row for batch, _ in reader.batches(2, RecordOffset()) for row in _texts(batch)]
+            assert rows_of_stream == _texts(reader.read_file())
+            assert _texts(DelimitedReader(path, BatchSpec(("x",), drop=("y",))).read_file()) == [
+                row[:1] for row in expected
+            ]
 
 
 def test_cells_beyond_the_header_are_not_lost(tmp_path: Path) -> None:
     """Empty cells at the end of lines are ignored; a cell with a value there is an error, in any row."""
     path = tmp_path / "t.csv"
     path.write_text("a,b\n" + "1,2,\n" * 30)
-    assert CsvReader(path, tab=False, sample_rows=5).parse_file(labels=[]).shape == (30, 2)
+    assert DelimitedReader(path, BatchSpec()).read_file().shape == (30, 2)
     path.write_text("a,b\n" + "1,2,\n" * 20 + "1,2,3\n")
     with pytest.raises(DataError, match="line 22: found 3 cells"):
-        CsvReader(path, tab=False, sample_rows=5).parse_file(labels=[])
+        DelimitedReader(path, BatchSpec()).read_file()
 
 
 @pytest.mark.parametrize("code", ["007", "-01", "+02", '"007"', " 08 ", "0" * 30])
@@ -143,7 +137,7 @@ def test_codes_with_leading_zeros_anywhere_in_a_file(tmp_path: Path, code: str, 
     for other in ("0", "0.5", "-0.5", "1e-05", "10", "05.01.2021"):
         rows = [f"{common},{other}"] * 30
         path.write_text("\n".join(["x,y", *rows, f"{code},{other}", *rows]) + "\n")
-        frame = CsvReader(path, tab=False, sample_rows=5, part_bytes=100).parse_file(labels=[])
+        frame = DelimitedReader(path, BatchSpec(), part_bytes=100).read_file()
         assert frame["x"].to_list() == [common] * 30 + [code.strip('"')] + [common] * 30
         assert frame["y"].dtype.is_numeric() == (other != "05.01.2021")
 
@@ -165,6 +159,52 @@ def test_dropped_columns_are_not_parsed(tmp_path: Path) -> None:
     path.write_text("a,b1,b2,label\n1,x,2,u\n1,x\n")
     with pytest.raises(DataError, match="line 3: found 2 cells"):
         read_table(path, drop=["b2", "label"])
+
+
+FIELD = "id\tplace\tn\n1\told mill\t5\n2\t{}wood\t6\n3\tInn {}The Swan\t7\n4\t12{} pipe\t8\n"
+"""Table without quotation marks around cells, with three marks."""
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".tsv"])
+def test_text_without_quoting_is_read_if_it_is_named(tmp_path: Path, suffix: str) -> None:
+    """Marks are ordinary characters of cells, in tables and in streams."""
+    path = tmp_path / f"t{suffix}"
+    path.write_text(FIELD.format(*'"""'))
+    expected = [(1, "old mill", 5), (2, '"wood', 6), (3, 'Inn "The Swan', 7), (4, '12" pipe', 8)]
+    table = read_table(path, dialect=make_dialect(quote="none"))
+    assert (table.frame.rows(), table.remarks) == (expected, ())
+    batches = iterate_batches(open_source(path), 2, BatchSpec(dialect=make_dialect(quote="none")))
+    assert [row for batch in batches for row in batch.content.rows()] == expected
+
+
+@pytest.mark.parametrize(
+    ("marks", "found"),
+    [
+        ('"""', 'text follows a closing quotation mark: \'"wood\\t6\\n3\\tInn "The Swan'),
+        (('"', "", ""), "a quotation mark is not closed: '\"wood\\t6\\n3"),
+    ],
+)
+def test_a_wrong_quotation_mark_is_an_error_with_its_place(tmp_path: Path, marks: Any, found: str) -> None:
+    """The error has line and column, shows the text, and names the option; a stream has the same error."""
+    path = tmp_path / "t.tsv"
+    path.write_text(FIELD.format(*marks))
+    for read in (read_table, lambda path: list(read_batches(path, n_rows=1))):
+        with pytest.raises(DataError) as caught:
+            read(path)
+        assert f"line 3, column 'place': {found}" in str(caught.value)
+        assert "--quote none" in str(caught.value)
+
+
+def test_quoted_cells_that_may_join_rows_have_a_note(tmp_path: Path) -> None:
+    """The note names the first cell whose lines all have the cells of a row; other lines in cells have none."""
+    path = tmp_path / "t.tsv"
+    path.write_text('id\tplace\tn\n1\told mill\t5\n2\t"upper\t6\n3\tinn\t7\n4\tlower"\t8\n')
+    table = read_table(path)
+    assert table.frame.height == 2
+    assert "joins 3 lines from line 3 on ('2\\t\"upper\\t6')" in table.remarks[0]
+    assert "--quote none" in table.remarks[0]
+    path.write_text('id\tplace\tn\n1\t"old\nmill"\t5\n2\t"a\t\tb\nc"\t5\n')
+    assert read_table(path).remarks == ()
 
 
 TITLES = {
@@ -213,10 +253,10 @@ def test_blank_lines_between_rows_are_ignored(tmp_path: Path) -> None:
     path.write_text("a,b\n1,2\n\n3,4\n  \n\n5,6\n\n")
     table = read_table(path)
     assert table.frame["a"].to_list() == [1, 3, 5]
-    note = "3 blank lines are ignored, the first one in line 3; rows are counted without blank lines."
+    note = "blank lines are ignored, the first one in line 3; rows are counted without them."
     assert table.remarks == (note,)
-    reader = CsvReader(path, tab=False, sample_rows=1)
-    assert reader.parse_file(labels=[]).equals(table.frame)
+    reader = DelimitedReader(path, BatchSpec(), part_bytes=8)
+    assert reader.read_file().equals(table.frame)
     assert reader.remarks == [note]
     assert [batch["a"].to_list() for batch in read_batches(path, n_rows=2)] == [[1], [3], [5]]
     path.write_text("a\n1\n\n3\n")

@@ -7,7 +7,7 @@ import pytest
 
 from oneof.errors import DataError, InputError
 from oneof.io import CellFormat, Column, Dialect, align_columns, choose_features, make_dialect, read_table
-from oneof.io.formats.csv.dialect import detect_dialect, detect_encoding
+from oneof.io.formats.dialect import detect_dialect, detect_encoding
 
 
 @pytest.mark.parametrize(
@@ -49,9 +49,10 @@ def test_western_text_and_damaged_text(tmp_path: Path) -> None:
     assert table.frame["b"][-1] == "\u00e9"
     assert table.dialect is not None
     assert table.dialect.encoding == "cp1252"
-    path.write_bytes("a,b\n1,\u00e9\n".encode() + b"1,x\n" * 40_000 + b"2,\xe9\n")
-    with pytest.raises(DataError, match=r"not text in UTF-8 \(line 40003\).*--encoding"):
-        read_table(path)
+    for begin in ("a,b\n1,\u00e9\n", "\ufeffa,b\n1,x\n"):
+        path.write_bytes(begin.encode() + b"1,x\n" * 40_000 + b"2,\xe9\n")
+        with pytest.raises(DataError, match=r"not text in UTF-8 \(line 40003\).*--encoding"):
+            read_table(path)
 
 
 def test_given_properties_are_not_detected(tmp_path: Path) -> None:

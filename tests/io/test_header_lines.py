@@ -1,4 +1,4 @@
-"""Comments, and names of groups of columns in merged cells: skipped with a note if they are plainly not rows."""
+"""Comments and names of groups of columns above the header: skipped with a note if they are plainly not rows."""
 
 from pathlib import Path
 
@@ -49,27 +49,14 @@ def test_a_header_may_begin_with_the_sign_of_comments(tmp_path: Path, header: st
 
 
 @pytest.mark.parametrize("n_rows", [40, 12_000])
-@pytest.mark.parametrize("comment", ["# page 2", "# page 2, of 3", "#end", "# a, b, c, d, e, f, g", "## page 2, of 3"])
-def test_comments_between_rows_are_counted(tmp_path: Path, n_rows: int, comment: str) -> None:
-    """Lines of another number of cells that begin with # are left out, and a note counts them with an example."""
-    lines = _lines()[:1] + _lines()[1:] * (n_rows // len(ROWS))
-    table = _read(tmp_path / "t.csv", [*lines[:21], comment, *lines[21:], comment])
-    assert table.frame.equals(_read(tmp_path / "plain.csv", lines).frame)
-    assert table.remarks == (
-        f"2 comments are ignored: {comment!r} in line 22 and 1 more; rows are counted without comments.",
-    )
-
-
 @pytest.mark.parametrize(
-    ("line", "tag"),
-    [("#tag, with a comma, and another,1,red,owl", False), ("# page 2", True), ("- page 2", False)],
+    "line", ["# page 2", "# page 2, of 3", "#tag, with a comma, and another,1,red,owl", "- page 2"]
 )
-def test_lines_that_may_be_rows_are_errors(tmp_path: Path, line: str, tag: bool) -> None:
-    """A line with other cells is an error that names it if it is a row with a tag, or if rows begin with #."""
-    lines = _lines()
-    rows = [*lines[:21], line, *lines[21:]] + ["#rare,1,red,owl"] * tag
-    with pytest.raises(DataError, match=r"line 22: found . cells, but the header has 4\. Correct the line"):
-        _read(tmp_path / "t.csv", rows)
+def test_lines_between_rows_with_other_cells_are_errors(tmp_path: Path, n_rows: int, line: str) -> None:
+    """The error names the line, also that of a comment, and the column."""
+    lines = _lines()[:1] + _lines()[1:] * (n_rows // len(ROWS))
+    with pytest.raises(DataError, match=r"line 22: found . cells, but the header has 4: .* column '.*Correct the line"):
+        _read(tmp_path / "t.csv", [*lines[:21], line, *lines[21:]])
 
 
 @pytest.mark.parametrize("delimiter", [",", ";", "\t"])

@@ -63,7 +63,7 @@ def test_blank_lines_at_the_end_are_ignored(tmp_path: Path) -> None:
         ("t.csv", b"a,b\n1,2\n3\n", "line 3: found 1 cells, but the header has 2"),
         ("t.csv", b"a,b\n1,2,3\n", "line 2: found 3 cells"),
         ("t.csv", "a,b\n\u00e9,2\n".encode() + b"\xff,4\n", r"UTF-8 \(line 3\)"),
-        ("t.csv", b'a,b\n1,"2\n', "line 2: a quotation mark is not closed"),
+        ("t.csv", b'a,b\n1,"2\n', "line 2, column 'b': a quotation mark is not closed"),
         ("t.csv", b",\n1,2\n", "is empty. The first line must have the names"),
         ("t.csv", b"", "is empty"),
         ("t.csv", b"a,b\n", "no rows"),

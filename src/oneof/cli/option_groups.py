@@ -215,6 +215,15 @@ class FileGroup:
             help="Encoding of CSV, such as utf-8, latin-1 or utf-16. By default it is detected.",
         ),
     ] = None
+    quote: Annotated[
+        str | None,
+        typer.Option(
+            "--quote",
+            metavar="MARK",
+            help="Quotation mark around cells of CSV: double, single or none, if marks are ordinary characters. By "
+            "default it is detected.",
+        ),
+    ] = None
     missing: Annotated[
         list[str] | None,
         typer.Option(
@@ -240,7 +249,7 @@ class FileGroup:
         from oneof.io import CellFormat, TableOptions, make_dialect
 
         return TableOptions(
-            dialect=make_dialect(self.encoding, self.delimiter, self.decimal),
+            dialect=make_dialect(self.encoding, self.delimiter, self.decimal, self.quote),
             cell_format=CellFormat(
                 missing=read_names("--missing", self.missing),
                 dates=tuple(date_format or ()),

@@ -19,7 +19,7 @@ from oneof.io.features import Overrides, TableFeatures, choose_columns, choose_f
 from oneof.io.findings import ColumnFinding, Finding, Kind, TableFindings, UnreadableCells, describe, notes
 from oneof.io.formats.binary import read_answers_npz
 from oneof.io.formats.cells import CellFormat
-from oneof.io.formats.csv.dialect import Dialect, make_dialect
+from oneof.io.formats.dialect import Dialect, make_dialect
 from oneof.io.formats.source import stem_of
 from oneof.io.frames import table_from_rows
 from oneof.io.kinds import Column

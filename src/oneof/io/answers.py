@@ -360,7 +360,7 @@ def _contents(path: Path) -> Iterator[tuple[str, PurePath, list[dict[str, Any]]]
         content = gzip.decompress(content) if path.suffix.lower() == ".gz" else content
         yield str(path), path, _parse(content, path, str(path))
     else:
-        yield str(path), path, list(read_table(path, as_text=("*",), drop_units=False).frame.iter_rows(named=True))
+        yield str(path), path, list(read_table(path, as_text=("*",)).frame.iter_rows(named=True))
 
 
 def _parse(content: bytes, name: PurePath, place: str) -> list[dict[str, Any]]:

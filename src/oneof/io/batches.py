@@ -13,10 +13,9 @@ from oneof.errors import DataError, InputError
 from oneof.io.columns import find_column
 from oneof.io.formats import binary
 from oneof.io.formats.cells import CellFormat
-from oneof.io.formats.csv.dialect import Dialect
-from oneof.io.formats.csv.reader import CsvReader
-from oneof.io.formats.csv.table import as_plain_numbers
 from oneof.io.formats.decoding import check_decodable
+from oneof.io.formats.delimited import DelimitedReader, as_plain_numbers
+from oneof.io.formats.dialect import Dialect
 from oneof.io.formats.json_lines import JsonLinesReader, objects_to_frame
 from oneof.io.formats.names import format_names, match_all
 from oneof.io.formats.records import RecordOffset
@@ -224,7 +223,7 @@ def check_options(format: str, dialect: Dialect, name: str) -> None:  # noqa: A0
 
     The decimal separator applies to cells of text in any format that has them.
     """
-    options = {"--delimiter": dialect.delimiter, "--encoding": dialect.encoding}
+    options = {"--delimiter": dialect.delimiter, "--encoding": dialect.encoding, "--quote": dialect.quote}
     if format in ("npz", "svmlight"):
         options["--decimal"] = dialect.decimal
     given = [option for option, value in options.items() if value is not None]
@@ -268,30 +267,22 @@ def _read_slices(
 
 
 def _read_csv(path: Path, source: Source, n_rows: int | None, spec: BatchSpec, start: RecordOffset) -> Iterator[Batch]:
-    reader = CsvReader(
-        path,
-        tab=source.format == "tsv",
-        dialect=spec.dialect,
-        display=source.display,
-        default_decimal=spec.cell_format.decimal,
-    )
+    reader = DelimitedReader(path, spec, tab=source.format == "tsv", display=source.display)
 
     def batch(frame: "pl.DataFrame", row: int = 0, after: Position = Position()) -> Batch:  # noqa: B008 - frozen
         cell_format = replace(spec.cell_format, decimal=str(reader.dialect.decimal))
         remarks = tuple(reader.remarks)
-        return _checked(Batch(frame, reader.path, row, after, (), cell_format, reader.dialect, remarks), spec)
+        return Batch(frame, reader.path, row, after, (), cell_format, reader.dialect, remarks, reader.dropped)
 
     if n_rows is None:
-        frame = reader.parse_file(labels=spec.labels, as_text=spec.as_text, drop=spec.drop)
-        yield replace(batch(frame), dropped=tuple(reader.dropped))
+        yield _checked(batch(reader.read_file()), spec)
         return
     row = start.row
-    for block, after in reader.blocks(n_rows, start):
+    for frame, after in reader.batches(n_rows, start):
         if row == start.row:
             _check_columns(reader.columns, reader.path, spec)
-        frame = reader.parse(block, labels=spec.labels, as_text=spec.as_text, features=spec.features)
         if frame.height:
-            yield batch(frame, row, Position(0, after._replace(row=row + frame.height)))
+            yield _checked(batch(frame, row, Position(0, after._replace(row=row + frame.height))), spec)
         row += frame.height
 
 

@@ -13,8 +13,8 @@ from oneof.errors import DataError
 from oneof.io.findings import Finding, UnreadableCells, describe
 from oneof.io.formats.binary import SAVE_ARRAYS
 from oneof.io.formats.cells import CellFormat
-from oneof.io.formats.csv.header_lines import COMMENT
 from oneof.io.formats.dates import name_date_formats
+from oneof.io.formats.dialect import COMMENT
 from oneof.io.formats.names import format_names, is_pattern, matching
 from oneof.io.kinds import Column, list_cells, to_values, unreadable_cell
 from oneof.messages import enumerate_items

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
-from oneof.io.formats.csv.dialect import COMMON, Dialect
+from oneof.io.formats.dialect import COMMON, Dialect
 from oneof.messages import enumerate_items, shorten, write_names
 
 Kind = Literal["number", "yes/no", "category", "text", "date", "duration"]

@@ -11,7 +11,7 @@ from oneof.files import as_path
 from oneof.io.batches import BatchSpec, check_options, iterate_batches
 from oneof.io.formats.binary import SAVE_ARRAYS, read_sparse_npz
 from oneof.io.formats.cells import CellFormat
-from oneof.io.formats.csv.dialect import Dialect
+from oneof.io.formats.dialect import Dialect
 from oneof.io.formats.plain_file import plain_file
 from oneof.io.formats.source import (
     STANDARD_INPUT,
@@ -22,7 +22,6 @@ from oneof.io.formats.source import (
     format_of,
     suffixes_of,
 )
-from oneof.io.units_row import drop_units_row
 from oneof.io.vectors import describe_vectors, split_vectors
 
 if TYPE_CHECKING:
@@ -90,7 +89,6 @@ def read_table(
     cell_format: CellFormat | None = None,
     format: str | None = None,  # noqa: A002 - the option's name
     sheet: str | None = None,
-    drop_units: bool = True,
 ) -> Table:
     """Read a table.
 
@@ -116,8 +114,6 @@ def read_table(
         By default it is inferred from the suffix. It is required for standard input, which accepts the first three.
     sheet : str, optional
         The sheet of a spreadsheet; by default the first one.
-    drop_units : bool, default=True
-        Whether a row of units below the header is left out, with a remark; see `oneof.io.units_row`.
 
     Returns
     -------
@@ -159,9 +155,8 @@ def read_table(
     if not any(len(batch) for batch in batches):
         raise DataError(f"{name} has no rows. Add at least one.")
     [batch] = batches
-    content, unit_remarks = drop_units_row(batch.content, batch.cell_format) if drop_units else (batch.content, ())
     frame, vectors = split_vectors(
-        content, {*labels, *batch.label_columns, *as_text}, has_only_text=known in ("csv", "tsv", "excel")
+        batch.content, {*labels, *batch.label_columns, *as_text}, has_only_text=known in ("csv", "tsv", "excel")
     )
     return Table(
         frame,
@@ -169,7 +164,7 @@ def read_table(
         batch.label_columns,
         replace(batch.cell_format, decimal=dialect.decimal or batch.cell_format.decimal),
         None if is_sheet else batch.dialect,
-        (*file.notes, *batch.remarks, *unit_remarks, *describe_vectors(vectors)),
+        (*file.notes, *batch.remarks, *describe_vectors(vectors)),
         dropped=batch.dropped,
         vectors=vectors,
     )

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from oneof.io.columns import align_columns
 from oneof.io.findings import UnreadableCells
 from oneof.io.formats.cells import CellFormat
-from oneof.io.formats.csv.dialect import Dialect
+from oneof.io.formats.dialect import Dialect
 from oneof.io.kinds import Column
 from oneof.io.table import Table, read_table
 

@@ -120,7 +120,7 @@ def read_gold(options: AnnotatorGroup, table: "Table", path: Path) -> dict[int, 
             )
         return _labels(enumerate(table.frame[options.gold].to_list()), table)
     file = Path(options.gold)
-    frame = read_table(file, as_text=("*",), drop_units=False).frame
+    frame = read_table(file, as_text=("*",)).frame
     item = select_column(None, [*([] if options.row is None else [options.row]), "item", "row"], frame.columns, file)
     items = frame[item].to_list()
     labels = frame[find_column("label", frame.columns, file)].to_list()

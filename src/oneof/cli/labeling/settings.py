@@ -18,7 +18,7 @@ from oneof.cli.output import terminal
 
 KINDS: dict[str, type] = {
     **dict.fromkeys(("combination", "gold", "groups", "images", "method", "row", "strategy"), str),
-    **dict.fromkeys(("decimal", "delimiter", "encoding", "format", "sheet"), str),
+    **dict.fromkeys(("decimal", "delimiter", "encoding", "format", "quote", "sheet"), str),
     **dict.fromkeys(("kind", "rest", "separator", "stem", "stop_words", "unreadable_labels"), str),
     **dict.fromkeys(("annotations_per_item", "gold_interval", "max_annotations", "seed"), int),
     **dict.fromkeys(("audit", "fold_case", "strict", "weighted"), bool),

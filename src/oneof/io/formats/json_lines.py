@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from oneof.errors import DataError
 from oneof.io.formats.names import match_all
-from oneof.io.formats.records import RecordOffset, RecordReader, TextBlock
+from oneof.io.formats.records import Block, RecordOffset, RecordReader
 
 if TYPE_CHECKING:
     import polars as pl
@@ -63,18 +63,15 @@ def objects_to_frame(
     return pl.DataFrame([_to_series(name, [row.get(name) for row in rows], is_text=name in texts) for name in names])
 
 
-def _read_objects(block: TextBlock) -> list[dict[str, Any]]:
-    lines = enumerate(_decode(block), block.start.line)
-    return [read_object(line, f"{block.path}, line {number}") for number, line in lines if line.strip()]
-
-
-def _decode(block: TextBlock) -> Iterator[str]:
+def _read_objects(block: Block) -> list[dict[str, Any]]:
     try:
-        return io.StringIO(b"".join(block.records).decode("utf-8-sig"), newline=None)
+        lines = io.StringIO(block.content.decode(), newline=None)
     except UnicodeDecodeError:
         raise DataError(
             f"{block.path} is not text in UTF-8 (line {block.start.line} or later). Save it as UTF-8."
         ) from None
+    numbered = enumerate(lines, block.start.line)
+    return [read_object(line, f"{block.path}, line {number}") for number, line in numbered if line.strip()]
 
 
 def read_object(line: str, location: str) -> dict[str, Any]:

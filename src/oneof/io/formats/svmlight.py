@@ -14,7 +14,7 @@ from typing import Any
 from oneof.candidates.cells import separators_of, split_labels
 from oneof.candidates.columns import number_to_text
 from oneof.errors import DataError
-from oneof.io.formats.records import RecordOffset, RecordReader, TextBlock
+from oneof.io.formats.records import Block, RecordOffset, RecordReader
 
 MAX_INDEX_BITS = 30
 """Limit of the bits of an index, so that 2 ** bits columns of weights fit in memory."""
@@ -84,12 +84,12 @@ class SvmlightReader:
                 yield IndexedRows(None, _parse_labels(block, self._separator)), after
 
 
-def _parse_labels(block: TextBlock, separator: str) -> list[str]:
+def _parse_labels(block: Block, separator: str) -> list[str]:
     """Return the text of the labels of each row, without parsing the pairs."""
     return _split_lines(block, separator)[1]
 
 
-def _parse_rows(block: TextBlock, separator: str, n_columns: int) -> IndexedRows:
+def _parse_rows(block: Block, separator: str, n_columns: int) -> IndexedRows:
     """Return the rows of a block; index j is column j."""
     from sklearn.datasets import load_svmlight_file
 
@@ -110,16 +110,14 @@ def _load(load: Any, pairs: Sequence[bytes], n_columns: int) -> Any:
     return load(io.BytesIO(b"0 " + b"\n0 ".join(pairs)), n_features=n_columns, zero_based=True)
 
 
-def _split_lines(block: TextBlock, separator: str) -> tuple[list[int], list[str], list[bytes]]:
+def _split_lines(block: Block, separator: str) -> tuple[list[int], list[str], list[bytes]]:
     """Return the number, the text of the labels and the pairs of each line that is not blank or a comment."""
     lines: list[int] = []
     labels: list[str] = []
     pairs: list[bytes] = []
     texts: dict[bytes, str] = {}
-    for number, record in enumerate(block.records, block.start.line):
+    for number, record in enumerate(block.content.split(b"\n"), block.start.line):
         line = record.strip()
-        if number == 1:
-            line = line.removeprefix(b"\xef\xbb\xbf")
         if not line or line.startswith(b"#"):
             continue
         first, *rest = line.split(None, 1)

@@ -1,0 +1,465 @@
+"""Reader of CSV, TSV and other delimited text in blocks of rows; a table is read as the blocks of a stream.
+
+`dialect` detects the form of the text, and `records` finds the cells of each line. A line with other cells than the
+header is an error here, so that polars parses only text with one reading. A column is numbers if all of its cells are,
+and text otherwise; `features` recognizes numbers with missing tokens, dates and other kinds in the text.
+"""
+
+import contextlib
+import io
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from oneof.errors import DataError
+from oneof.io.formats.cells import CellFormat, read_numbers, strip_text
+from oneof.io.formats.dialect import COMMENT, COMMON, detect_dialect, western_encoding
+from oneof.io.formats.names import make_unique, match_all, unnamed_columns
+from oneof.io.formats.records import PART_BYTES, Block, QuoteError, RecordOffset, RecordReader
+from oneof.io.formats.source import polars_errors_as_data_errors
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from oneof.io.batches import BatchSpec
+
+_MAX_SHOWN = 60
+"""Maximum number of characters of a text in a message."""
+_SLICE_BYTES = 2**17
+"""Number of bytes that are searched at once, which fit in the cache of a processor."""
+_ZERO = np.uint8(ord("0"))
+
+
+class DelimitedReader:
+    """Reader of the rows of one file of delimited text.
+
+    Parameters
+    ----------
+    path : Path
+    spec : BatchSpec
+        The columns, and the known properties of the text; the others are detected from the first bytes of the file.
+    tab : bool
+        Whether the suffix is that of cells separated by tabs.
+    display : Path, optional
+        Name of the file for messages, if it is a copy.
+    part_bytes : int
+        Number of bytes of a whole file that are parsed at once.
+
+    Attributes
+    ----------
+    path : Path
+        For messages.
+    dialect : Dialect
+        Set with `columns`.
+    columns : list of str
+        The names of the columns, which are unique; empty until the first block is read.
+    dropped : tuple of str
+        The columns that `read_file` did not parse.
+    """
+
+    def __init__(
+        self,
+        path: Path,
+        spec: "BatchSpec",
+        *,
+        tab: bool = False,
+        display: Path | None = None,
+        part_bytes: int = PART_BYTES,
+    ) -> None:
+        self._spec = spec
+        self._given = spec.dialect
+        self._detect = partial(detect_dialect, tab=tab, default_decimal=spec.cell_format.decimal)
+        self._make_records = partial(RecordReader, path, display=display, part_bytes=part_bytes)
+        self.path = self._make_records().path
+        self.dropped: tuple[str, ...] = ()
+        self._reset()
+
+    def _reset(self) -> None:
+        self.dialect = COMMON
+        self.columns: list[str] = []
+        self._n_named = 0
+        self._is_ascii = True
+        self._first_blank = 0
+        self._remarks: dict[str, str] = {}
+
+    @property
+    def remarks(self) -> list[str]:
+        """Sentences about names, lines and cells that were changed."""
+        return [*self._remarks.values()]
+
+    def batches(self, n_rows: int, start: RecordOffset) -> "Iterator[tuple[pl.DataFrame, RecordOffset]]":
+        """Yield at most `n_rows` rows at a time, each with the offset after them; blank lines are no rows.
+
+        Raises
+        ------
+        DataError
+            At the first line that is not a row of the table.
+        """
+        import polars as pl
+
+        for block, after in self._blocks(n_rows, start):
+            features = self._spec.features
+            if features is None:
+                yield self._parse(block, self.columns, self._unknown_types(self.columns)), after
+                continue
+            kinds = {column.name: column.kind for column in features} | dict.fromkeys(self._spec.labels)
+            names = [name for name in self.columns if name in kinds]
+            yield self._parse(block, names, {name: pl.Float64 for name in names if kinds[name] == "number"}), after
+
+    def read_file(self) -> "pl.DataFrame":
+        """Return all rows of the file."""
+        try:
+            return self._read_parts()
+        except _EncodingError as error:
+            if self._given.encoding is not None or error.is_damaged:
+                raise
+            self._given = replace(self._given, encoding=western_encoding(error.content))
+        return self._read_parts()
+
+    def _read_parts(self) -> "pl.DataFrame":
+        """Return the rows of all parts: a column that is text in one of them is parsed as text in the earlier ones."""
+        import polars as pl
+
+        self._reset()
+        frames: list[pl.DataFrame] = []
+        types: dict[str, Any] = {}
+        for block, _ in self._blocks(None, RecordOffset()):
+            self.dropped = self._spec.dropped(self.columns)
+            names = [name for name in self.columns if name not in self.dropped]
+            types = types if frames else self._unknown_types(names)
+            frames.append(self._parse(block, names, types))
+        self.dropped = self._spec.dropped(self.columns)
+        if not frames:
+            return pl.DataFrame(schema={name: pl.String for name in self.columns if name not in self.dropped})
+        remarks = dict(self._remarks)
+        is_text = [
+            [cells.name for cells in frame if cells.dtype != pl.String and not types.get(cells.name)]
+            for frame in frames
+        ]
+        n_again = max((number for number, names in enumerate(is_text, 1) if names), default=0)
+        for number, (block, _) in zip(range(n_again), self._blocks(None, RecordOffset()), strict=False):
+            frames[number] = frames[number].with_columns(self._parse(block, is_text[number], {}))
+        self._remarks = remarks
+        numbers: Any = {name: kind for name, kind in types.items() if kind is not None}
+        if any(frame.schema[name] != kind for frame in frames for name, kind in numbers.items()):
+            frames = [frame.cast(numbers, strict=False) for frame in frames]
+        return self._finish(pl.concat(frames, rechunk=False))
+
+    def _unknown_types(self, names: Sequence[str]) -> "dict[str, Any]":
+        """Return a type for each column that may be numbers: None until a cell shows it."""
+        text = {*self._spec.labels, *match_all(self._spec.as_text, self.columns)}
+        return dict.fromkeys(name for name in names if name not in text)
+
+    def _blocks(self, n_rows: int | None, start: RecordOffset) -> Iterator[tuple[Block, RecordOffset]]:
+        records = self._make_records(detect=partial(self._detect, given=self._given))
+        blocks = records.blocks(n_rows, start)
+        try:
+            first = next(blocks, None)
+            if not self.columns:
+                self._read_header(records)
+            if first is not None:
+                yield first
+                yield from blocks
+        except QuoteError as error:
+            if not self.columns and records.header is not None:  # at the first row
+                self._read_header(records)
+            problem = "a quotation mark is not closed" if error.is_open else "text follows a closing quotation mark"
+            column = f", column {self.columns[error.cell]!r}" if error.cell < len(self.columns) else ""
+            raise DataError(
+                f"{self.path}, line {error.line}{column}: {problem}: {_shown(error.text)}. Correct the line, or add "
+                "--quote none if marks are ordinary characters in this file."
+            ) from None
+
+    def _read_header(self, records: RecordReader) -> None:
+        self.dialect = records.dialect
+        self._is_ascii = not records.has_mark
+        cells: list[str] = []
+        if records.header is not None:
+            self._check_encoding(records.header)
+            cells = [cell.decode() for cell in records.header.cells(0, str(self.dialect.quote).encode())]
+        if not any(cell.strip() for cell in cells):
+            raise DataError(f"{self.path} is empty. The first line must have the names of the columns.")
+        self.columns, changes = make_unique(cells)
+        self._n_named = max(number for number, cell in enumerate(cells, 1) if cell.strip())
+        above = records.above.splitlines()
+        if described := [line for line in above if line.strip()]:
+            lines = f"{len(above)} lines above the header are" if len(above) > 1 else "1 line above the header is"
+            self._remarks["above"] = f"{lines} ignored: {_shown(described[0].strip())}."
+        self._remarks |= dict(zip(changes, changes, strict=True))
+
+    def _parse(self, block: Block, names: Sequence[str], types: "dict[str, Any]") -> "pl.DataFrame":
+        """Return columns of a block as numbers or text, and update the types.
+
+        Parameters
+        ----------
+        block : Block
+        names : sequence of str
+            The columns to parse.
+        types : dict of str to a type of polars or None
+            The types of the columns that are numbers up to now; None if all cells up to now are empty. A column that is
+            text from now on is removed. All others are text.
+        """
+        import polars as pl
+
+        self._check_encoding(block)
+        self._note_joined_lines(block)
+        # If the delimiters are as many as they should be, all rows are complete, or polars refuses one with too many.
+        is_exact = block.n_marks != (len(self.columns) - 1) * len(block)
+        content = self._complete_rows(block) if is_exact else block.content
+        for name in self._coded_columns(block) & types.keys():
+            del types[name]
+        known = {name: kind for name, kind in types.items() if kind is not None}
+        frame = None
+        if known and not (self.dialect.decimal == "," and b"." in content):
+            with contextlib.suppress(pl.exceptions.PolarsError):  # a cell is not a number
+                frame = self._read_cells(content, names, known)
+                floats = frame.select(pl.col(pl.Float64).is_finite().all())
+                frame = frame if floats.is_empty() or all(floats.row(0)) else None
+        if frame is None:
+            with polars_errors_as_data_errors(Path(f"{self.path}, line {block.start.line} or later,")):
+                try:
+                    frame = self._read_cells(content, names, {})
+                except pl.exceptions.PolarsError:
+                    frame = self._read_cells(self._complete_rows(block), names, {})
+        return frame.with_columns(
+            self._infer(cells, types) for cells in frame if cells.name in types and cells.dtype == pl.String
+        )
+
+    def _coded_columns(self, block: Block) -> set[str]:
+        """Return the columns with a code such as 007, which is text."""
+        codes = find_codes(block.content, f"{self.dialect.delimiter}{self.dialect.quote}".encode())
+        if not len(codes):
+            return set()
+        records = np.searchsorted(block.ends, codes, side="right")
+        numbers = np.unique(np.searchsorted(block.marks, codes) - block.first_marks[records])
+        return {self.columns[number] for number in numbers if number < len(self.columns)}
+
+    def _infer(self, cells: "pl.Series", types: "dict[str, Any]") -> "pl.Series":
+        """Return cells of text as numbers if all of them are, and update the type of their column."""
+        import polars as pl
+
+        numbers = plain_numbers(cells, str(self.dialect.decimal))
+        if numbers is not None:
+            is_float = pl.Float64 in (numbers.dtype, types[cells.name])
+            types[cells.name] = pl.Float64 if is_float else numbers.dtype
+            return numbers
+        if (cells.str.strip_chars() != "").any():
+            del types[cells.name]
+        return cells
+
+    def _read_cells(self, content: bytes, names: Sequence[str], types: "Mapping[str, Any]") -> "pl.DataFrame":
+        """Return columns of the given types, or of text.
+
+        Raises
+        ------
+        polars.exceptions.PolarsError
+            If a cell is not of the given type.
+        """
+        import polars as pl
+
+        schema = {name: types.get(name, pl.String) for name in self.columns}
+        if not content:
+            return pl.DataFrame(schema={name: schema[name] for name in names})
+        # polars refuses a line with too many cells if the last column is read.
+        indices = [number for number, name in enumerate(self.columns) if name in {*names, self.columns[-1]}]
+        frame = pl.read_csv(
+            io.BytesIO(content),
+            has_header=False,
+            schema=schema,
+            columns=None if len(indices) == len(self.columns) else indices,
+            separator=str(self.dialect.delimiter),
+            quote_char=self.dialect.quote or None,
+            decimal_comma=self.dialect.decimal == "," != self.dialect.delimiter,
+        )
+        return frame.select(names)
+
+    def _complete_rows(self, block: Block) -> bytes:
+        """Return the rows of a block without blank lines, each with a cell for each column.
+
+        A row may end after the last column with a name, or have further cells that are empty.
+
+        Raises
+        ------
+        DataError
+            At the first line that is not a row of the table.
+        """
+        n_columns, delimiter = len(self.columns), str(self.dialect.delimiter).encode()
+        content, widths = block.content, block.widths
+        blank, pieces, done = [], [], 0
+        for i in np.flatnonzero(widths != n_columns).tolist():
+            record = block.record(i)
+            cells = record.rstrip(b"\r\n")
+            end = int(block.ends[i])
+            if widths[i] < n_columns and not cells.strip():
+                blank.append(i)
+                row = b""
+            elif widths[i] < self._n_named:
+                raise self._width_error(block, i)
+            elif widths[i] < n_columns:
+                row = cells + delimiter * (n_columns - int(widths[i])) + b"\n"
+            else:
+                kept = int(block.marks[block.first_marks[i] + n_columns - 1]) - (end - len(record))
+                if cells[kept:].strip(f" {self.dialect.delimiter}{self.dialect.quote}".encode()):
+                    raise self._width_error(block, i)
+                row = cells[:kept] + b"\n"
+            pieces += [content[done : end - len(record)], row]
+            done = end
+        self._note_blank(block, blank)
+        return b"".join([*pieces, content[done:]]) if pieces else content
+
+    def _width_error(self, block: Block, i: int) -> DataError:
+        width, n_columns = int(block.widths[i]), len(self.columns)
+        advice = "Correct the line."
+        if width > n_columns and not block.start.row and not i:
+            advice += " If the lines above it are not part of the table, delete them."
+        if block.record(i).startswith(COMMENT.encode()):
+            advice = "Correct the line, or delete it if it is a comment."
+        if width < n_columns:
+            place = f"it ends before column {self.columns[width]!r}"
+        else:
+            cells = block.cells(i, str(self.dialect.quote).encode())
+            place = f"after column {self.columns[-1]!r}, it has {_shown(cells[n_columns])}"
+        found = f"found {width} cells, but the header has {n_columns}: {place}"
+        return DataError(f"{self.path}, line {block.line_of(i)}: {found}. {advice}")
+
+    def _check_encoding(self, block: Block) -> None:
+        if block.content.isascii():
+            return
+        try:
+            block.content.decode()
+        except UnicodeDecodeError as error:
+            line = block.start.line + block.content.count(b"\n", 0, error.start)
+            is_damaged = not self._is_ascii or not block.content[: error.start].isascii()
+            raise _EncodingError(self.path, line, block.content, is_damaged=is_damaged) from None
+        self._is_ascii = False
+
+    def _note_blank(self, block: Block, blank: list[int]) -> None:
+        """Add a remark about blank lines above a row."""
+        first = self._first_blank or (block.line_of(blank[0]) if blank else 0)
+        if (len(blank) < len(block)) if self._first_blank else (blank and blank[0] + len(blank) < len(block)):
+            self._remarks["blank"] = (
+                f"blank lines are ignored, the first one in line {first}; rows are counted without them."
+            )
+        self._first_blank = first
+
+    def _note_joined_lines(self, block: Block) -> None:
+        """Add a remark about the first quoted cell that joins lines, each of which could be a row."""
+        if "quote" in self._remarks or len(self.columns) < 2 or block.lines[-1] == len(block):
+            return
+        delimiter = str(self.dialect.delimiter).encode()
+        for i in np.flatnonzero(np.diff(block.lines, prepend=0) > 1).tolist():
+            lines = block.record(i).removesuffix(b"\n").split(b"\n")
+            if all(line.count(delimiter) == len(self.columns) - 1 for line in lines):
+                self._remarks["quote"] = (
+                    f"a quoted cell joins {len(lines)} lines from line {block.line_of(i)} on ({_shown(lines[0])}), all "
+                    "of which could be rows. If the file has no quoted cells, add --quote none."
+                )
+                return
+
+    def _finish(self, frame: "pl.DataFrame") -> "pl.DataFrame":
+        """Return a whole table without the columns and the last rows that have neither a name nor a value."""
+        import polars as pl
+
+        unnamed = self.columns[self._n_named :]
+        unnamed = [name for name in unnamed if name in frame.columns and frame[name].null_count() == len(frame)]
+        frame = frame.drop(unnamed)
+        kept = [name for name in self.columns[self._n_named :] if name in frame.columns]
+        if len(kept) > 1:  # a single one may have the names of rows; several are after a merged cell
+            self._remarks["unnamed"] = unnamed_columns(kept)
+        self.columns = [name for name in self.columns if name not in unnamed]
+        if frame.width > 1 and len(frame) and all(cell is None for cell in frame.row(-1)):
+            has_value = frame.select(pl.any_horizontal(pl.all().is_not_null())).to_series()
+            n_rows = int(has_value.arg_true()[-1]) + 1 if has_value.any() else 0
+            n_empty = len(frame) - n_rows
+            self._remarks["empty"] = (
+                f"the last {n_empty:,} rows have no cells and are left out."
+                if n_empty > 1
+                else "the last row has no cells and is left out."
+            )
+            frame = frame.head(n_rows)
+        return frame
+
+
+def as_plain_numbers(frame: "pl.DataFrame", cell_format: CellFormat) -> "pl.DataFrame":
+    """Return a table in which tokens of missing values such as NA are null, and text that is numbers is numbers."""
+    import polars as pl
+
+    columns = []
+    for cells in frame.select(pl.col(pl.String)).iter_columns():
+        text = cells.set(strip_text(cells, cell_format).is_null(), None)
+        numbers = None if text.null_count() == cells.null_count() else plain_numbers(text, cell_format.decimal)
+        columns.append(text if numbers is None else numbers)
+    return frame.with_columns(columns)
+
+
+def plain_numbers(cells: "pl.Series", decimal: str) -> "pl.Series | None":
+    """Return text as integers, or as floats, if every cell is a finite number or empty, and one is a number."""
+    import polars as pl
+
+    text = cells.str.strip_chars()
+    text = text.set((text == "").fill_null(value=False), None)
+    n_present = len(text) - text.null_count()
+    first = text.drop_nulls().head(100)  # most columns of text are not read further
+    if not n_present or read_numbers(first, "," if decimal == "," else ".").null_count():
+        return None
+    integers = text.cast(pl.Int64, strict=False)
+    if integers.null_count() == len(text) - n_present:
+        return integers
+    numbers = read_numbers(text, "," if decimal == "," else ".")
+    return numbers if numbers.null_count() == len(text) - n_present else None
+
+
+def find_codes(content: bytes, borders: bytes) -> Any:
+    """Return the positions of zeros between a border, possibly with a sign, and further digits before a border.
+
+    These are the cells such as 007, and words of text, such as "born 07".
+
+    Parameters
+    ----------
+    content : bytes
+        Lines with their ends.
+    borders : bytes
+        The delimiter, and the quotation mark if there is one.
+    """
+    cells = np.frombuffer(content, dtype=np.uint8)
+    is_border = np.zeros(256, dtype=bool)
+    is_border[[*borders, *b" \t\r\n"]] = True
+    found = [np.arange(content[:1] == b"0" and content[1:2].isdigit())]
+    for start in range(0, len(cells), _SLICE_BYTES):
+        part = cells[start : start + _SLICE_BYTES + 2]
+        may_be = part[1:-1] == _ZERO
+        may_be &= (part[2:] - _ZERO) < 10  # smaller bytes wrap around
+        is_before = part[:-2] < ord(".")  # all borders and signs, apart from some delimiters
+        may_be &= is_before if borders[0] < ord(".") else is_before | (part[:-2] == borders[0])
+        found.append(np.flatnonzero(may_be) + start + 1)
+    zeros = np.concatenate(found)
+    before = cells[np.maximum(zeros - 1, 0)]
+    is_signed = (before == ord("+")) | (before == ord("-"))
+    before = np.where(is_signed, cells[np.maximum(zeros - 2, 0)], before)
+    zeros = zeros[(zeros <= is_signed) | is_border[before]]
+    ends, codes = zeros + 2, [zeros[:0]]
+    while len(ends):
+        is_digit = (cells[ends] - _ZERO) < 10
+        codes.append(zeros[~is_digit & is_border[cells[ends]]])
+        zeros, ends = zeros[is_digit], ends[is_digit] + 1
+    return np.concatenate(codes)
+
+
+def _shown(text: bytes) -> str:
+    return repr(text.decode(errors="replace")[:_MAX_SHOWN])
+
+
+class _EncodingError(DataError):
+    """Error of text that is not in UTF-8; it is damaged if it has other characters of UTF-8."""
+
+    def __init__(self, path: Path, line: int, content: bytes, *, is_damaged: bool) -> None:
+        super().__init__(
+            f"{path} is not text in UTF-8 (line {line}). Save it as UTF-8, or name its encoding by --encoding, such as "
+            "latin-1."
+        )
+        self.content = content
+        self.is_damaged = is_damaged

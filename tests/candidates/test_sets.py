@@ -11,7 +11,6 @@ import polars as pl
 import pyarrow as pa
 import pytest
 from sklearn.exceptions import DataConversionWarning
-from sklearn.model_selection import train_test_split
 
 from oneof import CandidateSets
 from oneof.candidates import as_candidates
@@ -51,8 +50,6 @@ def test_an_array_of_candidate_sets_has_sets():
     assert CandidateSets.from_sets(array, classes=y.classes) == y
     with pytest.raises(InputTypeError, match="cannot be sorted"):
         np.unique(array)
-    with pytest.raises(InputTypeError, match=r"to split rows by their labels, `next\(CandidateKFold\(4\)\.split\("):
-        train_test_split(np.zeros((len(y), 1)), y, stratify=y)
     for options in ({"dtype": float}, {"copy": False}):
         with pytest.raises(InputTypeError, match="new array of sets only"):
             np.array(y, **options)

@@ -17,15 +17,30 @@ from oneof.errors import InputError, InputTypeError, LabelError
 from oneof.typing import Evidence, Floats, Ints, Labels, Mask
 from oneof.validation import as_array
 
+_REMEDIES = {
+    "sklearn.metrics": "Pass scoring=oneof.model_selection.covering_rate_scorer to cross_val_score, cross_validate and "
+    "GridSearchCV, or use a metric of oneof.metrics, such as covering_rate.",
+    "sklearn.model_selection": "Split the rows by CandidateKFold of oneof.model_selection, as in "
+    "`next(CandidateKFold(4).split(X, y))`, and predict them by its cross_val_predict.",
+    "": "Fit an estimator of oneof, such as CandidateEM(classifier), or pass the labels of `disambiguate`.",
+}
+"""What to do in place of a function that needs exact labels, by its module."""
+_READ_LABELS = frozenset({"type_of_target", "column_or_1d"})
+"""Functions of sklearn.utils that need one label per row; `check_array` alone accepts any targets."""
+
 
 class _UnorderedSet(set[Any]):
-    """Set of an array of sets. ``<`` is an error, so that it is not sorted as if each set were a class."""
+    """Set of an array of sets. It is an error to sort it as a class, or to ask for the type of a target of sets."""
 
     def __lt__(self, other: object) -> bool:
-        raise InputTypeError(
-            "candidate sets cannot be sorted: this function needs exact labels. Pass those of `disambiguate`, or use "
-            "an estimator of oneof; to split rows by their labels, `next(CandidateKFold(4).split(X, y))`."
-        )
+        _check_reader()
+        raise InputTypeError(f"candidate sets cannot be sorted: this function needs exact labels. {_REMEDIES['']}")
+
+    @property
+    def __array__(self) -> Any:
+        """No array. `type_of_target` of scikit-learn asks for it, which reads any other object as an unknown target."""
+        _check_reader()
+        raise AttributeError("__array__")
 
     def __repr__(self) -> str:
         return repr(set(self))
@@ -317,15 +332,8 @@ class CandidateSets(Constructors):
                 f"candidate sets are converted to a new array of sets only; got dtype={dtype}, copy={copy}. For "
                 "numbers use `mask`, `weights` or to_indicator()."
             )
-        if _is_requested_by_metric():
-            raise InputTypeError(
-                "metrics of scikit-learn, such as accuracy_score and `ClassifierMixin.score`, need exact labels, "
-                "not candidate sets. Pass scoring=oneof.model_selection.covering_rate_scorer to cross_val_score, "
-                "cross_validate and GridSearchCV, or use a metric of oneof.metrics, such as covering_rate."
-            )
-        array = np.empty(len(self), dtype=object)
-        array[:] = [_UnorderedSet(labels) for labels in self.to_sets()]
-        return array
+        _check_reader()
+        return np.fromiter(map(_UnorderedSet, self.to_sets()), dtype=object, count=len(self))
 
     def __iter__(self) -> Iterator[set[Any]]:
         return iter(self.to_sets())
@@ -357,16 +365,30 @@ class CandidateSets(Constructors):
         )
 
 
-def _is_requested_by_metric() -> bool:
-    """Return whether a metric of scikit-learn converts the sets.
+def _check_reader() -> None:
+    """Raise if a function of scikit-learn reads the sets as exact labels.
 
-    It would find objects of an unknown type, and its error would not name the remedy. The splitters of scikit-learn
-    convert the sets with the same functions, and accept them.
+    Its own error, "Unknown label type: unknown", would not name the remedy. The outermost function of scikit-learn is
+    named. `check_cv` only asks whether the labels can be stratified.
     """
     frame: FrameType | None = sys._getframe(2)
-    while frame is not None and frame.f_globals.get("__name__", "").startswith(("sklearn.utils", "sklearn.externals")):
+    utilities: set[str] = set()
+    readers: list[tuple[str, str]] = []
+    while frame is not None and (module := frame.f_globals.get("__name__", "")).startswith(("sklearn.", "numpy.")):
+        if module.startswith(("sklearn.utils", "sklearn.externals", "sklearn.base", "numpy.")):
+            utilities |= {frame.f_code.co_name} if not readers else set()
+        else:
+            owner = frame.f_locals.get("self")
+            readers.append((module, frame.f_code.co_name if owner is None else type(owner).__name__))
         frame = frame.f_back
-    return frame is not None and frame.f_globals.get("__name__", "").startswith("sklearn.metrics")
+    if not readers or readers[0][1] == "check_cv":
+        return
+    modules = [".".join(module.split(".")[:2]) for module, _ in readers]
+    if "check_array" in utilities and not utilities & _READ_LABELS and modules[0] != "sklearn.metrics":
+        return
+    name = next(name for _, name in [*reversed(readers), readers[0]] if name.strip("_") == name)
+    remedy = _REMEDIES[next((module for module in modules if module in _REMEDIES), "")]
+    raise InputTypeError(f"{name} of scikit-learn needs one exact label per row, not candidate sets. {remedy}")
 
 
 def align(candidates: CandidateSets, classes: Labels) -> CandidateSets:

@@ -13,13 +13,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from oneof import CandidateSets
-from oneof.candidates.cells import LISTS, LabelFormat, clean, parse, read_cells, write_cells
-from oneof.candidates.columns import LabelReader
+from oneof.candidates.cells import LISTS, LabelFormat, parse, read_cells, write_cells
+from oneof.candidates.labels import clean
 from oneof.cli.answers.files import read_answers
 from oneof.errors import DataError, InputError, LabelError
 from oneof.io import CellFormat, Table, read_checked_labels, read_labels, read_truth
 from oneof.io.answers import AnswerOptions
 from oneof.labeling.answers.importing import read_annotations
+from tests.candidates.columns import label_reader
 
 CLASSES = ["CL:0000236", "Caf\u00e9", "[(R)-carvone]", "finch", "finch|wren", "owl", "wren"]
 FINCH, BOTH = {"finch": 1.0}, {"finch": 1.0, "wren": 1.0}
@@ -49,6 +50,11 @@ SETS: list[tuple[str, dict[str, Any], Labels]] = [
     ("FINCH|Finch", {"folds_case": True}, FINCH),
     ("FINCH or WREN", {"folds_case": True, "separator": " OR "}, BOTH),
     ('["finch", "wren"]', {"separator": LISTS}, BOTH),
+    ('["finch", "wren"]', {}, BOTH),
+    ("['finch', 'wren']", {"separator": ";"}, BOTH),
+    ('{"labels": ["finch", "wren"]}', {}, BOTH),
+    ('[{"label": "finch"}, {"label": "wren"}]', {"separator": LISTS}, BOTH),
+    ('[{"label": "finch"}]', {}, FINCH),
     ("['finch', 'wren']", {"separator": LISTS}, BOTH),
     ("['finch' 'wren']", {"separator": LISTS}, BOTH),
     ('c("finch", "wren")', {"separator": LISTS}, BOTH),
@@ -74,6 +80,7 @@ SETS: list[tuple[str, dict[str, Any], Labels]] = [
     ('["finch", "wren"', {"separator": LISTS}, "is not a valid list"),
     ('["finch", ""]', {"separator": LISTS}, "contains an empty label"),
     ('{"finch": 0.7}', {"separator": LISTS}, "the labels have weights"),
+    ('{"finch": 0.7}', {}, "the labels have weights"),
     ('[["finch", 0.7]]', {"separator": LISTS}, "the labels have weights"),
     ('{"labels": ["finch"], "why": "x"}', {"separator": LISTS}, "is not a list of labels"),
     ("eagle", {}, "'eagle' is not one of the classes"),
@@ -128,7 +135,7 @@ def _column(cells: list[str], options: dict[str, Any], folder: Path) -> list[Lab
 
 def _batch(cells: list[str], options: dict[str, Any], folder: Path) -> list[Labels]:
     options = {"separator": "|", **options}
-    reader = LabelReader(["y"], options.pop("separator"), CLASSES, **options)
+    reader = label_reader(["y"], options.pop("separator"), CLASSES, **options)
     evidence = np.asarray(reader.evidence(pl.DataFrame({"y": cells})), dtype=float)
     return _weights(CandidateSets.from_weights(evidence, CLASSES))
 
@@ -286,16 +293,28 @@ def test_a_number_is_a_weight_only_if_it_is_not_a_part_of_a_class() -> None:
     mixed = CandidateSets.from_strings([*cells, "CHEBI:15377|CHEBI:16236:0.5"], weighted=True)
     assert mixed.weights[3].tolist() == [1.0, 0.5]
     for size in (1, 3):
-        reader = LabelReader(["y"], "|", weighted=True)
+        reader = label_reader(["y"], "|", weighted=True)
         batches = [pl.DataFrame({"y": cells[i : i + size]}) for i in range(0, 3, size)]
         names = reader.final_names(set().union(*map(reader.names, batches)))
         assert sorted(names) == y.classes.tolist()
-        known = LabelReader(["y"], "|", sorted(names), weighted=True)
+        known = label_reader(["y"], "|", sorted(names), weighted=True)
         assert [row.tolist() for batch in batches for row in known.mask(batch)] == y.mask.tolist()
     assert CandidateSets.from_strings(["finch:3|wren:1", "finch:2"], weighted=True).classes.tolist() == BIRDS
 
 
 BIRDS = ["finch", "wren"]
+
+
+def test_a_number_that_is_no_probability_is_a_part_of_the_label() -> None:
+    """With a rest, weights are probabilities, so that an identifier alone is a label; a percentage is an error."""
+    cells = ["CHEBI:15377", "finch:0.7", "finch:0.2|CHEBI:15377:0.5"]
+    y = CandidateSets.from_strings(cells, weighted=True, rest=True)
+    assert y.classes.tolist() == ["CHEBI:15377", "finch"]
+    assert y.to_sets()[0] == {"CHEBI:15377"}
+    reader = label_reader(["y"], "|", weighted=True, rest=True)
+    assert reader.final_names(reader.names(pl.DataFrame({"y": cells}))) == set(y.classes.tolist())
+    with pytest.raises(LabelError, match="row 0: the weights of the row sum to 70"):
+        CandidateSets.from_strings(["finch:70", "wren:0.5"], weighted=True, rest=True)
 
 
 def test_equal_cells_are_parsed_once(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -103,7 +103,7 @@ def test_given_classes_take_precedence():
         as_candidates(y, classes=np.array(["a", "b"]))
     frame = pd.DataFrame(MASK.astype(int), columns=["c", "a", "b"])
     assert as_candidates(frame, classes=np.array(["a", "b", "c"])).to_sets()[0] == {"c"}
-    with pytest.raises(LabelError, match="column 'c' of y is not one of the classes 'a', 'b', 'd'"):
+    with pytest.raises(LabelError, match="column 'c' of the indicator is not one of the classes 'a', 'b', 'd'"):
         as_candidates(frame, classes=np.array(["a", "b", "d"]))
 
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from oneof import CandidateSets
 from oneof.candidates import as_candidates
-from oneof.candidates.cells import clean
+from oneof.candidates.labels import clean
 from oneof.errors import InputError, LabelError
 
 label_text = st.text(st.characters(codec="utf-8"), min_size=1).map(clean).filter(bool)
@@ -88,10 +88,9 @@ def test_strings():
 @pytest.mark.parametrize(
     "texts", [["{'a', 'b'}", "{'b'}"], ["['a', 'b']", "['b']"], ['["a", "b"]'], ["frozenset({'a'})"]]
 )
-def test_lists_written_as_text_have_a_warning(texts):
-    """They are read as one label each, in text and as `y`; intervals and names in parentheses are not lists."""
-    with pytest.warns(UserWarning, match="is read as one label. If it is a list written as text"):
-        CandidateSets.from_strings(texts)
+def test_lists_written_as_text_have_a_warning_as_labels(texts):
+    """They are lists in text, and one label each as `y`; intervals and names in parentheses are not lists."""
+    assert set().union(*CandidateSets.from_strings(texts).to_sets()) <= {"a", "b"}
     with pytest.warns(UserWarning, match="is read as one class. If it is a list of labels written as text"):
         as_candidates(texts)
     assert as_candidates(["[0, 10]", "[10, 20]", "(Smith, J)"]).shape == (3, 3)
@@ -138,3 +137,13 @@ def test_spellings_of_one_class_have_a_warning_in_from_strings():
         assert len(CandidateSets.from_strings(texts, fold_case=True).classes) == 3
         CandidateSets.from_strings(texts, classes=["Robin", "robin", "ROBIN", "owl", "finch"])
         CandidateSets.from_strings(["owl", "wren", "wren 2"])
+
+
+def test_classes_that_look_alike_have_a_warning():
+    """Labels are compared as they are, also in predictions; text that differs in nothing visible has a warning."""
+    for other in ("Cafe\u0301", "Caf\u00e9 ", "Caf\u200b\u00e9"):
+        labels = ["Caf\u00e9", other]
+        for read in (CandidateSets.from_labels, CandidateSets.from_sets, as_candidates):
+            with pytest.warns(UserWarning, match="are two classes that look alike"):
+                assert set(read(labels).classes.tolist()) == set(labels)
+        assert CandidateSets.from_strings(labels).classes.tolist() == ["Caf\u00e9"]

@@ -13,8 +13,9 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from oneof import CandidateSets
-from oneof.candidates.columns import LabelReader, fold_case, read_label_columns
+from oneof.candidates.columns import fold_case
 from oneof.errors import DataError
+from tests.candidates.columns import label_reader, read_label_columns
 from tests.cli.conftest import QUICK, Run, make_birds
 
 NAMES = ["finch", "sea owl", "wren"]
@@ -76,9 +77,9 @@ def test_folded_labels_are_those_of_one_spelling(sets: list[list[str]]) -> None:
         read = read_label_columns(cells.to_frame(), ["y"], classes=named, folds_case=True)
         assert read.classes.tolist() == named
         np.testing.assert_array_equal(read.mask, expected.mask)
-        reader = LabelReader(["y"], "|", ["Finch", "Sea  Owl", "wren"], folds_case=True)
+        reader = label_reader(["y"], "|", ["Finch", "Sea  Owl", "wren"], folds_case=True)
         np.testing.assert_array_equal(reader.mask(cells.to_frame()), expected.mask)
-        assert LabelReader(["y"], "|", folds_case=True).names(cells.to_frame()) == {n for row in one for n in row}
+        assert label_reader(["y"], "|", folds_case=True).names(cells.to_frame()) == {n for row in one for n in row}
 
     weights = [{name: 0.25 * (j + 1) for j, name in enumerate(members)} for members in sets]
     largest = np.array(
@@ -94,7 +95,7 @@ def test_folded_labels_are_those_of_one_spelling(sets: list[list[str]]) -> None:
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", "in .*, a label is repeated, and its largest weight is used", UserWarning)
             read = read_label_columns(cells.to_frame(), ["y"], weighted=True, classes=NAMES, folds_case=True)
-            reader = LabelReader(["y"], "|", NAMES, weighted=True, folds_case=True)
+            reader = label_reader(["y"], "|", NAMES, weighted=True, folds_case=True)
             np.testing.assert_allclose(reader.evidence(cells.to_frame()) * np.ones(3), read.weights, rtol=1e-12)
         np.testing.assert_allclose(read.weights, largest / largest.max(axis=1, keepdims=True), rtol=1e-12)
 
@@ -116,7 +117,7 @@ def test_a_class_has_the_name_of_its_most_frequent_spelling(sets: list[list[str]
         read = CandidateSets.from_strings(weighted, fold_case=True, weighted=True)
     assert read.classes.tolist() == expected
     for cells, is_weighted in ((texts, False), (weighted, True)):
-        reader, found = LabelReader(["y"], "|", folds_case=True, weighted=is_weighted), set()
+        reader, found = label_reader(["y"], "|", folds_case=True, weighted=is_weighted), set()
         for start in range(0, len(cells), size):
             found |= reader.names(pl.DataFrame({"y": cells[start : start + size]}))
         assert sorted(map(reader.spellings.name, found)) == expected
@@ -128,7 +129,7 @@ def test_columns_of_classes_have_one_spelling() -> None:
     with pytest.raises(DataError, match="--fold-case needs one label column"):
         read_label_columns(frame, frame.columns, folds_case=True)
     with pytest.raises(DataError, match="--fold-case needs one label column"):
-        LabelReader(frame.columns, "|", folds_case=True)
+        label_reader(frame.columns, "|", folds_case=True)
 
 
 def test_fit_predict_and_compare_equal_those_of_one_spelling(run: Run) -> None:

@@ -14,7 +14,8 @@ from sklearn.utils.validation import _num_samples
 
 from oneof.active.queries import check_rows, check_strategy, query
 from oneof.candidates import CandidateSets
-from oneof.candidates.labels import encode_labels, is_missing, pack_classes, sort_labels
+from oneof.candidates.encoding import encode_labels
+from oneof.candidates.labels import is_missing, pack_classes, sort_labels
 from oneof.errors import InputError, LabelError, reraise_as_input_error
 from oneof.estimators.base import CandidateClassifier
 from oneof.typing import Floats, Ints, Labels

@@ -6,11 +6,11 @@ steps in this order:
 1. None, NaN, empty text, and a cell that is a missing word, are unlabeled.
 2. Text is in Unicode NFC and has no invisible characters (`clean`).
 3. The list or the object in a code fence, or under the only key of an object, replaces the text around it.
-4. Text that begins with a bracket is JSON, or a literal of another language, if the format has lists or weights. Other
-   text in brackets is a label.
+4. Text in brackets is JSON, or a literal of another language, if it can be nothing else. Other text in brackets is a
+   label.
 5. Other text is split at the separators. A backslash escapes them, and itself.
 6. A weight is the number after the last colon of a label, or in parentheses at its end. A text that is a known class,
-   such as "CL:0000236", and digits that begin with 0, have no weight.
+   digits that begin with 0, such as "CL:0000236", and whole numbers above 100 if weights are probabilities, have none.
 7. Missing words are left out. A cell without another label, or with the mark -1 of a number alone, is unlabeled.
 8. A label is the class that it equals, or equals by `fold_case`. Any other label is new, or an error if the classes are
    given.
@@ -24,7 +24,6 @@ import contextlib
 import json
 import math
 import re
-import unicodedata
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -35,15 +34,18 @@ import numpy as np
 from oneof.candidates.labels import (
     WEIGHT_IN_PARENTHESES,
     as_classes,
+    clean,
+    clean_inside,
     fold_case,
     fold_tokens,
+    is_collection,
     is_missing,
     label_to_text,
     unknown_label,
+    visible,
 )
 from oneof.candidates.literals import as_record, escape_fences, parse_array, parse_text, strip_fence
-from oneof.candidates.readers.collections import is_collection
-from oneof.candidates.row_weights import RowWeights, check_rest, invalid_weight, zero_weights
+from oneof.candidates.row_weights import MAX_PLAUSIBLE_SUM, RowWeights, invalid_weight, no_rest, zero_weights
 from oneof.errors import InputError, LabelError
 from oneof.messages import shorten
 from oneof.typing import Ints, Labels, Mask
@@ -64,10 +66,6 @@ _MAX_LISTED = 10
 """Maximum number of cells that an error about several cells lists."""
 _MAX_NAMED = 3
 """Maximum number of cells that a warning names."""
-_INVISIBLE = re.compile("[\u00ad\u200b\u200e\u200f\u202a-\u202e\u2060-\u2064\u2066-\u2069\ufeff]")
-"""Zero-width spaces, soft hyphens and marks of direction; joiners belong to the spelling of several scripts."""
-_SPACES = re.compile("[\u00a0\u1680\u2000-\u200a\u202f\u205f\u3000]")
-_WRAPPER_KEY = re.compile(rf"""\s*\{{\s*["'](?:{"|".join(WRAPPER_KEYS)})["']\s*:""")
 _RECORDS = re.compile(r"""\{\s*("|'[^']*'\s*:)|\[\s*[\[{(]""")
 """The beginning of JSON, or of a dict of Python, that has weights."""
 _BROKEN = re.compile(r"""[\[{](?:\s*[\[{(])*\s*(?:"[^"]*"\s*(?:[,:\])}]|$)|'[^']*'\s*(?:[,:\])}]|$)|"[^"]*$|'[^']*$)""")
@@ -108,8 +106,6 @@ class LabelFormat:
     as_text : bool
         Whether 3, 3.0 and "3" are one label, and "-1" alone is the mark of an unlabeled row, as in a stream, whose
         batches do not show the type of the column.
-    reads_lists : bool
-        Whether text that can only be a list, such as '["finch"]', is one with any separator.
     is_open : bool
         Whether other labels than `classes` are new ones rather than errors.
     is_single : bool
@@ -127,7 +123,6 @@ class LabelFormat:
     folds_case: bool = False
     missing: Collection[str] = ()
     as_text: bool = False
-    reads_lists: bool = False
     is_open: bool = False
     is_single: bool = False
     trims: bool = True
@@ -171,24 +166,14 @@ class LabelFormat:
         return text in self.tokens or str(self.key(label)) in self.tokens
 
     @cached_property
-    def of_member(self) -> "LabelFormat":
-        """The format of a text that is the only member of a list."""
-        return replace(self, reads_lists=True)
-
-    @cached_property
     def of_labels(self) -> "LabelFormat":
         """The format of labels whose weights are in another cell."""
         return replace(self, weighted=False, trims=False)
 
     @cached_property
-    def reads_literals(self) -> bool:
-        """Whether a text in brackets may be a list or an object."""
-        return self.weighted or self.reads_lists or self.is_single or self.separator == LISTS
-
-    @cached_property
     def separators(self) -> list[str]:
         """The texts between labels."""
-        return list(map(_clean_inside, separators_of(self.separator)))
+        return list(map(clean_inside, separators_of(self.separator)))
 
     @cached_property
     def pattern(self) -> re.Pattern[str]:
@@ -199,29 +184,8 @@ class LabelFormat:
     @cached_property
     def tokenizer(self) -> re.Pattern[str]:
         """Pattern of an escaped character, a separator or one character."""
-        escaped = "|".join(map(re.escape, escaped_characters(self.separator) + ":([{`" * self.weighted))
+        escaped = "|".join(map(re.escape, escaped_characters(self.separator) + "([{`" + ":" * self.weighted))
         return re.compile(rf"(\\\\|\\(?:{escaped}))|({self.pattern.pattern})|.", re.DOTALL | self.pattern.flags)
-
-
-def clean(text: str) -> str:
-    """Return text in Unicode NFC without invisible characters and spaces at its ends, in which spaces are plain.
-
-    Examples
-    --------
-    >>> from oneof.candidates.cells import clean
-    >>> clean("Cafe\u0301\u200b ") == "Caf\u00e9"
-    True
-    """
-    return _clean_inside(text).strip()
-
-
-def _clean_inside(text: str) -> str:
-    return text if text.isascii() else unicodedata.normalize("NFC", _visible(text))
-
-
-def _visible(text: str) -> str:
-    """Return text without invisible characters, in which spaces are plain."""
-    return text if text.isascii() else _SPACES.sub(" ", _INVISIBLE.sub("", text))
 
 
 def check_separator(separator: Any) -> None:
@@ -293,10 +257,8 @@ def parse(cell: Any, form: LabelFormat) -> Pairs | None:
         pairs = _parse_text(cell, form)
     elif is_missing(cell):
         return None
-    elif isinstance(cell, Mapping):
-        pairs = _parse_record(dict(cell), form)
-    elif is_collection(cell):
-        pairs = _parse_collection(list(cell), form)
+    elif isinstance(cell, Mapping) or is_collection(cell):
+        pairs = _read_value(dict(cell) if isinstance(cell, Mapping) else list(cell), form)
     else:
         pairs = [(_plain(cell), None)]
     return pairs and _judge(pairs, form)
@@ -327,51 +289,41 @@ def _parse_text(cell: str, form: LabelFormat) -> Pairs | None:
     if not text or form.is_missing_word(text):
         return None
     may_be_literal = text[0] in "[{(" or text[-1] == ")" or "```" in text
-    may_be_name = form.is_single or (may_be_literal and form.reads_lists and form.separator != LISTS)
+    may_be_name = form.is_single or (may_be_literal and form.separator != LISTS)
     if may_be_name and form.match(text) is not None:
         return [(text, None)]
-    if form.reads_literals and may_be_literal:
+    if may_be_literal:
         # Composed letters would change the escapes of JSON: "\n" before an accent is not an n with an accent.
-        is_literal, pairs = _parse_literal(_visible(cell).strip(), form)
+        is_literal, pairs = _parse_literal(visible(cell).strip(), form)
         if is_literal:
             return pairs
     if form.weighted and text == "null" and form.match(text) is None:  # of JSON
         return None
     if form.separator == LISTS and not form.weighted:
         return [(text, None)]
-    return _split(_clean_inside(cell), form)
+    return _split(clean_inside(cell), form)
 
 
 def _parse_literal(text: str, form: LabelFormat) -> tuple[bool, Pairs | None]:
     """Return whether a text is a list or an object, and its labels; any other text is not a literal."""
     content = strip_fence(text).strip()
     is_fenced = content != text
-    try:
-        value = parse_text(content, as_record)
-    except ValueError:
+    value = value_of(content)
+    if value is None:
         array = None if form.weighted else parse_array(content)
         if array is not None and (form.separator == LISTS or is_plain_array(content)):
-            return True, _labels_of(array, content)
+            return True, _read_value(array, form, content)
         _check_broken(content, form, is_fenced=is_fenced)
         return False, None
-    if isinstance(value, dict):
-        return True, _parse_record(value, form, text)
-    if not isinstance(value, list) or content[0] not in "[{(" or (content[0] == "(" and not is_plain_array(content)):
+    if isinstance(value, list):
+        are_texts = are_labels(value) and any(isinstance(member, str) for member in value)
+        are_nested = all(isinstance(member, list | tuple | dict) for member in value)
+        is_only_list = form.separator == LISTS or form.weighted or is_fenced or are_texts or are_nested
+        if content[0] not in "[{(" or (content[0] == "(" and not is_plain_array(content)) or not is_only_list:
+            return False, None
+    elif not isinstance(value, dict):
         return False, None  # a number, or a text in quotation marks
-    if form.separator == LISTS and not form.weighted:
-        return True, _labels_of(value, content)
-    if are_labels(value) and (form.weighted or is_fenced or any(isinstance(member, str) for member in value)):
-        return True, [(_plain_text(member, text), None) for member in value]
-    if form.weighted:
-        kept = [member for member in value if not (isinstance(member, tuple) and member[1] is None)]
-        return True, _named(as_pairs(kept), text)
-    if not value and form.is_single:
-        return True, None
-    if not value and form.reads_lists:
-        raise empty_set(f"the candidate set is empty ({text!r})", text)
-    if value and all(isinstance(member, list | tuple | dict) for member in value):
-        raise not_labels(text, value)
-    return False, None
+    return True, _read_value(value, form, text)
 
 
 def _check_broken(text: str, form: LabelFormat, *, is_fenced: bool) -> None:
@@ -396,49 +348,40 @@ def _check_broken(text: str, form: LabelFormat, *, is_fenced: bool) -> None:
         )
 
 
-def _parse_record(record: dict[Any, Any], form: LabelFormat, text: str | None = None) -> Pairs | None:
-    """Return the labels of an object: the value of its only key, or labels with weights; null is not a value."""
-    record = _without_null(record)
-    while isinstance(value := unwrap(record), dict):
-        record = _without_null(value)
-    if not record:
-        return None
+def _read_value(value: Any, form: LabelFormat, text: str | None = None) -> Pairs | None:
+    """Return the labels of a list or an object, whose labels are text if it is that of a text.
+
+    The list, the object or the text under the only key of an object replaces it, also within a list.
+    """
+    is_object = isinstance(value, dict)
+    value = unwrap(value, keeps_numbers=form.weighted)
     if isinstance(value, str):
         return [(clean(value), None)] if clean(value) else None
-    if isinstance(value, list) and (are_labels(value) or not form.weighted):
-        return _labels_of(value, str(text or value))
-    if not form.weighted:
-        raise not_labels(repr(record) if text is None else text, record)
-    return _named(as_pairs(record if value is None else value), text)
-
-
-def _parse_collection(members: list[Any], form: LabelFormat) -> Pairs | None:
-    """Return the labels of a list of values; one text may itself be the text of a list or an object."""
-    if not members and (form.weighted or form.is_single):
-        return None
-    if set(map(type, members)) == {str} and (len(members) > 1 or not _BRACKET.search(members[0])):
-        return [(clean(member), None) for member in members]
-    nested = [member for member in members if isinstance(member, Mapping) or is_collection(member)]
-    if nested and form.weighted:
-        return _named(as_pairs(members), None)
-    if nested and isinstance(nested[0], Mapping):
-        raise not_labels(repr(members), members)
-    if nested:
-        remedy = " If they are labels with weights, add --weighted (in Python, weighted=True)."
-        raise LabelError(
-            f"a set must be one list of labels; got lists within a list, {members!r}."
-            f"{remedy * all(len(member) == 2 for member in nested)}",
-            label=members,
-        )
-    if len(members) == 1 and isinstance(members[0], str):
-        text = clean(members[0])
-        if form.match(text) is None:
-            is_literal, pairs = _parse_literal(text, form if form.separator == LISTS else form.of_member)
-            if is_literal:
-                return pairs
-    if not members or any(map(is_missing, members)):
-        raise empty_set("the candidate set is empty, or contains a missing label", members)
-    return [(_plain(member), None) for member in members]
+    members = [unwrap(member) if isinstance(member, dict) else member for member in value]
+    if isinstance(value, dict):
+        nested = bool(value)
+    elif text is None and len(members) == 1 and isinstance(members[0], str) and form.match(members[0]) is None:
+        is_literal, pairs = _parse_literal(clean(members[0]), form) if _BRACKET.search(members[0]) else (False, None)
+        if is_literal:
+            return pairs
+        nested = False
+    else:
+        nested = any(isinstance(member, Mapping) or is_collection(member) for member in members)
+    shown = repr(value) if text is None else text
+    if nested and not form.weighted:
+        raise not_labels(shown, value)
+    if nested or (form.weighted and text is not None and members and not are_labels(members)):
+        kept = value if isinstance(value, dict) else [m for m in value if not (isinstance(m, tuple) and m[1] is None)]
+        pairs = as_pairs(kept)
+        return [(_plain(label, text), weight) for label, weight in pairs or ()] or None
+    if not members:
+        is_text_of_list = text is not None and form.separator == LISTS
+        if is_object or form.weighted or form.is_single or is_text_of_list:
+            return None
+        raise empty_set(f"the candidate set is empty ({shown!r})", shown)
+    if text is None and any(map(is_missing, members)):
+        raise empty_set("the candidate set contains a missing label", members)
+    return [(_plain(member, shown if text else None), None) for member in members]
 
 
 def _split(text: str, form: LabelFormat) -> Pairs | None:
@@ -488,7 +431,7 @@ def _cut_number(part: str, colon: int, parenthesis: int, form: LabelFormat) -> t
     if colon >= 0:
         number = part[colon + 1 :].strip()
         may_be_name = number.isdigit() or read_weight(number) is None
-        if not _is_part_of_name(number) and not (may_be_name and form.match(part) is not None):
+        if not _is_part_of_name(number, form) and not (may_be_name and form.match(part) is not None):
             return part[:colon].strip(), number
     elif (
         part[: max(parenthesis, 0)].strip()
@@ -499,9 +442,9 @@ def _cut_number(part: str, colon: int, parenthesis: int, form: LabelFormat) -> t
     return part.strip(), None
 
 
-def _is_part_of_name(number: str) -> bool:
-    """Return whether digits begin with 0, as in "CL:0000236", which is not a plausible weight."""
-    return len(number) > 1 and number[0] == "0" and number.isdigit()
+def _is_part_of_name(number: str, form: LabelFormat) -> bool:
+    """Return whether digits are not a plausible weight: they begin with 0, as in "CL:0000236", or exceed 100 %."""
+    return number.isdigit() and ((number[0] == "0" and len(number) > 1) or (bool(form.rest) and float(number) > 100))
 
 
 def _read_number(number: str, text: str) -> float:
@@ -573,8 +516,8 @@ def _check_weights(pairs: Pairs, form: LabelFormat) -> None:
     others = [(form.key(label), weight) for label, weight in pairs if rest is None or form.key(label) != rest]
     total = math.fsum(min(weight, 1e300) for _, weight in others)
     if total > 0.0:
-        if form.rest is True:
-            check_rest(None, total)
+        if form.rest is True and total > MAX_PLAUSIBLE_SUM:
+            raise no_rest(None, total)
         return
     has_rest = form.rest is True or (rest is not None and any(weight > 0 for _, weight in pairs))
     names = {label for label, _ in others}
@@ -585,23 +528,28 @@ def _check_weights(pairs: Pairs, form: LabelFormat) -> None:
 # -- values of lists and objects ---------------------------------------------------------------------------------------
 
 
-def _without_null(record: Mapping[Any, Any]) -> dict[Any, Any]:
-    return {key: value for key, value in record.items() if value is not None}
+def unwrap(value: Any, *, keeps_numbers: bool = False) -> Any:
+    """Return the list, the object or the text under the only key of an object; any other value is returned as it is.
 
-
-def unwrap(record: Any) -> Any:
-    """Return the list, the object or the text that an object of one key holds, None for other objects.
-
-    A list of labels may be under any key, since it cannot be a weight; a text only under one of `WRAPPER_KEYS`.
+    A list of labels may be under any key, since it cannot be a weight; a text only under one of `WRAPPER_KEYS`. Null
+    is not a value.
     """
-    if not isinstance(record, dict) or len(record) != 1:
-        return None
-    key, value = next(iter(record.items()))
-    if isinstance(value, list | tuple):
-        return list(value) if key in WRAPPER_KEYS or are_labels(value) else None
-    if key not in WRAPPER_KEYS or not isinstance(value, str | dict):
-        return None
-    return None if isinstance(value, str) and read_weight(value) is not None else value
+    while isinstance(value, dict):
+        record = {key: member for key, member in value.items() if member is not None}
+        key, member = next(iter(record.items())) if len(record) == 1 else (None, None)
+        is_wrapped = key in WRAPPER_KEYS and (
+            isinstance(member, list | tuple | dict) or (isinstance(member, str) and read_weight(member) is None)
+        )
+        if not is_wrapped and not (isinstance(member, list | tuple) and are_labels(member)):
+            if keeps_numbers and key in WRAPPER_KEYS:
+                raise LabelError(
+                    f"{record!r} has a number under the only key. Write a list if it is a label, such as "
+                    '{"labels": ["3"]}.',
+                    label=record,
+                )
+            return record
+        value = list(member) if isinstance(member, tuple) else member
+    return value
 
 
 def are_labels(members: Sequence[Any]) -> bool:
@@ -629,19 +577,17 @@ def literal_kind(text: str) -> Literal["list", "weights", "empty"] | None:
     content = strip_fence(text).strip()
     if content[:1] not in ("[", "{"):
         return "list" if content[-1:] == ")" and is_plain_array(content) else None
-    value = _value_of(content)
-    while isinstance(value, dict):
-        record = _without_null(value)
-        value = unwrap(record)
-        if value is None:
-            return "weights" if record else "empty"
-    if isinstance(value, str) or value == []:
-        return "list" if value and value.strip() else "empty"
+    value = unwrap(value_of(content))
     if value is None:
         is_broken = _RECORDS.match(content) and _BROKEN.match(content)
         return "list" if is_plain_array(content) else "weights" if is_broken else None
-    has_weights = isinstance(value, list) and any(isinstance(member, list | tuple | dict) for member in value)
-    return "weights" if has_weights else "list" if isinstance(value, list) and are_labels(value) else None
+    if not value or (isinstance(value, str) and not value.strip()):
+        return "empty"
+    if isinstance(value, dict):
+        return "weights"
+    if isinstance(value, str) or are_labels(members := list(map(unwrap, value))):
+        return "list"
+    return "weights" if any(isinstance(member, list | tuple | dict) for member in members) else None
 
 
 def lists_as_text(labels: Iterable[Any]) -> list[str]:
@@ -651,7 +597,8 @@ def lists_as_text(labels: Iterable[Any]) -> list[str]:
     return lists if 2 * len(lists) > len(texts) else []
 
 
-def _value_of(text: str) -> Any:
+def value_of(text: str) -> Any:
+    """Return the value of JSON or of a literal of Python, None for other text."""
     try:
         return parse_text(text, as_record)
     except ValueError:
@@ -667,12 +614,20 @@ def not_labels(text: str, value: Any) -> LabelError:
             f'{shown} is not a list of labels. Write ["finch", "wren"], or an object whose only key is {keys} or '
             f"{WRAPPER_KEYS[-1]}; if it has weights, add --weighted (in Python, weighted=True)."
         )
-    else:
-        reason = (
-            f"the labels have weights, such as {shown}. Add --weighted (in Python, weighted=True), and --kind "
-            "posterior if they are probabilities of the classes."
-        )
+        return LabelError(reason, label=text)
+    if not isinstance(value, dict) and not all(map(_has_weight, value)):
+        return LabelError(f"{shown} must be one list of labels, not of lists or objects.", label=text)
+    reason = (
+        f"the labels have weights, such as {shown}. Add --weighted (in Python, weighted=True), and --kind posterior if "
+        "they are probabilities of the classes."
+    )
     return LabelError(reason, label=text)
+
+
+def _has_weight(member: Any) -> bool:
+    """Return whether a member of a list is a pair or an object with a number."""
+    values = list(member.values()) if isinstance(member, Mapping) else list(member) if is_collection(member) else []
+    return (len(values) == 2 or isinstance(member, Mapping)) and any(read_weight(v) is not None for v in values)
 
 
 def _has_other_keys(record: dict[Any, Any]) -> bool:
@@ -683,50 +638,24 @@ def _has_other_keys(record: dict[Any, Any]) -> bool:
     return has_labels and not (len(record) == 2 and any(read_weight(value) is not None for value in record.values()))
 
 
-def _labels_of(members: Sequence[Any], text: str) -> Pairs | None:
-    """Return the labels of a list of JSON as text; None if it is empty."""
-    if set(map(type, members)) == {str} and all(labels := [*map(clean, members)]):
-        return [(label, None) for label in labels]
-    if members and all(isinstance(member, list | tuple | dict) for member in members):
-        try:
-            as_pairs(members)
-        except LabelError:
-            pass
-        else:
-            raise not_labels(text, members)
-    return [(_plain_text(member, text), None) for member in members] or None
-
-
-def _plain_text(member: Any, text: str) -> str:
-    """Return a label of JSON as text."""
-    if isinstance(member, str) and (label := clean(member)):
-        return label
-    if isinstance(member, bool | int) or (isinstance(member, float) and member.is_integer()):
-        return str(_plain(member))
-    problem = "an empty label" if isinstance(member, str) else f"{member!r}, which is not a label"
-    raise LabelError(f"{text[:_MAX_SHOWN]!r} contains {problem}. Remove it from the list.", label=text)
-
-
-def _plain(label: Any) -> Any:
-    """Return a label as clean text, or as an integer if it is a whole number; other values are unchanged."""
+def _plain(label: Any, text: str | None = None) -> Any:
+    """Return a label as clean text, or as an integer if it is a whole number; as text if it is of a text of a list."""
+    plain = label
     if isinstance(label, str):
-        return clean(label)
-    if isinstance(label, bool | np.bool_):
-        return "true" if label else "false"
-    if isinstance(label, float | np.floating):
-        if not float(label).is_integer():
-            raise LabelError(f"labels must not be continuous; got {label}. Use whole numbers.", label=label)
-        return int(label)
-    if is_collection(label) or isinstance(label, Mapping):
-        raise LabelError(f"{label!r} is not a label.", label=label)
-    return label
-
-
-def _named(pairs: Pairs | None, text: str | None) -> Pairs | None:
-    """Return pairs with plain labels, which are text if the pairs are those of a text."""
-    return [
-        (_plain(label) if text is None else _plain_text(label, text), weight) for label, weight in pairs or ()
-    ] or None
+        plain = clean(label)
+    elif isinstance(label, bool | np.bool_):
+        plain = "true" if label else "false"
+    elif isinstance(label, float | np.floating) and float(label).is_integer():
+        plain = int(label)
+    elif isinstance(label, float | np.floating) and text is None:
+        raise LabelError(f"labels must not be continuous; got {label}. Use whole numbers.", label=label)
+    elif is_collection(label) or isinstance(label, Mapping) or (text is not None and not isinstance(label, int)):
+        shown = f"{text[:_MAX_SHOWN]!r} contains " if text else ""
+        raise LabelError(f"{shown}{label!r}, which is not a label. Remove it from the list.", label=label)
+    if plain == "":
+        shown = f"{text[:_MAX_SHOWN]!r}" if text else "the list"
+        raise LabelError(f"{shown} contains an empty label. Remove it from the list.", label=label)
+    return plain if text is None else str(plain)
 
 
 def as_pairs(row: Any) -> Pairs | None:
@@ -845,6 +774,11 @@ class ParsedCells:
         marks = [number for number, pairs in enumerate(self.pairs) if pairs == []]
         return int(np.isin(self.code, marks).sum())
 
+    @property
+    def is_empty(self) -> bool:
+        """Whether no row has labels."""
+        return not any(self.pairs)
+
     def errors_of_rows(self) -> dict[int, LabelError]:
         """Return the errors of the rows that cannot be read, in the order of the rows."""
         if not self.errors:
@@ -893,11 +827,8 @@ def read_cells(cells: Iterable[Any], form: LabelFormat, *, weights: Iterable[Any
             if isinstance(cell, str) and error.cause != "unknown label":
                 error.label = cell
             errors[number] = error
-    if form.weighted:
-        distinct = [rows[i] for i in first.tolist()]
-        errors |= _numbers_under_a_key(distinct)
-        if weights is None and form.known is None:
-            parsed = _with_names(parsed)
+    if form.weighted and weights is None and form.known is None:
+        parsed = _with_names(parsed)
     if form.rest and form.known is None and not form.as_text:
         errors |= _without_class(parsed, form)
     return ParsedCells(code, [None if number in errors else pairs for number, pairs in enumerate(parsed)], errors)
@@ -942,48 +873,17 @@ def _complete(pairs: Pairs) -> Pairs:
     return [(label, 1.0 if weight is None else weight) for label, weight in pairs]
 
 
-def _numbers_under_a_key(cells: Sequence[Any]) -> dict[int, LabelError]:
-    """Return the errors of objects with a number under the key that has labels in other objects of the column.
-
-    The number is a label or a weight.
-    """
-    records = {}
-    for number, cell in enumerate(cells):
-        text = strip_fence(cell) if isinstance(cell, str) else ""
-        record = _value_of(text) if _WRAPPER_KEY.match(text) else cell
-        kept = _without_null(record) if isinstance(record, Mapping) else {}
-        if len(kept) == 1 and next(iter(kept)) in WRAPPER_KEYS:
-            records[number] = (unwrap(kept) is not None, text.strip() or repr(kept))
-    if not any(has_labels for has_labels, _ in records.values()):
-        return {}
-    return {
-        number: LabelError(
-            f"{text!r} has a number under the only key, and other rows have labels there. Write a list if it is a "
-            'label, such as {"labels": ["3"]}.',
-            label=text,
-        )
-        for number, (has_labels, text) in records.items()
-        if not has_labels
-    }
-
-
 def _without_class(parsed: Sequence[Pairs | None], form: LabelFormat) -> dict[int, LabelError]:
-    """Return the errors of cells whose rest has no class, since they list all labels of the other cells."""
+    """Return the errors of cells whose rest has no class, since they list all labels of the column."""
     rest = form.key(form.rest) if isinstance(form.rest, str) else None
-    labels: set[Any] = set()
-    kept: dict[int, set[Any]] = {}
-    for number, pairs in enumerate(parsed):
-        names = {form.key(label) for label, _ in pairs or ()} - {rest}
-        if pairs and not any(weight is None or weight > 0 for label, weight in pairs if form.key(label) != rest):
-            kept[number] = names
-        else:
-            labels |= names
+    cells = {k: {form.key(label): w for label, w in pairs} for k, pairs in enumerate(parsed) if pairs}
+    kept = {k: cell for k, cell in cells.items() if not any(w is None or w > 0 for n, w in cell.items() if n != rest)}
     found: set[int] = set()
     while True:  # labels of the cells found so far are not classes
-        known = labels.union(*(names for number, names in kept.items() if number not in found))
-        more = {number for number, names in kept.items() if number not in found and names >= known}
+        labels = {label for k, cell in cells.items() if k not in found for label in cell} - {rest}
+        more = {k for k, cell in kept.items() if k not in found and cell.keys() >= labels}
         if not more:
-            return {number: zero_weights(None) for number in found}
+            return {number: zero_weights(None) for number in sorted(found)}
         found |= more
 
 
@@ -1068,10 +968,12 @@ def escape_label(name: str, form: LabelFormat) -> str:
     """Return a label as text in which a backslash precedes every special character."""
     special = "\\" + escaped_characters(form.separator) + ":" * form.weighted
     text = re.sub(f"[{re.escape(special)}]", lambda match: "\\" + match[0], name)
-    if not form.weighted:
-        return text
     text = escape_fences("\\" + text if text[:1] in ("[", "{") else text)  # otherwise JSON
-    if "(" not in escaped_characters(form.separator) and _WEIGHT_AT_END.search(name):
+    if "(" in escaped_characters(form.separator):
+        return text
+    if is_plain_array(name):
+        text = text.replace("(", "\\(", 1)
+    elif form.weighted and _WEIGHT_AT_END.search(name):
         start, _, end = text.rpartition("(")
         text = f"{start}\\({end}"
     return text

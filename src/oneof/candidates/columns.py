@@ -8,7 +8,7 @@ text, because a batch does not show the type of the column: 3, 3.0 and "3" are t
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -19,26 +19,25 @@ from oneof.candidates.cells import (
     LabelFormat,
     ParsedCells,
     at_row,
-    clean,
     describe_unreadable,
     empty_set,
-    literal_kind,
-    parse,
     parse_number,
     raise_together,
     read_cells,
 )
+from oneof.candidates.encoding import WeightOptions, encode_cells, general_warnings
 from oneof.candidates.labels import (
     AMBIGUOUS_SIGNS,
     PLACEHOLDERS,
+    clean,
     fold_case,
     label_to_text,
     sort_labels,
     unknown_label,
     warn_of_minus_one,
 )
-from oneof.candidates.readers.weights import read_column, read_weights
-from oneof.candidates.row_weights import WeightOptions, general_warnings, zero_weights
+from oneof.candidates.matrices import read_indicator, read_weights
+from oneof.candidates.row_weights import split_weights, zero_weights
 from oneof.candidates.separators import detect_separator
 from oneof.candidates.sets import CandidateSets
 from oneof.candidates.spellings import Spellings
@@ -51,6 +50,8 @@ if TYPE_CHECKING:
 __all__ = [
     "DEFAULT_SEPARATOR",
     "LISTS",
+    "LabelColumns",
+    "LabelFormat",
     "LabelReader",
     "detect_separator",
     "fold_case",
@@ -76,59 +77,95 @@ _ONE_CLASS = (
     "only one class occurs ({!r}). A classifier needs at least two: name all classes (`classes` in Python, --classes "
     "on the command line)."
 )
-_MAX_SAMPLED, _MAX_SHOWN, _MAX_TYPE = 1_000, 80, 60
-"""Number of cells that show whether a column has weights, and numbers of characters of a cell and a type in errors."""
+_MAX_SHOWN, _MAX_TYPE = 80, 60
+"""Numbers of characters of a cell and a type in errors."""
 _MAX_CLASSES_OF_ROWS = 1_000
 """Number of labels up to which they may be as many as rows."""
 _WHOLE_NUMBER = re.compile(r"-?(0|[1-9]\d{0,17})(\.0+)?", re.ASCII)
 _SIGNED_INTEGER = re.compile(r"([+-]?\d{1,18})(\.0*)?", re.ASCII)
 
 
+@dataclass(frozen=True)
+class LabelColumns:
+    """The label columns of a table or a stream, and the meaning of their cells.
+
+    Attributes
+    ----------
+    names : sequence of str
+        One column of text, lists or whole numbers; several columns of 0 and 1, or of weights, whose names are the
+        classes; or none if the labels are a list of text, as in svmlight files.
+    form : LabelFormat
+        The form of the cells. If it is weighted, one column contains text ("a:0.7|b:0.3"), or structs whose fields are
+        the labels, and several columns contain numbers. Cells without weights are sets.
+    weights : str, optional
+        The column of the weights of the labels in the other column: lists, text ("0.7|0.3"), or one number. The labels
+        are then weighted.
+    kind, prior
+        See `CandidateSets.from_weights`; they apply to weights only.
+
+    Raises
+    ------
+    DataError
+        If classes, `weights` or `folds_case` is given with several columns.
+    """
+
+    names: Sequence[str]
+    form: LabelFormat = LabelFormat()  # noqa: RUF009 - frozen
+    weights: str | None = None
+    kind: str = "likelihood"
+    prior: Any = None
+
+    def __post_init__(self) -> None:
+        WeightOptions(self.kind, self.prior, self.form.rest)  # raises if one of them is invalid
+        if self.weights is not None and not self.form.weighted:
+            object.__setattr__(self, "form", replace(self.form, weighted=True))
+        if len(self.names) < 2:
+            return
+        if self.form.classes is not None and list(self.form.classes) != [n for n in self.names if n != self.form.rest]:
+            raise DataError("classes cannot be given with several label columns, whose names are the classes.")
+        if self.weights is not None:
+            raise DataError(f"a column of weights ({self.weights!r}) requires one label column, but there are several.")
+        if self.form.folds_case:
+            raise DataError("--fold-case needs one label column; with several columns, rename those of one class.")
+
+    @property
+    def options(self) -> WeightOptions:
+        """The meaning of the weights."""
+        return WeightOptions(self.kind, self.prior, self.form.rest)
+
+    def read(self, labels: Any, form: LabelFormat, values: list[Any] | None = None) -> "ParsedCells | MatrixRows":
+        """Return the rows of a table or of a list of cells; `values` are the cells of the label column, if known."""
+        if len(self.names) > 1:
+            return _read_matrix(labels, self.names, form)
+        weights = None if self.weights is None else _weight_values(labels[self.weights])
+        if values is None:
+            values = labels if isinstance(labels, list) else _values(labels[self.names[0]])
+        return read_cells(values, form, weights=weights)
+
+    def encode(
+        self, rows: "ParsedCells | MatrixRows", form: LabelFormat, options: WeightOptions | None = None
+    ) -> tuple[Evidence, Labels]:
+        """Return the mask of rows of sets, or the likelihoods of rows with weights, and the classes."""
+        options = options or self.options
+        if isinstance(rows, ParsedCells):
+            return encode_cells(rows, form, form.classes, options)
+        if form.weighted:
+            return read_weights(np.ma.masked_invalid(rows.values), [*self.names], options)
+        return read_indicator(rows.values, [*self.names])
+
+
 # -- tables ------------------------------------------------------------------------------------------------------------
 
 
 def read_label_columns(
-    frame: "pl.DataFrame",
-    names: Sequence[str],
-    *,
-    separator: str = DEFAULT_SEPARATOR,
-    classes: Sequence[str] | None = None,
-    weighted: bool = False,
-    weights: str | None = None,
-    kind: str = "likelihood",
-    prior: Any = None,
-    rest: bool | str = False,
-    folds_case: bool = False,
-    missing: Sequence[str] = (),
-    on_unreadable: OnUnreadable | None = None,
+    frame: "pl.DataFrame", columns: LabelColumns, on_unreadable: OnUnreadable | None = None
 ) -> CandidateSets:
     """Return the candidate sets in one column, or in several columns of 0 and 1 or of weights.
 
     Parameters
     ----------
     frame : polars.DataFrame
-    names : sequence of str
-        One column, whose cells are text ("a|b"), lists or whole numbers; or several columns of 0 and 1, whose names are
-        the classes.
-    separator : str, default="|"
-        The text between two labels; "[]" if cells are lists written as text, such as '["a", "b"]' or "['a', 'b']".
-    classes : sequence of str, optional
-        The classes, as written in the table; by default those that occur.
-    weighted : bool, default=False
-        The labels have weights. One column contains text ("a:0.7|b:0.3"), or structs whose fields are the labels;
-        several columns contain numbers, the weights of the classes that are their names. Cells without weights are
-        sets.
-    weights : str, optional
-        The column of the weights of the labels in the other column: lists, text ("0.7|0.3"), or one number. It implies
-        `weighted`.
-    kind, prior, rest
-        See `CandidateSets.from_weights`; they apply to weights only.
-    folds_case : bool, default=False
-        Labels of one column, and `classes`, are read by `fold_case`, without upper case, underscores, hyphens between
-        letters and repeated spaces, so that spellings that differ in these only are one class. It is named as in
-        `classes`, or else by its most frequent spelling. Their weights in a row are those of a repeated label.
-    missing : sequence of str
-        Labels that are left out of sets and of weights, in any case; a row with no other label is unlabeled.
+    columns : LabelColumns
     on_unreadable : callable, optional
         Rows whose labels cannot be read are unlabeled, and the function is called with their errors by row, if there
         are any. Without it they are one error.
@@ -137,36 +174,26 @@ def read_label_columns(
     ------
     LabelError
         If a cell cannot be read, a set is empty, all rows are unlabeled, or there is only one class.
-    DataError
-        If `classes`, `weights` or `folds_case` is given with several columns.
     """
-    options = WeightOptions(kind, prior, rest)
-    if len(names) > 1:
-        _check_matrix(classes, weights, folds_case=folds_case)
-        values, errors = _read_matrix(frame, names, rest, weighted=weighted)
-    else:
-        has_weights = weighted or weights is not None
-        form = LabelFormat(separator, classes, has_weights, rest, folds_case, missing)
-        texts, form = _type_column(frame[names[0]], form, has_own_weights=weights is not None)
-        cells = read_cells(texts, form, weights=None if weights is None else _weight_values(frame[weights]))
-        errors = cells.errors_of_rows()
+    form, values = columns.form, None
+    if len(columns.names) == 1:
+        values, form = _type_column(frame[columns.names[0]], form, has_own_weights=columns.weights is not None)
+    rows = columns.read(frame, form, values)
+    errors = rows.errors_of_rows()
     if errors and on_unreadable is None:
         raise_together(errors)
     if errors and on_unreadable is not None:
         on_unreadable(errors)
     try:
-        if len(names) > 1:
-            evidence = _matrix_to_evidence(values, names, options, weighted=weighted)
-            known = np.asarray([name for name in names if not weighted or name != rest])
-        else:
-            _check_column(cells, form, texts)
-            evidence, known = read_column(cells, form, form.classes, options)
+        if isinstance(rows, ParsedCells):
+            _check_column(rows, form, values or ())
+        evidence, known = columns.encode(rows, form)
         build = CandidateSets._from_validated if evidence.dtype == bool else CandidateSets._from_likelihoods
         return _check_classes(build(evidence, known))
     except LabelError as error:
         if not errors or error.row is not None:
             raise
-        if np.isnan(values).all() if len(names) > 1 else not any(cells.pairs):
+        if rows.is_empty:
             raise_together(errors)
         raise error.because(f"{error.reason} {describe_unreadable(errors)}.") from None
 
@@ -178,21 +205,19 @@ def _type_column(cells: "pl.Series", form: LabelFormat, *, has_own_weights: bool
     values = _values(cells)
     if all(value is None or (isinstance(value, str) and not value.strip()) for value in values):
         raise LabelError(_ALL_UNLABELED)
-    is_text = bool(values) and all(value is None or isinstance(value, str) for value in values)
-    numeric = not is_text and _holds_numbers(cells.dtype)
+    if has_own_weights and isinstance(cells.dtype, pl.Struct):
+        raise LabelError(f"labels must be text, whole numbers or lists; got values of type {name_type(cells.dtype)}.")
+    numeric = _holds_numbers(cells.dtype)
+    is_text = all(value is None or isinstance(value, str) for value in values)
     if is_text and (form.separator != LISTS or (form.weighted and not has_own_weights)):
-        if (numbers := _whole_numbers(values, form)) is not None:
-            values, numeric = numbers, True
-        elif not form.weighted and form.classes is None:
-            _check_no_records(values, form)
+        numbers = _whole_numbers(values, form)
+        values, numeric = (values, False) if numbers is None else (numbers, True)
     if numeric and form.classes is not None:
         try:
             form = replace(form, classes=[int(name) for name in form.classes])
         except ValueError:
             names = ", ".join(map(str, form.classes or ()))
             raise LabelError(f"the labels are numbers, but the classes {names} are not.") from None
-    if has_own_weights and isinstance(cells.dtype, pl.Struct):
-        raise LabelError(f"labels must be text, whole numbers or lists; got values of type {name_type(cells.dtype)}.")
     return values, form
 
 
@@ -253,19 +278,6 @@ def parse_whole_number(text: str) -> int | None:
     return int(text.partition(".")[0]) if _is_whole(text) else None
 
 
-def _check_no_records(texts: Sequence[str | None], form: LabelFormat) -> None:
-    """Raise the error of the first object or list of pairs if most of the first cells are such weights."""
-    sample = [text for text in texts if text is not None][:_MAX_SAMPLED]
-    records = [text for text in sample if literal_kind(text) == "weights"]
-    if 2 * len(records) <= len(sample):
-        return
-    try:
-        parse(records[0], form.of_member)
-    except LabelError as error:
-        error.row = texts.index(records[0])
-        raise error.because(error.reason) from None
-
-
 def _check_column(cells: ParsedCells, form: LabelFormat, values: Sequence[Any]) -> None:
     """Raise if the labels of a column as a whole are names of rows, or -1 and 1; warn if -1 looks like a class."""
     if form.classes is not None or form.weighted:
@@ -318,35 +330,50 @@ def number_to_text(text: str) -> str:
 # -- several columns of numbers ----------------------------------------------------------------------------------------
 
 
-def _check_matrix(classes: Any, weights: str | None, *, folds_case: bool) -> None:
-    """Raise if an option of one label column is given with several."""
-    if classes is not None:
-        raise DataError("classes cannot be given with several label columns, whose names are the classes.")
-    if weights is not None:
-        raise DataError(f"a column of weights ({weights!r}) requires one label column, but there are several.")
-    if folds_case:
-        raise DataError("--fold-case needs one label column; with several columns, rename those of one class.")
+@dataclass(frozen=True)
+class MatrixRows:
+    """Columns of 0 and 1, or of weights.
 
-
-def _read_matrix(
-    frame: "pl.DataFrame", names: Sequence[str], rest: bool | str, *, weighted: bool
-) -> tuple[Floats, dict[int, LabelError]]:
-    """Return columns of 0 and 1, or of weights, and the errors of their rows.
-
-    A row of empty cells is unlabeled, and any other empty cell is an error. Such rows are NaN.
+    Attributes
+    ----------
+    values : ndarray of shape (n, n_columns)
+        NaN in rows that are unlabeled or cannot be read.
+    errors : dict of int to LabelError
+        The errors of the rows that cannot be read.
     """
+
+    values: Floats
+    errors: dict[int, LabelError]
+
+    @property
+    def is_set(self) -> Mask:
+        """(n,): True for rows without numbers."""
+        return np.asarray(np.isnan(self.values).all(axis=1))
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether no row has labels."""
+        return bool(self.is_set.all())
+
+    def errors_of_rows(self) -> dict[int, LabelError]:
+        """Return the errors of the rows that cannot be read, in the order of the rows."""
+        return dict(sorted(self.errors.items()))
+
+
+def _read_matrix(frame: "pl.DataFrame", names: Sequence[str], form: LabelFormat) -> MatrixRows:
+    """Return columns of 0 and 1, or of weights; a row of empty cells is unlabeled, any other empty cell an error."""
     import polars as pl
 
     columns = [frame[name] for name in names]
-    if not weighted:  # the booleans of CSV files
+    if not form.weighted:  # the booleans of CSV files
         digits = {"true": "1", "True": "1", "false": "0", "False": "0"}
         columns = [cells.str.strip_chars().replace(digits) if cells.dtype == pl.String else cells for cells in columns]
     filled = [cells.fill_nan(None) if cells.dtype.is_float() else cells for cells in columns]
     is_unlabeled = np.all([cells.is_null().to_numpy() for cells in filled], axis=0)
     values = np.column_stack([cells.cast(pl.Float64, strict=False).to_numpy() for cells in filled]).astype(np.float64)
-    is_valid = np.isfinite(values) & (values >= 0 if weighted else np.isin(values, (0, 1)))
+    is_valid = np.isfinite(values) & (values >= 0 if form.weighted else np.isin(values, (0, 1)))
     is_wrong = ~(is_valid | is_unlabeled[:, None])
-    requirement = "numbers of at least 0, the weights of its class" if weighted else "0 and 1"
+    requirement = "numbers of at least 0, the weights of its class" if form.weighted else "0 and 1"
     errors: dict[int, LabelError] = {}
     for row in np.flatnonzero(is_wrong.any(axis=1)).tolist():
         column = int(np.argmax(is_wrong[row]))
@@ -359,22 +386,13 @@ def _read_matrix(
             row=row,
             label=cell,
         )
-    is_class = np.array([name != rest for name in names])
-    has_rest = (values[:, ~is_class] > 0).any(axis=1) | (rest is True)
+    is_class = np.array([name != form.rest for name in names])
+    has_rest = (values[:, ~is_class] > 0).any(axis=1) | (form.rest is True)
     is_empty = ~is_wrong.any(axis=1) & ~is_unlabeled & ~(values[:, is_class] > 0).any(axis=1) & ~has_rest
     for row in np.flatnonzero(is_empty).tolist():
-        errors[row] = zero_weights(row) if weighted else at_row(empty_set("the candidate set is empty"), row)
+        errors[row] = zero_weights(row) if form.weighted else at_row(empty_set("the candidate set is empty"), row)
     values[list(errors)] = np.nan
-    return values, dict(sorted(errors.items()))
-
-
-def _matrix_to_evidence(values: Floats, names: Sequence[str], options: WeightOptions, *, weighted: bool) -> Evidence:
-    """Return the mask of columns of 0 and 1, or the likelihoods of columns of weights."""
-    import polars as pl
-
-    if not weighted:
-        return CandidateSets.from_indicator(values).mask
-    return read_weights(pl.DataFrame(values, schema=[*names]), None, options)[0]
+    return MatrixRows(values, errors)
 
 
 # -- streams -----------------------------------------------------------------------------------------------------------
@@ -385,17 +403,12 @@ class LabelReader:
 
     Parameters
     ----------
-    columns : sequence of str
-        One column of text, lists or whole numbers; several columns of 0 and 1, or of weights, whose names are the
-        classes; or none if the labels are a list of text, as in svmlight files.
-    separator : str
-        The text between two labels; "[]" if cells are lists written as text.
-    classes : sequence of str, optional
-        All classes; without them, only `names` can be called.
-    weighted, weights, kind, prior, rest, folds_case, missing, on_unreadable
-        See `read_label_columns`. Posteriors require a prior, because a batch has no mean of all rows. The rows of
-        `on_unreadable` are those of a batch, and only `mask` and `evidence` call it. Without it, a batch ends at the
-        first row that cannot be read.
+    columns : LabelColumns
+        Without classes, only `names` can be called. Posteriors require a prior, because a batch has no mean of all
+        rows.
+    on_unreadable : callable, optional
+        See `read_label_columns`; its rows are those of a batch, and only `mask` and `evidence` call it. Without it, a
+        batch ends at the first row that cannot be read.
 
     Attributes
     ----------
@@ -408,38 +421,16 @@ class LabelReader:
         With `folds_case`, the names of the classes by the spellings that `names` has counted so far.
     """
 
-    def __init__(
-        self,
-        columns: Sequence[str],
-        separator: str,
-        classes: Sequence[str] | None = None,
-        *,
-        weighted: bool = False,
-        weights: str | None = None,
-        kind: str = "likelihood",
-        prior: Any = None,
-        rest: bool | str = False,
-        folds_case: bool = False,
-        missing: Sequence[str] = (),
-        on_unreadable: OnUnreadable | None = None,
-    ) -> None:
-        self.options = WeightOptions(kind, prior, rest)
-        if kind == "posterior" and prior is None:
+    def __init__(self, columns: LabelColumns, on_unreadable: OnUnreadable | None = None) -> None:
+        if columns.kind == "posterior" and columns.prior is None:
             raise InputError('`prior` must be given for kind="posterior"; a batch does not contain all rows.')
-        self.columns, self.weights = tuple(columns), weights
-        self.classes = None if classes is None else [str(label_to_text(name)) for name in classes]
-        self.weighted = weighted or weights is not None
-        if len(columns) > 1:
-            named = [name for name in columns if name != rest]
-            given = None if classes is None or list(classes) == named else classes
-            _check_matrix(given, weights, folds_case=folds_case)
-        self._form = LabelFormat(
-            separator, self.classes, self.weighted, rest, folds_case, missing, as_text=True, reads_lists=True
-        )
+        given = columns.form.classes
+        self.classes = None if given is None else [str(label_to_text(name)) for name in given]
+        self._columns, self._on_unreadable = columns, on_unreadable
+        self._form = replace(columns.form, classes=self.classes, as_text=True)
         if self.classes is not None and len({*map(self._form.key, self.classes)}) < max(2, len(self.classes)):
             raise LabelError(f"the classes must be two or more distinct names; got {', '.join(self.classes)}.")
-        self._on_unreadable = on_unreadable
-        self.spellings = Spellings([rest] if folds_case else ())
+        self.spellings = Spellings([self._form.rest] if self._form.folds_case else ())
         self.n_marks = 0
         self.counts: Counter[str] = Counter()
         self._numbered: dict[str, set[str]] = {}
@@ -460,11 +451,13 @@ class LabelReader:
         ----------
         labels : polars.DataFrame or list of str
         """
+        rows = self._read(labels, self._on_unreadable)
         with general_warnings():
-            evidence, _ = self._read(labels, self.options, self._on_unreadable)
-        if not self.weighted:
+            evidence, _ = self._columns.encode(rows, self._form)
+        if not self._form.weighted:
             return evidence
-        return CandidateSets._from_likelihoods(evidence, np.arange(evidence.shape[1])).evidence
+        mask, row_weights = split_weights(evidence)
+        return mask if row_weights is None else row_weights.over(mask)
 
     def posterior_sum(self, labels: Any) -> tuple[Floats, int]:
         """Return the sum over the rows with weights of their probabilities, (K,), and the number of these rows.
@@ -475,12 +468,12 @@ class LabelReader:
         ----------
         labels : polars.DataFrame or list of str
         """
-        n_classes = len(self.classes or self.columns)
-        n_classes -= self.classes is None and isinstance(self.options.rest, str)
-        options = WeightOptions("posterior", np.ones(n_classes), self.options.rest)
+        rows, rest = self._read(labels, None), self._form.rest
+        n_classes = len(self.classes or [name for name in self._columns.names if name != rest])
         with general_warnings():
-            likelihoods, is_set = self._read(labels, options)
-        posterior = likelihoods[~is_set]
+            options = WeightOptions("posterior", np.ones(n_classes), rest)
+            likelihoods, _ = self._columns.encode(rows, self._form, options)
+        posterior = likelihoods[~rows.is_set]
         posterior = posterior / posterior.max(axis=1, keepdims=True, initial=0)  # their sum may overflow
         return (posterior / posterior.sum(axis=1, keepdims=True)).sum(axis=0), len(posterior)
 
@@ -491,54 +484,38 @@ class LabelReader:
         ----------
         labels : polars.DataFrame or list of str
         """
-        cells = self._cells(labels)
+        cells = self._read(labels, None)
+        assert isinstance(cells, ParsedCells)
         found: set[str] = set()
         self.n_marks += cells.n_marks
         for pairs, count in zip(cells.pairs, cells.counts(), strict=True):
             for label, weight in pairs or ():
-                if label == self.options.rest:
+                if label == self._form.rest:
                     continue
                 if self._form.folds_case:
                     self.spellings.add(label, count)
                 name = self._form.key(label)
                 found.add(name)
                 self.counts[name] += count
-                with_number = weight is not None and self.weights is None and weight > 1 and f"{label}:{weight:.0f}"
-                self._numbered.setdefault(name, set()).add(self._form.key(with_number) if with_number else "")
+                is_number = weight is not None and self._columns.weights is None and weight > 1
+                with_number = self._form.key(f"{label}:{weight:.0f}") if is_number else ""
+                self._numbered.setdefault(name, set()).add(with_number)
         return found
 
     def final_names(self, names: set[str]) -> set[str]:
         """Return the labels of all batches, without those of which a number is a part, as in "CHEBI:15377"."""
         return {name for name in names if not self._numbered.get(name, {""}) <= names}
 
-    def _cells(self, labels: Any, on_unreadable: OnUnreadable | None = None) -> ParsedCells:
-        """Return the cells of a batch, of which those that cannot be read are empty or an error."""
-        if isinstance(labels, list):
-            cells = read_cells(labels, self._form)
-        else:
-            weights = None if self.weights is None else _weight_values(labels[self.weights])
-            cells = read_cells(_values(labels[self.columns[0]]), self._form, weights=weights)
-        self._handle(cells.errors_of_rows(), on_unreadable)
-        return cells
-
-    def _read(
-        self, labels: Any, options: WeightOptions, on_unreadable: OnUnreadable | None = None
-    ) -> tuple[Evidence, Mask]:
-        """Return the mask or the likelihoods of a batch, and a mask of the rows without weights."""
-        if len(self.columns) > 1:
-            values, errors = _read_matrix(labels, self.columns, options.rest, weighted=self.weighted)
-            self._handle(errors, on_unreadable)
-            evidence = _matrix_to_evidence(values, self.columns, options, weighted=self.weighted)
-            return evidence, np.asarray(np.isnan(values).all(axis=1))
-        cells = self._cells(labels, on_unreadable)
-        return read_column(cells, self._form, self.classes, options)[0], cells.is_set
-
-    def _handle(self, errors: dict[int, LabelError], on_unreadable: OnUnreadable | None) -> None:
+    def _read(self, labels: Any, on_unreadable: OnUnreadable | None) -> ParsedCells | MatrixRows:
+        """Return the rows of a batch, of which those that cannot be read are unlabeled or an error."""
+        rows = self._columns.read(labels, self._form)
+        errors = rows.errors_of_rows()
         if errors and on_unreadable is not None:
             on_unreadable(errors)
         if errors and self._on_unreadable is None:
             is_unknown = next(iter(errors.values())).cause == "unknown label"
             raise_together(errors, "Name all classes beforehand (--classes)." * is_unknown)
+        return rows
 
 
 def resolve_classes(names: Iterable[str], counts: Mapping[str, int], n_marks: int) -> list[str]:
@@ -638,7 +615,6 @@ def match_checked_labels(
         folds_case=folds_case,
         missing=[*missing, "nan"],
         as_text=True,
-        reads_lists=True,
         is_open=True,
         is_single=True,
     )

@@ -2,24 +2,30 @@
 
 from typing import Any, Literal, Self
 
+from oneof.candidates.annotations import read_annotations, read_reliable_annotations
 from oneof.candidates.cells import LabelFormat, describe_unreadable, raise_together, read_cells
+from oneof.candidates.encoding import (
+    WeightOptions,
+    codes_to_mask,
+    encode_cells,
+    encode_hierarchy,
+    encode_labels,
+    encode_sets,
+)
 from oneof.candidates.labels import (
     as_classes,
-    codes_to_mask,
-    encode_labels,
     is_missing,
     joined_weights,
     label_vector,
     missing_tokens,
-    warn_of_missing_text,
     warn_of_placeholders,
+    warn_of_texts,
 )
 from oneof.candidates.labels import (
     fold_case as fold_label,
 )
-from oneof.candidates.readers import annotations, collections, indicator
-from oneof.candidates.readers.weights import read_column, read_weights
-from oneof.candidates.row_weights import RowWeights, WeightOptions, split_weights
+from oneof.candidates.matrices import read_indicator, read_weights
+from oneof.candidates.row_weights import RowWeights, split_weights
 from oneof.candidates.separators import separator_of_texts, warn_of_syntax
 from oneof.candidates.spellings import describe_spellings
 from oneof.errors import InputError, LabelError
@@ -50,7 +56,8 @@ class Constructors:
         ----------
         y : array-like of shape (n_samples,)
             Labels. None, NaN and masked entries mean "unlabeled"; so does -1 among other integers, unless `classes`
-            lists it. A warning is issued if such a -1 looks like a class.
+            lists it. A warning is issued if such a -1 looks like a class. Text is compared as it is, so that
+            predictions equal the labels; only `from_strings` removes invisible characters and normalizes it.
         classes : array-like of shape (n_classes,), optional
             The classes; by default the sorted labels that occur.
 
@@ -90,9 +97,9 @@ class Constructors:
             If a set is empty, or contains an unknown or missing label or a (label, weight) pair, which is for
             `from_weights`; the error names the row.
         """
-        mask, known = collections.read_sets(sets, classes)
+        mask, known = encode_sets(sets, classes)
         if classes is None:
-            warn_of_missing_text(known)
+            warn_of_texts(known)
         return cls._from_validated(mask, known)
 
     @classmethod
@@ -117,7 +124,7 @@ class Constructors:
             If a value is neither 0 nor 1, such as a weight, which is for `from_weights`, or a row has no 1; the error
             names the row.
         """
-        return cls._from_validated(*indicator.read_indicator(Y, classes))
+        return cls._from_validated(*read_indicator(Y, classes))
 
     @classmethod
     def from_weights(
@@ -233,8 +240,8 @@ class Constructors:
         if reliabilities is not None:
             if min_votes != 1 or top_k is not None:
                 raise InputError("`reliabilities` is an alternative to `min_votes` and `top_k`: pass only one of them.")
-            return cls._from_likelihoods(*annotations.read_reliable_annotations(answers, classes, reliabilities))
-        return cls._from_validated(*annotations.read_annotations(answers, classes, min_votes=min_votes, top_k=top_k))
+            return cls._from_likelihoods(*read_reliable_annotations(answers, classes, reliabilities))
+        return cls._from_validated(*read_annotations(answers, classes, min_votes=min_votes, top_k=top_k))
 
     @classmethod
     def from_complementary(cls, y: Any, *, classes: Any = None) -> Self:
@@ -257,7 +264,7 @@ class Constructors:
         LabelError
             If all classes of a row are ruled out; the error names the row.
         """
-        return cls._from_validated(*collections.read_complementary(y, classes))
+        return cls._from_validated(*encode_sets(y, classes, excluded=True))
 
     @classmethod
     def from_hierarchy(cls, y: Any, hierarchy: Any, *, classes: Any = None) -> Self:
@@ -284,7 +291,7 @@ class Constructors:
             If a label is neither in the hierarchy nor a leaf (the error names row and label), or if the hierarchy has a
             cycle.
         """
-        return cls._from_validated(*collections.read_hierarchy(y, hierarchy, classes))
+        return cls._from_validated(*encode_hierarchy(y, hierarchy, classes))
 
     @classmethod
     def from_strings(
@@ -376,7 +383,7 @@ class Constructors:
             raise_together(unreadable, 'Pass errors="unlabeled" to read such rows as unlabeled.')
         elif unreadable:
             warn(f"{describe_unreadable(unreadable)}, and their rows are unlabeled.")
-        evidence, known = read_column(cells, form, classes, options)
+        evidence, known = encode_cells(cells, form, classes, options)
         warn_of_placeholders(known, classes)
         if classes is None and not fold_case:
             for sentence in describe_spellings(known.tolist(), "pass fold_case=True, or use one spelling", 3):

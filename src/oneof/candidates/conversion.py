@@ -1,23 +1,25 @@
 """Conversion of every form of supervision that `fit` accepts into candidate sets."""
 
 from collections import Counter
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 
 from oneof.candidates.cells import lists_as_text
+from oneof.candidates.encoding import codes_to_mask, distinct_labels, encode_labels
 from oneof.candidates.labels import (
     as_classes,
-    codes_to_mask,
-    encode_labels,
+    has_collections,
+    is_collection,
+    is_missing,
     label_vector,
     labels_with_weights,
     pack_classes,
     without_minus_one_warning,
 )
-from oneof.candidates.readers.collections import is_collection
-from oneof.candidates.readers.indicator import is_frame
+from oneof.candidates.matrices import is_arrow_table, is_frame
 from oneof.candidates.sets import CandidateSets, align
 from oneof.errors import LabelError
 from oneof.messages import warn
@@ -52,20 +54,34 @@ def as_candidates(y: Any, *, classes: Labels | None = None) -> CandidateSets:
         )
     if isinstance(y, CandidateSets):
         return y if classes is None else align(y, classes)
-    if sp.issparse(y):
-        return CandidateSets.from_indicator(y, classes=classes)
-    if hasattr(y, "column_names") and hasattr(y, "to_pydict"):  # an Arrow table
-        candidates = CandidateSets.from_indicator(y)
-        return candidates if classes is None else _align_columns(candidates, classes)
-    if is_frame(y):
-        return _read_frame(y, classes)
-    if not isinstance(y, np.ndarray) and hasattr(y, "__array__") and not hasattr(y, "to_numpy"):
+    if not isinstance(y, np.ndarray) and hasattr(y, "__array__") and not (hasattr(y, "to_numpy") or is_arrow_table(y)):
         y = np.asarray(y)
-    if isinstance(y, np.ndarray) and y.ndim == 2:
-        return _read_matrix(y, classes)
-    if isinstance(y, np.ndarray) and y.ndim != 1:
-        raise LabelError(f"y should be a 1d array of labels or a 2-D 0/1 indicator; got {y.ndim} dimensions.")
-    return _read_vector(y, classes)
+    if _is_indicator(y):
+        return CandidateSets.from_indicator(y, classes=classes)
+    column = _as_column(y)
+    if column is not y:
+        _warn_column_vector()
+    values = label_vector(column)
+    if values.dtype.kind == "O" and has_collections(values.tolist()):
+        _warn_of_indicator_in_lists(values)
+        return CandidateSets.from_sets(values, classes=classes)
+    codes, known = encode_labels(values, classes, signs="warn")
+    if classes is None:
+        _warn_of_joined_labels(known.tolist())
+    return CandidateSets._from_validated(codes_to_mask(codes, len(known)), known)
+
+
+def _is_indicator(y: Any) -> bool:
+    """Return whether `y` is a matrix or a table with a column for each class."""
+    is_matrix = is_frame(y) or (isinstance(y, np.ndarray) and y.ndim == 2)
+    return sp.issparse(y) or is_arrow_table(y) or (is_matrix and y.shape[1] != 1)
+
+
+def _as_column(y: Any) -> Any:
+    """Return the only column of a table or matrix; any other labels are returned as they are."""
+    if is_frame(y):
+        return y[y.columns[0]]
+    return y.ravel() if isinstance(y, np.ndarray) and y.ndim == 2 else y
 
 
 def expand_to_predicted(y: Any, predicted: list[Any], classes: Any) -> CandidateSets:
@@ -96,44 +112,6 @@ def expand_to_predicted(y: Any, predicted: list[Any], classes: Any) -> Candidate
         return own
     union = list(dict.fromkeys([*own.classes.tolist(), *(predicted if known is None else known.tolist())]))
     return as_candidates(y, classes=pack_classes(union)) if len(union) > own.shape[1] else own
-
-
-def _read_frame(y: Any, classes: Labels | None) -> CandidateSets:
-    if y.shape[1] == 1:
-        _warn_column_vector()
-        name = y.columns[0]
-        return _read_vector(y[name], classes)
-    candidates = CandidateSets.from_indicator(y)
-    return candidates if classes is None else _align_columns(candidates, classes)
-
-
-def _align_columns(candidates: CandidateSets, classes: Labels) -> CandidateSets:
-    """Return the sets of a table over the given classes, which must include its columns."""
-    unknown = [name for name in candidates.classes.tolist() if name not in set(classes.tolist())]
-    if unknown:
-        names = ", ".join(map(repr, classes.tolist()))
-        raise LabelError(
-            f"column {unknown[0]!r} of y is not one of the classes {names}.", label=unknown[0], cause="unknown label"
-        )
-    return align(candidates, classes)
-
-
-def _read_matrix(y: np.ndarray[Any, Any], classes: Labels | None) -> CandidateSets:
-    if y.shape[1] == 1:
-        _warn_column_vector()
-        return _read_vector(y.ravel(), classes)
-    return CandidateSets.from_indicator(y, classes=classes)
-
-
-def _read_vector(y: Any, classes: Labels | None) -> CandidateSets:
-    values = label_vector(y)
-    if values.dtype.kind == "O" and any(is_collection(value) for value in values):
-        _warn_of_indicator_in_lists(values)
-        return CandidateSets.from_sets(values, classes=classes)
-    codes, known = encode_labels(values, classes, signs="warn")
-    if classes is None:
-        _warn_of_joined_labels(known.tolist())
-    return CandidateSets._from_validated(codes_to_mask(codes, len(known)), known)
 
 
 def _warn_of_joined_labels(labels: list[Any]) -> None:
@@ -181,3 +159,74 @@ def _warn_column_vector() -> None:
         "pass y.ravel() to silence this.",
         DataConversionWarning,
     )
+
+
+# -- the classes of several blocks -------------------------------------------------------------------------------------
+#
+# A block may contain few classes, and the meaning of a label may depend on the other blocks. For example, -1 is a class
+# if the only other label is +1, and marks a missing label if there are other numbers. Therefore the distinct values of
+# all blocks are read together, as if the blocks were concatenated.
+
+
+class LabelValues(NamedTuple):
+    """The distinct values in one block of labels."""
+
+    columns: Labels | None
+    """The classes of an indicator or of candidate sets."""
+    labels: Any
+    """The distinct single labels, including the marks of a missing label."""
+    members: list[Any]
+    """The distinct members of collections."""
+
+
+def collect_values(y: Any) -> LabelValues:
+    """Return the values in a block of labels, in any form that `as_candidates` accepts."""
+    if isinstance(y, CandidateSets) or _is_indicator(y):
+        return LabelValues(as_candidates(y).classes, [], [])
+    values = label_vector(_as_column(y))
+    if values.dtype.kind in "iufb":
+        return LabelValues(None, np.unique(values), [])
+    listed = values.tolist()
+    if any(isinstance(value, Mapping) for value in listed):
+        distinct_labels(listed)  # raises, since a mapping is not a label
+    members = {member for value in listed if is_collection(value) for member in value}
+    labels = dict.fromkeys(None if is_missing(value) else value for value in listed if not is_collection(value))
+    return LabelValues(None, list(labels), list(members))
+
+
+def common_classes(blocks: Sequence[LabelValues]) -> Labels:
+    """Return the union of the classes of all blocks.
+
+    Raises
+    ------
+    LabelError
+        If the columns of the blocks differ, or a label is invalid.
+    """
+    first = blocks[0].columns
+    for number, block in enumerate(blocks):
+        if (block.columns is None) != (first is None) or not np.array_equal(_columns(block), _columns(blocks[0])):
+            raise LabelError(
+                f"block {number} of y has the columns {_format_columns(block)}, block 0 {_format_columns(blocks[0])}. "
+                "Give all blocks the same columns."
+            )
+    if first is not None:
+        return first
+    if all(isinstance(block.labels, np.ndarray) for block in blocks):
+        with without_minus_one_warning():  # each label occurs once here
+            return as_candidates(np.unique(np.concatenate([block.labels for block in blocks]))).classes
+    labels = list(dict.fromkeys(label for block in blocks for label in _listed(block.labels)))
+    members = dict.fromkeys(member for block in blocks for member in block.members)
+    with without_minus_one_warning():
+        return as_candidates([*labels, *([member] for member in members)]).classes
+
+
+def _listed(labels: Any) -> list[Any]:
+    return [None if is_missing(label) else label for label in np.asarray(labels, dtype=object).tolist()]
+
+
+def _columns(block: LabelValues) -> list[Any]:
+    return [] if block.columns is None else block.columns.tolist()
+
+
+def _format_columns(block: LabelValues) -> str:
+    return "(not an indicator)" if block.columns is None else ", ".join(map(repr, _columns(block)))

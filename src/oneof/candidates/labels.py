@@ -1,20 +1,18 @@
 """Label values: detection of missing values, the classes that occur, and the code of each row's label."""
 
 import re
+import unicodedata
 import warnings
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
 from oneof.errors import InputError, LabelError
-from oneof.messages import warn
-from oneof.typing import Ints, Labels, Mask
-
-SignPolicy = Literal["error", "warn"]
-"""Treatment of a vector whose only values are -1 and +1: an error, or two classes with a warning."""
+from oneof.messages import shorten, warn
+from oneof.typing import Labels
 
 WEIGHT_IN_PARENTHESES = re.compile(r"\(\s*(\d*\.\d+(?:[eE][-+]?\d+)?|[01]|\d+(?:\.\d*)?\s*%)\s*\)\s*", re.ASCII)
 """A weight at the end of a label, as in "finch (0.66)" and "finch (66 %)", but not the number of a name, "B (2)"."""
@@ -30,12 +28,14 @@ _FRACTION = re.compile(r"[.%][^:(]*$")
 _SPACES = re.compile(r"(?:[^\S\t\r\n]|_|(?<=[^\W\d_])-(?=[^\W\d_]))+")
 """Spaces, underscores and hyphens between letters in a label; a tabulator or a line end may separate labels."""
 
+_INVISIBLE = re.compile("[\u00ad\u200b\u200e\u200f\u202a-\u202e\u2060-\u2064\u2066-\u2069\ufeff]")
+"""Zero-width spaces, soft hyphens and marks of direction; joiners belong to the spelling of several scripts."""
+_WIDE_SPACES = re.compile("[\u00a0\u1680\u2000-\u200a\u202f\u205f\u3000]")
+
 _FLOAT_OF_INTEGER = re.compile(r"(-?\d{1,18})\.0+")
 
 PLACEHOLDERS = frozenset({"na", "n/a", "n.a.", "none", "null", "-1", "-", "?"})
 """Texts that stand for a missing label, in lower case."""
-MISSING = -1
-"""The code of a row without a label."""
 
 USE_FROM_WEIGHTS = (
     "If the numbers are likelihoods or posteriors of the labels, pass "
@@ -48,64 +48,23 @@ _MAX_NAMED = 8
 """Maximum number of classes that a warning or an error lists."""
 
 
-def encode_labels(y: Any, classes: Any = None, *, signs: SignPolicy = "error") -> tuple[Ints, Labels]:
-    """Encode a vector of labels.
-
-    Parameters
-    ----------
-    y : array-like of shape (n,)
-        Labels. None, NaN and masked entries are missing; so is -1 among integers, unless it is one of `classes`.
-    classes : array-like of shape (K,), optional
-        The classes; by default the sorted labels that occur.
-    signs : {"error", "warn"}
-        Treatment of a vector of -1 and +1 alone if `classes` is not given.
-
-    Returns
-    -------
-    codes : ndarray of shape (n,), int64
-        Index into `classes`; -1 if the label is missing.
-    classes : ndarray of shape (K,)
-
-    Raises
-    ------
-    LabelError
-        If a label is continuous, infinite or not in `classes`, or if the labels have several types.
-    """
-    values = label_vector(y)
-    if classes is not None:
-        classes = as_classes(classes)
-    if values.dtype.kind in "iu":
-        codes, known = _encode_numbers(values, np.zeros(len(values), dtype=bool), classes, signs)
-    elif values.dtype.kind == "f":
-        codes, known = _encode_floats(values, classes, signs)
-    else:
-        codes, known = _encode_objects(values.tolist(), classes, signs)
-    if classes is None:
-        warn_of_missing_text(known)
-        if known.dtype.kind in "if":
-            missing = values[codes == MISSING]
-            marks = list(map(is_minus_one, missing.tolist())) if missing.dtype.kind == "O" else missing == -1
-            n_largest = int(np.bincount(codes[codes != MISSING]).max())
-            warn_of_minus_one(list(map(int, known.tolist())), int(np.count_nonzero(marks)), n_largest)
-    return codes, known
-
-
-def codes_to_mask(codes: Ints, n_classes: int) -> Mask:
-    """Return the mask of single labels given as codes; the candidates of a row without a label are all classes."""
-    mask = np.zeros((len(codes), n_classes), dtype=bool)
-    labeled = codes != MISSING
-    mask[labeled, codes[labeled]] = True
-    mask[~labeled] = True
-    return mask
-
-
-def warn_of_missing_text(known: Labels) -> None:
-    """Warn if a class that the user has not named is the text of a missing label, as NumPy and pandas write it."""
-    for label in known.tolist():
-        if isinstance(label, str) and (label in ("", "nan", "None") or label_to_text(label) == "-1"):
+def warn_of_texts(known: Labels) -> None:
+    """Warn if a class that the user has not named is the text of a missing label, or looks like another class."""
+    texts = [label for label in known.tolist() if isinstance(label, str)]
+    for label in texts:
+        if label in ("", "nan", "None") or label_to_text(label) == "-1":
             warn(
                 f"the text {label!r} is read as a class. Replace it by None if the row has no label; otherwise name "
                 "all classes, as in CandidateSets.from_labels(y, classes=...)."
+            )
+            break
+    alike: dict[str, str] = {}
+    for label in texts:
+        other = alike.setdefault(clean(label), label)
+        if other != label:
+            warn(
+                f"{other!a} and {label!a} are two classes that look alike: they differ in Unicode normalization, "
+                "invisible characters or spaces at the ends. Clean the text, or pass CandidateSets.from_strings(y)."
             )
             return
 
@@ -157,39 +116,46 @@ def check_no_mapping(values: Any) -> None:
         )
 
 
+def is_collection(value: Any) -> bool:
+    """Return whether a value is a set of labels rather than one label."""
+    return isinstance(value, list | tuple | set | frozenset | np.ndarray) or (
+        isinstance(value, Collection) and not isinstance(value, str | bytes | Mapping)
+    )
+
+
+def has_collections(values: Sequence[Any]) -> bool:
+    """Return whether some of the values are sets of labels; values of one type all are, or none."""
+    return any(map(is_collection, dict(zip(map(type, values), values, strict=True)).values()))
+
+
 def list_rows(values: Any) -> list[Any]:
-    """Return a sequence as a list in which masked entries are None; a mapping is an error."""
+    """Return a sequence, or a column of a table, as a list in which masked entries are None."""
     check_no_mapping(values)
+    for name in ("to_pylist", "to_list"):  # Arrow; pandas and polars
+        if hasattr(values, name):
+            values = getattr(values, name)()
     if isinstance(values, np.ma.MaskedArray):
         values = values.tolist()
+    if isinstance(values, str | bytes) or not hasattr(values, "__iter__"):
+        raise LabelError(f"labels must be a sequence with one entry for each row of X; got {shorten(repr(values))}.")
     return [None if value is np.ma.masked else value for value in values]
 
 
 def label_vector(y: Any) -> np.ndarray[Any, Any]:
-    """Return `y` as a 1-D NumPy array; pandas, polars and Arrow columns become objects if necessary.
-
-    Masked entries of NumPy become None.
-    """
-    if hasattr(y, "to_pylist"):  # Arrow
-        y = y.to_pylist()
-    elif hasattr(y, "to_numpy") and not isinstance(y, np.ndarray):  # pandas, polars
+    """Return `y` as a 1-D NumPy array of numbers or objects; masked entries of NumPy become None."""
+    if isinstance(y, np.ndarray | memoryview):
+        y = np.asanyarray(y)
+    elif hasattr(y, "to_numpy") and not hasattr(y, "to_pylist"):  # pandas, polars
         _check_vector(getattr(y, "shape", (0,)))  # a DataFrame is a sequence of columns
         dtype = getattr(y, "dtype", None)
         # Nullable integers with a missing value would become floats.
         is_plain = getattr(dtype, "kind", None) in ("i", "u", "f", "b") and not hasattr(dtype, "na_value")
-        y = y.to_numpy() if is_plain else _object_vector(list_rows(y))
-    if isinstance(y, memoryview):
-        y = np.asarray(y)
-    if isinstance(y, np.ndarray) and y.ndim == 1 and (isinstance(y, np.ma.MaskedArray) or y.dtype.kind == "O"):
-        y = _object_vector(list_rows(y))
+        y = y.to_numpy() if is_plain else y
     if sp.issparse(y):
         raise LabelError("`y` must be one label or one set of labels per row of X; got a sparse matrix.")
-    if not isinstance(y, np.ndarray):
-        try:
-            values = list_rows(y)
-        except TypeError:
-            raise LabelError(f"`y` must be one label or one set of labels per row of X; got {y!r}.") from None
-        y = np.asarray(values) if _are_plain_numbers(values) else _object_vector(values)
+    if not isinstance(y, np.ndarray) or (y.ndim == 1 and (isinstance(y, np.ma.MaskedArray) or y.dtype.kind == "O")):
+        values = list_rows(y)
+        y = np.asarray(values) if not hasattr(y, "dtype") and _are_plain_numbers(values) else _object_vector(values)
     _check_vector(y.shape)
     return y
 
@@ -279,27 +245,6 @@ def sort_labels(labels: Iterable[Any]) -> list[Any]:
         raise LabelError(f"labels must have one sortable type; got {', '.join(kinds)}.") from None
 
 
-def without_numpy_numbers(values: list[Any]) -> list[Any]:
-    """Return values with Python numbers in place of those of NumPy.
-
-    The lookup of a NumPy integer among `decimal.Decimal` raises a TypeError, though the two compare as equal.
-    """
-    if any(issubclass(kind, np.number) for kind in set(map(type, values))):
-        return [value.item() if isinstance(value, np.number) else value for value in values]
-    return values
-
-
-def distinct_labels(values: Sequence[Any], rows: Sequence[int] | Ints) -> set[Any]:
-    """Return the distinct values; a value that cannot be a label is an error that names its row."""
-    try:
-        return set(values)
-    except TypeError:
-        first = next(i for i, value in enumerate(values) if not is_hashable(value))
-        value = values[first]
-        remedy = f" {USE_FROM_WEIGHTS}" if isinstance(value, Mapping) or is_weight_pair(value) else ""
-        raise LabelError(f"{value!r} is not a label.{remedy}", row=int(rows[first]), label=value) from None
-
-
 def unknown_label(row: int | None, label: Any, classes: Labels) -> LabelError:
     """Return the error for a label that is not among the given classes."""
     names = format_classes([repr(value) for value in classes.tolist()])
@@ -311,6 +256,28 @@ def unknown_label(row: int | None, label: Any, classes: Labels) -> LabelError:
 def format_classes(names: Sequence[str]) -> str:
     """Return the first class names, separated by commas, and the number of all if there are more."""
     return ", ".join(names[:_MAX_NAMED]) + (f", ... ({len(names)} in all)" if len(names) > _MAX_NAMED else "")
+
+
+def clean(text: str) -> str:
+    """Return text in Unicode NFC without invisible characters and spaces at its ends, in which spaces are plain.
+
+    Examples
+    --------
+    >>> from oneof.candidates.labels import clean
+    >>> clean("Cafe\u0301\u200b ") == "Caf\u00e9"
+    True
+    """
+    return clean_inside(text).strip()
+
+
+def clean_inside(text: str) -> str:
+    """Return text as `clean` does, with the spaces at its ends."""
+    return text if text.isascii() else unicodedata.normalize("NFC", visible(text))
+
+
+def visible(text: str) -> str:
+    """Return text without invisible characters, in which spaces are plain."""
+    return text if text.isascii() else _WIDE_SPACES.sub(" ", _INVISIBLE.sub("", text))
 
 
 def label_to_text(label: Any) -> Any:
@@ -384,79 +351,3 @@ def _are_plain_numbers(values: Sequence[Any]) -> bool:
 def _object_vector(values: Sequence[Any]) -> np.ndarray[Any, Any]:
     # The trailing None prevents NumPy from turning sequences of equal length into a matrix.
     return np.array([*values, None], dtype=object)[:-1]
-
-
-def _encode_floats(values: np.ndarray[Any, Any], classes: Labels | None, signs: SignPolicy) -> tuple[Ints, Labels]:
-    missing = np.isnan(values)
-    bad = np.flatnonzero(np.isinf(values))
-    if len(bad):
-        raise LabelError("the label is infinite. Use a finite label, or NaN for a missing one.", row=int(bad[0]))
-    fractional = np.flatnonzero(~missing & (values != np.floor(values)))
-    if len(fractional):
-        raise LabelError(
-            f"Unknown label type: continuous ({values[fractional[0]]!s}). Labels must be categories.",
-            row=int(fractional[0]),
-            label=values[fractional[0]].item(),
-        )
-    return _encode_numbers(values, missing, classes, signs)
-
-
-def _encode_numbers(
-    values: np.ndarray[Any, Any], missing: np.ndarray[Any, Any], classes: Labels | None, signs: SignPolicy
-) -> tuple[Ints, Labels]:
-    occurring = np.unique(values[~missing])
-    if classes is None:
-        if occurring.tolist() == [-1, 1]:
-            _check_signs(signs)
-            classes = occurring
-        else:
-            classes = occurring[occurring != -1]
-    elif classes.dtype.kind not in "iufb":
-        return _encode_objects(values.tolist(), classes, signs)
-    if -1 not in classes:
-        missing = missing | (values == -1)
-    _require_classes(classes)
-    order = np.argsort(classes, kind="stable")
-    position = np.minimum(np.searchsorted(classes, values, sorter=order), len(classes) - 1)
-    codes = order[position].astype(np.int64)
-    wrong = np.flatnonzero((classes[codes] != values) & ~missing)
-    if len(wrong):
-        raise unknown_label(int(wrong[0]), values[wrong[0]].item(), classes)
-    codes[missing] = MISSING
-    return codes, classes
-
-
-def _encode_objects(values: list[Any], classes: Labels | None, signs: SignPolicy) -> tuple[Ints, Labels]:
-    values = without_numpy_numbers(values)
-    distinct = distinct_labels(values, range(len(values)))
-    labels = {value for value in distinct if not is_missing(value)}
-    if classes is None:
-        numbers = {value for value in labels if is_minus_one(value)}
-        not_minus_one = labels - numbers
-        if numbers and not_minus_one == {1} and not any(isinstance(value, bool) for value in not_minus_one):
-            _check_signs(signs)
-            not_minus_one = labels
-        elif any(isinstance(value, str) for value in not_minus_one):
-            not_minus_one = labels  # a mixture of -1 and strings, for which sort_labels raises
-        classes = pack_classes(sort_labels(not_minus_one))
-    _require_classes(classes)
-    index: dict[Any, int] = dict.fromkeys(distinct - labels, MISSING)
-    index.update((value, MISSING) for value in labels if is_minus_one(value))
-    index.update((value, code) for code, value in enumerate(classes.tolist()))
-    try:
-        codes = np.fromiter(map(index.__getitem__, values), dtype=np.int64, count=len(values))
-    except KeyError:
-        row = next(i for i, value in enumerate(values) if value not in index)
-        raise unknown_label(row, values[row], classes) from None
-    return codes, classes
-
-
-def _require_classes(classes: Labels) -> None:
-    if len(classes) == 0:
-        raise LabelError("`y` must name at least one class; every row is unlabeled.")
-
-
-def _check_signs(signs: SignPolicy) -> None:
-    if signs == "error":
-        raise LabelError(AMBIGUOUS_SIGNS, cause="signs")
-    warn(f"{AMBIGUOUS_SIGNS} They are read as two classes.")

@@ -1,12 +1,9 @@
-"""Weights of the candidates: normalization, storage of the rows that have them, noise, and priors.
+"""Weights of the candidates: normalization, storage of the rows that have them, and noise.
 
 A weight w_ik is proportional to the probability of row i's evidence if its true class is k. It is free up to a factor
 for each row, so the largest weight of a row is 1. A row whose weights are all 0 or 1 is a candidate set.
 """
 
-import warnings
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,44 +11,15 @@ import numpy as np
 
 from oneof.candidates.levels import LevelSets
 from oneof.errors import InputError, LabelError
-from oneof.messages import warn
-from oneof.typing import Evidence, Floats, Ints, Labels, Mask
-from oneof.validation import as_float_array, check_choice
+from oneof.typing import Evidence, Floats, Mask
+from oneof.validation import as_float_array
 
 _TIE_RTOL = 1e-14
 """Relative difference of two weights of a row, a few roundings, up to which they are equal."""
 MIN_STORED_WEIGHT = float(np.finfo(np.float64).tiny)
 """The smallest weight above 0, relative to the largest of its row; its inverse and its logarithm are finite."""
-_MAX_SUM = 1.01
-"""Maximum sum of probabilities that were rounded to a few decimals."""
-_MAX_PLAUSIBLE_SUM = 2.0
+MAX_PLAUSIBLE_SUM = 2.0
 """Maximum sum of probabilities that a person or a language model chose; percentages have larger ones."""
-_MIN_ROWS_WARNING = 100
-"""Rows from which their mean is an estimate of the class frequencies, so that a class of less than one row is rare."""
-_SUM_TOL = 1e-6
-"""Difference of a sum of probabilities from 1, in float32 for instance, that is a rounding error."""
-
-
-_REPEATED = {
-    True: "in {}, a label is repeated, and its weights are added.",
-    False: "in {}, a label is repeated, and its largest weight is used.",
-}
-_SUM_ABOVE_1 = "in {}, the sum of the probabilities is above 1, and they are divided by it"
-_NO_REST = ", so that nothing remains for the classes that the row does not list."
-
-
-class MergedWeightsWarning(UserWarning):
-    """Weights of a row are merged or divided by their sum.
-
-    Attributes
-    ----------
-    general : str
-        The message without numbers of rows, which is the same for all batches of a stream.
-    """
-
-    def __init__(self, template: str, rows: str) -> None:
-        super().__init__(template.format(rows))
-        self.general = template.format("some rows")
 
 
 @dataclass(frozen=True)
@@ -144,88 +112,6 @@ def soften_weights(evidence: Evidence, noise_rate: Any) -> Floats:
     return softened
 
 
-# -- from given numbers to likelihoods ---------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class WeightOptions:
-    """Meaning of weights: the parameters `kind`, `prior` and `rest` of the constructors."""
-
-    kind: str = "likelihood"
-    prior: Any = None
-    rest: bool | str = False
-
-    def __post_init__(self) -> None:
-        check_choice("kind", self.kind, ("likelihood", "posterior"))
-        if self.prior is not None and self.kind == "likelihood":
-            raise InputError('`prior` requires kind="posterior"; got kind="likelihood". Likelihoods contain no prior.')
-        if not isinstance(self.rest, bool | np.bool_ | str):
-            raise InputError(f"`rest` must be True, False, or the label of the other classes; got {self.rest!r}.")
-
-    @property
-    def are_probabilities(self) -> bool:
-        """True if the weights of a row are shares of one mass, so that those of a repeated label are added."""
-        return self.kind == "posterior" or bool(self.rest)
-
-
-@dataclass(frozen=True)
-class WeightTable:
-    """Weights as they are given, before the steps that make likelihoods of them."""
-
-    weights: Floats
-    """(n, K): finite, at least 0; 0 for a class that the row does not list."""
-    classes: Labels
-    listed: Mask
-    """(n, K): True if the row lists the class."""
-    rest: Floats
-    """(n,): the mass that the row gives to the classes that it does not list."""
-    is_set: Mask
-    """(n,): True for unlabeled rows, and for sets without numbers, which have neither a rest nor a prior."""
-    is_repeated: Mask | None = None
-    """(n,): True for rows that listed a label more than once; its weights are merged."""
-    is_ranked: bool = False
-    """True for rows that list labels, which a person or a language model wrote, False for a matrix."""
-
-    def select(self, rows: Ints) -> "WeightTable":
-        """Return the weights of some rows."""
-        repeated = None if self.is_repeated is None else self.is_repeated[rows]
-        return WeightTable(
-            self.weights[rows],
-            self.classes,
-            self.listed[rows],
-            self.rest[rows],
-            self.is_set[rows],
-            repeated,
-            is_ranked=self.is_ranked,
-        )
-
-
-def to_likelihoods(table: WeightTable, options: WeightOptions) -> tuple[Floats, Labels]:
-    """Return the likelihoods of the classes, up to a factor for each row, and the classes."""
-    weights = table.weights
-    if not len(table.classes):
-        raise LabelError("`W` must have at least one column.")
-    if table.is_repeated is not None and table.is_repeated.any():
-        _warn(_REPEATED[options.are_probabilities], table.is_repeated)
-    if options.rest:
-        rest = _remainder(table) if options.rest is True else table.rest
-        n_others = np.count_nonzero(~table.listed, axis=1)
-        share = np.divide(rest, n_others, out=np.zeros(len(rest)), where=(n_others > 0) & ~table.is_set)
-        weights = np.where(table.listed | table.is_set[:, None], weights, share[:, None])
-    if options.rest is True or (options.kind == "posterior" and table.is_ranked):
-        is_above = (_sums(table.weights) > _MAX_SUM) & ~table.is_set
-        if is_above.any():
-            _warn(_SUM_ABOVE_1 + (_NO_REST if options.rest is True else "."), is_above)
-    empty = np.flatnonzero(~weights.any(axis=1))
-    if len(empty):
-        raise zero_weights(int(empty[0]), len(empty))
-    if options.kind == "posterior":
-        rows = ~table.is_set
-        weights = weights.copy()
-        weights[rows] = _divide_by_prior(weights[rows], np.flatnonzero(rows), table.classes, options.prior)
-    return weights, table.classes
-
-
 def zero_weights(row: int | None, n_rows: int = 1) -> LabelError:
     """Return the error for a row, the first of several, whose weights are all 0."""
     return LabelError(
@@ -246,93 +132,11 @@ def invalid_weight(row: int | None, label: Any, weight: Any) -> LabelError:
     )
 
 
-def check_rest(row: int | None, total: float, n_rows: int = 1) -> None:
-    """Raise if the sum of the weights of a row is so large that they are not probabilities, which have a rest."""
-    if total > _MAX_PLAUSIBLE_SUM:
-        raise LabelError(
-            f"the weights of the row sum to {total:.6g} (such rows: {n_rows}), but a rest requires probabilities, "
-            "whose sum is about 1. Write percentages with a percent sign, or divide them by 100; or omit `rest` "
-            "(--rest), so that only the ratios of the weights matter and other classes are ruled out.",
-            row=row,
-        )
-
-
-@contextmanager
-def general_warnings() -> Iterator[None]:
-    """Replace the numbers of rows in warnings about merged weights, which batches of a stream do not have."""
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        yield
-    for warning in caught:
-        if isinstance(warning.message, MergedWeightsWarning):
-            warn(warning.message.general)
-        else:
-            warn(warning.message)
-
-
-def _warn(template: str, is_affected: Mask) -> None:
-    """Warn about some rows at the place of the call of `CandidateSets.from_weights` or `from_strings`."""
-    n_rows, first = int(is_affected.sum()), int(np.argmax(is_affected))
-    rows = f"1 row (row {first})" if n_rows == 1 else f"{n_rows:,} rows (the first is row {first})"
-    warn(MergedWeightsWarning(template, rows))
-
-
-def _remainder(table: WeightTable) -> Floats:
-    """Return the mass that the probabilities of each row leave to 1, 0 if their sum is larger."""
-    total = _sums(table.weights)
-    above = np.flatnonzero((total > _MAX_PLAUSIBLE_SUM) & ~table.is_set)
-    if len(above):
-        check_rest(int(above[0]), total[above[0]].item(), len(above))
-    rest = 1.0 - total
-    return np.where(rest > _SUM_TOL, rest, 0.0)
-
-
-def _sums(weights: Floats) -> Floats:
-    with np.errstate(over="ignore"):
-        return np.asarray(weights.sum(axis=1))
-
-
-def _read_prior(prior: Any, classes: Labels) -> Floats:
-    """Return the prior of each class, from numbers in their order or from a mapping of labels to numbers."""
-    if hasattr(prior, "to_dict") and set(classes.tolist()) & set(prior.keys()):  # a pandas Series by label
-        prior = prior.to_dict()
-    if not isinstance(prior, Mapping):
-        if isinstance(prior, str):
-            raise InputError(f"`prior` must be numbers, or a mapping of labels to numbers; got {prior!r}.")
-        return as_float_array(prior, "prior")
-    missing = [label for label in classes.tolist() if label not in prior]
-    if missing:
-        raise InputError(f"`prior` must have a number for each class; it has none for {missing[0]!r}.")
-    return as_float_array([prior[label] for label in classes.tolist()], "prior")
-
-
-def _divide_by_prior(weights: Floats, rows: Ints, classes: Labels, prior: Any) -> Floats:
-    """Return posteriors of some rows divided by their prior, by default their mean."""
-    if not len(weights):
-        return weights
-    posterior = scale_rows(weights)
-    posterior /= posterior.sum(axis=1, keepdims=True)
-    rates = posterior.mean(axis=0) if prior is None else _read_prior(prior, classes)
-    if rates.shape != (len(classes),):
-        raise InputError(f"`prior` must have one number for each of the {len(classes)} classes; got {prior!r}.")
-    if not (np.isfinite(rates) & (rates >= 0)).all() or not rates.any():
-        raise InputError(f"`prior` must be finite and at least 0, and not 0 for all classes; got {prior!r}.")
-    if prior is not None:
-        impossible = np.argwhere((posterior > 0) & (rates == 0))
-        if len(impossible):
-            i, k = impossible[0].tolist()
-            raise InputError(
-                f"`prior` must be above 0 for a class whose posterior is above 0; got 0 for class "
-                f"{classes.tolist()[k]!r}.",
-                row=int(rows[i]),
-                column=k,
-            )
-    rare = np.flatnonzero((rates > 0) & (rates * len(posterior) < 1.0))
-    if prior is None and len(posterior) >= _MIN_ROWS_WARNING and len(rare):
-        warn(
-            f"the posteriors of class {classes.tolist()[rare[0]]!r} sum to {rates[rare[0]] * len(posterior):.2g} over "
-            f"{len(posterior)} rows (classes below 1: {len(rare)}). Divided by so small a prior, any posterior of the "
-            "class becomes a large weight. Pass `prior`, the class frequencies, or leave the class out.",
-        )
-    # A prior below the smallest normal number would make the quotient overflow.
-    return np.asarray(posterior / np.maximum(rates / rates.max(), MIN_STORED_WEIGHT))
+def no_rest(row: int | None, total: float, n_rows: int = 1) -> LabelError:
+    """Return the error for a row with a sum of weights above `MAX_PLAUSIBLE_SUM`, which has no rest."""
+    return LabelError(
+        f"the weights of the row sum to {total:.6g} (such rows: {n_rows}), but a rest requires probabilities, "
+        "whose sum is about 1. Write percentages with a percent sign, or divide them by 100; or omit `rest` "
+        "(--rest), so that only the ratios of the weights matter and other classes are ruled out.",
+        row=row,
+    )

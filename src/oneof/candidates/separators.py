@@ -9,12 +9,10 @@ from typing import Any
 from oneof.candidates.cells import (
     DEFAULT_SEPARATOR,
     LISTS,
-    clean,
-    lists_as_text,
     literal_kind,
 )
+from oneof.candidates.labels import clean, label_vector, labels_with_weights
 from oneof.candidates.labels import fold_case as fold_text
-from oneof.candidates.labels import label_vector, labels_with_weights
 from oneof.candidates.literals import parse_array, strip_fence
 from oneof.errors import LabelError
 from oneof.messages import warn
@@ -91,11 +89,11 @@ def detect_separator(
         return DEFAULT_SEPARATOR  # the reader refuses weights
     doubtful: list[tuple[int, str, str]] = []
     for separator in sorted(_SEPARATORS, key=lambda other: -sum(other in text for text in rows)):
-        cells = _Joined(rows, separator, named, weighted=weighted)
-        if cells.is_plain:
+        is_plain, example = _judge(rows, separator, named, weighted=weighted)
+        if is_plain:
             return separator
-        if cells.is_doubtful:
-            doubtful.append((*cells.example(rows), separator))
+        if example is not None:
+            doubtful.append((*example, separator))
     if sign := _find_sign(rows, named, weighted=weighted):
         return sign
     if doubtful:
@@ -144,52 +142,38 @@ def _are_arrays(texts: Iterable[str], named: Collection[str]) -> bool:
     )
 
 
-class _Joined:
-    """Cells with a sign that may separate their labels."""
+def _judge(
+    rows: dict[str, int], separator: str, named: Collection[str], *, weighted: bool
+) -> tuple[bool, tuple[int, str] | None]:
+    """Return whether a sign plainly separates labels, and if that is in doubt the row and the text of a cell with it.
 
-    def __init__(self, texts: Collection[str], separator: str, named: Collection[str], *, weighted: bool) -> None:
-        label_of = partial(_label_of, weighted=weighted)
-        self.separator = separator
-        parts = {text: text.split(separator) for text in texts if separator in text and text not in named}
-        self.members = {text: [label for part in listed if (label := label_of(part))] for text, listed in parts.items()}
-        self.alone = {*named, *(label_of(text) for text in texts if separator not in text)}
-        if separator != "," and any(len(labels) > 1 for labels in self.members.values()):
-            self.alone |= {labels[0] for labels in self.members.values() if len(labels) == 1}  # at an end, as in "a;"
-        self.counts = Counter(label for labels in self.members.values() for label in set(labels))
-        self._joins_classes = any(label in self.alone for label in self.counts)
-        self._are_known = all(
-            any(label in self.alone or self.counts[label] > 1 for label in labels) for labels in self.members.values()
-        )
-        sizes = {len(labels) for labels in self.members.values()}
-        self._are_lists = len(sizes) > 1 and max(sizes) > 2 and self._are_known
-        n_labels, n_cells = len(self.alone.union(self.counts)), len(self.alone) + len(self.members)
-        is_fewer = n_labels < n_cells
-        self._are_common = len(self.members) > 1 and self._are_known and (is_fewer or self._has_only_classes)
-        self._are_long_lists = self._are_lists and 2 * n_labels <= n_cells
-
-    @property
-    def _has_only_classes(self) -> bool:
-        return bool(self.members) and self.alone.issuperset(self.counts)
-
-    @property
-    def is_plain(self) -> bool:
-        if self.separator.isspace() and self._has_only_classes:
-            return True
-        usual = self.separator not in _IN_NAMES
-        return self._are_common and (self._joins_classes or self._are_long_lists or usual)
-
-    @property
-    def is_doubtful(self) -> bool:
-        if not self.members or self.separator.isspace():
-            return False
-        usual = self.separator not in _IN_NAMES
-        return self._joins_classes or self._are_lists or self._are_common or usual
-
-    def example(self, rows: dict[str, int]) -> tuple[int, str]:
-        """Return the row and the text of a cell with the sign, the first with a label that occurs alone."""
-        known = (text for text, labels in self.members.items() if any(label in self.alone for label in labels))
-        text = next(known, next(iter(self.members)))
-        return rows[text], text
+    The cell is the first one with a label that occurs alone.
+    """
+    label_of = partial(_label_of, weighted=weighted)
+    parts = {text: text.split(separator) for text in rows if separator in text and text not in named}
+    members = {text: [label for part in listed if (label := label_of(part))] for text, listed in parts.items()}
+    if not members:
+        return False, None
+    alone = {*named, *(label_of(text) for text in rows if separator not in text)}
+    if separator != "," and any(len(labels) > 1 for labels in members.values()):
+        alone |= {labels[0] for labels in members.values() if len(labels) == 1}  # at an end, as in "a;"
+    counts = Counter(label for labels in members.values() for label in set(labels))
+    are_classes = alone.issuperset(counts)
+    if separator.isspace():
+        return are_classes, None
+    joins_classes = not alone.isdisjoint(counts)
+    are_known = all(any(label in alone or counts[label] > 1 for label in labels) for labels in members.values())
+    sizes = {len(labels) for labels in members.values()}
+    are_lists = are_known and len(sizes) > 1 and max(sizes) > 2
+    n_labels, n_cells = len(alone.union(counts)), len(alone) + len(members)
+    are_common = are_known and len(members) > 1 and (n_labels < n_cells or are_classes)
+    usual = separator not in _IN_NAMES
+    if are_common and (joins_classes or usual or (are_lists and 2 * n_labels <= n_cells)):
+        return True, None
+    if not (joins_classes or are_lists or are_common or usual):
+        return False, None
+    text = next((text for text, labels in members.items() if not alone.isdisjoint(labels)), next(iter(members)))
+    return False, (rows[text], text)
 
 
 def separator_of_texts(y: Any, classes: Any, *, fold_case: bool, weighted: bool) -> str:
@@ -221,8 +205,6 @@ def warn_of_syntax(y: Any, known: Labels, separator: str, classes: Any) -> None:
             f"each text is read as one label, but {other!r} seems to separate labels. Pass separator={other!r}, or "
             "separator='auto'.",
         )
-    if lists := lists_as_text(known.tolist()):
-        warn(f"{lists[0]!r} is read as one label. If it is a list written as text, pass separator='[]'.")
     if len(pairs := labels_with_weights(known.tolist())) > 1:
         warn(
             f"{pairs[0]!r} is read as one label. Pass weighted=True if the number is a weight.",

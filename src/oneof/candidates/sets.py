@@ -10,8 +10,9 @@ import scipy.sparse as sp
 
 from oneof.candidates.cells import write_cells
 from oneof.candidates.constructors import Constructors
+from oneof.candidates.encoding import write_sets
 from oneof.candidates.labels import pack_classes, sort_labels
-from oneof.candidates.readers import collections, indicator
+from oneof.candidates.matrices import read_indicator
 from oneof.candidates.row_weights import RowWeights, same_weights, soften_weights, split_weights
 from oneof.errors import InputError, InputTypeError, LabelError
 from oneof.typing import Evidence, Floats, Ints, Labels, Mask
@@ -76,7 +77,7 @@ class CandidateSets(Constructors):
     __slots__ = ("_classes", "_mask", "_row_weights")
 
     def __init__(self, mask: Any, classes: Any) -> None:
-        mask, classes = indicator.read_indicator(as_array(mask, "the mask"), classes)
+        mask, classes = read_indicator(as_array(mask, "the mask"), classes)
         self._set_fields(mask, classes)
 
     @classmethod
@@ -172,12 +173,14 @@ class CandidateSets(Constructors):
         -------
         list of set
         """
-        return collections.write_sets(self._mask, self._classes)
+        return write_sets(self._mask, self._classes)
 
     def to_strings(self, *, separator: str = "|", write_full: bool = False) -> list[str]:
-        """Return text that `from_strings` reads back, except for spaces around labels; an unlabeled row is empty text.
+        """Return text that `from_strings` reads back, except for spaces around labels.
 
-        Weights are written after colons, as in ``"finch:1.0|wren:0.3"``, for ``from_strings(y, weighted=True)``.
+        An unlabeled row is empty text, and so is a set of all classes, which is the same. Pass `classes` to read back
+        classes that occur in such rows only. Weights are written after colons, as in ``"finch:1.0|wren:0.3"``, for
+        ``from_strings(y, weighted=True)``.
 
         Parameters
         ----------
@@ -313,7 +316,7 @@ class CandidateSets(Constructors):
         if isinstance(rows, int | np.integer) and not isinstance(rows, bool | np.bool_):
             if not -len(self) <= rows < len(self):
                 raise InputError(f"candidate sets of {len(self)} rows cannot be indexed by {rows}.")
-            return collections.write_sets(self._mask[rows][None, :], self._classes)[0]
+            return write_sets(self._mask[rows][None, :], self._classes)[0]
         try:
             mask = self._mask[rows]
         except (IndexError, TypeError, ValueError) as error:

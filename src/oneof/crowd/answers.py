@@ -10,14 +10,15 @@ from typing import Any, Literal, Self, TypeAlias
 import numpy as np
 
 from oneof.candidates import as_candidates
-from oneof.candidates.labels import MISSING, is_missing, label_vector
-from oneof.candidates.readers.annotations import (
+from oneof.candidates.annotations import (
     EncodedAnswers,
     check_classes,
     encode_cells,
     encode_table,
     other_columns,
 )
+from oneof.candidates.encoding import MISSING
+from oneof.candidates.labels import is_missing, label_vector
 from oneof.errors import DataError, InputError, InputTypeError, LabelError
 from oneof.files import as_path
 from oneof.io.answers import (

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from oneof.candidates.readers.collections import is_collection
+from oneof.candidates.labels import is_collection
 from oneof.crowd.answers import Answers
 from oneof.errors import InputError, InputTypeError
 

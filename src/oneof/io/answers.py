@@ -26,7 +26,7 @@ import numpy as np
 from oneof.archives import check_members
 from oneof.candidates.cells import DEFAULT_SEPARATOR, LabelFormat, at_row, raise_together, read_cells
 from oneof.candidates.columns import fold_case, parse_whole_number, read_label_columns
-from oneof.candidates.readers import annotations
+from oneof.candidates import annotations
 from oneof.errors import DataError, InputError, LabelError
 from oneof.io.columns import find_column, select_column
 from oneof.io.findings import UnreadableCells, describe
@@ -652,7 +652,7 @@ FORMS = (STUDIO, CHOICES, DOCCANO, ARGILLA, PRODIGY, LINES, COLUMNS)
 
 def answer_labels(file: AnswerFile, separator: str = DEFAULT_SEPARATOR) -> list[tuple[str, ...]]:
     """Return the labels of each answer as text, empty without any; see `parse_answers` for a table."""
-    form = LabelFormat(separator, reads_lists=True)
+    form = LabelFormat(separator)
     cells = read_cells([one.cell or None for one in file.answers], form)
     _raise_errors(cells.errors_of_rows(), file, file.answers, form)
     return [tuple(str(label) for label, _ in cells.pairs[code] or ()) for code in cells.code.tolist()]
@@ -698,7 +698,7 @@ def parse_answers(
     if separator is None:
         separator = DEFAULT_SEPARATOR if file.is_export else find_separator(table, ["answer"], classes=classes)
     errors: dict[int, LabelError] = {}
-    form = LabelFormat(separator, folds_case=cell_format.folds_labels, missing=cell_format.missing, reads_lists=True)
+    form = LabelFormat(separator, folds_case=cell_format.folds_labels, missing=cell_format.missing)
     try:
         sets = read_label_columns(
             frame,
@@ -784,7 +784,7 @@ def _of_annotators(
 ) -> tuple[list[Answer], list[str]]:
     """Return the answers in columns of annotators, and not in those of dates and comments, with notes.
 
-    Labels are compared in any spelling; see `oneof.candidates.readers.annotations.other_columns`.
+    Labels are compared in any spelling; see `oneof.candidates.annotations.other_columns`.
     """
     pattern = re.compile(r"[;,/|+&]" if separator is None else re.escape(separator), re.IGNORECASE)
     cells: dict[str, Counter[frozenset[str]]] = {one.annotator: Counter() for one in file.answers}

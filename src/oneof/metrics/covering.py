@@ -5,7 +5,8 @@ from typing import Any
 import numpy as np
 
 from oneof.candidates import CandidateSets, align, as_classes, expand_to_predicted
-from oneof.candidates.labels import distinct_labels, pack_classes
+from oneof.candidates.encoding import distinct_labels
+from oneof.candidates.labels import pack_classes
 from oneof.errors import InputError, LabelError
 from oneof.messages import warn
 from oneof.typing import Evidence, Floats, Ints, Labels, Mask
@@ -204,7 +205,7 @@ def _covered(y: Any, y_pred: Any, classes: Any) -> tuple[Evidence, CandidateSets
     """Return a mask of the predictions that their sets cover, or the weights of the predictions, and the sets."""
     predicted = as_array(y_pred, "y_pred")
     labels = predicted.ravel().tolist()
-    distinct_labels(labels, range(len(labels)))  # raises if a value is not a label
+    distinct_labels(labels)  # raises if a value is not a label
     candidates = expand_to_predicted(y, labels, classes)
     if predicted.shape != (len(candidates),):
         raise InputError(

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from oneof.candidates import CandidateSets
-from oneof.candidates.labels import encode_labels
+from oneof.candidates.encoding import encode_labels
 from oneof.errors import InputTypeError, LabelError
 from oneof.plots import counts
 from oneof.plots.style import (

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from oneof.candidates.columns import LabelReader, resolve_classes
+from oneof.candidates.columns import LabelColumns, LabelFormat, LabelReader, resolve_classes
 from oneof.errors import DataError, InputError, LabelError
 from oneof.io import Finding, UnreadableCells, check_no_weights, class_findings
 from oneof.io.batches import BatchSpec, iterate_batches
@@ -76,19 +76,13 @@ def label_reader(
         if unreadable is not None:
             unreadable.add_labels(column, errors, first_row=first_row)
 
-    return LabelReader(
-        options.labels,
-        options.separator,
-        classes,
-        weighted=options.weighted,
-        weights=options.weights,
-        kind="likelihood" if prior is None else options.kind,
-        prior=prior,
-        rest=options.rest,
-        folds_case=options.cell_format.folds_labels,
-        missing=options.cell_format.missing,
-        on_unreadable=count if options.cell_format.label_errors == "unlabeled" else None,
+    cells = options.cell_format
+    form = LabelFormat(
+        options.separator, classes, options.weighted, options.rest, cells.folds_labels, cells.missing, as_text=True
     )
+    kind = "likelihood" if prior is None else options.kind
+    columns = LabelColumns(options.labels, form, options.weights, kind, prior)
+    return LabelReader(columns, count if cells.label_errors == "unlabeled" else None)
 
 
 def sort_classes(

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from oneof.candidates.row_weights import WeightOptions
+from oneof.candidates.encoding import WeightOptions
 from oneof.errors import InputError, InputTypeError
 from oneof.estimators.online._base import check_online
 from oneof.io import CellFormat, Dialect, Overrides, TextOptions

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 
 from oneof.candidates import CandidateSets, as_classes
-from oneof.candidates.readers.collections import is_collection
+from oneof.candidates.labels import is_collection
 from oneof.errors import InputError, InputTypeError
 from oneof.estimators.online._base import check_online
 from oneof.io.formats.svmlight import MAX_INDEX_BITS

@@ -1,0 +1,30 @@
+"""Readers of label columns whose options are keywords."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from oneof.candidates import CandidateSets, columns
+from oneof.candidates.columns import LabelColumns, LabelFormat
+
+
+def _columns(names: Sequence[str], options: dict[str, Any]) -> LabelColumns:
+    of_columns = {name: options.pop(name) for name in ("weights", "kind", "prior") if name in options}
+    return LabelColumns(names, LabelFormat(**options), **of_columns)
+
+
+def read_label_columns(frame: Any, names: Sequence[str], *, on_unreadable: Any = None, **options: Any) -> CandidateSets:
+    """Read the label columns of a table."""
+    return columns.read_label_columns(frame, _columns(names, options), on_unreadable)
+
+
+def label_reader(
+    names: Sequence[str],
+    separator: str = "|",
+    classes: Any = None,
+    *,
+    on_unreadable: Any = None,
+    **options: Any,
+) -> columns.LabelReader:
+    """Return the reader of the batches of a stream."""
+    given = {"separator": separator, "classes": classes, "as_text": True, **options}
+    return columns.LabelReader(_columns(names, given), on_unreadable)

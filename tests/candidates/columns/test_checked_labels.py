@@ -75,7 +75,7 @@ def test_whole_numbers_of_18_digits_are_exact() -> None:
         (["inf"], np.array([0, 1]), {}, "row 0: 'inf' is not a whole number"),
         ([0.7], np.array([0, 1]), {}, "row 0: labels must not be continuous"),
         (["owl"], BIRDS, {"adds_classes": False}, "row 0: label 'owl' is not one of the classes 'finch', 'wren'"),
-        ([[["finch"]]], BIRDS, {}, "row 0: .* lists within a list"),
+        ([[["finch"]]], BIRDS, {}, "row 0: .* not of lists or objects"),
         ([{"finch": 1.0}], BIRDS, {}, "row 0: the labels have weights"),
     ],
 )

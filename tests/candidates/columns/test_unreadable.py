@@ -11,8 +11,9 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from oneof import CandidateSets
-from oneof.candidates.columns import LabelReader, label_to_text, read_label_columns
+from oneof.candidates.columns import label_to_text
 from oneof.errors import LabelError
+from tests.candidates.columns import label_reader, read_label_columns
 
 CLASSES = ["finch", "owl", "wren"]
 READABLE = [
@@ -54,7 +55,7 @@ def test_unreadable_rows_are_those_of_empty_cells(cells: list[str | None], size:
     found: list[int] = []
     batches, names = [], set()
     for start in range(0, len(cells), size):
-        reader = LabelReader(
+        reader = label_reader(
             ["y"],
             "|",
             CLASSES,
@@ -82,7 +83,7 @@ def test_forms_infer_the_same_classes(cells: list[str | None], rest: bool) -> No
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         assert CandidateSets.from_strings(cells, weighted=True, rest=rest, errors="unlabeled") == table
-    reader = LabelReader(["y"], "|", weighted=True, rest=rest, on_unreadable=lambda _: None)
+    reader = label_reader(["y"], "|", weighted=True, rest=rest, on_unreadable=lambda _: None)
     frame = pl.DataFrame({"y": pl.Series(cells, dtype=pl.String)})
     for size in (1, 3, len(cells)):
         names = set().union(*(reader.names(frame[i : i + size]) for i in range(0, len(cells), size)))
@@ -218,7 +219,7 @@ def test_cells_are_checked_by_the_type_of_the_column(
 def test_classes_of_a_stream_do_not_depend_on_its_batches(size: int) -> None:
     """With a rest, a batch whose only weights are 0 has labels like any other, and its row can be read."""
     cells = ["wren:0", "owl:0.6|finch:0.4", "owl:1", "finch:1"]
-    reader = LabelReader(["y"], "|", weighted=True, rest=True, on_unreadable=lambda _: None)
+    reader = label_reader(["y"], "|", weighted=True, rest=True, on_unreadable=lambda _: None)
     frame = pl.DataFrame({"y": cells})
     names = set().union(*(reader.names(frame[start : start + size]) for start in range(0, len(cells), size)))
     assert sorted(names) == read(cells, rest=True)[0].classes.tolist() == CLASSES
@@ -229,7 +230,7 @@ def test_the_error_of_too_few_classes_has_the_number_of_unreadable_cells():
     frame = pl.DataFrame({"y": ["a||b"] * 45 + ["a"] * 15})
     with pytest.raises(LabelError, match=r"^only one class occurs \('a'\).* 45 cells of labels cannot be read: row 0"):
         read_label_columns(frame, ["y"], on_unreadable=list)
-    frame = pl.DataFrame({"y": [["a", "b"], ["a", ""], ['["a", "b']]})
+    frame = pl.DataFrame({"y": [["a", "b"], ["a", ""], ['["a", "b'], ["b"]]})
     rows: list[int] = []
     read_label_columns(frame, ["y"], on_unreadable=rows.extend)
-    assert rows == [2]
+    assert rows == [1, 2]

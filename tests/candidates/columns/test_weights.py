@@ -5,8 +5,8 @@ import polars as pl
 import pytest
 
 from oneof import CandidateSets
-from oneof.candidates.columns import LabelReader, read_label_columns
 from oneof.errors import DataError, InputError, LabelError
+from tests.candidates.columns import label_reader, read_label_columns
 
 LABELS = ["a", "b", "c"]
 WEIGHTS = CandidateSets.from_weights([[0.5, 0.25, 0], [0, 0, 1], [1, 1, 1], [0, 0.5, 1], [1, 1, 0]], LABELS)
@@ -65,11 +65,11 @@ def test_forms_of_weights(columns, options):
     np.testing.assert_array_equal(y.weights, WEIGHTS.weights)
     assert y.classes.tolist() == LABELS
     separator = options.pop("separator", "|")
-    reader = LabelReader(names, separator, LABELS, **options)
+    reader = label_reader(names, separator, LABELS, **options)
     np.testing.assert_array_equal(reader.evidence(frame), WEIGHTS.weights)
     np.testing.assert_array_equal(reader.mask(frame), WEIGHTS.mask)
     if len(names) == 1:
-        assert LabelReader(names, separator, **options).names(frame) == set(LABELS)
+        assert label_reader(names, separator, **options).names(frame) == set(LABELS)
         np.testing.assert_array_equal(reader.evidence(frame[1:3]), WEIGHTS.mask[1:3])
         assert reader.evidence(frame[1:3]).dtype == bool
 
@@ -81,7 +81,7 @@ def test_numbers_are_labels():
         y = read_label_columns(frame, ["y"], weights="w", rest=True)
         assert y.classes.tolist() == [3, 4]
         np.testing.assert_array_equal(y.weights, [[1, 1 / 3], [1, 1], [1, 1], [1, 1]])
-        reader = LabelReader(["y"], "|", ["3", "4"], weights="w", rest=True)
+        reader = label_reader(["y"], "|", ["3", "4"], weights="w", rest=True)
         np.testing.assert_array_equal(reader.evidence(frame), y.weights)
     lists = pl.DataFrame({"y": [[3, 4], [4]], "w": [[0.5, 1.0], [1.0]]})
     assert read_label_columns(lists, ["y"], weights="w", classes=["4", "3"]).classes.tolist() == [4, 3]
@@ -94,7 +94,7 @@ def test_numbers_in_pairs_are_labels():
     assert y.classes.tolist() == [3, 4]
     np.testing.assert_allclose(y.weights, [[1, 1 / 3], [0, 1], [1, 1], [1, 1]])
     options = {"weighted": True, "kind": "posterior", "prior": [0.5, 0.5], "rest": True}
-    reader = LabelReader(["y"], "|", ["3", "4"], **options)
+    reader = label_reader(["y"], "|", ["3", "4"], **options)
     np.testing.assert_array_equal(reader.evidence(frame), y.weights)
     assert reader.posterior_sum(frame)[1] == 3
 
@@ -112,14 +112,14 @@ def test_options_apply_to_columns():
     options = {"kind": "posterior", "prior": [0.5, 0.25, 0.25], "rest": "other"}
     y = read_label_columns(frame, ["y"], classes=LABELS, weighted=True, **options)
     np.testing.assert_array_equal(y.weights, [[1, 1, 1], [0, 1, 0], [1, 1, 1]])
-    reader = LabelReader(["y"], "|", LABELS, weighted=True, **options)
+    reader = label_reader(["y"], "|", LABELS, weighted=True, **options)
     np.testing.assert_array_equal(reader.evidence(frame), y.weights)
     assert reader.names(frame) == {"a", "b"}
     wide = pl.DataFrame({"a": [0.5, 1.0], "b": [0.0, 0.0], "other": [0.25, 0.0]})
     expected = [[1, 0.5], [1, 0]]
     y = read_label_columns(wide, wide.columns, weighted=True, rest="other")
     np.testing.assert_array_equal(y.weights, expected)
-    reader = LabelReader(wide.columns, "|", ["a", "b"], weighted=True, rest="other")
+    reader = label_reader(wide.columns, "|", ["a", "b"], weighted=True, rest="other")
     np.testing.assert_array_equal(reader.evidence(wide), expected)
 
 
@@ -155,21 +155,21 @@ def test_bad_columns_of_weights(columns, options, message):
     if "row 1" in message:
         known = names if len(names) > 1 else LABELS
         with pytest.raises(LabelError, match=message):
-            LabelReader(names, "|", known, **options).evidence(frame)
+            label_reader(names, "|", known, **options).evidence(frame)
 
 
 def test_unknown_labels_and_bad_options_are_errors():
     """A label of a batch that is not a class is an error; posteriors in a stream require a prior."""
-    reader = LabelReader(["y"], "|", LABELS, weighted=True)
+    reader = label_reader(["y"], "|", LABELS, weighted=True)
     with pytest.raises(LabelError, match=r"row 1: label 'z' is not one of the classes 'a', 'b', 'c'.*--classes"):
         reader.evidence(pl.DataFrame({"y": ["a:0.5", "z:0.5"]}))
     with pytest.raises(InputError, match='`prior` must be given for kind="posterior"'):
-        LabelReader(["y"], "|", weighted=True, kind="posterior")
+        label_reader(["y"], "|", weighted=True, kind="posterior")
     frame = pl.DataFrame({"a": [1, 0], "b": [0, 1], "w": [1, 1]})
     with pytest.raises(DataError, match="requires one label column"):
         read_label_columns(frame, ["a", "b"], weights="w")
     with pytest.raises(DataError, match="classes cannot be given"):
-        read_label_columns(frame, ["a", "b"], weighted=True, classes=["a", "b"])
+        read_label_columns(frame, ["a", "b"], weighted=True, classes=["b", "a"])
 
 
 @pytest.mark.parametrize(
@@ -187,4 +187,4 @@ def test_blanks_are_not_removed_if_weights_are_in_another_column(labels, weights
     with pytest.raises(LabelError, match=f"row 1: .* {message}"):
         read_label_columns(frame, ["y"], weights="w")
     with pytest.raises(LabelError, match=f"row 1: .* {message}"):
-        LabelReader(["y"], "|", LABELS, weights="w").mask(frame)
+        label_reader(["y"], "|", LABELS, weights="w").mask(frame)

@@ -9,10 +9,10 @@ import polars as pl
 import pytest
 
 from oneof import CandidateSets
-from oneof.candidates.columns import LabelReader, read_label_columns
 from oneof.errors import LabelError
 from oneof.io import find_separator, read_labels, read_table
 from oneof.io.formats.json_lines import objects_to_frame
+from tests.candidates.columns import label_reader, read_label_columns
 
 SETS = [["a", "b"], ["b", "c"], ["a"], ["c", "a", "b", "d"]]
 WEIGHTS = [{"a": 0.5, "b": 1.0}, {"b": 0.25, "c": 1.0}, {"a": 1.0}, {"c": 0.5, "a": 1.0, "d": 0.5}]
@@ -117,7 +117,7 @@ def test_text_that_cannot_be_read_is_an_error_with_its_row(tmp_path: Path, cell:
         read(cells, tmp_path / "t.jsonl")
     frame = objects_to_frame([{"y": row} for row in cells])
     unreadable: list[int] = []
-    reader = LabelReader(["y"], "|", list("abcd"), on_unreadable=unreadable.extend)
+    reader = label_reader(["y"], "|", list("abcd"), on_unreadable=unreadable.extend)
     assert reader.mask(frame)[1].all()
     assert unreadable == [1]
 
@@ -130,9 +130,9 @@ def test_streams_read_the_same_sets(form: str) -> None:
     expected = CandidateSets.from_sets(SETS).mask
     for size in (1, 2, 4):
         batches = [objects_to_frame([{"y": row} for row in FORMS[form][i : i + size]]) for i in range(0, 4, size)]
-        names = LabelReader(["y"], "|")
+        names = label_reader(["y"], "|")
         assert set().union(*map(names.names, batches)) == set("abcd")
-        reader = LabelReader(["y"], "|", list("abcd"))
+        reader = label_reader(["y"], "|", list("abcd"))
         assert [row.tolist() for batch in batches for row in reader.mask(batch)] == expected.tolist()
 
 
@@ -191,21 +191,22 @@ def test_batches_of_text_and_of_lists_have_the_classes_of_a_table(tmp_path: Path
     expected = read(cells, tmp_path / "t.jsonl")
     for size in (7, len(cells)):
         batches = [objects_to_frame([{"y": row} for row in cells[i : i + size]]) for i in range(0, len(cells), size)]
-        names = LabelReader(["y"], "|")
+        names = label_reader(["y"], "|")
         assert set().union(*map(names.names, batches)) == set(expected.classes.tolist())
-        reader = LabelReader(["y"], "|", expected.classes.tolist())
+        reader = label_reader(["y"], "|", expected.classes.tolist())
         assert [row.tolist() for batch in batches for row in reader.mask(batch)] == expected.mask.tolist()
 
 
 @pytest.mark.parametrize("as_cells", [list, as_text])
 def test_a_number_under_the_key_of_other_labels_is_an_error(tmp_path: Path, as_cells: Any) -> None:
-    """With weights, an object of a number is a class of this key, unless other objects have labels there."""
-    cells = as_cells(under("label", ["finch", "wren", "3"]))
-    with pytest.raises(LabelError, match=r"row 2: .* has a number under the only key.*\{\"labels\": \[\"3\"\]\}"):
-        read(cells, tmp_path / "t.jsonl", weighted=True)
+    """With weights, an object of a number alone under the key of labels may be a label or a weight."""
+    for number in ("3", 3, 0.7):
+        cells = as_cells(under("label", ["finch", "wren", number]))
+        with pytest.raises(LabelError, match=r"row 2: .* has a number under the only key.*\{\"labels\": \[\"3\"\]\}"):
+            read(cells, tmp_path / "t.jsonl", weighted=True)
     cells = as_cells([{"label": "finch"}, {"label": "wren"}, {"label": ["3"]}])
     assert read(cells, tmp_path / "t.jsonl", weighted=True).to_sets() == [{"finch"}, {"wren"}, {"3"}]
-    weights = as_cells([{"label": 0.7, "other": 0.3}, {"label": 1.0}])
+    weights = as_cells([{"label": 0.7, "other": 0.3}, {"other": 1.0}])
     assert read(weights, tmp_path / "t.jsonl", weighted=True).classes.tolist() == ["label", "other"]
 
 

@@ -8,9 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from oneof import CandidateSets
-from oneof.candidates.columns import detect_separator, read_label_columns
+from oneof.candidates.columns import detect_separator
 from oneof.errors import LabelError, OneofError
 from oneof.io import CellFormat, Table, find_separator, read_labels
+from tests.candidates.columns import read_label_columns
 
 NAMES = ["Finch", "finch", "Sea_Owl", "sea owl", "wren", "F:1", "[x]"]
 

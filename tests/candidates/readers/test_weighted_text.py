@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from oneof import CandidateSets
-from oneof.candidates.cells import clean
+from oneof.candidates.labels import clean
 from oneof.errors import InputError, LabelError
 
 label_text = st.text(st.one_of(st.sampled_from("|:\\;a ("), st.characters(codec="utf-8")), min_size=1)

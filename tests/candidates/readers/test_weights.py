@@ -78,7 +78,7 @@ def test_tables_are_matched_by_name():
         np.testing.assert_array_equal(named.weights, [[1, 0, 0.5], [1, 1, 1]])
     positions = pd.DataFrame([[0.5, 1.0]])
     assert CandidateSets.from_weights(positions, classes=["a", "b"]).classes.tolist() == ["a", "b"]
-    with pytest.raises(LabelError, match="column 'wren' is not one of the classes 'finch', 'owl'"):
+    with pytest.raises(LabelError, match="column 'wren' of `W` is not one of the classes 'finch', 'owl'"):
         CandidateSets.from_weights(frame, classes=["finch", "owl"])
 
 
@@ -269,8 +269,8 @@ def test_the_rest_is_spread_over_the_classes_that_a_row_does_not_list():
             "equal length.* got 1 values, but row 0 has 2",
             (1, None, None),
         ),
-        (lambda: CandidateSets.from_weights(3.0), "one row of weights per sample; got 3.0", (None, None, None)),
-        (lambda: CandidateSets.from_weights("ab"), "got the text 'ab'", (None, None, None)),
+        (lambda: CandidateSets.from_weights(3.0), "one entry for each row of X; got 3.0", (None, None, None)),
+        (lambda: CandidateSets.from_weights("ab"), "one entry for each row of X; got 'ab'", (None, None, None)),
         (lambda: CandidateSets.from_weights(np.array([["x"]])), "weights must be numbers", (None, None, None)),
         (lambda: CandidateSets.from_weights(np.array([[1j]])), "weights must be numbers", (None, None, None)),
         (lambda: CandidateSets.from_weights(["a:1"]), r"from_strings\(y, weighted=True\)", (0, None, "a:1")),

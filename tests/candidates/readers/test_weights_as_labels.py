@@ -66,10 +66,8 @@ def test_labels_with_numbers_cause_a_warning():
     assert caught[0].filename == __file__
     assert y.classes.tolist() == ["finch:0.7", "wren", "wren:0.3"]
     objects = ['{"finch": 0.7, "wren": 0.3}', '{"finch": 1}', "owl"]
-    with pytest.warns(
-        UserWarning, match=r"'\{\"finch\": 0.7, \"wren\": 0.3\}' is read as one label. Pass weighted=True"
-    ):
-        assert CandidateSets.from_strings(objects).classes.tolist() == sorted(objects)
+    with pytest.raises(LabelError, match=r"row 0: the labels have weights, such as .*weighted=True"):
+        CandidateSets.from_strings(objects)
     labels = ["finch:0.7", "wren:0.3", "owl"]
     message = r"'finch:0.7' is read as one class: pass CandidateSets.from_strings\(y, weighted=True\)"
     with pytest.warns(UserWarning, match=message):

@@ -104,7 +104,7 @@ class StreamPrediction:
         truth: str | None = None,
         table_options: "TableOptions | None" = None,
     ) -> None:
-        from oneof.candidates.columns import LabelReader
+        from oneof.candidates.columns import LabelColumns, LabelFormat, LabelReader
         from oneof.io import UnreadableCells
         from oneof.persistence.tables import check_stemmer, join_options
 
@@ -125,16 +125,19 @@ class StreamPrediction:
         self.unreadable = UnreadableCells()
         self._absent: set[str] | None = None
         self._remarks: dict[Path, tuple[str, ...]] = {}
-        self._reader: LabelReader | None = LabelReader(
-            model.label_columns,
+        cells, weights = self._table_options.cell_format, weight_arguments(model)
+        form = LabelFormat(
             model.summary["separator"],
             [str(label) for label in model.classes],
-            **weight_arguments(model),
-            folds_case=self._table_options.cell_format.folds_labels,
-            missing=self._table_options.cell_format.missing,
-            on_unreadable=self._count_unreadable
-            if self._table_options.cell_format.label_errors == "unlabeled"
-            else None,
+            weights.pop("weighted", False),
+            weights.pop("rest", False),
+            cells.folds_labels,
+            cells.missing,
+            as_text=True,
+        )
+        self._reader: LabelReader | None = LabelReader(
+            LabelColumns(model.label_columns, form, **weights),
+            self._count_unreadable if cells.label_errors == "unlabeled" else None,
         )
         self._unreadable_labels = UnreadableCells()
         self._n_covered = 0.0

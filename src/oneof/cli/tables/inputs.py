@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from oneof.candidates import CandidateSets
-from oneof.candidates.cells import DEFAULT_SEPARATOR, LISTS, clean, literal_kind
+from oneof.candidates.cells import DEFAULT_SEPARATOR, LISTS, literal_kind
+from oneof.candidates.labels import clean
 from oneof.cli.answers.annotators import estimate_candidates
 from oneof.cli.answers.files import TableAnswers, join_candidates, read_answers
 from oneof.cli.tables.gold import describe_shared_rows, use_gold

@@ -5,8 +5,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from oneof.candidates import CandidateSets
-from oneof.candidates.cells import DEFAULT_SEPARATOR, LabelFormat, clean, parse_number, raise_together, read_cells
-from oneof.candidates.columns import detect_separator, fold_case, read_label_columns
+from oneof.candidates.cells import DEFAULT_SEPARATOR, LabelFormat, parse_number, raise_together, read_cells
+from oneof.candidates.columns import LabelColumns, detect_separator, fold_case, read_label_columns
+from oneof.candidates.labels import clean
 from oneof.errors import DataError, LabelError
 from oneof.io.columns import find_column
 from oneof.io.findings import UnreadableCells
@@ -108,7 +109,6 @@ def join_label_columns(table: Table, columns: Sequence[str], classes: Sequence[s
             find_separator(table, [name], classes=classes),
             folds_case=table.cell_format.folds_labels,
             missing=table.cell_format.missing,
-            reads_lists=True,
         )
         cells = read_cells(frame[name].to_list(), form)
         try:
@@ -185,20 +185,11 @@ def read_labels(
         if unreadable is not None:
             unreadable.add_labels(name, errors)
 
+    cell_format = table.cell_format
     try:
-        return read_label_columns(
-            table.frame,
-            names,
-            separator=separator,
-            classes=classes,
-            weighted=weighted,
-            weights=weights,
-            kind=kind,
-            rest=rest,
-            folds_case=table.cell_format.folds_labels,
-            missing=table.cell_format.missing,
-            on_unreadable=count if table.cell_format.label_errors == "unlabeled" else None,
-        )
+        form = LabelFormat(separator, classes, weighted, rest, cell_format.folds_labels, cell_format.missing)
+        given = LabelColumns(names, form, weights, kind)
+        return read_label_columns(table.frame, given, count if cell_format.label_errors == "unlabeled" else None)
     except LabelError as error:
         error = name_remedy(error, folds_case=table.cell_format.folds_labels)
         raise error.at(f"labels {quoted} of {table.path}") from None

@@ -7,16 +7,16 @@ from typing import Any, NamedTuple, Protocol, runtime_checkable
 import numpy as np
 import scipy.sparse as sp
 
+from oneof.candidates.encoding import MISSING, encode_labels, encode_sets
 from oneof.candidates.labels import (
-    MISSING,
     as_classes,
     check_no_mapping,
-    encode_labels,
+    has_collections,
+    is_collection,
     is_minus_one,
     is_missing,
     label_vector,
 )
-from oneof.candidates.readers.collections import is_collection, read_sets
 from oneof.candidates.row_weights import MIN_STORED_WEIGHT
 from oneof.errors import InputError, LabelError
 from oneof.messages import warn
@@ -158,7 +158,7 @@ def encode_cells(cells: Any, n_columns: int, classes: Any) -> tuple[Ints, Mask, 
     if classes is None and all(is_missing(value) or is_minus_one(value) for value in listed):
         raise LabelError("`answers` must contain at least one answer.")
     try:
-        if cells.dtype.kind == "O" and any(map(is_collection, listed)):
+        if cells.dtype.kind == "O" and has_collections(listed):
             code, sets, known = _encode_sets(listed, classes)
         else:
             code, known = encode_labels(cells, classes)
@@ -203,7 +203,7 @@ def _encode_sets(cells: list[Any], classes: Any) -> tuple[Ints, Mask, Labels]:
             first.append(i)
         code[i] = distinct[key]
     try:
-        sets, known = read_sets([list(key) for key in distinct], classes)
+        sets, known = encode_sets([list(key) for key in distinct], classes)
     except LabelError as error:
         raise (error if error.row is None else error.at(first_row=first[error.row] - error.row)) from None
     return code, sets, known

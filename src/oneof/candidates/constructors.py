@@ -318,10 +318,10 @@ class Constructors:
             separator or backslash within a label is escaped by a backslash.
         separator : str, default="|"
             The text between two labels; without a colon if `weighted`. Several signs with spaces between them, such as
-            "| ;", each separate labels. "[]" reads lists written as text, by JSON, Python, NumPy, R or PostgreSQL, such
-            as ``'["sparrow", "finch"]'`` or ``"['sparrow', 'finch']"``; an empty list is an unlabeled row, and text
-            without a bracket is one label. "auto" detects lists, or the sign that plainly separates labels, as the
-            command line does.
+            "| ;", each separate labels. A list written as text by JSON, Python, NumPy, R or PostgreSQL, such as
+            ``'["sparrow", "finch"]'`` or ``"['sparrow', 'finch']"``, is a list with any separator, unless a backslash
+            precedes its bracket. With "[]", an empty list is an unlabeled row, and text without a bracket is one label.
+            "auto" detects lists, or the sign that plainly separates labels, as the command line does.
         classes : array-like of shape (n_classes,), optional
             The classes; by default the sorted labels that occur.
         fold_case : bool, default=False
@@ -339,8 +339,7 @@ class Constructors:
             candidate set, to which `kind` and `rest` do not apply. A text may also be JSON of the rows that
             `from_weights` reads, such as ``'{"sparrow": 0.7, "finch": 0.3}'`` or
             ``'[["sparrow", 0.7], ["finch", 0.3]]'``. Labels with the value null are not listed, and an empty object or
-            list is an unlabeled row. A bracket that begins a label is escaped by a backslash if JSON would begin with
-            it.
+            list is an unlabeled row.
         kind : {"likelihood", "posterior"}, default="likelihood"
             See `from_weights`; only if `weighted`.
         prior : array-like of shape (n_classes,), optional

@@ -103,6 +103,7 @@ json_weights = st.dictionaries(st.text(min_size=1).map(clean).filter(bool), st.f
 
 @pytest.mark.filterwarnings("ignore:.* is read as a class")  # such as "-" and "?"
 @pytest.mark.filterwarnings("ignore:.* differ only in case")
+@pytest.mark.filterwarnings("ignore:.* is read as one label")  # names such as ":0;0"
 @given(st.lists(json_weights, min_size=1, max_size=5), st.sampled_from(["|", ",", '"', "{"]))
 def test_json_objects_give_the_weights_of_their_mappings(rows, separator):
     """A JSON object in a text is read as its mapping, also with labels that have separators, colons and quotes."""

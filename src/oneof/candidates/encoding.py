@@ -290,8 +290,10 @@ def flatten_sets(sets: Any, classes: Any = None) -> tuple[list[Any], Ints, Mask]
         rows = [_as_collection(value, marks_missing=marks_missing) for value in rows]
         if has_mark and classes is None:
             _warn_of_minus_one(rows)
-    unlabeled = np.fromiter((value is None for value in rows), dtype=bool, count=len(rows))
-    rows = [() if value is None else value for value in rows] if unlabeled.any() else rows
+    unlabeled = np.zeros(len(rows), dtype=bool)
+    if type(None) in set(map(type, rows)):
+        unlabeled = np.fromiter((value is None for value in rows), dtype=bool, count=len(rows))
+        rows = [() if value is None else value for value in rows]
     lengths = np.fromiter(map(len, rows), dtype=np.int64, count=len(rows))
     return list_rows(itertools.chain.from_iterable(rows)), lengths, unlabeled
 

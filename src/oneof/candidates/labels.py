@@ -138,7 +138,10 @@ def list_rows(values: Any) -> list[Any]:
         values = values.tolist()
     if isinstance(values, str | bytes) or not hasattr(values, "__iter__"):
         raise LabelError(f"labels must be a sequence with one entry for each row of X; got {shorten(repr(values))}.")
-    return [None if value is np.ma.masked else value for value in values]
+    rows = list(values)
+    if type(np.ma.masked) in set(map(type, rows)):
+        rows = [None if value is np.ma.masked else value for value in rows]
+    return rows
 
 
 def label_vector(y: Any) -> np.ndarray[Any, Any]:

@@ -103,7 +103,9 @@ def test_given_classes_take_precedence():
         as_candidates(y, classes=np.array(["a", "b"]))
     frame = pd.DataFrame(MASK.astype(int), columns=["c", "a", "b"])
     assert as_candidates(frame, classes=np.array(["a", "b", "c"])).to_sets()[0] == {"c"}
-    with pytest.raises(LabelError, match="column 'c' of the indicator is not one of the classes 'a', 'b', 'd'"):
+    wider = as_candidates(frame, classes=np.array(["a", "b", "c", "d"]))
+    assert [len(labels) for labels in wider.to_sets()] == [1, 2, 4, 1]  # a row of all columns is unlabeled
+    with pytest.raises(LabelError, match="row 0: label 'c' is not one of the 3 classes seen in fit"):
         as_candidates(frame, classes=np.array(["a", "b", "d"]))
 
 

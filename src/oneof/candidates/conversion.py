@@ -57,7 +57,9 @@ def as_candidates(y: Any, *, classes: Labels | None = None) -> CandidateSets:
     if not isinstance(y, np.ndarray) and hasattr(y, "__array__") and not (hasattr(y, "to_numpy") or is_arrow_table(y)):
         y = np.asarray(y)
     if _is_indicator(y):
-        return CandidateSets.from_indicator(y, classes=classes)
+        if classes is None or not (is_frame(y) or is_arrow_table(y)):
+            return CandidateSets.from_indicator(y, classes=classes)
+        return align(CandidateSets.from_indicator(y), classes)  # by the names of the columns
     column = _as_column(y)
     if column is not y:
         _warn_column_vector()

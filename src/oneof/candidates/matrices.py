@@ -52,6 +52,7 @@ def read_indicator(Y: Any, classes: Any = None) -> tuple[Mask, Labels]:
         values = np.where(unlabeled[:, None], 1, values) if unlabeled.any() else values
         _check_binary(values.ravel(), lambda i: divmod(i, values.shape[1]))
         mask = values.astype(bool)
+    unlabeled |= mask.all(axis=1) & (mask.shape[1] > 1)  # also if there are more classes than columns
     mask, known = _place_columns(mask, names, classes, "the indicator")
     mask[unlabeled] = True
     check_nonempty_rows(mask)

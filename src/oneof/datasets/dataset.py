@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from oneof.candidates import CandidateSets
-from oneof.candidates.labels import MISSING, codes_to_mask
+from oneof.candidates.encoding import MISSING, codes_to_mask
 from oneof.typing import Evidence, FeatureMatrix, Ints, Labels
 
 

@@ -24,9 +24,9 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 import numpy as np
 
 from oneof.archives import check_members
-from oneof.candidates.cells import DEFAULT_SEPARATOR, LabelFormat, at_row, raise_together, read_cells
-from oneof.candidates.columns import fold_case, parse_whole_number, read_label_columns
 from oneof.candidates import annotations
+from oneof.candidates.cells import DEFAULT_SEPARATOR, LabelFormat, at_row, raise_together, read_cells
+from oneof.candidates.columns import LabelColumns, fold_case, parse_whole_number, read_label_columns
 from oneof.errors import DataError, InputError, LabelError
 from oneof.io.columns import find_column, select_column
 from oneof.io.findings import UnreadableCells, describe
@@ -700,15 +700,8 @@ def parse_answers(
     errors: dict[int, LabelError] = {}
     form = LabelFormat(separator, folds_case=cell_format.folds_labels, missing=cell_format.missing)
     try:
-        sets = read_label_columns(
-            frame,
-            ["answer"],
-            separator=separator,
-            classes=classes,
-            folds_case=form.folds_case,
-            missing=cell_format.missing,
-            on_unreadable=errors.update,
-        )
+        columns = LabelColumns(["answer"], replace(form, classes=classes))
+        sets = read_label_columns(frame, columns, errors.update)
     except LabelError as error:
         _raise_errors(errors, file, records, form)
         raise error.at(file.path) from None

@@ -19,7 +19,7 @@ from oneof.cli.answers.files import read_answers
 from oneof.errors import DataError, InputError, LabelError
 from oneof.io import CellFormat, Table, read_checked_labels, read_labels, read_truth
 from oneof.io.answers import AnswerOptions
-from oneof.labeling.answers.importing import read_annotations
+from oneof.labeling.answers.importing import read_file
 from tests.candidates.columns import label_reader
 
 CLASSES = ["CL:0000236", "Caf\u00e9", "[(R)-carvone]", "finch", "finch|wren", "owl", "wren"]
@@ -156,8 +156,9 @@ def _answers(cells: list[str], options: dict[str, Any], folder: Path) -> list[La
 def _imported(cells: list[str], options: dict[str, Any], folder: Path) -> list[Labels]:
     path = _write(folder, ("item", "worker", "label"), [(str(row), "ann", cell) for row, cell in enumerate(cells)])
     found: list[Labels] = [None] * len(cells)
-    for one in read_annotations(path, None, np.array(CLASSES), **options):
-        found[int(one.item)] = dict.fromkeys(one.labels, 1.0)
+    answers, _ = read_file(path, pl.DataFrame({"x": cells}), np.array(CLASSES), **options)
+    for row in range(len(cells)):
+        found[row] = dict.fromkeys(answers.of_row(row).get("ann", ()), 1.0) or None
     return found
 
 

@@ -80,10 +80,10 @@ def write(path: Path, text: str) -> Path:
 
 
 def test_a_long_table(begin: Begin, table: LabelTable, tmp_path: Path) -> None:
-    """Workers become annotators; several lines of one item and worker, or "a|b", are one set; it is idempotent."""
+    """Workers become annotators, "a|b" is a set, and equal answers count once; it is idempotent."""
     path = write(
         tmp_path / "long.csv",
-        "item,worker,label\nbird 4,w1,owl\nbird 4,w2,owl\nbird 4, w2 ,wren\nbird 5,w1,finch|wren\nbird 6,w3,\n",
+        "item,worker,label\nbird 4,w1,owl\nbird 4,w2,owl|wren\nbird 4, w2 ,wren|owl\nbird 5,w1,finch|wren\nbird 6,w3,\n",
     )
     session = begin(table=table)
     assert session.import_annotations(path, match="name") == 3
@@ -114,7 +114,8 @@ def test_an_import_does_not_overwrite(begin: Begin, table: LabelTable, tmp_path:
     ("text", "error", "sentence"),
     [
         ("item,worker,label\nbird 4,w1,owl\nbird 5,w1,emu\n", LabelError, "row 1: label 'emu'"),
-        ("item,worker,label\nbird 4,w1,owl\nbird 99,w1,owl\n", DataError, "item 'bird 99' is not in the table"),
+        ("item,worker,label\nbird 4,w1,owl\nbird 99,w1,owl\n", InputError, "w1' is about the row 'bird 99', which"),
+        ("item,worker,label\nbird 4,w1,owl\nbird 4,w1,wren\n", InputError, "row 1: annotator 'w1' answered .* twice"),
         ("item,worker,label\nbird 4,,owl\n", DataError, "'worker' is empty"),
         ("thing,worker,label\nbird 4,w1,owl\n", DataError, "column 'name' does not exist"),
     ],

@@ -25,6 +25,8 @@ from oneof.io.answers import (
     CHOICES,
     DOCCANO,
     STUDIO,
+    Answer,
+    AnswerFile,
     AnswerOptions,
     Form,
     answer_labels,
@@ -330,22 +332,9 @@ class Answers:
         options = AnswerOptions(paths[0], row, answer=choice, answers_row=row)
         file = read_answer_file(options, read_objects(paths), forms=forms)
         labels = answer_labels(file)
-        given = [i for i, one in enumerate(labels) if one]
-        if not given:
+        if not any(labels):
             raise DataError("the export has no answers.", source=file.path)
-        records = [file.answers[i] for i in given]
-        active = {one.annotator for one in records}
-        omitted = list(dict.fromkeys(one.annotator for one in file.answers if one.annotator not in active))
-        if omitted:
-            warn(describe_omitted(omitted))
-        try:
-            return cls.from_records(
-                [one.row for one in records], [one.annotator for one in records], [labels[i] for i in given], **named
-            )
-        except InputError as error:
-            place = file.path if error.row is None else file.locate(records[error.row])
-            error.row = None
-            raise error.at(place) from None
+        return answers_of_file(file, file.answers, [one or None for one in labels], **named)
 
     def align(self, index: Any) -> "Answers":
         """Return the answers over all rows of a data set.
@@ -480,6 +469,16 @@ class Answers:
         row, source, answer = (one[informative] for one in (codes.row, codes.annotator, codes.answer))
         known = np.ones((len(self), len(self.classes))) if evidence is None else evidence
         return AnswerColumns.from_answers(row, source, answer, codes.sets, len(self.annotators), known)
+
+
+def answers_of_file(file: AnswerFile, records: Sequence[Answer], labels: Sequence[Any], **named: Any) -> Answers:
+    """Return the answers of records of a file, as `Answers.from_records`; errors name the place of the record."""
+    try:
+        return Answers.from_records([one.row for one in records], [one.annotator for one in records], labels, **named)
+    except InputError as error:
+        place = file.path if error.row is None else file.locate(records[error.row])
+        error.row = None
+        raise error.at(place) from None
 
 
 def _check_columns(codes: EncodedAnswers, names: Labels) -> None:

@@ -81,8 +81,6 @@ class AnswerOptions:
         Annotators whose answers are not used.
     rules : {"auto", "yes", "no"}
         Whether the sources are rules; see `select_rows`.
-    degree : str
-        Column of the degrees of certainty in a file with one answer per line, as exports of the labeling page have it.
     weight : str or None
         Column of confidences in a file with one line for each candidate of a row, which has no annotators.
     negation : str or None
@@ -97,7 +95,6 @@ class AnswerOptions:
     answers_row: str | None = None
     rules: Literal["auto", "yes", "no"] = "auto"
     negation: str | None = None
-    degree: str = "degree"
     weight: str | None = None
 
     @property
@@ -187,7 +184,7 @@ class Answer(NamedTuple):
     is_negated: bool = False
     """Whether the row has none of the labels."""
     degree: Any = None
-    """The cell of the degree of certainty."""
+    """The cell of the degree of certainty, in the column "degree" of exports of the labeling page."""
     weight: Any = None
     """The cell of the confidence in a candidate."""
 
@@ -220,6 +217,17 @@ class AnswerFile:
         """Return the location of an answer, for messages."""
         column = f", column {answer.annotator!r}" if self.form is COLUMNS else ""
         return f"{self.objects.locate(answer.item, self.form.unit)}{column}"
+
+    def degrees(self, row_names: Sequence[str]) -> list[tuple[int, str, Any, str]]:
+        """Return the row, the annotator, the cell and the location of each degree of certainty; empty without any."""
+        if self.form is not LINES or "degree" not in self.objects.keys:
+            return []
+        position = {name: i for i, name in enumerate(row_names)}
+        return [
+            (position[str(one.row)], one.annotator, one.degree, self.locate(one))
+            for one in self.answers
+            if str(one.row) in position
+        ]
 
 
 def read_answer_file(
@@ -309,6 +317,24 @@ def _note_own_id(objects: Objects, form: Form, options: AnswerOptions) -> list[s
         f"the column {OWN_ID!r} of {objects.path} has the numbers of the tasks in Label Studio. If the table has other "
         "numbers in its column, name a field of the data by --answers-row."
     ]
+
+
+def name_rows(frame: "pl.DataFrame", column: str | None, source: str) -> list[str]:
+    """Return the names of the rows of a table as text, by default their numbers; raise if one is missing or repeated."""
+    if column is None:
+        return [str(row) for row in range(frame.height)]
+    names: dict[str, None] = {}
+    for row, cell in enumerate(frame[find_column(column, frame.columns, Path(source))].to_list()):
+        if cell is None or not str(cell).strip():
+            raise DataError(f"column {column!r} is empty. Name the row.", source=source, row=row)
+        if str(cell) in names:
+            raise DataError(
+                f"column {column!r} contains {str(cell)!r} twice. Name each row of the table differently.",
+                source=source,
+                row=row,
+            )
+        names[str(cell)] = None
+    return list(names)
 
 
 # -- objects of files --------------------------------------------------------------------------------------------------
@@ -556,7 +582,7 @@ def _read_lines(file: Objects, options: AnswerOptions) -> Iterator[Answer]:
     annotator = None if weight is not None else select_column(options.annotator, ANNOTATOR, file.keys, path)
     for i, line in enumerate(file.items):
         user = "" if annotator is None else _name_cell(file, i, annotator, "annotator").strip()
-        cell, degree = _as_cell(line.get(answer)), line.get(options.degree)
+        cell, degree = _as_cell(line.get(answer)), line.get("degree")
         yield Answer(_name_cell(file, i, row, "row"), user, cell, i, degree=degree, weight=weight and line.get(weight))
 
 
@@ -718,7 +744,8 @@ def parse_answers(
     distinct, code = np.unique(mask[kept], axis=0, return_inverse=True)
     members = [[names[k] for k in np.flatnonzero(row)] for row in distinct]
     labels = [members[k] if len(members[k]) > 1 else members[k][0] for k in code.ravel().tolist()]
-    return ParsedAnswers([records[i] for i in kept], labels, sets.classes, separator, [*file.notes, *notes])
+    texts = [records[i]._replace(row=str(records[i].row)) for i in kept]
+    return ParsedAnswers(texts, labels, sets.classes, separator, [*file.notes, *notes])
 
 
 def _raise_errors(

@@ -7,14 +7,14 @@ from pathlib import Path
 from oneof.candidates import CandidateSets
 from oneof.crowd import Answers
 from oneof.files import as_path
+from oneof.io.answers import name_rows
 from oneof.labeling.annotators.gold import set_labels
 from oneof.labeling.answer_api import AnswerAPI
 from oneof.labeling.answers import importing
 from oneof.labeling.answers.degrees import CombinedAnswers, Reliability
-from oneof.labeling.answers.log import Entry
 from oneof.labeling.content.label_changes import export_changes
 from oneof.labeling.content.review import Review
-from oneof.labeling.content.table import LabelTable, row_index, row_items
+from oneof.labeling.content.table import LabelTable
 from oneof.messages import warn
 from oneof.typing import Evidence, FeatureMatrix
 from oneof.validation import check_instance
@@ -125,7 +125,7 @@ class ResultAPI(AnswerAPI):
         Path
         """
         answered = self.answers.current_answers()
-        items = list(range(self._rows.shape[0])) if match is None else row_items(self.table.frame, match)
+        items = name_rows(self.table.frame, match, "the table")
         return importing.write_long(as_path(path), answered, items, self.classes, self.table.separator)
 
     def import_annotations(self, path: str | os.PathLike[str], *, match: str | None = None, **columns: str) -> int:
@@ -141,7 +141,7 @@ class ResultAPI(AnswerAPI):
             in the column "item".
         **columns
             Other column names of the file, and the separator of labels: see
-            `oneof.labeling.answers.importing.read_annotations`.
+            `oneof.labeling.answers.importing.read_file`.
 
         Returns
         -------
@@ -154,9 +154,8 @@ class ResultAPI(AnswerAPI):
         UserWarning
             If the file has other labels than an existing answer.
         """
-        annotations = importing.read_annotations(as_path(path), match, self.classes, **columns)
-        rows = self._rows.shape[0] if match is None else row_index(self.table.frame, match)
-        return self._import(importing.to_entries(annotations, rows, self.classes), str(path), match)
+        answers, degrees = importing.read_file(as_path(path), self.table.frame, self.classes, match=match, **columns)
+        return self.import_answers(answers, degrees=degrees, match=match, source=str(path))
 
     def import_answers(
         self,
@@ -203,10 +202,6 @@ class ResultAPI(AnswerAPI):
         """
         check_instance("answers", answers, Answers)
         entries = importing.read_crowd(answers, degrees or {}, self._rows.shape[0], self.classes, source)
-        return self._import(entries, source, match)
-
-    def _import(self, entries: list[Entry], source: str, match: str | None) -> int:
-        """Write new answers and return their number; warn of those that differ from existing ones."""
         current = self.answers.current_answers()
         kept = [
             entry

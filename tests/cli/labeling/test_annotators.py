@@ -141,18 +141,6 @@ def test_the_progress_of_annotators(run: Run, bare: Path) -> None:
     assert [(one["name"], one["n_answers"], one["gold"]) for one in progress] == [("Ann", 1, None), ("Bob", 1, None)]
 
 
-def test_spellings_of_annotators_of_several_imports(run: Run, bare: Path) -> None:
-    """A name that differs from one of the session only in case has a note, and the same name has none."""
-    for name in ("ann", "Ann", "Bob"):
-        Path(f"{name}.csv").write_text(f"item,worker,label\n{len(name)},{name},owl\n")
-    note = "'ann' and 'Ann' differ only in case"
-    common = ("label", bare, *LABEL, *CLASSES, "--progress", "--import")
-    for file, is_noted in (("ann.csv", False), ("Bob.csv", False), ("ann.csv", False), ("Ann.csv", True)):
-        result = run(*common, file)
-        assert result.code == 0, result.err
-        assert (note in result.err) == is_noted
-
-
 def test_the_progress_is_printed_with_exports(run: Run, bare: Path) -> None:
     """--progress writes the files of --export and --export-answers, too."""
     pl.DataFrame({"item": ["0", "1"], "worker": ["Ann", "Bob"], "label": ["finch", "owl"]}).write_csv("answers.csv")
@@ -174,7 +162,7 @@ def test_the_progress_is_printed_with_exports(run: Run, bare: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
-        (("--gold", "absent"), "--gold must be a column of"),
+        (("--gold", "absent"), "column 'absent' does not exist"),
         (("--annotations-per-item", "3", "--max-annotations", "2"), "`max_annotations` must be at least"),
     ],
 )

@@ -1,7 +1,6 @@
 """Answers about the rows of a table: a file of answers joined to the table by the names of the rows."""
 
 import difflib
-import shlex
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -53,9 +52,8 @@ def read_answers(
     """
     import numpy as np
 
-    from oneof.crowd import Answers
     from oneof.crowd.annotator_model import RULES_NOTE
-    from oneof.errors import InputError
+    from oneof.crowd.answers import answers_of_file
     from oneof.io import read_checked_labels
     from oneof.io.answers import parse_answers
 
@@ -63,35 +61,23 @@ def read_answers(
     parsed = parse_answers(file, table.cell_format, separator=separator, classes=classes, unreadable=unreadable)
     kept, excluded = _without_excluded([one.annotator for one in parsed.records], options.excluded, options.path)
     known, omitted = _of_known_rows(file, parsed.records, kept, row_names, table)
-    try:
-        answers = Answers.from_records(
-            [str(parsed.records[i].row) for i in known],
-            [parsed.records[i].annotator for i in known],
-            [parsed.labels[i] for i in known],
-            classes=parsed.classes,
-            index=row_names,
-            select_rows=options.select_rows,
-        )
-    except InputError as error:
-        if error.row is None:
-            raise error.at(options.path) from None
-        place, error.row = file.locate(parsed.records[known[error.row]]), None
-        raise error.at(place) from None
+    answers = answers_of_file(
+        file,
+        [parsed.records[i] for i in known],
+        [parsed.labels[i] for i in known],
+        classes=parsed.classes,
+        index=row_names,
+        select_rows=options.select_rows,
+    )
     answers.rows = np.arange(len(row_names))  # the rows of the features
     notes = [*parsed.notes, *excluded, *omitted, *note_spellings(answers.annotators.tolist())]
     notes += [RULES_NOTE] if options.rules == "auto" and answers.are_rules else []
     if repeated := len(known) - answers.n_answers:
         notes.append(f"{repeated:,} repeated answers (of equal row, annotator and label) count once.")
-    position = {name: i for i, name in enumerate(row_names)}
-    degrees = [
-        (position[str(one.row)], one.annotator, one.degree, file.locate(one))
-        for one in file.answers
-        if options.degree in file.objects.keys and str(one.row) in position
-    ]
     checked = None
     if gold is not None:
         checked = read_checked_labels(table, gold, answers.classes, separator=parsed.separator)[0]
-    return TableAnswers(answers, row_names, checked, tuple(notes), parsed.separator, column, degrees)
+    return TableAnswers(answers, row_names, checked, tuple(notes), parsed.separator, column, file.degrees(row_names))
 
 
 def join_candidates(options: "AnswerOptions", table: "Table") -> tuple["Table", list[str]]:
@@ -120,7 +106,7 @@ def _read_file(
     """Return the answers in a file, and the names of the rows of the table and their column, empty if numbered."""
     from oneof.errors import DataError, InputError
     from oneof.io import find_column
-    from oneof.io.answers import ROW, read_answer_archive, read_answer_file, read_objects
+    from oneof.io.answers import ROW, name_rows, read_answer_archive, read_answer_file, read_objects
 
     path, suffix = options.path, options.path.suffix.lower()
     n_rows = table.frame.height if table.rows is None else table.rows.shape[0]
@@ -138,33 +124,15 @@ def _read_file(
             )
         return file, [str(row) for row in range(n_rows)], ""
     objects = read_objects([path])
-    column, columns = "", table.frame.columns
-    if options.row is not None or (table.rows is None and ROW in columns):
+    column = None
+    if options.row is not None or (table.rows is None and ROW in table.frame.columns):
         try:
-            column = find_column(options.row or ROW, columns, Path(table.path))
+            column = find_column(options.row or ROW, table.frame.columns, Path(table.path))
         except DataError as error:
             raise error.because(f"{error.reason} {options.describe_rows()}") from None
-    row_names = name_rows(table, column) if column else [str(row) for row in range(n_rows)]
+    row_names = [str(row) for row in range(n_rows)] if column is None else name_rows(table.frame, column, str(table.path))
     unused = other_uses if path.resolve() == Path(table.path).resolve() else ()
-    return read_answer_file(options, objects, unused=unused), row_names, column
-
-
-def name_rows(table: "Table", column: str) -> list[str]:
-    """Return a column with the names of the rows as text; raise if one is missing or repeated."""
-    from oneof.errors import DataError
-
-    names: dict[str, None] = {}
-    for row, cell in enumerate(table.frame[column].to_list()):
-        if cell is None or not str(cell).strip():
-            raise DataError(f"column {column!r} is empty. Name the row.", source=str(table.path), row=row)
-        if str(cell) in names:
-            raise DataError(
-                f"column {column!r} contains {str(cell)!r} twice. Name each row of the table differently.",
-                source=str(table.path),
-                row=row,
-            )
-        names[str(cell)] = None
-    return list(names)
+    return read_answer_file(options, objects, unused=unused), row_names, column or ""
 
 
 def _of_known_rows(
@@ -203,16 +171,12 @@ def check_have_answers(excluded: Iterable[str], annotators: Iterable[str], sourc
     from oneof.errors import InputError
 
     names = sorted(set(annotators))
-    for name in excluded:
-        if name in names:
-            continue
-        hint = "there are no answers."
-        if close := difflib.get_close_matches(name, names, n=1):
-            value = write_names(close)  # a name with a comma has quotation marks, which a shell would remove
-            hint = f"did you mean {repr(close[0]) if value == close[0] else shlex.quote(value)}?"
-        elif names:
-            hint = f"the annotators are {_enumerate_names(names)}."
-        raise InputError(f"--exclude-annotator {name!r} has no answers in {source}: {hint}")
+    if unknown := [name for name in excluded if name not in names]:
+        close = difflib.get_close_matches(unknown[0], names, n=MAX_NAMED)
+        raise InputError(
+            f"--exclude-annotator {unknown[0]!r} has no answers in {source}; annotators are "
+            f"{_enumerate_names(close or names) or 'missing'}."
+        )
 
 
 def _without_excluded(

@@ -214,9 +214,8 @@ def _label(
             check_excluded_annotators(annotator_group.excluded(), session, files, answers_file)
             n_imported = 0
             for file in files:
-                n_new, notes = import_answers(file, session)
-                n_imported += n_new
-                for sentence in notes:
+                n_imported += import_answers(file, session)
+                for sentence in file.notes:
                     terminal.print_note(sentence)
             for sentence in note_chance(session) if exits else ():
                 terminal.print_note(sentence)

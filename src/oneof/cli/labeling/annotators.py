@@ -2,7 +2,7 @@
 
 import shlex
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -105,43 +105,31 @@ class AnnotatorGroup:
         return self.gold is not None and not Path(self.gold).is_file()
 
 
-def read_gold(options: AnnotatorGroup, table: "Table", path: Path) -> dict[int, str] | None:
-    """Return the known labels of --gold by row, as they are written; None without the option."""
-    from oneof.errors import DataError, InputError
-    from oneof.io import find_column, read_table, select_column
-    from oneof.labeling.content.table import row_index
+def read_gold(options: AnnotatorGroup, table: "Table", classes: "Labels", separator: str) -> dict[int, str] | None:
+    """Return the known labels of --gold by row; None without the option."""
+    import polars as pl
+
+    from oneof.errors import DataError
+    from oneof.io import find_column, read_checked_labels, read_table, select_column
+    from oneof.io.answers import ITEM, ROW, name_rows
 
     if options.gold is None:
         return None
-    if options.is_column():
-        if options.gold not in table.frame.columns:
-            raise InputError(
-                f"--gold must be a column of {path}, or a file with the columns item and label; got {options.gold!r}."
-            )
-        return _labels(enumerate(table.frame[options.gold].to_list()), table)
-    file = Path(options.gold)
-    frame = read_table(file, as_text=("*",)).frame
-    item = select_column(None, [*([] if options.row is None else [options.row]), "item", "row"], frame.columns, file)
-    items = frame[item].to_list()
-    labels = frame[find_column("label", frame.columns, file)].to_list()
-    n_rows = table.frame.height
-    rows = {str(row): row for row in range(n_rows)} if options.row is None else row_index(table.frame, options.row)
-    for line, item in enumerate(items):
-        if str(item) not in rows:
+    column = options.gold
+    if not options.is_column():
+        file, column = Path(options.gold), "label"
+        frame = read_table(file, as_text=("*",)).frame
+        named = [*([] if options.row is None else [options.row]), ITEM, ROW]
+        items = map(str, frame[select_column(None, named, frame.columns, file)].to_list())
+        known = dict(zip(items, frame[find_column(column, frame.columns, file)].to_list(), strict=True))
+        names = name_rows(table.frame, options.row, str(table.path))
+        if unknown := known.keys() - {*names}:
             raise DataError(
-                f"{file}, row {line}: item {item!r} is not in the table. Name the column of the rows by --row."
+                f"{file}: item {min(unknown)!r} is not in the table. Name the column of the rows by --row."
             )
-    return _labels(((rows[str(item)], label) for item, label in zip(items, labels, strict=True)), table)
-
-
-def name_gold(gold: dict[int, str] | None, classes: "Labels", *, folds_case: bool) -> dict[int, str] | None:
-    """Return known labels with the names of the classes that they spell otherwise, if `folds_case`."""
-    from oneof.candidates.cells import LabelFormat
-
-    if gold is None or not folds_case:
-        return gold
-    form = LabelFormat(classes=[*map(str, classes.tolist())], folds_case=True)
-    return {row: form.match(label) or label for row, label in gold.items()}
+        table = replace(table, frame=pl.DataFrame({column: pl.Series([known.get(name) for name in names])}))
+    labels, _ = read_checked_labels(table, column, classes, separator=separator)
+    return {row: str(label) for row, label in enumerate(labels) if label is not None}
 
 
 def note_chance(session: "LabelingSession") -> list[str]:
@@ -156,17 +144,6 @@ def note_chance(session: "LabelingSession") -> list[str]:
         f"the answers of {enumerate_items(names, MAX_NAMED)} are no better than chance. {option} leaves them out; the "
         "file of the session keeps them."
     ]
-
-
-def _labels(pairs: Any, table: "Table") -> dict[int, str]:
-    """Return the labels by row, without missing ones."""
-    from oneof.candidates.cells import LISTS, LabelFormat, read_cells
-
-    rows, labels = zip(*pairs, strict=True)
-    form = LabelFormat(LISTS, folds_case=table.cell_format.folds_labels, missing=table.cell_format.missing)
-    cells = read_cells(labels, form)
-    named = zip(rows, labels, map(cells.pairs.__getitem__, cells.code.tolist()), strict=True)
-    return {row: str(pairs[0][0] if len(pairs) == 1 else label) for row, label, pairs in named if pairs}
 
 
 def print_annotators(progress: "Sequence[AnnotatorProgress]", summary: dict[str, Any] | None) -> None:

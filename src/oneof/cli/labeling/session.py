@@ -7,7 +7,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from oneof.cli.labeling.annotators import AnnotatorGroup, name_gold, read_gold
+from oneof.cli.labeling.annotators import AnnotatorGroup, read_gold
 
 if TYPE_CHECKING:
     import polars as pl
@@ -107,7 +107,6 @@ def open_session(
     if table.rows is not None:
         raise InputError(f"{path} has a sparse matrix, which has no columns to show. Label a table.")
     annotators = label_options.annotators
-    gold = read_gold(annotators, table, path)
     gold_column = [str(annotators.gold)] if annotators.is_column() else []
     hidden = tuple(find_column(name, table.frame.columns, path) for name in [*label_options.hide, *gold_column])
     pinned = tuple(find_column(name, table.frame.columns, path) for name in label_options.pin)
@@ -123,7 +122,7 @@ def open_session(
         read_options = replace(read_options, separator=separator)
         class_notes = (*class_notes, *separator_notes)
     start, found = _read_start(table, label, read_options)
-    gold = name_gold(gold, start.classes, folds_case=table.cell_format.folds_labels)
+    gold = read_gold(annotators, table, start.classes, str(read_options.separator))
     found += notes("labels", (*class_notes, *_warn_formulas(start)))
     folders = {"image": ImageFolder, "audio": AudioFolder}
     images = folders[kind](label_options.images or path.absolute().parent) if kind in folders else None

@@ -8,87 +8,86 @@ import io
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from oneof.candidates import CandidateSets
 from oneof.crowd import Answers
+from oneof.crowd.answers import answers_of_file
 from oneof.errors import DataError, InputError, LabelError
 from oneof.files import atomic_write
-from oneof.io.answers import AnswerOptions, parse_answers, read_answer_file, read_objects
+from oneof.io.answers import AnswerOptions, name_rows, parse_answers, read_answer_file, read_objects
 from oneof.io.formats.cells import CellFormat
 from oneof.labeling.answers.log import DEGREES, Entry
 from oneof.labeling.answers.state import allowed_classes
 from oneof.labeling.validation import check_text
 from oneof.typing import Labels
 
+if TYPE_CHECKING:
+    import polars as pl
+
 LONG_EXPORTS = (".csv", ".jsonl", ".parquet")
 
 
-class StatedAnnotation(NamedTuple):
-    """The labels of an annotator for an item, with the degree of certainty, or None, and the place in the file."""
-
-    item: Any
-    annotator: str
-    labels: tuple[str, ...]
-    location: str
-    degree: str | None = None
-
-
-def read_annotations(
+def read_file(
     path: Path,
-    match: str | None,
+    frame: "pl.DataFrame",
     classes: Labels,
     *,
+    match: str | None = None,
     item: str | None = None,
     worker: str | None = None,
     label: str | None = None,
-    choice: str | None = None,
-    degree: str = "degree",
     separator: str = "|",
-) -> list[StatedAnnotation]:
-    """Read a file of answers of any form of `oneof.io.answers`.
+) -> tuple[Answers, dict[tuple[int, str], str]]:
+    """Read a file of answers of any form of `oneof.io.answers`, with its degrees of certainty.
 
     Parameters
     ----------
     path : Path
+    frame : polars.DataFrame
+        The table that is labeled.
+    classes : ndarray of shape (n_classes,)
     match : str or None
         The column of the items in the table that is labeled, and in the file, or the field of an export. A table may
         have the items in a column "item" or "row" instead.
-    classes : ndarray of shape (n_classes,)
     item : str, optional
         The column or the field of the items, if it has another name in the file.
     worker, label : str, optional
-        The columns of the annotators and of the labels; see `oneof.io.answers.AnswerOptions`.
-    choice : str, optional
-        The question of an export, such as the tag of the choices of Label Studio.
-    degree : str, default="degree"
-        The column of the degrees of certainty: sure, probably, guess, or empty.
+        The columns of the annotators and of the labels, or the question of an export; see
+        `oneof.io.answers.AnswerOptions`.
     separator : str, default="|"
-        The text between two labels of a cell. Several lines of one item and worker are one set, too.
+        The text between two labels of a cell.
 
     Raises
     ------
     InputError
-        If an option has no use with the form of the file.
+        If an option has no use with the form of the file, an item is not in the table, or a worker gave different
+        answers to an item.
     DataError
-        If the file cannot be read, a column is missing, or the degree of certainty of a line is unknown or not that of
-        the other lines of its set.
+        If the file cannot be read, a column is missing, or a degree of certainty is not valid.
     """
-    texts = {"match": match, "item": item, "worker": worker, "label": label, "choice": choice}
-    for name, value in texts.items():
+    for name, value in {"match": match, "item": item, "worker": worker, "label": label}.items():
         if value is not None:
             check_text(name, value)
-    options = AnswerOptions(path, match, worker, label or choice, answers_row=item, degree=degree)
-    file = read_answer_file(options, read_objects([path]))
-    parsed = parse_answers(file, CellFormat(), separator=separator, classes=[*map(str, classes.tolist())])
-    stated = []
-    for answer, given in zip(parsed.records, parsed.labels, strict=True):
-        location, labels = file.locate(answer), given if isinstance(given, list) else [given]
-        certainty = read_degree(answer.degree, location)
-        stated.append(StatedAnnotation(answer.row, answer.annotator, tuple(map(str, labels)), location, certainty))
-    return _merge_labels(stated, joins_lines=not file.is_export)
+    file = read_answer_file(AnswerOptions(path, match, worker, label, answers_row=item), read_objects([path]))
+    given = parse_answers(file, CellFormat(), separator=separator, classes=[*map(str, classes.tolist())])
+    names = name_rows(frame, match, "the table")
+    degrees = read_degrees(file.degrees(names))
+    return answers_of_file(file, given.records, given.labels, classes=given.classes, index=names), degrees
+
+
+def read_degrees(stated: Iterable[tuple[int, str, Any, str]]) -> dict[tuple[int, str], str]:
+    """Return the degrees of certainty by row and annotator, from the cells and their locations in a file."""
+    degrees: dict[tuple[int, str], str] = {}
+    for row, annotator, cell, location in stated:
+        degree = "" if cell is None else str(cell).strip()
+        if degree not in ("", *DEGREES):
+            raise DataError(f"{location}: the degree must be {', '.join(DEGREES)} or empty; got {cell!r}.")
+        if degrees.setdefault((row, annotator), degree) != degree:
+            raise DataError(f"{location}: the degree must be that of the other lines of the row and annotator.")
+    return {pair: degree for pair, degree in degrees.items() if degree}
 
 
 def write_long(
@@ -98,7 +97,7 @@ def write_long(
     classes: Labels,
     separator: str,
 ) -> Path:
-    """Write answers atomically, one per line, in the form that `read_annotations` reads.
+    """Write answers atomically, one per line, in the form that `read_file` reads.
 
     Parameters
     ----------
@@ -167,52 +166,20 @@ def read_crowd(
     if len(answers) != n_rows:
         raise InputError(f"`answers` must be about the {n_rows} rows of the session; got {len(answers)} rows.")
     encoded = answers.to_codes()
-    names = [str(name) for name in answers.annotators.tolist()]
-    sets = [tuple(map(str, encoded.classes[members].tolist())) for members in encoded.sets]
-    given = zip(encoded.row.tolist(), encoded.annotator.tolist(), encoded.answer.tolist(), strict=True)
-    stated = [
-        StatedAnnotation(row, names[k], sets[code], f"{source}, row {row}", degrees.get((row, names[k])))
-        for row, k, code in given
-    ]
-    return to_entries(stated, n_rows, classes)
-
-
-def to_entries(annotations: Iterable[StatedAnnotation], rows: Mapping[str, int] | int, classes: Labels) -> list[Entry]:
-    """Convert annotations to entries of a log.
-
-    Parameters
-    ----------
-    annotations : iterable of Annotation
-    rows : dict of str to int, or int
-        The row of each item; an int is the number of rows, and items are then row indices.
-    classes : ndarray of shape (n_classes,)
-
-    Raises
-    ------
-    DataError
-        If an item is not in the table.
-    LabelError
-        If a label is not a class.
-    """
+    names, known = answers.annotators.tolist(), encoded.classes.tolist()
     codes = {str(name): k for k, name in enumerate(classes.tolist())}
+    if unknown := [name for name in known if str(name) not in codes]:
+        listed = ", ".join(list(codes)[:8])
+        raise LabelError(f"{source}: label {str(unknown[0])!r} is not one of the classes {listed}.")
+    sets = [tuple(sorted(codes[str(known[k])] for k in np.flatnonzero(members))) for members in encoded.sets]
     entries = []
-    for name, worker, labels, location, degree in annotations:
-        item = str(name)
-        unknown = [label for label in labels if label not in codes]
-        if unknown:
-            listed = ", ".join(list(codes)[:8])
-            raise LabelError(f"{location}: label {unknown[0]!r} is not one of the classes {listed}.")
-        row = _row(item, rows)
-        if row is None:
-            raise DataError(
-                f"{location}: item {item!r} is not in the table. Import rows of this table, or name the column of "
-                "the rows by --row."
-            )
-        label_codes = tuple(sorted(codes[label] for label in labels))
+    for row, j, answer in zip(encoded.row.tolist(), encoded.annotator.tolist(), encoded.answer.tolist(), strict=True):
+        worker, labels = str(names[j]), sets[answer]
+        degree = degrees.get((row, worker))
         # The same answer has the same key in every file, so importing a file twice changes nothing.
-        content = [row, worker, label_codes] if degree is None else [row, worker, label_codes, degree]
+        content = [row, worker, labels] if degree is None else [row, worker, labels, degree]
         key = f"import:{hashlib.sha256(json.dumps(content).encode()).hexdigest()}"
-        entries.append(Entry(key, worker, row, "one of", label_codes, purpose="import", degree=degree))
+        entries.append(Entry(key, worker, row, "one of", labels, purpose="import", degree=degree))
     return entries
 
 
@@ -221,37 +188,3 @@ def differs(entry: Entry, current: Entry | None, n_classes: int) -> bool:
     if current is None:
         return False
     return (allowed_classes(current, n_classes), current.degree) != (allowed_classes(entry, n_classes), entry.degree)
-
-
-def _merge_labels(annotations: Iterable[StatedAnnotation], *, joins_lines: bool) -> list[StatedAnnotation]:
-    """Merge the lines of a worker for one item; different annotations of an export are an error."""
-    sets: dict[tuple[str, str], StatedAnnotation] = {}
-    for annotation in annotations:
-        pair = str(annotation.item), annotation.annotator
-        first = sets.get(pair, annotation)
-        if annotation.degree != first.degree:
-            raise DataError(
-                f"{annotation.location}: the degree must be that of the other lines of the item and worker."
-            )
-        if not joins_lines and annotation.labels != first.labels:
-            raise DataError(
-                f"{annotation.location}: annotator {pair[1]!r} answered the item {pair[0]!r} twice. Delete one of the "
-                "answers, and export again."
-            )
-        sets[pair] = first._replace(labels=tuple(dict.fromkeys([*first.labels, *annotation.labels])))
-    return list(sets.values())
-
-
-def read_degree(cell: Any, location: str) -> str | None:
-    """Return the degree of certainty of a line, None if the cell is empty."""
-    if cell is None or not str(cell).strip():
-        return None
-    if cell not in DEGREES:
-        raise DataError(f"{location}: the degree must be {', '.join(DEGREES)} or empty; got {cell!r}.")
-    return str(cell)
-
-
-def _row(item: str, rows: Mapping[str, int] | int) -> int | None:
-    if not isinstance(rows, int):
-        return rows.get(item)
-    return int(item) if item.isdecimal() and int(item) < rows else None

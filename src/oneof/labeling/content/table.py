@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from oneof.candidates import CandidateSets
-from oneof.errors import DataError, InputError, InputTypeError, MissingExtraError
+from oneof.errors import InputError, InputTypeError, MissingExtraError
 from oneof.files import atomic_write
 from oneof.io import find_column
 from oneof.typing import FeatureMatrix
@@ -240,32 +240,6 @@ def _write_parquet(frame: "pl.DataFrame", path: Path) -> None:
     content = io.BytesIO()
     frame.write_parquet(content)
     path.write_bytes(content.getbuffer())
-
-
-def row_items(frame: "pl.DataFrame", column: str) -> list[str]:
-    """Return the values of a column of unique values."""
-    items: list[str | None] = [None] * frame.height
-    for value, row in row_index(frame, column).items():
-        items[row] = value
-    named = [item for item in items if item is not None]
-    if len(named) < len(items):
-        raise DataError(f"column {column!r} must name every row; row {items.index(None)} is empty.")
-    return named
-
-
-def row_index(frame: "pl.DataFrame", column: str) -> dict[str, int]:
-    """Return the row of each value of a column of unique values."""
-    index: dict[str, int] = {}
-    for row, cell in enumerate(frame[find_column(column, frame.columns, Path("the table"))].to_list()):
-        if cell is None:
-            continue
-        value = str(cell)
-        if value in index:
-            raise DataError(
-                f"column {column!r} must have unique values; got {value!r} in rows {index[value]} and {row}."
-            )
-        index[value] = row
-    return index
 
 
 def _as_text(cell: Any) -> str:

@@ -83,7 +83,8 @@ def test_a_long_table(begin: Begin, table: LabelTable, tmp_path: Path) -> None:
     """Workers become annotators, "a|b" is a set, and equal answers count once; it is idempotent."""
     path = write(
         tmp_path / "long.csv",
-        "item,worker,label\nbird 4,w1,owl\nbird 4,w2,owl|wren\nbird 4, w2 ,wren|owl\nbird 5,w1,finch|wren\nbird 6,w3,\n",
+        "item,worker,label\nbird 4,w1,owl\nbird 4,w2,owl|wren\nbird 4, w2 ,wren|owl\n"
+        "bird 5,w1,finch|wren\nbird 6,w3,\n",
     )
     session = begin(table=table)
     assert session.import_annotations(path, match="name") == 3

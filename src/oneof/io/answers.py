@@ -320,7 +320,7 @@ def _note_own_id(objects: Objects, form: Form, options: AnswerOptions) -> list[s
 
 
 def name_rows(frame: "pl.DataFrame", column: str | None, source: str) -> list[str]:
-    """Return the names of the rows of a table as text, by default their numbers; raise if one is missing or repeated."""
+    """Return the names of the rows of a table, by default their numbers; raise if one is missing or repeated."""
     if column is None:
         return [str(row) for row in range(frame.height)]
     names: dict[str, None] = {}

@@ -71,12 +71,12 @@ def annotator_rows(summary: AnnotatorSummary) -> list[AnnotatorRow]:
     ]
 
 
-def class_table(summary: AnnotatorSummary) -> dict[str, Any] | None:
-    """Return the accuracies by class, None if no accuracy differs between classes."""
+def class_table(summary: AnnotatorSummary, n_classes: int = MAX_CLASSES) -> dict[str, Any] | None:
+    """Return the accuracies in at most `n_classes` classes, None if no accuracy differs between classes."""
     by_class = summary.by_class
     if not by_class.differs.any():
         return None
-    classes = summary.shown_classes(MAX_CLASSES)
+    classes = summary.shown_classes(n_classes)
     rows = []
     for j in shown_annotators(summary):
         low, high = by_class.interval[j].T

@@ -21,9 +21,7 @@ WEIGHTS_NOTE = (
     "rates are approximate. `oneof fit` fits the annotators and a method in turn."
 )
 """Note of the commands that do not fit the annotators and a method in turn."""
-_MAX_PRINTED = 20
-"""Number of annotators that the command prints; `ANNOTATORS_FILE` has all."""
-_MAX_PRINTED_CLASSES, _MAX_PRINTED_PAIRS, _MAX_JSON_PAIRS = 5, 10, 1000
+_MAX_PRINTED_CLASSES, _MAX_JSON_PAIRS = 5, 1000
 
 
 def estimate_candidates(given: TableAnswers) -> "CandidateSets":
@@ -111,64 +109,40 @@ def describe_answers(answers: "Answers", row: int) -> str:
 
 def to_dict(summary: "AnnotatorSummary", crowd: "CrowdClassifier") -> dict[str, Any]:
     """Return the summary in the types of JSON."""
-    return {
-        "annotators": [
-            {
-                "annotator": name,
-                "answers": int(n),
-                "accuracy": _or_none(float(rate)),
-                "interval": [_or_none(float(low)), _or_none(float(high))],
-                "by_class": _classes_of(summary, j),
-            }
-            for j, (name, n, rate, (low, high)) in enumerate(
-                zip(summary.names, summary.n_answers, summary.accuracy, summary.interval, strict=True)
-            )
-        ],
+    by_class, pairs = summary.by_class, summary.pairs
+    cells = zip(by_class.n_answers, by_class.accuracy, by_class.interval, by_class.differs, strict=True)
+    keys = ("class", "answers", "accuracy", "interval", "differs")
+    classes = [
+        [dict(zip(keys, cell, strict=True)) for cell in zip(by_class.classes, *(part.tolist() for part in row))]
+        for row in cells
+    ]
+    lines = zip(summary.names, summary.n_answers, summary.accuracy, summary.interval.tolist(), classes, strict=True)
+    names = ("annotator", "answers", "accuracy", "interval", "by_class")
+    content = {
+        "annotators": [dict(zip(names, line, strict=True)) for line in lines],
         "coverage": summary.coverage,
-        "copies": [list(group) for group in summary.copies],
-        "no_better_than_chance": list(summary.no_better_than_chance),
-        "few_answers": list(summary.few_answers),
-        "notes": list(summary.notes),
+        "copies": summary.copies,
+        "no_better_than_chance": summary.no_better_than_chance,
+        "few_answers": summary.few_answers,
+        "notes": summary.notes,
         "rules": crowd.annotator_model_.are_rules_,
-        "pairs": [_pair_of(summary, i) for i in summary.least_agreeing_pairs(_MAX_JSON_PAIRS)],
-        "alpha": _or_none(summary.alpha),
-        "masi_alpha": _or_none(summary.masi_alpha),
+        "pairs": [
+            {
+                "annotators": [str(pairs.first[i]), str(pairs.second[i])],
+                "rows": pairs.n_shared[i],
+                "agreement": pairs.agreement[i],
+                "kappa": pairs.kappa[i],
+            }
+            for i in summary.least_agreeing_pairs(_MAX_JSON_PAIRS)
+        ],
+        "alpha": summary.alpha,
+        "masi_alpha": summary.masi_alpha,
         "disputed_rows": [row._asdict() for row in summary.disputed],
         "rounds": crowd.n_iter_,
-        "classifier_power": float(crowd.classifier_power_),
-        "answer_power": float(crowd.answer_power_),
+        "classifier_power": crowd.classifier_power_,
+        "answer_power": crowd.answer_power_,
     }
-
-
-def _classes_of(summary: "AnnotatorSummary", j: int) -> list[dict[str, Any]]:
-    """Return the accuracies of annotator j by class."""
-    by_class = summary.by_class
-    return [
-        {
-            "class": label,
-            "answers": float(by_class.n_answers[j, k]),
-            "accuracy": float(by_class.accuracy[j, k]),
-            "interval": by_class.interval[j, k].tolist(),
-            "differs": bool(by_class.differs[j, k]),
-        }
-        for k, label in enumerate(by_class.classes.tolist())
-    ]
-
-
-def _pair_of(summary: "AnnotatorSummary", i: int) -> dict[str, Any]:
-    """Return the agreement of a pair of annotators."""
-    pairs = summary.pairs
-    return {
-        "annotators": [str(pairs.first[i]), str(pairs.second[i])],
-        "rows": int(pairs.n_shared[i]),
-        "agreement": float(pairs.agreement[i]),
-        "kappa": _or_none(float(pairs.kappa[i])),
-    }
-
-
-def _or_none(value: float | None) -> float | None:
-    """Return None for NaN, which JSON does not have."""
-    return None if value is None or math.isnan(value) else value
+    return dict(terminal.to_builtin(content))
 
 
 def write_annotators(path: Path, summary: "AnnotatorSummary") -> None:
@@ -192,73 +166,49 @@ def write_annotators(path: Path, summary: "AnnotatorSummary") -> None:
 
 
 def print_annotators(summary: "AnnotatorSummary") -> None:
-    """Print the annotators of the lowest accuracy, the agreement, and the most disputed rows."""
+    """Print the tables of the report: accuracies, also by class, agreement, and the most disputed rows."""
     from oneof.crowd.annotator_model import RULES_NOTE
+    from oneof.report.annotators import annotator_rows, class_table, pair_rows
 
-    n = len(summary.names)
-    title = "Annotators" if n <= _MAX_PRINTED else f"{_MAX_PRINTED} of {n:,} annotators, of the lowest accuracy"
-    rows = [
-        [
-            summary.names[j],
-            f"{summary.n_answers[j]:,}",
-            terminal.format_percent(summary.accuracy[j]),
-            "-" if math.isnan(summary.accuracy[j]) else " to ".join(map(terminal.format_percent, summary.interval[j])),
-            summary.remark(j),
-        ]
-        for j in summary.order[:_MAX_PRINTED]
-    ]
-    interval = f"{summary.coverage:.0%} interval".replace("%", " %")
-    terminal.print_table(title, ["annotator", "answers", "accuracy", interval, "note"], rows)
+    percent, table = terminal.format_percent, terminal.print_table
+
+    def interval(row: Any) -> str:
+        return "-" if math.isnan(row.low) else f"{percent(row.low)} to {percent(row.high)}"
+
+    rows, n = annotator_rows(summary), len(summary.names)
+    title = "Annotators" if len(rows) == n else f"{len(rows)} of {n:,} annotators, of the lowest and highest accuracy"
+    lines = [[row.name, f"{row.n_answers:,}", percent(row.accuracy), interval(row), row.remark] for row in rows]
+    table(title, ["annotator", "answers", "accuracy", f"{100 * summary.coverage:.0f} % interval", "note"], lines)
     for note in summary.notes:
         if note != RULES_NOTE:  # which is printed when the answers are read
             terminal.print_line(note)
-    _print_classes(summary)
+    if by_class := class_table(summary, _MAX_PRINTED_CLASSES):
+        part = f"{len(by_class['classes'])} of {by_class['n_classes']:,} classes"
+        lines = [
+            [
+                name,
+                *(f"{100 * c.accuracy:.0f}{'*' * c.differs} ({100 * c.low:.0f} to {100 * c.high:.0f})" for c in cells),
+            ]
+            for name, cells in by_class["rows"]
+        ]
+        title = f"Accuracy by class in %, {part}; * differs from the other classes"
+        table(title, ["annotator", *by_class["classes"]], lines)
     terminal.print_line(f"Agreement of the annotators: {summary.agreement}")
-    _print_pairs(summary)
+    if pairs := pair_rows(summary):
+        lines = [
+            [
+                f"{pair.first} and {pair.second}",
+                f"{pair.n_shared:,}",
+                percent(pair.agreement),
+                f"{pair.kappa:.2f}".replace("nan", "-"),
+            ]
+            for pair in pairs
+        ]
+        title = f"Agreement of {len(pairs)} of {len(summary.pairs.kappa):,} pairs, of the lowest kappa"
+        table(title, ["annotators", "common rows", "agreement", "Cohen's kappa"], lines)
     if summary.disputed:
         lines = [
-            [row.name, row.label, row.runner_up, row.answers, terminal.format_percent(row.disagreement)]
-            for row in summary.disputed
+            [row.name, row.label, row.runner_up, row.answers, percent(row.disagreement)] for row in summary.disputed
         ]
         columns = ["row", "label", "runner-up", "answers", "pairs that differ"]
-        terminal.print_table("Rows with the least certain labels", columns, lines, text_columns=4)
-
-
-def _print_classes(summary: "AnnotatorSummary") -> None:
-    """Print the accuracies by class of annotators who differ between classes."""
-    by_class = summary.by_class
-    differing = [j for j in summary.order if by_class.differs[j].any()]
-    if not differing:
-        return
-    classes, n_classes = summary.shown_classes(_MAX_PRINTED_CLASSES), len(by_class.classes)
-    rows = []
-    for j in differing[:_MAX_PRINTED]:
-        cells = []
-        for k in classes:
-            low, high = by_class.interval[j, k]
-            star = "*" * bool(by_class.differs[j, k])
-            cells.append(f"{100 * by_class.accuracy[j, k]:.0f}{star} ({100 * low:.0f} to {100 * high:.0f})")
-        rows.append([summary.names[j], *cells])
-    part = "" if len(classes) == n_classes else f", {len(classes)} of {n_classes:,} classes"
-    columns = ["annotator", *(str(by_class.classes[k]) for k in classes)]
-    terminal.print_table(f"Accuracy by class in %{part}; * differs from the other classes", columns, rows)
-
-
-def _print_pairs(summary: "AnnotatorSummary") -> None:
-    """Print the pairs of annotators of the lowest kappa."""
-    pairs = summary.pairs
-    shown = summary.least_agreeing_pairs(_MAX_PRINTED_PAIRS)
-    if not shown:
-        return
-    rows = [
-        [
-            f"{pairs.first[i]} and {pairs.second[i]}",
-            f"{pairs.n_shared[i]:,}",
-            terminal.format_percent(pairs.agreement[i]),
-            "-" if math.isnan(pairs.kappa[i]) else f"{pairs.kappa[i]:.2f}",
-        ]
-        for i in shown
-    ]
-    n = len(pairs.kappa)
-    title = "Agreement of each pair" if len(shown) == n else f"{len(shown)} of {n:,} pairs, of the lowest kappa"
-    terminal.print_table(title, ["annotators", "common rows", "agreement", "Cohen's kappa"], rows)
+        table("Rows with the least certain labels", columns, lines, text_columns=4)

@@ -130,7 +130,9 @@ def _read_file(
             column = find_column(options.row or ROW, table.frame.columns, Path(table.path))
         except DataError as error:
             raise error.because(f"{error.reason} {options.describe_rows()}") from None
-    row_names = [str(row) for row in range(n_rows)] if column is None else name_rows(table.frame, column, str(table.path))
+    row_names = (
+        [str(row) for row in range(n_rows)] if column is None else name_rows(table.frame, column, str(table.path))
+    )
     unused = other_uses if path.resolve() == Path(table.path).resolve() else ()
     return read_answer_file(options, objects, unused=unused), row_names, column or ""
 

@@ -124,9 +124,7 @@ def read_gold(options: AnnotatorGroup, table: "Table", classes: "Labels", separa
         known = dict(zip(items, frame[find_column(column, frame.columns, file)].to_list(), strict=True))
         names = name_rows(table.frame, options.row, str(table.path))
         if unknown := known.keys() - {*names}:
-            raise DataError(
-                f"{file}: item {min(unknown)!r} is not in the table. Name the column of the rows by --row."
-            )
+            raise DataError(f"{file}: item {min(unknown)!r} is not in the table. Name the column of the rows by --row.")
         table = replace(table, frame=pl.DataFrame({column: pl.Series([known.get(name) for name in names])}))
     labels, _ = read_checked_labels(table, column, classes, separator=separator)
     return {row: str(label) for row, label in enumerate(labels) if label is not None}

@@ -57,7 +57,11 @@ def check_excluded_annotators(
         return
     annotators = {entry.annotator for entry in session.answers.log()}
     sources = [str(path), *(str(file.path) for file in files)]
-    check_have_answers(excluded, annotators.union(*(map(str, file.given.answers.annotators.tolist()) for file in files)), " or ".join(sources))
+    check_have_answers(
+        excluded,
+        annotators.union(*(map(str, file.given.answers.annotators.tolist()) for file in files)),
+        " or ".join(sources),
+    )
 
 
 def row_column(table: "Table", row: str | None) -> str | None:

@@ -117,7 +117,7 @@ def _print_warnings() -> None:
 
 def print_json(content: dict[str, Any]) -> None:
     """Write one JSON object to standard output; NaN and infinite numbers become null."""
-    typer.echo(json.dumps(_to_builtin(content), indent=2, ensure_ascii=False, allow_nan=False))
+    typer.echo(json.dumps(to_builtin(content), indent=2, ensure_ascii=False, allow_nan=False))
 
 
 def print_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]], *, text_columns: int = 1) -> None:
@@ -259,14 +259,14 @@ def _losses(window: Any) -> list[str]:
     return [format_percent(window.loss), format_percent(window.model_loss), f"{window.rows_per_second or 0:,.0f}"]
 
 
-def _to_builtin(value: Any) -> Any:
+def to_builtin(value: Any) -> Any:
     """Convert mappings, sequences and NumPy scalars to JSON types."""
     if isinstance(value, dict):
-        return {str(key): _to_builtin(item) for key, item in value.items()}
+        return {str(key): to_builtin(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
-        return [_to_builtin(item) for item in value]
+        return [to_builtin(item) for item in value]
     if isinstance(value, float):
         return value if math.isfinite(value) else None
     if value is None or isinstance(value, str | int | bool):
         return value
-    return _to_builtin(value.item()) if hasattr(value, "item") else str(value)
+    return to_builtin(value.item()) if hasattr(value, "item") else str(value)

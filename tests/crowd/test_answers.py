@@ -245,7 +245,9 @@ def test_annotators_without_answers_are_omitted():
         lambda: Answers.from_table([["a", None, "b"], ["b", None, None]], annotators=["Ann", "Bob", "Cem"]),
         lambda: Answers.from_records([0, 1, 0, 0], ["Ann", "Ann", "Bob", "Cem"], ["a", "b", None, "b"]),
     ):
-        with pytest.warns(UserWarning, match=r"^annotators without answers are omitted: 'Bob'\.$") as caught:
+        with pytest.warns(
+            UserWarning, match=r"^annotators without informative answers are omitted: 'Bob'\.$"
+        ) as caught:
             answers = read()
         assert caught[0].filename == __file__
         assert answers.annotators.tolist() == ["Ann", "Cem"]

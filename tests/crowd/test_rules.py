@@ -30,7 +30,7 @@ def test_votes_are_answers_of_annotators_who_select_rows():
 
 
 def test_repeated_names_are_numbered_and_rules_without_votes_are_omitted():
-    with pytest.warns(UserWarning, match="annotators without answers are omitted: '<lambda>'"):
+    with pytest.warns(UserWarning, match="annotators without informative answers are omitted: '<lambda>'"):
         answers = apply_rules([votes_spam, votes_spam, lambda _: None], TEXTS, classes=["ham", "spam"])
     assert answers.annotators.tolist() == ["votes_spam", "votes_spam_2"]
 

@@ -64,7 +64,7 @@ def test_files_of_an_export_and_rows_of_an_index(tmp_path: Path) -> None:
     one = write(tmp_path / "Ann.jsonl", [{"id": 1, "label": ["a"], "n": 7.0}, {"id": 2, "label": "b", "n": 8}])
     other = write(tmp_path / "Bob.jsonl", [{"id": 1, "label": ["b", "a"], "n": 7.0}, {"id": 2, "label": [], "n": 8}])
     silent = write(tmp_path / "eve.admin.jsonl", [{"id": 1, "label": [], "n": 7}])
-    with pytest.warns(UserWarning, match=r"annotators without answers are omitted: 'eve.admin'\."):
+    with pytest.warns(UserWarning, match=r"annotators without informative answers are omitted: 'eve.admin'\."):
         answers = Answers.from_doccano([one, other, silent], row="n", index=[6, 7, 8])
     assert (answers.rows.tolist(), answers.annotators.tolist(), answers.n_answers) == ([6, 7, 8], ["Ann", "Bob"], 3)
     with pytest.raises(InputError, match=r"Ann.jsonl, .*: an answer of annotator 'Ann' is about the row 7, which"):

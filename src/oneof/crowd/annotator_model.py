@@ -13,7 +13,6 @@ from sklearn.utils.validation import check_is_fitted
 from oneof.candidates import CandidateSets
 from oneof.crowd.answers import Answers, annotator_vector, as_answers, positions_in, read_gold
 from oneof.errors import InputError, LabelError
-from oneof.io.answers import describe_uninformative
 from oneof.likelihoods import entropy
 from oneof.messages import enumerate_items, warn
 from oneof.solvers import annotators as solvers
@@ -566,7 +565,7 @@ def describe_annotators(model: AnnotatorModel) -> list[str]:
             "The accuracy of these annotators may be no better than chance, since their intervals are not above the "
             "accuracy of answers at random: {}. Check the answers.",
         ),
-        *(describe_uninformative(names.tolist()[j], int(n_full[j])) for j in np.flatnonzero(is_few & (n_full > 0))),
+        *(_describe_uninformative(names.tolist()[j], int(n_full[j])) for j in np.flatnonzero(is_few & (n_full > 0))),
         *_describe(few, f"These annotators have fewer than {MIN_ANSWERS} answers, and uncertain accuracies: {{}}."),
         *([] if model._alone is None else _describe_contradiction(model, model._alone)),
         *_describe(differing, "The accuracy of these annotators differs between classes beyond chance: {}."),
@@ -626,4 +625,12 @@ def _describe_copies(pair: solvers.CopiedPair) -> str:
         f"{one} and {other} agree on {pair.agreement:.0%} of {pair.n_shared:,} common rows; the model "
         f"expects {pair.expected_agreement:.0%}. One may copy the other, or both make the same mistakes. Their answers "
         "count as independent. If one copies, remove the answers of one."
+    )
+
+
+def _describe_uninformative(annotator: str, n_answers: int) -> str:
+    """Return a sentence on an annotator whose answers name all classes."""
+    s, verb_s = ("", "s") if n_answers == 1 else ("s", "")
+    return (
+        f"{n_answers:,} answer{s} of {annotator!r} name{verb_s} all classes, and say{verb_s} nothing about the label."
     )

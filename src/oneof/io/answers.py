@@ -15,9 +15,8 @@ import re
 import zipfile
 import zlib
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import zip_longest
 from pathlib import Path, PurePath, PurePosixPath
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
@@ -525,13 +524,10 @@ def _document_labels(document: dict[str, Any], source: str, location: str) -> di
 
 
 def _responses(record: dict[str, Any]) -> Iterator[tuple[str, Any]]:
-    """Yield the questions of a record of Argilla with each response: an object, or members of three lists."""
+    """Yield the questions of a record of Argilla with each response."""
     for key, value in record.items():
         if key == "responses" and isinstance(value, dict):
             yield from _responses(value)
-        elif isinstance(value, list) and isinstance(users := record.get(f"{key}.users"), list):
-            named = zip_longest(value, users, record.get(f"{key}.status") or [])
-            yield from ((key, {"value": one, "user_id": by, "status": status}) for one, by, status in named)
         elif (
             isinstance(value, list) and value and isinstance(value[0], dict) and {"user_id", "value"} <= value[0].keys()
         ):
@@ -739,7 +735,9 @@ def parse_answers(
     mask = _negate(records, sets.mask, is_given, file)
     kept = np.flatnonzero(is_given).tolist()
     notes += describe(label_findings(sets, separator, unit="answer", source=file.path))
-    notes += _note_omitted(records, set(kept), frame["answer"].to_list(), form, len(sets.classes))
+    active = {records[i].annotator for i in kept}
+    omitted = dict.fromkeys(one.annotator for one in records if one.annotator not in active)
+    notes += [describe_omitted([*omitted])] if omitted else []
     names = sets.classes.tolist()
     distinct, code = np.unique(mask[kept], axis=0, return_inverse=True)
     members = [[names[k] for k in np.flatnonzero(row)] for row in distinct]
@@ -828,30 +826,7 @@ def _of_annotators(
     return [one for one in file.answers if one.annotator not in other], notes
 
 
-def _note_omitted(
-    records: Sequence[Answer], kept: Set[int], cells: Sequence[Any], form: LabelFormat, n_classes: int
-) -> list[str]:
-    """Return notes on annotators without an answer in `kept`: they have none, or all of theirs name all classes."""
-    active = {records[i].annotator for i in kept}
-    silent = [i for i, one in enumerate(records) if one.annotator not in active]
-    read = read_cells([cells[i] or None for i in silent], form)
-    n_full: Counter[str] = Counter()
-    for i, code in zip(silent, read.code.tolist(), strict=True):
-        n_full[records[i].annotator] += len(read.pairs[code] or ()) >= n_classes
-    omitted = [name for name, n in n_full.items() if not n]
-    notes = [describe_omitted(omitted)] if omitted else []
-    return notes + [describe_uninformative(name, n) for name, n in n_full.items() if n]
-
-
 def describe_omitted(annotators: Sequence[str]) -> str:
-    """Return a warning about annotators without answers."""
+    """Return a warning about annotators without answers, or whose answers name all classes."""
     names = ", ".join(map(repr, annotators[:5])) + (", ..." if len(annotators) > 5 else "")
-    return f"annotators without answers are omitted: {names}."
-
-
-def describe_uninformative(annotator: str, n_answers: int) -> str:
-    """Return a sentence on an annotator whose answers name all classes."""
-    s, verb_s = ("", "s") if n_answers == 1 else ("s", "")
-    return (
-        f"{n_answers:,} answer{s} of {annotator!r} name{verb_s} all classes, and say{verb_s} nothing about the label."
-    )
+    return f"annotators without informative answers are omitted: {names}."

@@ -27,7 +27,7 @@ def test_the_labels_are_those_without_the_excluded_answers(run: Run, table: Path
         before = Path("answers.csv").read_bytes()
         result = run("audit", table, *args, *excluded, "--method", "PLKNN", "--out", "issues.csv")
         assert result.code == 0, result.err
-        assert ("answers are not used, by --exclude-annotator: Dan." in result.err) == bool(excluded)
+        assert ("answers that are not used, by --exclude-annotator Dan: " in result.err) == bool(excluded)
         results.append(Path("issues.csv").read_bytes())
         assert Path("answers.csv").read_bytes() == before
     assert results[0] == results[1]
@@ -110,7 +110,7 @@ def test_an_unknown_annotator_is_an_error_before_the_import(run: Run) -> None:
 def test_a_name_with_a_comma_is_listed_as_the_option_has_it(run: Run, command: str) -> None:
     """The error has the name in the quotation marks with which the option reads it."""
     words = write_session("Smith, J")
-    more = pl.DataFrame({"id": ["b0", "b1"], "worker": "Ann", "label": "wren"})
+    more = pl.DataFrame({"id": ["b0", "b1"], "worker": "Ann", "label": ["wren", "owl"]})
     pl.concat([pl.read_csv("one.csv"), more]).write_csv("one.csv")
     end: tuple[str, ...] = ("--import", "one.csv", "--export-answers", "out.csv")
     if command == "audit":
@@ -124,4 +124,4 @@ def test_a_name_with_a_comma_is_listed_as_the_option_has_it(run: Run, command: s
         assert result.code == 0, result.err
         assert pl.read_csv("out.csv")["worker"].to_list() == ["Ann", "Ann"]
     else:
-        assert '4 answers are not used, by --exclude-annotator: "Smith, J".' in result.err
+        assert 'not used, by --exclude-annotator "Smith, J": 4.' in result.err

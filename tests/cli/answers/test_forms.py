@@ -85,11 +85,6 @@ def responses(nested: Callable[[list[dict[str, Any]]], dict[str, Any]]) -> str:
     )  # fmt: skip
 
 
-def columns(answers: list[dict[str, Any]]) -> dict[str, Any]:
-    names = {"value": "q.responses", "user_id": "q.responses.users", "status": "q.responses.status"}
-    return {column: [one[name] for one in answers] for name, column in names.items()}
-
-
 def decisions(answer: str, labels: dict[tuple[str, str], list[str]]) -> str:
     return lines(
         {"text": "x", "_input_hash": 1, "_annotator_id": by, "label": label, "answer": answer, "meta": {"name": name}}
@@ -157,7 +152,6 @@ CASES = {
     ),
     "Argilla": Case("a.jsonl", responses(lambda given: {"q.responses": given, "q.suggestion": "owl"}), {"row": "id"}),
     "Argilla, records": Case("a.jsonl", responses(lambda given: {"responses": {"q": given}}), {"row": "id"}),
-    "Argilla, columns": Case("a.jsonl", responses(columns), {"row": "id"}),
     "Prodigy, choices": Case(
         "a.jsonl", lines({"name": n, "_input_hash": 1, "_session_id": by, "accept": x, "answer": "accept"}
                          for (n, by), x in LISTS.items()) + decisions("ignore", {("b3", "Ann"): ["owl"]}),
@@ -251,7 +245,7 @@ PAIRS = [
 ]  # fmt: skip
 
 
-@pytest.mark.filterwarnings("ignore:annotators without answers")
+@pytest.mark.filterwarnings("ignore:annotators without informative answers")
 @pytest.mark.parametrize(("kind", "entry"), PAIRS)
 def test_every_form_has_the_same_answers(run: Run, kind: str, entry: str) -> None:
     """Commands, sessions and constructors give the answers of a file, or its error, which names the file."""

@@ -85,7 +85,7 @@ def test_answers_about_other_rows_are_omitted(run: Run, bare: Path) -> None:
     Path("answers.csv").write_text("id,worker,label\nb1,x,owl\nother,x,owl\n")
     words = ("--import", "answers.csv", "--row", "id", "--export-answers", "out.csv")
     result = run("label", bare, *LABEL, *words)
-    assert "1 of 2 answers is omitted" in result.err
+    assert "birds.csv does not have are omitted: 1, such as" in result.err
     assert "New answers imported: 1." in result.out
 
 

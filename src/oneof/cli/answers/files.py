@@ -11,7 +11,7 @@ from oneof.messages import MAX_NAMED, enumerate_items, write_names
 if TYPE_CHECKING:
     from oneof.crowd import Answers
     from oneof.io import Table, UnreadableCells
-    from oneof.io.answers import Answer, AnswerFile, AnswerOptions
+    from oneof.io.answers import AnswerFile, AnswerOptions
 
 MAX_LISTED = 10
 """Maximum number of annotators or columns that an error lists."""
@@ -58,21 +58,20 @@ def read_answers(
     from oneof.io.answers import parse_answers
 
     file, row_names, column = _read_file(options, table, other_uses)
+    file, notes = _select(file, options, row_names, table)
     parsed = parse_answers(file, table.cell_format, separator=separator, classes=classes, unreadable=unreadable)
-    kept, excluded = _without_excluded([one.annotator for one in parsed.records], options.excluded, options.path)
-    known, omitted = _of_known_rows(file, parsed.records, kept, row_names, table)
     answers = answers_of_file(
         file,
-        [parsed.records[i] for i in known],
-        [parsed.labels[i] for i in known],
+        parsed.records,
+        parsed.labels,
         classes=parsed.classes,
         index=row_names,
         select_rows=options.select_rows,
     )
     answers.rows = np.arange(len(row_names))  # the rows of the features
-    notes = [*parsed.notes, *excluded, *omitted, *note_spellings(answers.annotators.tolist())]
+    notes += [*parsed.notes, *note_spellings(answers.annotators.tolist())]
     notes += [RULES_NOTE] if options.rules == "auto" and answers.are_rules else []
-    if repeated := len(known) - answers.n_answers:
+    if repeated := len(parsed.records) - answers.n_answers:
         notes.append(f"{repeated:,} repeated answers (of equal row, annotator and label) count once.")
     checked = None
     if gold is not None:
@@ -88,9 +87,9 @@ def join_candidates(options: "AnswerOptions", table: "Table") -> tuple["Table", 
     import polars as pl
 
     file, row_names, _ = _read_file(options, table, frozenset())
-    known, notes = _of_known_rows(file, file.answers, range(len(file.answers)), row_names, table)
+    file, notes = _select(file, options, row_names, table)
     cells: dict[str, tuple[list[Any], list[Any]]] = {name: ([], []) for name in row_names}
-    for one in (file.answers[i] for i in known):
+    for one in file.answers:
         if one.cell:
             labels, weights = cells[str(one.row)]
             labels.append(one.cell)
@@ -137,35 +136,35 @@ def _read_file(
     return read_answer_file(options, objects, unused=unused), row_names, column or ""
 
 
-def _of_known_rows(
-    file: "AnswerFile", records: "Sequence[Answer]", kept: Sequence[int], row_names: Sequence[str], table: "Table"
-) -> tuple[list[int], list[str]]:
-    """Return the positions of the answers about rows of the table, with a note about the others; raise without any."""
-    from oneof.errors import DataError
+def _select(
+    file: "AnswerFile", options: "AnswerOptions", row_names: Sequence[str], table: "Table"
+) -> "tuple[AnswerFile, list[str]]":
+    """Return the answers about rows of the table by annotators that are not excluded, with notes about the others."""
+    from oneof.errors import DataError, InputError
 
-    names = set(row_names)
-    known = [i for i in kept if str(records[i].row) in names]
-    if len(known) == len(kept):
-        return known, []
-    unknown = {str(records[i].row): i for i in reversed(kept) if str(records[i].row) not in names}
-    first = records[min(unknown.values())]
-    if not known:
-        raise DataError(
-            f"no answer is about a row of {table.path}: the answers name rows such as {str(first.row)!r}, and the "
-            f"table {next(iter(row_names), None)!r}. Give both the same names, or name their column by --row "
-            "and --answers-row.",
-            source=file.locate(first),
+    answers, notes, names = file.answers, [], set(row_names)
+    if options.excluded:
+        check_have_answers(options.excluded, (one.annotator for one in answers), options.path)
+        answers = [one for one in answers if one.annotator not in options.excluded]
+        if not answers:
+            raise InputError(f"--exclude-annotator excludes all annotators of {options.path}. Keep at least one.")
+        n = sum(bool(one.cell) for one in file.answers) - sum(bool(one.cell) for one in answers)
+        notes = [f"answers that are not used, by --exclude-annotator {_enumerate_names(options.excluded)}: {n:,}."]
+    known = [one for one in answers if str(one.row) in names]
+    if unknown := [one for one in answers if one.cell and str(one.row) not in names]:
+        first, place = str(unknown[0].row), file.locate(unknown[0])
+        if not any(one.cell for one in known):
+            raise DataError(
+                f"no answer is about a row of {table.path}: the answers name rows such as {first!r}, and the table "
+                f"{next(iter(row_names), None)!r}. Give both the same names, or name their column by --row and "
+                "--answers-row.",
+                source=place,
+            )
+        notes.append(
+            f"answers about rows that {table.path} does not have are omitted: {len(unknown):,}, such as about the row "
+            f"{first!r} ({place})."
         )
-    n_omitted = len(kept) - len(known)
-    are, their = ("is", "its") if n_omitted == 1 else ("are", "their")
-    rows = "row" if len(unknown) == 1 else f"{len(unknown):,} rows, such as"
-    return known, [
-        f"{n_omitted:,} of {len(kept):,} answers {are} omitted, since {table.path} does not have {their} {rows} "
-        f"{str(first.row)!r} ({file.locate(first)})."
-    ]
-
-
-# -- names of annotators -----------------------------------------------------------------------------------------------
+    return replace(file, answers=known), notes
 
 
 def check_have_answers(excluded: Iterable[str], annotators: Iterable[str], source: object) -> None:
@@ -179,23 +178,6 @@ def check_have_answers(excluded: Iterable[str], annotators: Iterable[str], sourc
             f"--exclude-annotator {unknown[0]!r} has no answers in {source}; annotators are "
             f"{_enumerate_names(close or names) or 'missing'}."
         )
-
-
-def _without_excluded(
-    annotators: Sequence[str], excluded: Sequence[str], source: object
-) -> tuple[list[int], list[str]]:
-    """Return the positions of the answers of other annotators, and a note on the number of excluded answers."""
-    from oneof.errors import InputError
-
-    if not excluded:
-        return list(range(len(annotators))), []
-    check_have_answers(excluded, annotators, source)
-    kept = [i for i, name in enumerate(annotators) if name not in excluded]
-    if not kept:
-        raise InputError(f"--exclude-annotator excludes all annotators of {source}. Keep at least one.")
-    n = len(annotators) - len(kept)
-    answers = "1 answer is" if n == 1 else f"{n:,} answers are"
-    return kept, [f"{answers} not used, by --exclude-annotator: {_enumerate_names(list(dict.fromkeys(excluded)))}."]
 
 
 def _enumerate_names(names: Sequence[str]) -> str:

@@ -11,7 +11,17 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from oneof.cli import options
-from oneof.cli.options import AnswersRow, ExcludeAnnotator, Negation, Rules, check_unused, read_names
+from oneof.cli.options import (
+    Annotator,
+    Answer,
+    AnswersRow,
+    ExcludeAnnotator,
+    Negation,
+    Row,
+    Rules,
+    check_unused,
+    read_names,
+)
 from oneof.cli.output import terminal
 
 if TYPE_CHECKING:
@@ -276,29 +286,9 @@ class AnswerGroup:
             "--weights COLUMN, a line for each candidate and its confidence.",
         ),
     ] = None
-    row: Annotated[
-        str | None,
-        typer.Option(
-            "--row",
-            metavar="COLUMN",
-            help="Answers: column of the names of the rows, in both tables; by default row, or the number of the row.",
-        ),
-    ] = None
-    annotator: Annotated[
-        str | None,
-        typer.Option(
-            "--annotator", metavar="COLUMN", help="Answers: column of the annotators; by default annotator or worker."
-        ),
-    ] = None
-    answer: Annotated[
-        str | None,
-        typer.Option(
-            "--answer",
-            metavar="COLUMN",
-            help="Answers: column of the labels, by default answer or label; or question of an export, such as a tag "
-            "of Label Studio, by default the only one.",
-        ),
-    ] = None
+    row: Row = None
+    annotator: Annotator = None
+    answer: Answer = None
     answers_row: AnswersRow = None
     rules: Rules = "auto"
     exclude_annotator: ExcludeAnnotator = None

@@ -69,6 +69,30 @@ Groups: TypeAlias = Annotated[
         "are those of new groups. The column is not a feature.",
     ),
 ]
+Row: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        "--row",
+        metavar="COLUMN",
+        help="Answers: column of the names of the rows, in both tables, or field of an export; by default row, or the "
+        "number of the row.",
+    ),
+]
+Annotator: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        "--annotator", metavar="COLUMN", help="Answers: column of the annotators; by default annotator or worker."
+    ),
+]
+Answer: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        "--answer",
+        metavar="COLUMN",
+        help="Answers: column of the labels, by default answer or label; or question of an export, such as a tag "
+        "of Label Studio, by default the only one.",
+    ),
+]
 ExcludeAnnotator: TypeAlias = Annotated[
     list[str] | None,
     typer.Option(

@@ -278,14 +278,12 @@ def read_answer_archive(options: AnswerOptions) -> AnswerFile:
     names = [str(name) for name in given.classes.tolist()]
     rows, annotators = np.nonzero(given.codes >= 0)
     codes = given.codes[rows, annotators].tolist()
-    silent = len(given.annotators) - len(set(annotators.tolist()))
-    notes = (f"{silent:,} annotator{'s have' if silent > 1 else ' has'} no answer.",) if silent else ()
     answers = [
         Answer(str(i), str(given.annotators[j]).strip(), [names[code]], i)
         for i, j, code in zip(rows.tolist(), annotators.tolist(), codes, strict=True)
     ]
     objects = Objects(str(path), [{}] * len(given.codes), [Part(0, str(path), path.stem)], [], False, False)
-    return AnswerFile(str(path), LINES, objects, answers, notes, tuple(names))
+    return AnswerFile(str(path), LINES, objects, answers, classes=tuple(names))
 
 
 def _of_question(answers: list[Answer], options: AnswerOptions, path: str) -> list[Answer]:

@@ -232,14 +232,6 @@ def test_few_or_differently_spelled_answers_are_those_of_an_annotator(run: Run, 
     assert set(given.answers.annotators.tolist()) == {*ACCURACIES, "Eve"}
 
 
-def test_spellings_of_an_annotator(run: Run, table: Path) -> None:
-    """Names that are equal but for case, spaces, underscores and hyphens have a note."""
-    names = pl.col("worker").replace({"Dan": "ann"})
-    make_answers().with_columns(worker=names).write_csv("answers.csv")
-    note = "'Ann' and 'ann' differ only in case, spaces, underscores or hyphens, and count as different annotators"
-    assert any(note in line for line in _prepare("answers.csv").notes)
-
-
 def test_spaces_around_names_of_annotators_are_removed(run: Run, table: Path) -> None:
     """The annotator of a line is the same with spaces around the name, and has one answer to a row."""
     expected = _prepare("answers.csv").answers

@@ -69,7 +69,7 @@ def read_answers(
         select_rows=options.select_rows,
     )
     answers.rows = np.arange(len(row_names))  # the rows of the features
-    notes += [*parsed.notes, *note_spellings(answers.annotators.tolist())]
+    notes += parsed.notes
     notes += [RULES_NOTE] if options.rules == "auto" and answers.are_rules else []
     if repeated := len(parsed.records) - answers.n_answers:
         notes.append(f"{repeated:,} repeated answers (of equal row, annotator and label) count once.")
@@ -183,17 +183,3 @@ def check_have_answers(excluded: Iterable[str], annotators: Iterable[str], sourc
 def _enumerate_names(names: Sequence[str]) -> str:
     """Return names as the option has them."""
     return enumerate_items([write_names([name]) for name in names], MAX_LISTED)
-
-
-def note_spellings(annotators: list[str]) -> list[str]:
-    """Return a note on names of annotators that are equal but for case, spaces, underscores and hyphens."""
-    from oneof.candidates.spellings import group_spellings
-
-    groups = group_spellings(annotators)
-    if not groups:
-        return []
-    listed = "; ".join(enumerate_items([*map(repr, group)], MAX_NAMED) for group in groups[:MAX_NAMED])
-    return [
-        f"{listed} differ only in case, spaces, underscores or hyphens, and count as different annotators: use one "
-        "spelling if they are the same."
-    ]

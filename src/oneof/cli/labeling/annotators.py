@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from oneof.cli.options import AnswersRow, ExcludeAnnotator, Negation, read_names
+from oneof.cli.options import Annotator, Answer, AnswersRow, ExcludeAnnotator, Negation, Row, read_names
 from oneof.cli.output import terminal
 from oneof.messages import MAX_NAMED, write_names
 
@@ -64,30 +64,9 @@ class AnnotatorGroup:
     answers_row: AnswersRow = None
     exclude_annotator: ExcludeAnnotator = None
     negation: Negation = None
-    row: Annotated[
-        str | None,
-        typer.Option(
-            "--row",
-            metavar="COLUMN",
-            help="--import, --gold and --export-answers: column of the names of the rows, in both tables, and field of "
-            "an export; by default the number of the row. A file may have them in a column item.",
-        ),
-    ] = None
-    annotator: Annotated[
-        str | None,
-        typer.Option(
-            "--annotator", metavar="COLUMN", help="--import: column of the annotators; by default worker or annotator."
-        ),
-    ] = None
-    answer: Annotated[
-        str | None,
-        typer.Option(
-            "--answer",
-            metavar="COLUMN",
-            help="--import: column of the labels, by default label or answer; or tag of Label Studio, by default the "
-            "only one.",
-        ),
-    ] = None
+    row: Row = None
+    annotator: Annotator = None
+    answer: Answer = None
 
     def answer_options(self, path: Path) -> "AnswerOptions":
         """Return the options by which a file of --import is read, as a file of --answers of `oneof fit`."""

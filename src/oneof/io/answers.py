@@ -491,11 +491,8 @@ def _read_documents(file: Objects, options: AnswerOptions) -> Iterator[Answer]:
         own = None if options.has_own_id else document
         row = _name_row(file, i, options, own, document.get("meta"), document.get("metadata"))
         for user, labels in _document_labels(document, file.part(i).source, location).items():
-            for label in labels:
-                if isinstance(label, bool | float) or not isinstance(label, str | int | None):
-                    raise DataError(
-                        f"{location}: {label!r} is not a label of the document. Export a classification project."
-                    )
+            if not all(label is None or type(label) in (str, int) for label in labels):
+                raise DataError(f"{location}: {labels!r} is not a list of labels. Export a classification project.")
             yield Answer(row, user.strip(), _as_labels(labels), i)
 
 

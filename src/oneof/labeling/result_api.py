@@ -125,7 +125,7 @@ class ResultAPI(AnswerAPI):
         Path
         """
         answered = self.answers.current_answers()
-        items = name_rows(self.table.frame, match, "the table")
+        items = list(range(self._rows.shape[0])) if match is None else name_rows(self.table.frame, match, "the table")
         return importing.write_long(as_path(path), answered, items, self.classes, self.table.separator)
 
     def import_annotations(self, path: str | os.PathLike[str], *, match: str | None = None, **columns: str) -> int:

@@ -4,7 +4,6 @@ The answers of a session are exported as a long table, too.
 """
 
 import hashlib
-import io
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -16,11 +15,11 @@ from oneof.candidates import CandidateSets
 from oneof.crowd import Answers
 from oneof.crowd.answers import answers_of_file
 from oneof.errors import DataError, InputError, LabelError
-from oneof.files import atomic_write
 from oneof.io.answers import AnswerOptions, name_rows, parse_answers, read_answer_file, read_objects
 from oneof.io.formats.cells import CellFormat
 from oneof.labeling.answers.log import DEGREES, Entry
 from oneof.labeling.answers.state import allowed_classes
+from oneof.labeling.content.table import check_export, write_frame
 from oneof.labeling.validation import check_text
 from oneof.typing import Labels
 
@@ -116,19 +115,13 @@ def write_long(
     """
     import polars as pl
 
-    suffix = path.suffix.lower()
-    if suffix not in LONG_EXPORTS:
-        raise InputError(f"cannot write {path}: the file name must end in {', '.join(LONG_EXPORTS)}.")
-    if not path.parent.is_dir():
-        raise InputError(f"cannot write {path}: the folder {path.parent} does not exist.")
+    check_export(path, LONG_EXPORTS)
     given = [
         (items[row], name, entry) for row, said in sorted(answered.items()) for name, entry in sorted(said.items())
     ]
-    mask = np.ones((len(given), len(classes)), dtype=bool)
+    mask = np.zeros((len(given), len(classes)), dtype=bool)
     for line, (_, _, entry) in zip(mask, given, strict=True):
-        allowed = allowed_classes(entry, len(classes))
-        if allowed:
-            line[:] = np.isin(np.arange(len(classes)), allowed)
+        line[list(allowed_classes(entry, len(classes))) or slice(None)] = True
     labels = CandidateSets(mask, classes).to_strings(separator=separator) if given else []
     frame = pl.DataFrame(
         {
@@ -139,15 +132,7 @@ def write_long(
         },
         schema_overrides={"worker": pl.String, "label": pl.String, "degree": pl.String},
     )
-    memory = io.BytesIO()  # a full disk is then an OSError; polars raises an error of its own
-    if suffix == ".csv":
-        frame.write_csv(memory)
-    elif suffix == ".jsonl":
-        frame.write_ndjson(memory)
-    else:
-        frame.write_parquet(memory)
-    with atomic_write(path) as temporary:
-        temporary.write_bytes(memory.getbuffer())
+    write_frame(frame, path)
     return path
 
 

@@ -16,7 +16,7 @@ from oneof.typing import FeatureMatrix
 from oneof.validation import check_choice
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     import polars as pl
 
@@ -215,31 +215,27 @@ class LabelTable:
         return frame.with_columns(pl.Series(self.label, candidates.to_strings(separator=self.separator)))
 
 
-def check_export(path: Path) -> None:
+def check_export(path: Path, suffixes: "Sequence[str]" = EXPORTS) -> None:
     """Raise unless a table can be exported to this path."""
-    if path.suffix.lower() not in EXPORTS:
-        raise InputError(f"cannot write {path}: the file name must end in {' or '.join(EXPORTS)}.")
+    if path.suffix.lower() not in suffixes:
+        raise InputError(f"cannot write {path}: the file name must end in {' or '.join(suffixes)}.")
     if not path.parent.is_dir():
         raise InputError(f"cannot write {path}: the folder {path.parent} does not exist.")
 
 
 def write_frame(frame: "pl.DataFrame", path: Path, delimiter: str = ",") -> None:
-    """Write a table atomically, as .csv with a delimiter, or .parquet."""
-    with atomic_write(path) as temporary:
-        if path.suffix.lower() == ".parquet":
-            _write_parquet(frame, temporary)
-            return
-        nested = [name for name in frame.columns if frame[name].dtype.is_nested()]
-        if nested:
+    """Write a table atomically, as .csv with a delimiter, .jsonl or .parquet."""
+    content = io.BytesIO()  # a full disk is then an OSError; polars raises an error of its own
+    if path.suffix.lower() == ".parquet":
+        frame.write_parquet(content)
+    elif path.suffix.lower() == ".jsonl":
+        frame.write_ndjson(content)
+    else:
+        if nested := [name for name in frame.columns if frame[name].dtype.is_nested()]:
             raise InputError(f"column {nested[0]!r} has lists, which CSV does not support: export to .parquet.")
-        frame.write_csv(temporary, separator=delimiter)
-
-
-def _write_parquet(frame: "pl.DataFrame", path: Path) -> None:
-    """Write through memory, so that a full disk is an OSError; polars raises an error of its own."""
-    content = io.BytesIO()
-    frame.write_parquet(content)
-    path.write_bytes(content.getbuffer())
+        frame.write_csv(content, separator=delimiter)
+    with atomic_write(path) as temporary:
+        temporary.write_bytes(content.getbuffer())
 
 
 def _as_text(cell: Any) -> str:

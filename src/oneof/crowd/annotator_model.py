@@ -565,7 +565,10 @@ def describe_annotators(model: AnnotatorModel) -> list[str]:
             "The accuracy of these annotators may be no better than chance, since their intervals are not above the "
             "accuracy of answers at random: {}. Check the answers.",
         ),
-        *(_describe_uninformative(names.tolist()[j], int(n_full[j])) for j in np.flatnonzero(is_few & (n_full > 0))),
+        *(
+            f"{n_full[j]:,} answers of {names.tolist()[j]!r} name all classes, and say nothing about the label."
+            for j in np.flatnonzero(is_few & (n_full > 0))
+        ),
         *_describe(few, f"These annotators have fewer than {MIN_ANSWERS} answers, and uncertain accuracies: {{}}."),
         *([] if model._alone is None else _describe_contradiction(model, model._alone)),
         *_describe(differing, "The accuracy of these annotators differs between classes beyond chance: {}."),
@@ -625,12 +628,4 @@ def _describe_copies(pair: solvers.CopiedPair) -> str:
         f"{one} and {other} agree on {pair.agreement:.0%} of {pair.n_shared:,} common rows; the model "
         f"expects {pair.expected_agreement:.0%}. One may copy the other, or both make the same mistakes. Their answers "
         "count as independent. If one copies, remove the answers of one."
-    )
-
-
-def _describe_uninformative(annotator: str, n_answers: int) -> str:
-    """Return a sentence on an annotator whose answers name all classes."""
-    s, verb_s = ("", "s") if n_answers == 1 else ("s", "")
-    return (
-        f"{n_answers:,} answer{s} of {annotator!r} name{verb_s} all classes, and say{verb_s} nothing about the label."
     )

@@ -109,11 +109,6 @@ class AnswerOptions:
         return f"{self.answer or ANSWER[-1]} of {self.path.name}", f"{self.weight} of {self.path.name}"
 
     @property
-    def names_columns(self) -> bool:
-        """Whether the options name a column of a file with a line for each answer."""
-        return any(name is not None for name in (self.annotator, self.answer, self.weight))
-
-    @property
     def has_own_id(self) -> bool:
         """Whether the field "id" beside the data of an export is a number of the tool, and not the name of a row."""
         return self.row == OWN_ID and self.answers_row is None
@@ -554,7 +549,7 @@ def _read_decisions(file: Objects, options: AnswerOptions) -> Iterator[Answer]:
 
 def _read_lines(file: Objects, options: AnswerOptions) -> Iterator[Answer]:
     """Read a line for each answer, or for each candidate of a row with its confidence, which has no annotator."""
-    path, row = Path(file.path), _row_column(file, options)
+    path, row = Path(file.path), find_row_column(options.row_columns, file.keys, Path(file.path), options)
     answer = select_column(options.answer, ANSWER, file.keys, path)
     weight = None if options.weight is None else find_column(options.weight, file.keys, path)
     named = [name for name in ((options.annotator,) if options.annotator else ANNOTATOR) if name in file.keys]
@@ -579,7 +574,7 @@ def _read_lines(file: Objects, options: AnswerOptions) -> Iterator[Answer]:
 
 def _read_columns(file: Objects, options: AnswerOptions) -> Iterator[Answer]:
     """Read a table with a column for each annotator."""
-    row = _row_column(file, options)
+    row = find_row_column(options.row_columns, file.keys, Path(file.path), options)
     names = [name for name in file.keys if name != row]
     for i, line in enumerate(file.items):
         item = _name_cell(file, i, row, "row")
@@ -587,9 +582,10 @@ def _read_columns(file: Objects, options: AnswerOptions) -> Iterator[Answer]:
             yield Answer(item, name.strip(), _as_cell(line.get(name)), i)
 
 
-def _row_column(file: Objects, options: AnswerOptions) -> str:
+def find_row_column(names: Sequence[str], columns: list[str], path: Path, options: AnswerOptions) -> str:
+    """Return the first of these columns of the names of the rows that exists; the error has the options."""
     try:
-        return select_column(None, options.row_columns, file.keys, Path(file.path))
+        return select_column(None, names, columns, path)
     except DataError as error:
         raise error.because(f"{error.reason} {options.describe_rows()}") from None
 
@@ -658,7 +654,11 @@ CHOICES = Form(
     ),
     _read_choices,
 )
-LINES = Form("row", lambda file, options: _has(file, *ANNOTATOR, *ANSWER) or options.names_columns, _read_lines)
+LINES = Form(
+    "row",
+    lambda file, options: _has(file, *ANNOTATOR, *ANSWER) or any((options.annotator, options.answer, options.weight)),
+    _read_lines,
+)
 COLUMNS = Form("row", lambda *_: True, _read_columns)
 FORMS = (STUDIO, CHOICES, DOCCANO, ARGILLA, PRODIGY, LINES, COLUMNS)
 """The forms of files, in the order in which they are tried."""

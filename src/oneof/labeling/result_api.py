@@ -12,6 +12,7 @@ from oneof.labeling.annotators.gold import set_labels
 from oneof.labeling.answer_api import AnswerAPI
 from oneof.labeling.answers import importing
 from oneof.labeling.answers.degrees import CombinedAnswers, Reliability
+from oneof.labeling.answers.state import allowed_classes
 from oneof.labeling.content.label_changes import export_changes
 from oneof.labeling.content.review import Review
 from oneof.labeling.content.table import LabelTable
@@ -202,11 +203,12 @@ class ResultAPI(AnswerAPI):
         """
         check_instance("answers", answers, Answers)
         entries = importing.read_crowd(answers, degrees or {}, self._rows.shape[0], self.classes, source)
-        current = self.answers.current_answers()
+        current, n_classes = self.answers.current_answers(), len(self.classes)
         kept = [
             entry
             for entry in entries
-            if importing.differs(entry, current.get(entry.row, {}).get(entry.annotator), len(self.classes))
+            if (old := current.get(entry.row, {}).get(entry.annotator)) is not None
+            and (allowed_classes(old, n_classes), old.degree) != (allowed_classes(entry, n_classes), entry.degree)
         ]
         n_new = self.answers.import_entries(entries)
         if kept:

@@ -24,20 +24,6 @@ WEIGHTS_NOTE = (
 _MAX_PRINTED_CLASSES, _MAX_JSON_PAIRS = 5, 1000
 
 
-def estimate_candidates(given: TableAnswers) -> "CandidateSets":
-    """Return the likelihood of the answers to each row, from the answers alone."""
-    from oneof.crowd import AnnotatorModel
-
-    return AnnotatorModel().fit(given.answers, given.gold).candidates_
-
-
-def fit_crowd(estimator: Any, frame: Any, given: TableAnswers, seed: int, progress: Any) -> "CrowdClassifier":
-    """Fit the annotators and a classifier in turn."""
-    from oneof.crowd import CrowdClassifier
-
-    return CrowdClassifier(estimator, random_state=seed).fit(frame, given.answers, given.gold, progress=progress)
-
-
 def held_out_labels(
     crowd: "CrowdClassifier",
     comparison: "Comparison",
@@ -79,16 +65,13 @@ def summarize_annotators(crowd: "CrowdClassifier", given: TableAnswers) -> "Anno
         alpha=krippendorff_alpha(given.answers),
         masi_alpha=krippendorff_alpha(given.answers, "masi") if given.answers.has_sets else None,
         disputed=[
-            DisputedRow(
-                int(row),
-                given.row_names[int(row)],
-                str(label),
-                str(other),
-                float(disagreement),
-                describe_answers(given.answers, int(row)),
-            )
-            for row, label, other, disagreement in zip(
-                disputed.rows, disputed.labels, disputed.runner_up, disputed.disagreement, strict=True
+            DisputedRow(row, given.row_names[row], label, other, rate, describe_answers(given.answers, row))
+            for row, label, other, rate in zip(
+                disputed.rows.tolist(),
+                map(str, disputed.labels.tolist()),
+                map(str, disputed.runner_up.tolist()),
+                disputed.disagreement.tolist(),
+                strict=True,
             )
         ],
     )

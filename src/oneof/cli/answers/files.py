@@ -104,8 +104,7 @@ def _read_file(
 ) -> "tuple[AnswerFile, list[str], str]":
     """Return the answers in a file, and the names of the rows of the table and their column, empty if numbered."""
     from oneof.errors import DataError, InputError
-    from oneof.io import find_column
-    from oneof.io.answers import ROW, name_rows, read_answer_archive, read_answer_file, read_objects
+    from oneof.io.answers import ROW, find_row_column, name_rows, read_answer_archive, read_answer_file, read_objects
 
     path, suffix = options.path, options.path.suffix.lower()
     n_rows = table.frame.height if table.rows is None else table.rows.shape[0]
@@ -125,10 +124,7 @@ def _read_file(
     objects = read_objects([path])
     column = None
     if options.row is not None or (table.rows is None and ROW in table.frame.columns):
-        try:
-            column = find_column(options.row or ROW, table.frame.columns, Path(table.path))
-        except DataError as error:
-            raise error.because(f"{error.reason} {options.describe_rows()}") from None
+        column = find_row_column([options.row or ROW], table.frame.columns, Path(table.path), options)
     row_names = (
         [str(row) for row in range(n_rows)] if column is None else name_rows(table.frame, column, str(table.path))
     )

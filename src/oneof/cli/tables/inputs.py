@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 from oneof.candidates import CandidateSets
 from oneof.candidates.cells import DEFAULT_SEPARATOR, LISTS, literal_kind
 from oneof.candidates.labels import clean
-from oneof.cli.answers.annotators import estimate_candidates
 from oneof.cli.answers.files import TableAnswers, join_candidates, read_answers
 from oneof.cli.tables.gold import describe_shared_rows, use_gold
 from oneof.cli.tables.groups import count_groups, group_notes, read_groups
@@ -221,7 +220,9 @@ def prepare_rows(table: Table, read_options: ReadOptions) -> PreparedTable:
                 other_uses=frozenset(filter(None, (read_options.truth, read_options.gold, read_options.groups))),
             )
         separator = given.separator
-        candidates = estimate_candidates(given)
+        from oneof.crowd import AnnotatorModel
+
+        candidates = AnnotatorModel().fit(given.answers, given.gold).candidates_
     candidates, is_checked, checked_notes = use_gold(table, read_options, candidates, given, separator, read_again)
     if read_options.classes is None and not read_options.weights.weighted:
         check_no_weights(candidates.classes.tolist(), table.path)

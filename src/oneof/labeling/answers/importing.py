@@ -166,10 +166,3 @@ def read_crowd(
         key = f"import:{hashlib.sha256(json.dumps(content).encode()).hexdigest()}"
         entries.append(Entry(key, worker, row, "one of", labels, purpose="import", degree=degree))
     return entries
-
-
-def differs(entry: Entry, current: Entry | None, n_classes: int) -> bool:
-    """Return whether an annotator has a current answer of other labels, or of another degree, than an entry."""
-    if current is None:
-        return False
-    return (allowed_classes(current, n_classes), current.degree) != (allowed_classes(entry, n_classes), entry.degree)

@@ -7,11 +7,11 @@ import numpy as np
 import oneof
 from benchmarks.common import DOCS, write_csv
 from oneof import LOORidge
-from oneof.cli.answers.annotators import held_out_labels
 from oneof.cli.prediction.sets import SetOptions, held_out_calibration
 from oneof.comparison import compare
 from oneof.comparison.folds import check_task, make_folds
 from oneof.crowd import AnnotatorModel, Answers, CrowdClassifier
+from oneof.crowd.learners import calibration_labels
 from oneof.persistence import prediction_sets
 
 TABLE = DOCS / "conformal_crowds.csv"
@@ -87,7 +87,8 @@ def _measure_draw(name, draw):
         X[rows], candidates, ["LOORidge"], cv=folds, refit=False, keep_predictions="labeled", random_state=draw
     )
     crowd = CrowdClassifier(LOORidge(), random_state=draw).fit(X[rows], table)
-    proba, posterior = held_out_labels(crowd, comparison, X[rows], candidates, folds)
+    prior = comparison.results[0].probabilities, comparison.held_out_rows
+    proba, posterior = calibration_labels(crowd, X[rows], candidates, *prior, folds)
     parts = {
         "oneof fit": held_out_calibration(comparison, candidates, draw, posterior, None, proba),
         "answers alone": held_out_calibration(comparison, candidates, draw),

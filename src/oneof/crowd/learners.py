@@ -164,10 +164,10 @@ def calibration_labels(
     crowd: Any,
     rows: Any,
     candidates: CandidateSets,
-    prior: Floats,
-    held_out: Ints,
+    prior: Floats | None,
+    held_out: Ints | None,
     folds: Folds,
-) -> tuple[Floats, Floats]:
+) -> tuple[Floats | None, Floats | None]:
     """Return held-out probabilities of the classifier, and the probabilities of the labels, which calibrate its sets.
 
     The classifier is fitted to labels that follow its own predictions. Held-out predictions of such a fit have its
@@ -181,9 +181,9 @@ def calibration_labels(
     rows : array, sparse array or DataFrame of shape (n_samples, n_features)
     candidates : CandidateSets
         The likelihood of the answers to the rows, from the answers alone.
-    prior : ndarray of shape (n_held_out_rows, n_classes)
-        Held-out probabilities of a classifier that was fitted to `candidates`.
-    held_out : ndarray of int
+    prior : ndarray of shape (n_held_out_rows, n_classes), or None
+        Held-out probabilities of a classifier that was fitted to `candidates`. Without them, both results are None.
+    held_out : ndarray of int, or None
         The rows of the prior.
     folds : sequence of (train, test)
 
@@ -193,6 +193,8 @@ def calibration_labels(
     posterior : ndarray of shape (n_samples, n_classes)
         0 for rows that were not held out.
     """
+    if prior is None or held_out is None:
+        return None, None
     evidence = candidates[held_out].evidence
     tempered, _ = temper(np.log(np.maximum(prior, MIN_PROBABILITY)), evidence, 1.0)
     posterior = np.zeros(candidates.shape)

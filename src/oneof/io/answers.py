@@ -250,7 +250,11 @@ def read_answer_file(
     objects = replace(objects, keys=[key for key in objects.keys if key not in unused])
     forms = forms or FORMS
     form = next((one for one in forms if one.recognizes(objects, options)), forms[-1])
-    file = AnswerFile(objects.path, form, objects, [], tuple(_note_own_id(objects, form, options)))
+    notes = [
+        f"the column {OWN_ID!r} of {objects.path} has the numbers of the tasks in Label Studio. If the table has other "
+        "numbers in its column, name a field of the data by --answers-row."
+    ] * (form is CHOICES and options.has_own_id)
+    file = AnswerFile(objects.path, form, objects, [], tuple(notes))
     if options.annotator is not None and file.is_export:
         raise InputError(f"--annotator has no use with the export {file.path}, which names its annotators. Remove it.")
     answers = list(form.read(objects, options))
@@ -299,16 +303,6 @@ def _without_negation(answer: Answer, negation: str) -> Answer:
     if len(texts) != 1 or not texts[0].strip().startswith(negation):
         return answer
     return answer._replace(cell=texts[0].strip().removeprefix(negation), is_negated=True)
-
-
-def _note_own_id(objects: Objects, form: Form, options: AnswerOptions) -> list[str]:
-    """Return a note if rows are matched by the numbers of tasks in the short forms of Label Studio."""
-    if form is not CHOICES or not options.has_own_id:
-        return []
-    return [
-        f"the column {OWN_ID!r} of {objects.path} has the numbers of the tasks in Label Studio. If the table has other "
-        "numbers in its column, name a field of the data by --answers-row."
-    ]
 
 
 def name_rows(frame: "pl.DataFrame", column: str | None, source: str) -> list[str]:
@@ -811,7 +805,7 @@ def _of_annotators(
     positions = annotations.other_columns([*cells.values()], len(file.objects.items), known)
     other = [names[j] for j in positions]
     names = [name for name in names if name not in other]
-    listed = ", ".join(names[:MAX_NAMED]) + (", ..." if len(names) > MAX_NAMED else "")
+    listed = enumerate_items(names, MAX_NAMED, conjunction=False)
     notes = [f"{file.path} is read as a table with a column for each of {len(names)} annotators: {listed}."]
     if other:
         notes.append(
@@ -823,5 +817,5 @@ def _of_annotators(
 
 def describe_omitted(annotators: Sequence[str]) -> str:
     """Return a warning about annotators without answers, or whose answers name all classes."""
-    names = ", ".join(map(repr, annotators[:5])) + (", ..." if len(annotators) > 5 else "")
+    names = enumerate_items([*map(repr, annotators)], MAX_NAMED, conjunction=False)
     return f"annotators without informative answers are omitted: {names}."

@@ -6,14 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 from oneof.cli.answers.files import TableAnswers
 from oneof.cli.output import terminal
-from oneof.messages import MAX_NAMED
+from oneof.messages import MAX_NAMED, enumerate_items
 
 if TYPE_CHECKING:
-    from oneof.candidates import CandidateSets
-    from oneof.comparison import Comparison
     from oneof.crowd import Answers, CrowdClassifier
     from oneof.report import AnnotatorSummary
-    from oneof.typing import Floats
 
 ANNOTATORS_FILE = "annotators.csv"
 WEIGHTS_NOTE = (
@@ -22,25 +19,6 @@ WEIGHTS_NOTE = (
 )
 """Note of the commands that do not fit the annotators and a method in turn."""
 _MAX_PRINTED_CLASSES, _MAX_JSON_PAIRS = 5, 1000
-
-
-def held_out_labels(
-    crowd: "CrowdClassifier",
-    comparison: "Comparison",
-    frame: Any,
-    candidates: "CandidateSets",
-    folds: Any,
-) -> "tuple[Floats | None, Floats | None]":
-    """Return the labels that calibrate the sets of the classifier (`calibration_labels`); None without probabilities.
-
-    The prior is the held-out predictions of the comparison, which was fitted to the answers alone.
-    """
-    from oneof.crowd.learners import calibration_labels
-
-    prior, rows = comparison.results[0].probabilities, comparison.held_out_rows
-    if prior is None or rows is None:
-        return None, None
-    return calibration_labels(crowd, frame, candidates, prior, rows, folds)
 
 
 def summarize_annotators(crowd: "CrowdClassifier", given: TableAnswers) -> "AnnotatorSummary":
@@ -82,12 +60,8 @@ def describe_answers(answers: "Answers", row: int) -> str:
     given: dict[str, list[str]] = {}
     for annotator, labels in answers.of_row(row).items():
         given.setdefault(" or ".join(map(str, labels)), []).append(str(annotator))
-    listed = []
-    for answer, annotators in sorted(given.items(), key=lambda item: (-len(item[1]), item[0])):
-        hidden = len(annotators) - MAX_NAMED
-        more = [f"{hidden:,} more"] if hidden > 0 else []
-        listed.append(f"{answer}: {', '.join([*annotators[:MAX_NAMED], *more])}")
-    return "; ".join(listed)
+    frequent = sorted(given.items(), key=lambda item: (-len(item[1]), item[0]))
+    return "; ".join(f"{answer}: {enumerate_items(names, MAX_NAMED, conjunction=False)}" for answer, names in frequent)
 
 
 def to_dict(summary: "AnnotatorSummary", crowd: "CrowdClassifier") -> dict[str, Any]:

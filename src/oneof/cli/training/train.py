@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from oneof.cli.answers.annotators import ANNOTATORS_FILE, held_out_labels, summarize_annotators
+from oneof.cli.answers.annotators import ANNOTATORS_FILE, summarize_annotators
 from oneof.cli.auditing.issues import count_folds, describe_rest, find_issues
 from oneof.cli.output.progress import ProgressFactory, Steps
 from oneof.cli.prediction.sets import (
@@ -271,6 +271,7 @@ def _fit_labels(fit: Fit, evaluation: Evaluation, steps: Steps) -> Fitted:
 def _fit_answers(fit: Fit, evaluation: Evaluation, steps: Steps) -> Fitted:
     """Fit the accuracies of the annotators and the best method in turn."""
     from oneof.crowd import CrowdClassifier
+    from oneof.crowd.learners import calibration_labels
     from oneof.estimators.base import Disambiguation
 
     prepared, comparison = fit.prepared, evaluation.comparison
@@ -285,7 +286,8 @@ def _fit_answers(fit: Fit, evaluation: Evaluation, steps: Steps) -> Fitted:
     with steps.step(FINAL) as bar:
         crowd = CrowdClassifier(comparison.best_estimator, random_state=fit.options.seed)
         crowd.fit(prepared.frame, answers.answers, answers.gold, progress=bar)
-        proba, posterior = held_out_labels(crowd, comparison, prepared.frame, prepared.candidates, fit.splits)
+        prior = comparison.results[0].probabilities, comparison.held_out_rows
+        proba, posterior = calibration_labels(crowd, prepared.frame, prepared.candidates, *prior, fit.splits)
     decisions = Disambiguation(crowd.transduction_, crowd.label_distributions_.max(axis=1))
     annotators = summarize_annotators(crowd, answers)
     return Fitted(crowd.estimator_, decisions, None, crowd, annotators, proba, posterior, notes=notes)

@@ -70,7 +70,7 @@ def test_formats_of_other_names(tmp_path: Path, expected: pl.DataFrame) -> None:
     """A format may be named for a file without a known suffix."""
     (tmp_path / "t.data").write_bytes(CONTENT)
     assert read_table(tmp_path / "t.data", format="csv", labels=["label"]).frame.equals(expected)
-    with pytest.raises(DataError, match=r"unknown format\. Give a file that ends in \.csv"):
+    with pytest.raises(DataError, match=r"unknown format\. Give --format, or a file that ends in \.csv"):
         read_table(tmp_path / "t.data")
     with pytest.raises(
         DataError, match="the format must be one of csv, tsv, parquet, jsonl, npz, excel; got 'svmlight'"

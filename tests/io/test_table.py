@@ -73,7 +73,7 @@ def test_blank_lines_at_the_end_are_ignored(tmp_path: Path) -> None:
         ("t.jsonl", b"", "no rows"),
         ("t.npz", b"PK\x03\x04 but not really", "damaged"),
         ("t.docx", b"", "unknown format"),
-        ("t.npy", b"", r"t[.]npz with the labels, if there are any, by numpy[.]savez\(FILE, X=features, y=labels\)"),
+        ("t.npy", b"", r"unknown format.*[.]npz"),
     ],
 )
 def test_faults_of_files(tmp_path: Path, name: str, content: bytes, message: str) -> None:

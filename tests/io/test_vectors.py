@@ -10,9 +10,8 @@ import pytest
 
 from oneof.errors import DataError
 from oneof.io import read_table, table_from_rows
-from oneof.io.vectors import match_vectors, split_vectors, spread_vectors, used_vectors
+from oneof.io.vectors import match_vectors, split_vectors, used_vectors
 
-PATH = Path("t.jsonl")
 SIZES = {"q": 2}
 
 
@@ -31,59 +30,35 @@ def test_only_columns_that_are_split_are_vectors() -> None:
 def test_columns_of_numbers_have_no_length(width: int) -> None:
     """The columns of a table with other members than those of training are unchanged if they are not a vector."""
     frame = pl.DataFrame({f"q[{j}]": [1.0] for j in range(width)})
-    assert match_vectors(frame, SIZES, {}, PATH).equals(frame)
-    with pytest.raises(DataError, match=rf"column 'q' must have vectors of 2 numbers, as in training; got {width}\."):
-        match_vectors(frame, SIZES, {"q": width}, PATH)
-
-
-@pytest.mark.parametrize(
-    ("vector", "got"),
-    [
-        (np.array(3.0), r"an array of shape \(\)"),
-        (np.ones((2, 2)), r"an array of shape \(2, 2\)"),
-        ("[1,2]", "text"),
-        ({"x": 1}, "an object"),
-        (3, "a value of type int"),
-    ],
-)
-def test_a_vector_of_a_row_must_be_a_list(vector: Any, got: str) -> None:
-    """The error names the row, the column, the value and the remedy."""
-    message = (
-        rf"^row 7: column 'q' must have lists of 2 numbers, as in training; got {got}\. Write a list, null for a "
-        r"missing vector, or the numbers as the columns q\[0\] to q\[1\]\.$"
-    )
+    assert match_vectors(frame, SIZES, {}).equals(frame)
+    message = rf"^row 0: column 'q' must have vectors of 2 numbers, as in training; got a vector of {width}\."
     with pytest.raises(DataError, match=message):
-        spread_vectors({"q": vector}, SIZES, 7)
+        match_vectors(frame, SIZES, {"q": width})
 
 
 @pytest.mark.parametrize("cells", [[None, "[1,2]"], [None, {"x": 1}], [None, 3]])
 def test_a_vector_of_a_table_must_be_a_list(cells: list[Any]) -> None:
     """The error names the first row that has such a cell."""
     with pytest.raises(
-        DataError, match=r"^t\.jsonl, row 1: column 'q' must have lists of 2 numbers, as in training; got"
+        DataError, match=r"^row 1: column 'q' must have vectors of 2 numbers, as in training; got a value of type"
     ):
-        match_vectors(pl.DataFrame({"q": cells, "x": [1.0, 2.0]}), SIZES, {}, PATH)
+        match_vectors(pl.DataFrame({"q": cells, "x": [1.0, 2.0]}), SIZES, {})
 
 
 def test_a_vector_together_with_its_numbers_is_an_error() -> None:
     """Neither is ignored; a missing vector, or another value of this name, does not hide the numbers."""
     message = r"row 1: column 'q' has a vector, whose number 'q\[1\]' is also a column\. Remove one\.$"
-    for vector in ([1.0, 2.0], (1, 2), np.ones(2)):
-        with pytest.raises(DataError, match=message):
-            spread_vectors({"q": vector, "q[1]": 3.0}, SIZES, 1)
     with pytest.raises(DataError, match=message):
-        match_vectors(pl.DataFrame({"q": [None, [1, 2]], "q[1]": [3.0, 4.0]}), SIZES, {}, PATH)
+        match_vectors(pl.DataFrame({"q": [None, [1, 2]], "q[1]": [3.0, 4.0]}), SIZES, {})
     for other in (None, "remark"):
         row = {"q": other, "q[0]": 1.0, "q[1]": 2.0}
-        assert spread_vectors(row, SIZES, 0) == row
         frame = pl.DataFrame([row])
-        assert match_vectors(frame, SIZES, {}, PATH).equals(frame)
+        assert match_vectors(frame, SIZES, {}).equals(frame)
 
 
-@pytest.mark.parametrize("missing", [None, float("nan")])
-def test_a_missing_vector_has_missing_numbers(missing: Any) -> None:
-    spread = spread_vectors({"q": missing}, SIZES, 0)
-    assert [spread[name] for name in ("q[0]", "q[1]")] == [None, None]
+def test_a_missing_vector_has_missing_numbers() -> None:
+    for frame in (pl.DataFrame({"q": [None]}), pl.DataFrame({"q": [None]}, schema={"q": pl.List(pl.Int64)})):
+        assert match_vectors(frame, SIZES, {}).rows(named=True) == [{"q[0]": None, "q[1]": None}]
 
 
 def test_vectors_of_integers_and_floats_are_vectors(tmp_path: Path) -> None:

@@ -71,11 +71,14 @@ def test_vectors_are_lists() -> None:
     assert call(app, "/model").json()["vectors"] == [{"name": "a", "length": 10}]
     vector = [1.0] * 10
     rows = [{"a": vector}, {f"a[{j}]": 1.0 for j in range(10)}]
-    first, second = call(app, "/predict", {"rows": rows}).json()["predictions"]
+    first, second = (call(app, "/predict", {"row": row}).json()["prediction"] for row in rows)
     assert first == second
+    assert call(app, "/predict", {"rows": rows}).json()["error"].startswith("row 0: column 'a' has a vector, whose")
     reply = call(app, "/predict", {"row": {"a": vector[1:]}})
     assert reply.status == 400
-    assert reply.json()["error"].startswith("row 0: column 'a' must have vectors of 10 numbers, as in training; got 9.")
+    assert reply.json()["error"].startswith(
+        "row 0: column 'a' must have vectors of 10 numbers, as in training; got a vector of 9."
+    )
     assert call(app, "/predict", {"row": {"a": [None] * 9 + ["x"]}}).status == 400
 
 

@@ -63,6 +63,8 @@ class Batch:
         Columns of the file that were not read.
     absent : tuple of str
         Features that no object of the batch has, if the format is JSON lines; they are columns of missing values.
+    matrix : CSR matrix, optional
+        The features of an archive with a sparse matrix; `content` then has the labels only.
     """
 
     content: Any
@@ -75,9 +77,10 @@ class Batch:
     remarks: tuple[str, ...] = ()
     dropped: tuple[str, ...] = ()
     absent: tuple[str, ...] = ()
+    matrix: Any = None
 
     def __len__(self) -> int:
-        return int(self.content.height)
+        return int(self.content.height if self.matrix is None else self.matrix.shape[0])
 
     @property
     def labels(self) -> Any:
@@ -317,8 +320,9 @@ def _read_svmlight(path: Path, _: Source, n_rows: int | None, spec: BatchSpec, s
 
 
 def _read_npz(path: Path, _: Source, n_rows: int | None, spec: BatchSpec, start: RecordOffset) -> Iterator[Batch]:  # noqa: ARG001 - always one batch
-    frame, label_columns = binary.read_npz(path)
-    yield _checked(Batch(frame, path, label_columns=label_columns, cell_format=spec.cell_format), spec)
+    read = binary.read_npz(path)
+    batch = Batch(read.frame, path, label_columns=read.label_columns, cell_format=spec.cell_format, matrix=read.rows)
+    yield _checked(batch, spec)
 
 
 _READERS = {

@@ -7,30 +7,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from oneof.errors import DataError, MissingExtraError
-from oneof.files import as_path
 from oneof.io.batches import BatchSpec, check_options, iterate_batches
-from oneof.io.formats.binary import SAVE_ARRAYS, read_sparse_npz
 from oneof.io.formats.cells import CellFormat
 from oneof.io.formats.dialect import Dialect
 from oneof.io.formats.plain_file import plain_file
-from oneof.io.formats.source import (
-    STANDARD_INPUT,
-    TABLE_FORMATS,
-    TEXT_FORMATS,
-    Source,
-    display_path,
-    format_of,
-    suffixes_of,
-)
+from oneof.io.formats.source import TABLE_FORMATS, display_path, find_source, format_of
 from oneof.io.vectors import describe_vectors, split_vectors
 
 if TYPE_CHECKING:
     import polars as pl
 
-SUFFIXES = tuple(suffix for known in TABLE_FORMATS for suffix in suffixes_of(known, TABLE_FORMATS))
-"""Suffixes of the files that `read_table` reads."""
-
-_TEXT_FORMATS = tuple(known for known in TABLE_FORMATS if known in TEXT_FORMATS)
 _COPY = Dialect("utf-8", ",", ".", '"')
 """The dialect of the copy of a spreadsheet."""
 
@@ -133,15 +119,11 @@ def read_table(
         import polars  # noqa: F401
     except ImportError:
         raise MissingExtraError("polars", "cli") from None
-    path = as_path(path)
-    known = _check_format(path, format)
-    name = display_path(path)
+    source = find_source(path, format, TABLE_FORMATS)
+    name = display_path(source.files[0])
     dialect = dialect or Dialect()
-    check_options(known, dialect, str(name))
-    sparse = read_sparse_npz(path) if known == "npz" else None
-    if sparse is not None and sparse.rows.shape[0]:
-        return Table(sparse.labels, path, tuple(sparse.labels.columns), rows=sparse.rows)
-    is_sheet = known == "excel"
+    check_options(source.format, dialect, str(name))
+    is_sheet = source.format == "excel"
     spec = BatchSpec(
         tuple(labels),
         as_text=as_text,
@@ -150,13 +132,13 @@ def read_table(
         dialect=_COPY if is_sheet else dialect,
         cell_format=cell_format or CellFormat(),
     )
-    with plain_file(path, known, sheet) as file:
-        batches = list(iterate_batches(Source(str(path), (file.path,), file.format, name), None, spec))
+    with plain_file(source, sheet) as (plain, notes):
+        batches = list(iterate_batches(plain, None, spec))
     if not any(len(batch) for batch in batches):
         raise DataError(f"{name} has no rows. Add at least one.")
     [batch] = batches
     frame, vectors = split_vectors(
-        batch.content, {*labels, *batch.label_columns, *as_text}, has_only_text=known in ("csv", "tsv", "excel")
+        batch.content, {*labels, *batch.label_columns, *as_text}, has_only_text=plain.format in ("csv", "tsv")
     )
     return Table(
         frame,
@@ -164,35 +146,11 @@ def read_table(
         batch.label_columns,
         replace(batch.cell_format, decimal=dialect.decimal or batch.cell_format.decimal),
         None if is_sheet else batch.dialect,
-        (*file.notes, *batch.remarks, *describe_vectors(vectors)),
-        dropped=batch.dropped,
+        (*notes, *batch.remarks, *describe_vectors(vectors)),
+        batch.matrix,
+        batch.dropped,
         vectors=vectors,
     )
-
-
-def _check_format(path: Path, given: str | None) -> str:
-    """Return the format of an existing file, or of standard input."""
-    if given is not None and given not in TABLE_FORMATS:
-        raise DataError(
-            f"the format must be one of {', '.join(TABLE_FORMATS)}; got {given!r}. Other formats need --online."
-        )
-    if path == STANDARD_INPUT:
-        if given not in _TEXT_FORMATS:
-            raise DataError(f"standard input needs a text format. Add --format with {', '.join(_TEXT_FORMATS)}.")
-        return str(given)
-    known = given or format_of(path, TABLE_FORMATS)
-    if known is None and path.suffix.lower() == ".npy":
-        raise DataError(
-            f"{path} is one array, which has no labels. Write it to {path.with_suffix('.npz')} with the labels, if "
-            f"there are any, by {SAVE_ARRAYS}."
-        )
-    if known is None or (path.suffix.lower() == ".gz" and known not in _TEXT_FORMATS):
-        raise DataError(f"{path} has an unknown format. Give a file that ends in {', '.join(SUFFIXES)}, or --format.")
-    if not path.exists():
-        raise DataError(f"the file {path} does not exist. Check its name and folder.")
-    if not path.is_file():
-        raise DataError(f"{path} is not a file. Name a file, or read a folder with --online.")
-    return known
 
 
 def is_whole_table(path: Path) -> bool:

@@ -5,13 +5,9 @@ of training are stored in a model file; the vectors of another table, or of the 
 Columns that have such names in the file itself, as in CSV, are ordinary columns.
 """
 
-from collections.abc import Collection, Mapping, Sequence
-from pathlib import Path
+from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from oneof.candidates.labels import is_missing
 from oneof.errors import DataError
 
 if TYPE_CHECKING:
@@ -103,12 +99,6 @@ def member_names(name: str, size: int) -> list[str]:
     return [f"{name}[{j}]" for j in range(size)]
 
 
-def vector_name(column: str) -> str | None:
-    """Return the name of the vector of which a column is a number, or None for another column."""
-    name, bracket, index = column.rpartition("[")
-    return name if name and bracket and index[-1:] == "]" and index[:-1].isdecimal() else None
-
-
 def used_vectors(sizes: Mapping[str, int], columns: Collection[str]) -> dict[str, int]:
     """Return the length of each vector that has a number among the columns of a model.
 
@@ -127,9 +117,7 @@ def saved_vectors(summary: Mapping[str, Any]) -> dict[str, int]:
     return {name: size for name, size in sizes if type(name) is str and type(size) is int and size > 1}
 
 
-def match_vectors(
-    frame: "pl.DataFrame", sizes: Mapping[str, int], split: Mapping[str, int], path: Path
-) -> "pl.DataFrame":
+def match_vectors(frame: "pl.DataFrame", sizes: Mapping[str, int], split: Mapping[str, int]) -> "pl.DataFrame":
     """Return a table whose vectors are columns of numbers, as in training.
 
     `split_vectors` splits a column of floats of one length. Here a column of integers, of missing vectors, or of
@@ -142,8 +130,6 @@ def match_vectors(
         The lengths in training.
     split : mapping of str to int
         The lengths of the vectors of this table that are split already.
-    path : Path
-        For messages.
 
     Raises
     ------
@@ -154,96 +140,34 @@ def match_vectors(
     import polars as pl
 
     for name, size in sizes.items():
-        members = member_names(name, size)
         if split.get(name, size) != size:
             present = frame.select(pl.any_horizontal(pl.col(member_names(name, split[name])).is_not_null()))
-            raise _length_error(name, size, split[name], present.to_series().arg_max() or 0, path)
+            raise _error(name, size, f"a vector of {split[name]:,}", present.to_series().arg_max() or 0)
         if name in split or name not in frame.columns:
             continue
-        cells = frame[name]
-        if isinstance(cells.dtype, pl.Array):
-            cells = cells.arr.to_list()
+        members, cells = member_names(name, size), frame[name]
+        cells = cells.arr.to_list() if isinstance(cells.dtype, pl.Array) else cells
         is_present = cells.is_not_null()
-        row, is_list = is_present.arg_max() or 0, isinstance(cells.dtype, pl.List) and is_present.any()
+        row, is_list = is_present.arg_max() or 0, isinstance(cells.dtype, pl.List)
         if given := [member for member in members if member in frame.columns]:
-            if is_list:
-                raise _repeated_error(name, given[0], row, path)
+            if is_list and is_present.any():
+                reason = f"column {name!r} has a vector, whose number {given[0]!r} is also a column. Remove one."
+                raise DataError(reason, row=row)
             continue
-        if not is_present.any():
-            columns = [pl.Series(member, [None] * len(cells), dtype=pl.Float64) for member in members]
-        elif is_list:
-            for i, length in enumerate(cells.list.len().to_list()):
-                if length is not None and length != size:
-                    raise _length_error(name, size, length, i, path)
-            columns = [cells.list.get(j).alias(member) for j, member in enumerate(members)]
-        else:
-            raise _type_error(name, size, _describe(cells[row]), row, path)
-        frame = frame.drop(name).with_columns(columns)
+        if is_present.any() and not is_list:
+            raise _error(name, size, f"a value of type {cells.dtype}", row)
+        lists = cells if is_list else cells.cast(pl.List(pl.Float64))
+        is_wrong = (lists.list.len() != size).fill_null(value=False)
+        if is_wrong.any():
+            row = int(is_wrong.arg_true()[0])
+            raise _error(name, size, f"a vector of {len(lists[row]):,}", row)
+        frame = frame.drop(name).with_columns(lists.list.get(j).alias(member) for j, member in enumerate(members))
     return frame
 
 
-def spread_vectors(row: Mapping[str, Any], sizes: Mapping[str, int], number: int) -> Mapping[str, Any]:
-    """Return a row in which the vectors are numbers of their own: {"a": [1, 2]} becomes {"a[0]": 1, "a[1]": 2}.
-
-    A vector that is None or NaN is missing numbers. A row that has the numbers under keys of their own is unchanged.
-
-    Raises
-    ------
-    DataError
-        If a vector has another length than in training, is not a list, or one of its numbers is also a key; the error
-        names the row, which has a `number`.
-    """
-    spread: dict[str, Any] = {}
-    for name, size in sizes.items():
-        if name not in row:
-            continue
-        vector, members = row[name], member_names(name, size)
-        is_list = vector.ndim == 1 if isinstance(vector, np.ndarray) else isinstance(vector, Sequence)
-        is_list = is_list and not isinstance(vector, str | bytes)
-        if given := [member for member in members if member in row]:
-            if is_list:
-                raise _repeated_error(name, given[0], number)
-        elif is_missing(vector):
-            spread |= dict.fromkeys(members)
-        elif not is_list:
-            raise _type_error(name, size, _describe(vector), number)
-        elif len(vector) != size:
-            raise _length_error(name, size, len(vector), number)
-        else:
-            spread |= zip(members, vector, strict=True)
-    return {**row, **spread} if spread else row
-
-
-def _describe(cell: Any) -> str:
-    """Return what a cell is that is not a list."""
-    if isinstance(cell, np.ndarray):
-        return f"an array of shape {cell.shape}"
-    if isinstance(cell, str | Mapping):
-        return "text" if isinstance(cell, str) else "an object"
-    return f"a value of type {type(cell).__name__}"
-
-
-def _length_error(name: str, size: int, length: int, row: int, path: Path | None = None) -> DataError:
-    return _error(
-        f"column {name!r} must have vectors of {size:,} numbers, as in training; got {length:,}. Compute them as in "
-        "training, or use null for a missing vector.",
-        row,
-        path,
-    )
-
-
-def _type_error(name: str, size: int, got: str, row: int, path: Path | None = None) -> DataError:
-    return _error(
-        f"column {name!r} must have lists of {size:,} numbers, as in training; got {got}. Write a list, null for a "
+def _error(name: str, size: int, got: str, row: int) -> DataError:
+    return DataError(
+        f"column {name!r} must have vectors of {size:,} numbers, as in training; got {got}. Write a list, null for a "
         f"missing vector, or the numbers as the columns {name}[0] to {name}[{size - 1}].",
-        row,
-        path,
+        row=row,
     )
-
-
-def _repeated_error(name: str, member: str, row: int, path: Path | None = None) -> DataError:
-    return _error(f"column {name!r} has a vector, whose number {member!r} is also a column. Remove one.", row, path)
-
-
-def _error(reason: str, row: int, path: Path | None) -> DataError:
-    return DataError(reason, source=None if path is None else str(path), row=row)

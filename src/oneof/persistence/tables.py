@@ -78,7 +78,10 @@ def open_table(
     else:
         texts = {column.name for column in columns if column.kind != "number"}
         read = joined.read(as_path(table), as_text={*texts, *as_text} - {*labels}, labels=labels)
-    return replace(read, frame=match_vectors(read.frame, saved_vectors(model.summary), read.vectors, read.path))
+    try:
+        return replace(read, frame=match_vectors(read.frame, saved_vectors(model.summary), read.vectors))
+    except DataError as error:
+        raise error.at(read.path) from None
 
 
 def align_rows(model: ModelLike, table: Table, options: TableOptions | None = None) -> ModelRows:

@@ -16,7 +16,7 @@ from oneof.io.findings import KINDS, Kind
 from oneof.io.formats.names import format_names
 from oneof.io.frames import to_series
 from oneof.io.kinds import unreadable_cell
-from oneof.io.vectors import saved_vectors, spread_vectors
+from oneof.io.vectors import match_vectors, member_names, saved_vectors
 from oneof.likelihoods import softmax
 from oneof.messages import shorten
 from oneof.persistence import SavedModel
@@ -131,6 +131,7 @@ class RowPredictor:
         self._lock = threading.Lock()
         steps = model.pipeline.steps
         self.vectors = saved_vectors(model.summary)
+        self._members = {member: name for name, size in self.vectors.items() for member in member_names(name, size)}
         self._columns, self._cell_format, self._encoder = columns, cell_format, steps[0][1]
         self.strict = strict
         self._estimator = steps[1][1] if len(steps) == 2 else Pipeline(steps[1:])
@@ -152,9 +153,9 @@ class RowPredictor:
         ----------
         rows : sequence of mappings
             Each has a cell for every column: a number, a boolean, a text, or None if it is missing. A vector is a list
-            of numbers, or None, under its name, or it is numbers under the names of their columns. An absent column is
-            a missing value, unless all columns are absent, or another key is its name with other case, spaces or
-            punctuation. Other keys are ignored.
+            of numbers, or None, under its name, or in all rows numbers under the names of their columns. An absent
+            column is a missing value, unless all columns are absent, or another key is its name with other case, spaces
+            or punctuation. Other keys are ignored.
 
         Returns
         -------
@@ -183,13 +184,12 @@ class RowPredictor:
                 raise InputTypeError(
                     f"row {number} must be an object with a value for each column; got {_shorten(row)}."
                 )
-        if self.vectors:
-            rows = [spread_vectors(row, self.vectors, number) for number, row in enumerate(rows)]
+        frame = self._frame(rows)
         absent = [(number, name) for number, row in enumerate(rows) for name in self._find_absent(row, number)]
         with self._lock:
-            frame, unreadable = self._read(rows)
-            with naming_cells(self.model, rows):
-                labels, proba, values = self._predict(self._encoder.transform(frame))
+            features, unreadable = self._read(frame)
+            with naming_cells(self.model, frame):
+                labels, proba, values = self._predict(self._encoder.transform(features))
         names = [str(label) for label in self.classes]
         predictions: list[dict[str, Any]] = [
             {"label": label, "confidence": max(row_proba), self.value_name: dict(zip(names, row_values, strict=True))}
@@ -199,14 +199,15 @@ class RowPredictor:
             for prediction, members in zip(predictions, predict_mask(self._calibrated, proba, self.set_options)):
                 prediction["set"] = [self.classes[k] for k in np.flatnonzero(members)]
         for number, name in unreadable:
-            predictions[number].setdefault("unreadable", {})[name] = _shorten(rows[number][name])
+            cell = rows[number].get(name, frame[name][number])  # a number of a vector is not a cell of the row
+            predictions[number].setdefault("unreadable", {})[name] = _shorten(cell)
         for number, name in absent:
             predictions[number].setdefault("absent", []).append(name)
         return predictions
 
     def _find_absent(self, row: Mapping[str, Any], number: int) -> list[str]:
         """Return the columns that a row lacks, or raise if they may not be missing values."""
-        absent = [name for name, _ in self.columns if name not in row]
+        absent = [name for name, _ in self.columns if name not in row and self._members.get(name) not in row]
         if not absent:
             return []
         others = {str(name) for name in row} - {name for name, _ in self.columns}
@@ -220,8 +221,8 @@ class RowPredictor:
             return absent
         raise DataError(f"missing column{'s' * (len(absent) > 1)} {format_names(absent)}. {advice}", row=number)
 
-    def _read(self, rows: Sequence[Mapping[str, Any]]) -> tuple["pl.DataFrame", list[tuple[int, str]]]:
-        """Return rows as the table of the encoder, and the row and column of each cell that cannot be read."""
+    def _frame(self, rows: Sequence[Mapping[str, Any]]) -> "pl.DataFrame":
+        """Return the cells of rows as a table with the columns of the model; absent cells are missing values."""
         import polars as pl
 
         cells = []
@@ -233,8 +234,15 @@ class RowPredictor:
                         raise DataError(
                             f"column {name!r} must contain {KINDS[kind]}; got {_shorten(value)}.", row=number
                         )
-            cells.append(to_series(name, given, is_text=kind in ("category", "text")))
-        frame = pl.DataFrame(cells)
+            if name not in self._members or any(name in row for row in rows):
+                cells.append(to_series(name, given, is_text=kind in ("category", "text")))
+        cells += [to_series(name, [row.get(name) for row in rows]) for name in self.vectors]
+        frame = match_vectors(pl.DataFrame(cells), self.vectors, {})
+        empty = pl.repeat(None, len(rows), dtype=pl.Float64, eager=True)
+        return frame.with_columns(empty.alias(name) for name in self._members if name not in frame.columns)
+
+    def _read(self, frame: "pl.DataFrame") -> tuple["pl.DataFrame", list[tuple[int, str]]]:
+        """Return the table of the encoder, and the row and column of each cell that cannot be read."""
         read, masks = read_columns(frame, self._columns, self._cell_format)
         unreadable = []
         for column in self._columns:

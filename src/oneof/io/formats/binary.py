@@ -7,6 +7,7 @@ The answers of annotators are in `answers`, with their names in `worker_id`.
 """
 
 from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -25,8 +26,6 @@ _FETCH_BYTES = 2**24
 _MAX_FETCHED_BATCHES = 16
 _TEXT_CELL_BYTES = 256
 """Estimated size of a cell of text before it is read."""
-
-_ARRAYS = ("X", "y", "candidates", "classes", "text", "text_offsets")
 
 
 def read_slices(
@@ -61,12 +60,13 @@ def count_rows(path: Path, kind: str) -> int:
         return int(_scan(path, kind).select(pl.len()).collect().item())
 
 
-class SparseArchive(NamedTuple):
-    """Rows of a sparse matrix, and the columns of their labels."""
+class Archive(NamedTuple):
+    """Rows of an archive: a table, or a sparse matrix with the columns of its labels."""
 
-    rows: Any
-    """CSR matrix of shape (n_rows, n_features), of floats."""
-    labels: "pl.DataFrame"
+    frame: "pl.DataFrame"
+    label_columns: tuple[str, ...]
+    rows: Any = None
+    """CSR matrix of shape (n_rows, n_features), of floats; None for a table."""
 
 
 class AnswerCodes(NamedTuple):
@@ -78,21 +78,6 @@ class AnswerCodes(NamedTuple):
     annotators: list[str]
 
 
-def read_sparse_npz(path: Path) -> SparseArchive | None:
-    """Return the sparse matrix of a NumPy archive and its labels; None if the archive has no sparse matrix."""
-    import polars as pl
-
-    arrays = _read_plain_arrays(path, ("X", "text", *CSR_KEYS, "y", "candidates", "classes"))
-    if {"X", "text"} & set(arrays) or not set(CSR_KEYS) & set(arrays):
-        return None
-    try:
-        rows = _sparse_rows(arrays)
-        with polars_errors_as_data_errors(path):
-            return SparseArchive(rows, pl.DataFrame(_npz_labels(arrays, rows.shape[0])))
-    except DataError as error:
-        raise error.at(path) from None
-
-
 def read_answers_npz(path: Path) -> AnswerCodes:
     """Return the answers of a NumPy archive.
 
@@ -101,44 +86,44 @@ def read_answers_npz(path: Path) -> AnswerCodes:
     DataError
         If the archive has no answers or no classes, or an answer is not the index of a class.
     """
-    arrays = _read_plain_arrays(path, ("answers", "classes", "worker_id"))
-    try:
+    with _archive(path, ("answers", "classes", "worker_id")) as arrays:
         return _answer_codes(arrays)
-    except DataError as error:
-        raise error.at(path) from None
 
 
-def read_npz(path: Path) -> tuple["pl.DataFrame", tuple[str, ...]]:
-    """Return a NumPy archive as a table, and the names of its columns of labels."""
-    arrays = _read_plain_arrays(path, _ARRAYS)
+def read_npz(path: Path) -> Archive:
+    """Return the features and the labels of a NumPy archive."""
+    import polars as pl
+
+    with _archive(path, ("X", "y", "candidates", "classes", "text", "text_offsets", *CSR_KEYS)) as arrays:
+        is_sparse = not {"X", "text"} & set(arrays) and bool(set(CSR_KEYS) & set(arrays))
+        rows = _sparse_rows(arrays) if is_sparse else None
+        frame = pl.DataFrame() if is_sparse else _npz_features(arrays)
+        labels = pl.DataFrame(_npz_labels(arrays, frame.height if rows is None else rows.shape[0]))
+        return Archive(pl.concat([frame, labels], how="horizontal"), tuple(labels.columns), rows)
+
+
+@contextmanager
+def _archive(path: Path, names: Collection[str]) -> Iterator[dict[str, Any]]:
+    """Open the arrays of an archive; errors begin with its path."""
     try:
-        with polars_errors_as_data_errors(path):
-            return _npz_to_frame(arrays)
-    except DataError as error:
-        raise error.at(path) from None
-
-
-def _read_plain_arrays(path: Path, names: Collection[str]) -> dict[str, Any]:
-    try:
-        return read_arrays(path, names.__contains__)
+        arrays = read_arrays(path, names.__contains__)
     except DataError as error:
         raise DataError(
             f"{path} is damaged, or is not an archive of plain NumPy arrays (pickles are never opened): {error}."
         ) from None
     except OSError as error:
         raise DataError(f"{path} cannot be read: {error.strerror or error}.") from None
+    try:
+        with polars_errors_as_data_errors(path):
+            yield arrays
+    except DataError as error:
+        raise error.at(path) from None
 
 
 def _scan(path: Path, kind: str) -> "pl.LazyFrame":
     import polars as pl
 
     return pl.scan_parquet(path, hive_partitioning=False) if kind == "parquet" else pl.scan_ipc(path)
-
-
-def _npz_to_frame(arrays: dict[str, Any]) -> tuple["pl.DataFrame", tuple[str, ...]]:
-    frame = _npz_features(arrays)
-    labels = _npz_labels(arrays, frame.height)
-    return frame.hstack(labels), tuple(column.name for column in labels)
 
 
 def _sparse_rows(arrays: dict[str, Any]) -> Any:

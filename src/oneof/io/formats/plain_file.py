@@ -1,48 +1,28 @@
 """Plain files for the readers of tables: compressed files, standard input and spreadsheets are copied first."""
 
 import gzip
+import shutil
 import tempfile
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import replace
 from pathlib import Path
-from typing import BinaryIO
 
 from oneof.archives import GZIP, check_size
 from oneof.errors import DataError
 from oneof.io.formats import excel
-from oneof.io.formats.source import CHUNK_BYTES, STANDARD_INPUT, display_path, open_standard_input
-
-
-@dataclass(frozen=True)
-class PlainFile:
-    """File whose rows a reader of its format can read.
-
-    Attributes
-    ----------
-    path : Path
-        The file itself, or a temporary copy.
-    format : str
-    notes : list of str
-        Sentences about the content that was not copied.
-    """
-
-    path: Path
-    format: str
-    notes: list[str] = field(default_factory=list)
+from oneof.io.formats.source import CHUNK_BYTES, STANDARD_INPUT, Source, display_path, open_standard_input
 
 
 @contextmanager
-def plain_file(path: Path, format: str, sheet: str | None = None) -> Iterator[PlainFile]:  # noqa: A002 - the option's name
-    """Yield a file without compression, for a format of `oneof.io.table`.
+def plain_file(source: Source, sheet: str | None = None) -> Iterator[tuple[Source, list[str]]]:
+    """Yield the file of a table without compression, and notes about the content that was not copied.
 
     Parameters
     ----------
-    path : Path
-        A file, or "-", standard input.
-    format : str
-        The format of the content; "excel" becomes "csv".
+    source : Source
+        A file, or standard input; a spreadsheet becomes a CSV file.
     sheet : str, optional
         The sheet of a spreadsheet; by default the first one.
 
@@ -53,61 +33,42 @@ def plain_file(path: Path, format: str, sheet: str | None = None) -> Iterator[Pl
     MissingExtraError
         If a package that reads spreadsheets is not installed.
     """
-    if sheet is not None and format != "excel":
-        raise DataError(f"--sheet needs a spreadsheet; {display_path(path)} is not one.")
-    is_copied = path == STANDARD_INPUT or format == "excel" or path.suffix.lower() == ".gz"
-    if not is_copied:
-        yield PlainFile(path, format)
+    [path] = source.files
+    name = display_path(path)
+    if sheet is not None and source.format != "excel":
+        raise DataError(f"--sheet needs a spreadsheet; {name} is not one.")
+    if path != STANDARD_INPUT and source.format != "excel" and path.suffix.lower() != ".gz":
+        yield source, []
         return
     with tempfile.TemporaryDirectory(prefix="oneof-") as folder:
-        copy = Path(folder) / f"oneof-copy.{format}"
-        if format == "excel":
-            yield PlainFile(copy, "csv", excel.write_sheet(path, sheet, copy))
+        if source.format == "excel":
+            copy = Path(folder, "oneof-copy")
+            notes = excel.write_sheet(path, sheet, copy)
+            yield replace(source, files=(copy,), format="csv", display=name), notes
         else:
-            _copy(path, copy)
-            yield PlainFile(copy, format)
+            yield replace(source, files=(_copy(path, Path(folder), name),), display=name), []
 
 
-def _copy(path: Path, target: Path) -> None:
-    """Copy a file or standard input, decompressed."""
-    name = display_path(path)
+def _copy(path: Path, folder: Path, name: Path) -> Path:
+    """Copy standard input, decompress it or a file unless it expands to an implausible size, and return the copy."""
+    copy = folder / "oneof-copy"
     try:
         if path == STANDARD_INPUT:
-            with open_standard_input() as content, target.open("wb") as file:
-                if content.peek(2)[:2] == GZIP:
-                    _decompress(content, file, name)
-                else:
-                    while chunk := content.read(CHUNK_BYTES):
-                        file.write(chunk)
-        else:
-            with path.open("rb") as content, target.open("wb") as file:
-                _decompress(content, file, name)
+            path = folder / "oneof-copy-of-input"
+            with open_standard_input() as content, path.open("wb") as raw:
+                shutil.copyfileobj(content, raw)
+            with path.open("rb") as raw:
+                if raw.read(len(GZIP)) != GZIP:
+                    return path
+        size = path.stat().st_size
+        with gzip.open(path) as content, copy.open("wb") as file:
+            while chunk := content.read(CHUNK_BYTES):
+                check_size(file.tell() + len(chunk), size, f"{name}: its content")
+                file.write(chunk)
     except (EOFError, gzip.BadGzipFile, zlib.error) as error:
         raise DataError(
             f"{name} is damaged or truncated ({str(error).rstrip('.')}). Compress it again, or download it again."
         ) from None
     except OSError as error:
         raise DataError(f"{name} cannot be read: {error.strerror or error}.") from None
-
-
-class _CountedFile:
-    """File of bytes that counts the bytes that were read."""
-
-    def __init__(self, file: BinaryIO) -> None:
-        self._file = file
-        self.n_read = 0
-
-    def read(self, size: int = -1) -> bytes:
-        content = self._file.read(size)
-        self.n_read += len(content)
-        return content
-
-
-def _decompress(content: BinaryIO, target: BinaryIO, name: Path) -> None:
-    """Write the content of a gzip file, unless it expands to an implausible size."""
-    counted, n_bytes = _CountedFile(content), 0
-    with gzip.GzipFile(fileobj=counted) as file:  # type: ignore[call-overload]  # only `read` is called
-        while chunk := file.read(CHUNK_BYTES):
-            n_bytes += len(chunk)
-            check_size(n_bytes, counted.n_read, f"{name}: its content")
-            target.write(chunk)
+    return copy

@@ -4,7 +4,7 @@ import hashlib
 import io
 import os
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -123,23 +123,41 @@ def open_source(path: str | os.PathLike[str], format: str | None = None) -> Sour
     >>> source.format, [file.name for file in source.files]
     ('csv', ['a.csv', 'b.csv'])
     """
+    return find_source(path, format, FORMATS)
+
+
+def find_source(path: str | os.PathLike[str], format: str | None, formats: Mapping[str, tuple[str, ...]]) -> Source:  # noqa: A002 - as above
+    """Return the files of a table or a stream, which has one of some formats; only a stream may be a folder."""
     path = as_path(path)
-    if format is not None and (not isinstance(format, str) or format not in FORMATS):
-        raise DataError(f"the format must be one of {', '.join(FORMATS)}; got {format!r}.")
+    if format is not None and (not isinstance(format, str) or format not in formats):
+        raise DataError(f"the format must be one of {', '.join(formats)}; got {format!r}.")
+    suffixes = ", ".join(suffix for known in formats for suffix in _suffixes(known, formats))
     if path == STANDARD_INPUT:
         if format not in TEXT_FORMATS:
-            raise DataError(f"standard input needs a text format. Add --format with one of {', '.join(TEXT_FORMATS)}.")
+            known = ", ".join(known for known in formats if known in TEXT_FORMATS)
+            raise DataError(f"standard input needs a text format. Add --format with {known}.")
         return Source("-", (path,), format)
-    if path.is_dir():
+    if path.is_dir() and formats is FORMATS:
         files = sorted(file for file in path.rglob("*") if file.is_file() and not _is_hidden(file.relative_to(path)))
         files = [file for file in files if format is not None or format_of(file) is not None]
         if not files:
-            raise DataError(f"the folder {path} has no file of a known format. The extensions are {_suffixes()}.")
+            raise DataError(f"the folder {path} has no file of a known format. The extensions are {suffixes}.")
     elif path.is_file():
         files = [path]
+    elif path.exists():
+        raise DataError(f"{path} is not a file. Name a file, or read a folder with --online.")
     else:
         raise DataError(f"the file {path} does not exist. Check its name and folder.")
-    return Source(str(path), tuple(files), format or _common_format(path, files))
+    found = {format: path} if format else {format_of(file, formats): file for file in reversed(files)}
+    if len(found) > 1:
+        first, second = list(found.values())[:2]
+        raise DataError(
+            f"the files of {path} have several formats, for example {second.name} and {first.name}. Give --format."
+        )
+    [known_format] = found
+    if known_format is None:
+        raise DataError(f"{path} has an unknown format. Give --format, or a file that ends in {suffixes}.")
+    return Source(str(path), tuple(files), known_format)
 
 
 def open_standard_input() -> io.BufferedReader:
@@ -161,29 +179,13 @@ def stem_of(path: Path) -> str:
 def format_of(path: Path, formats: Mapping[str, tuple[str, ...]] = FORMATS) -> str | None:
     """Return the format given by the suffix of a file's name, or None."""
     name = path.name.lower()
-    return next((known for known in formats if name.endswith(suffixes_of(known, formats))), None)
+    return next((known for known in formats if name.endswith(_suffixes(known, formats))), None)
 
 
-def suffixes_of(format: str, formats: Mapping[str, tuple[str, ...]] = FORMATS) -> tuple[str, ...]:  # noqa: A002 - as above
+def _suffixes(format: str, formats: Mapping[str, tuple[str, ...]]) -> tuple[str, ...]:  # noqa: A002 - as above
     """Return the suffixes of the files of a format; those of text may be compressed."""
     plain = formats[format]
     return (*plain, *(f"{suffix}.gz" for suffix in plain)) if format in TEXT_FORMATS else plain
-
-
-def _common_format(path: Path, files: Sequence[Path]) -> str:
-    formats = {format_of(file): file for file in reversed(files)}
-    if None in formats:
-        raise DataError(f"{path} has an unknown format. Give --format, or a file that ends in {_suffixes()}.")
-    if len(formats) > 1:
-        first, second = list(formats.values())[:2]
-        raise DataError(
-            f"the files of {path} have several formats, for example {second.name} and {first.name}. Give --format."
-        )
-    return str(next(iter(formats)))
-
-
-def _suffixes() -> str:
-    return ", ".join(suffix for known in FORMATS for suffix in suffixes_of(known))
 
 
 def _is_hidden(path: Path) -> bool:

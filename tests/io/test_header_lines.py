@@ -81,8 +81,6 @@ def test_a_row_is_not_the_header_below_merged_cells(tmp_path: Path, first: str) 
 
 
 def test_an_unknown_column_has_advice_about_the_header() -> None:
-    """If the header has empty cells or begins as a comment does, the error says how to correct it."""
-    with pytest.raises(DataError, match="as after merged cells: if the names are in the row below, delete the rows"):
+    """If the header has empty cells, the error says how to correct it."""
+    with pytest.raises(DataError, match="if the names are in the row below, delete the rows above it"):
         find_column("species", ["Measures", "column 1", "Label"], Path("t.csv"))
-    with pytest.raises(DataError, match="begins with '# by X': if it is a comment, delete it"):
-        find_column("species", ["# by X", "2026"], Path("t.csv"))

@@ -112,8 +112,7 @@ def test_cells_with_the_other_decimal_separator_are_counted(decimal: str, n_othe
     clause = "a decimal point, and other cells a decimal comma"
     for overrides in (Overrides(), Overrides(numbers=("x",))):
         columns, findings = choose_columns(table, exclude=[], overrides=overrides)
-        [note] = [note for note in findings.sentences() if clause in note]
-        assert "write one decimal separator in all cells" in note
+        assert any("write one decimal separator in all cells" in note for note in findings.sentences())
     assert columns[0] == Column("x", "number", (",",))
     assert (findings.columns[0].n_other_decimal, findings.columns[0].n_unreadable) == (n_other, n_other)
     table = Table(pl.DataFrame({"x": [*cells, "?x", "?y", "?z"]}), PATH)
@@ -276,13 +275,11 @@ def test_features_are_read_once_as_they_are_aligned() -> None:
 
 
 def test_words_that_differ_in_case_are_one_category() -> None:
-    """The spelling changes neither the categories of training, with one note, nor those of a new table."""
+    """The spelling changes neither the categories of training nor those of a new table."""
     cells = ["Red", "red ", "RED", "blue", "Blue", None] * 10
     columns, findings = choose(x=cells)
     assert columns == [Column("x", "category")]
-    assert findings.sentences() == [
-        "column 'x' is read as categories: words that differ in case only, such as 'Red' and 'red', are one category."
-    ]
+    assert findings.sentences() == []
     table = Table(pl.DataFrame({"x": cells}), PATH)
     for overrides in (Overrides(), Overrides(categories=("x",))):
         features = choose_features(table, exclude=[], overrides=overrides)

@@ -99,8 +99,6 @@ def test_the_closest_column_is_suggested() -> None:
         find_column("specis", ["width", "Species"], Path("t.csv"))
     with pytest.raises(DataError, match="the columns are width, Species"):
         find_column("color", ["width", "Species"], Path("t.csv"))
-    with pytest.raises(DataError, match=r"labels of an archive are its array y: write it by numpy[.]savez"):
-        find_column("color", ["x0", "x1"], Path("t.npz"))
 
 
 def test_lists_beside_single_labels(tmp_path: Path) -> None:

@@ -11,12 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 from oneof.errors import DataError
 from oneof.io.findings import Finding, UnreadableCells, describe
-from oneof.io.formats.binary import SAVE_ARRAYS
 from oneof.io.formats.cells import CellFormat
 from oneof.io.formats.dates import name_date_formats
-from oneof.io.formats.dialect import COMMENT
 from oneof.io.formats.names import format_names, is_pattern, matching
-from oneof.io.kinds import Column, list_cells, to_values, unreadable_cell
+from oneof.io.kinds import Column, is_text, list_cells, to_values, unreadable_cell
 from oneof.messages import enumerate_items
 
 if TYPE_CHECKING:
@@ -96,30 +94,24 @@ def read_columns(
     """Return the features of a table, and a mask of the unreadable cells of each column that has any.
 
     A call of polars takes longer than the work of a few cells. Therefore short columns of the same kind, format and
-    type are read as one column, and again on their own if they have numbers in another format than that of training.
+    type are read as one column, except numbers as text, which may have a format of their own.
     """
     import polars as pl
 
-    groups: dict[Any, list[Column]] = {}
+    groups: dict[Any, list[str]] = {}
     for column in columns:
-        key = (*column[1:], frame[column.name].dtype) if frame.height <= _MAX_JOINED else column.name
-        groups.setdefault(key, []).append(column)
+        cells = frame[column.name]
+        is_alone = len(cells) > _MAX_JOINED or (column.kind == "number" and is_text(cells))
+        groups.setdefault((column[1:], column.name if is_alone else cells.dtype), []).append(column.name)
     read, masks = {}, {}
-    for members in groups.values():
-        cells = pl.concat([frame[column.name] for column in members])
-        values, unreadable = to_values(cells, members[0], cell_format, is_joined=len(members) > 1)
+    for ((kind, formats), _), names in groups.items():
+        cells = pl.concat([frame[name] for name in names])
+        values, unreadable = to_values(cells, Column(names[0], kind, formats), cell_format)
         values = values if values.dtype == pl.String else values.fill_null(float("nan"))
-        is_readable = not unreadable.any()
-        for i, column in enumerate(members):
-            rows = (i * frame.height, frame.height)
-            read[column.name] = values.slice(*rows).alias(column.name)
-            if is_readable or not (mask := unreadable.slice(*rows)).any():
-                continue
-            if len(members) > 1 and column.kind == "number":
-                own, mask = to_values(frame[column.name], column, cell_format)
-                read[column.name] = own.fill_null(float("nan")).alias(column.name)
-            if mask.any():
-                masks[column.name] = mask
+        for i, name in enumerate(names):
+            read[name] = values.slice(i * frame.height, frame.height).alias(name)
+            if unreadable.any() and (mask := unreadable.slice(i * frame.height, frame.height)).any():
+                masks[name] = mask
     return pl.DataFrame([read[column.name] for column in columns]), masks
 
 
@@ -164,22 +156,14 @@ def find_column(name: str, columns: Sequence[str], path: Path) -> str:
     if same := matching(name, columns, patterns=False):
         return same[0]
     lower = {column.lower(): column for column in columns}
-    close = difflib.get_close_matches(name.lower(), lower, n=1)
-    if close:
+    if close := difflib.get_close_matches(name.lower(), lower, n=1):
         hint = f"did you mean {lower[close[0]]!r}?"
         if "," in lower[close[0]] and "," not in name:
             hint += f""" Quote a name with a comma twice: '"{lower[close[0]]}"'."""
     else:
         hint = f"the columns are {enumerate_items(columns, 10, conjunction=False) or 'none'}."
-        if columns and columns[0].startswith(COMMENT):
-            hint += f" The header is the line that begins with {columns[0]!r}: if it is a comment, delete it."
-        if path.suffix.lower() == ".npz" and "y" not in columns:
-            hint += f" The labels of an archive are its array y: write it by {SAVE_ARRAYS}."
         if any(map(_UNNAMED.fullmatch, columns)):
-            hint += (
-                " Some cells of the header are empty, as after merged cells: if the names are in the row below, delete "
-                "the rows above it, or write all names in one row."
-            )
+            hint += " Some cells of the header are empty: if the names are in the row below, delete the rows above it."
     raise DataError(f"column {name!r} does not exist: {hint}", source=str(path))
 
 

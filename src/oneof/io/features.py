@@ -5,10 +5,9 @@ Reading order: `choose_features` infers the kind of each column by the readers o
 """
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from dataclasses import dataclass, replace
-from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from oneof.candidates.columns import name_type
 from oneof.errors import DataError, InputError
@@ -24,7 +23,7 @@ from oneof.io.formats.cells import (
     strip_missing_numbers,
     strip_text,
 )
-from oneof.io.formats.dates import COMPACT_DATE, days_to_text, detect_date_formats, has_compact_dates, read_dates
+from oneof.io.formats.dates import COMPACT_DATE, days_to_text, detect_date_formats, is_compact_range, read_dates
 from oneof.io.kinds import (
     MIN_SHARE,
     READERS,
@@ -80,12 +79,14 @@ class Overrides:
     drop: tuple[str, ...] = ()
 
 
-class _Read(NamedTuple):
+@dataclass(frozen=True)
+class _Read:
     """A feature with its values and a mask of its unreadable cells; see `to_values`."""
 
     column: Column
     values: "pl.Series"
     unreadable: "pl.Series"
+    reason: str = ""
 
 
 @dataclass(frozen=True)
@@ -133,16 +134,15 @@ def choose_features(
     """
     import polars as pl
 
-    findings, values = _infer_columns(table, exclude, overrides or Overrides())
-    columns = _features(findings, table.path, "")
+    findings, reads = _infer_columns(table, exclude, overrides or Overrides())
     frame = []
     try:
-        for column, found in zip(columns, (found for found in findings if found.kind is not None), strict=True):
-            given = table.frame[column.name]
-            if strict and found.unreadable:
-                raise unreadable_cell(given, Column(column.name, column.kind), found.unreadable[0][0])
-            cells = values.get(column.name)
-            cells = to_values(given, column, table.cell_format)[0] if cells is None else cells
+        for read in reads:
+            cells, column = read.values, read.column
+            if strict and read.unreadable.any():
+                raise unreadable_cell(
+                    table.frame[column.name], column._replace(formats=()), int(read.unreadable.arg_true()[0])
+                )
             if column.kind not in ("category", "text"):
                 check_squares(cells.to_numpy(), f"column {column.name!r}")  # divided by its deviation, it would be 0
                 cells = cells.fill_null(float("nan"))
@@ -151,7 +151,7 @@ def choose_features(
         raise error.at(table.path) from None
     except InputError as error:
         raise DataError(error.reason, source=str(table.path), row=error.row) from None
-    return TableFeatures(columns, TableFindings(tuple(findings), table.dialect, table.remarks), pl.DataFrame(frame))
+    return TableFeatures([read.column for read in reads], findings, pl.DataFrame(frame))
 
 
 def choose_columns(
@@ -191,48 +191,55 @@ def choose_columns(
         If a column in `overrides` does not exist or has two kinds, most cells of a column are not of the kind named by
         the user, or no feature remains; the error then has the reasons.
     """
-    findings, _ = _infer_columns(table, exclude, overrides or Overrides())
-    columns = _features(findings, table.path, scope)
-    return columns, TableFindings(tuple(findings), table.dialect, table.remarks, scope)
+    findings, reads = _infer_columns(table, exclude, overrides or Overrides(), scope)
+    return [read.column for read in reads], findings
 
 
 def _infer_columns(
-    table: "Table", exclude: Collection[str], overrides: Overrides
-) -> tuple[list[ColumnFinding], dict[str, "pl.Series"]]:
-    """Return the findings of the columns, and the values of those that are features."""
+    table: "Table", exclude: Collection[str], overrides: Overrides, scope: str = ""
+) -> tuple[TableFindings, list[_Read]]:
+    """Return the findings of the columns and the features, or raise an error with the reasons if there is none."""
     stripped = {name.strip() for name in exclude}  # as `find_column` finds them
     excluded = {name for name in table.frame.columns if name.strip() in stripped}
     dropped = {*excluded, *table.label_columns, *match_columns(overrides.drop, table.names, table.path)}
     forced = _forced_kinds(table, overrides)
-    findings, values = [], {}
+    found, reads = [], []
     for cells in table.frame.iter_columns():
         if cells.name in dropped:
             continue
-        kind = forced.get(cells.name)
         try:
-            if kind is None:
-                found = _infer_text(cells, table.cell_format) if is_text(cells) else _infer(cells, table.cell_format)
+            if cells.name in forced:
+                one: _Read | ColumnFinding = _check_named(cells, forced[cells.name], table.cell_format)
             else:
-                found = _check_named(cells, kind, table.cell_format)
-            if isinstance(found, _Read):
-                values[cells.name] = found.values
-                found = _describe(cells, found, table.cell_format)
+                one = (_infer_text if is_text(cells) else _infer)(cells, table.cell_format)
+            if isinstance(one, _Read):
+                reads.append(one)
+            found.append(_describe(cells, one, table.cell_format) if isinstance(one, _Read) else one)
         except DataError as error:
             raise error.at(table.path) from None
-        findings.append(found)
-    return findings, values
+    findings = TableFindings(tuple(found), table.dialect, table.remarks, scope)
+    if not reads:
+        reasons = findings.reasons_of_exclusion()
+        cause = f": {reasons}. " if reasons else f": each column has labels or is dropped{scope}. "
+        raise DataError(
+            f"no feature column remains{cause}Add a column, or include one by --numeric, --categorical or --text.",
+            source=str(table.path),
+        )
+    return findings, reads
 
 
-def _check_named(cells: "pl.Series", kind: Kind, cell_format: CellFormat) -> _Read | ColumnFinding:
+def _read(cells: "pl.Series", column: Column, cell_format: CellFormat) -> _Read:
+    return _Read(column, *to_values(cells, column, cell_format))
+
+
+def _check_named(cells: "pl.Series", kind: Kind, cell_format: CellFormat) -> _Read:
     """Return a column whose kind the user names, or raise if most of its cells are not of the kind."""
-    if cells.dtype.is_nested() and kind != "number":
-        return ColumnFinding(cells.name, kind)  # `to_text` raises if the column is a feature
     column = Column(cells.name, kind)
     if kind == "number" and is_text(cells):
         present = strip_missing_numbers(strip_text(cells, cell_format)).drop_nulls()
         formats = [reader.detect(present, cell_format) for reader in READERS if reader.kind == "number"]
         column = Column(cells.name, kind, formats[-1] or formats[0] or ())  # a unit takes precedence
-    read = _Read(column, *to_values(cells, column, cell_format))
+    read = _read(cells, column, cell_format)
     n_unreadable = int(read.unreadable.sum())
     n_values = len(cells) - read.values.null_count()
     if n_unreadable and n_values < _MIN_READ_IF_NAMED * (n_values + n_unreadable):
@@ -260,20 +267,18 @@ def _infer(cells: "pl.Series", cell_format: CellFormat) -> _Read | ColumnFinding
     kind = next((kind for is_kind, kind in typed if is_kind), None)
     if kind is None:
         return ColumnFinding(name, None, f"values of type {name_type(dtype)} are not supported as features")
-    values, unreadable = to_values(cells, Column(name, kind), cell_format)
-    if values.null_count() == len(values):
-        return _without_values(cells)
-    if not _varies(values):
-        return ColumnFinding(name, None, _CONSTANT)
-    if kind == "number" and not unreadable.any() and (formats := _compact_formats(values, cell_format)):
-        return _read_compact(cells, formats, cell_format)
+    read = _read(cells, Column(name, kind), cell_format)
+    if not _varies(read.values):
+        return _without_values(cells) if read.values.null_count() else ColumnFinding(name, None, _CONSTANT)
+    if kind == "number" and not read.unreadable.any() and (formats := _compact_formats(read.values, cell_format)):
+        return _read(cells, Column(name, "date", formats), cell_format)
     if dtype.is_integer() and len(cells) >= _MIN_INDEX_ROWS and not cells.null_count():
         if bool((cells.cast(float).diff().drop_nulls() == 1).all()):
             return ColumnFinding(name, None, "it counts the rows (add --numeric to include it)", is_identifier=True)
         if _IDENTIFIER.search(name.strip()) and cells.n_unique() == len(cells):
             reason = "it has a different number in each row, and a name of an identifier (add --numeric to include it)"
             return ColumnFinding(name, None, reason, is_identifier=True)
-    return _Read(Column(name, kind), values, unreadable)
+    return read
 
 
 def _infer_text(cells: "pl.Series", cell_format: CellFormat) -> _Read | ColumnFinding:
@@ -282,27 +287,26 @@ def _infer_text(cells: "pl.Series", cell_format: CellFormat) -> _Read | ColumnFi
     stripped = strip_missing_numbers(text)
     present = stripped.drop_nulls()
     if not len(present):  # tokens such as "+" and "-" may be categories
-        return _infer_words(cells, text) if len(text) > text.null_count() and _varies(text) else _without_values(cells)
+        return _infer_words(cells, text, cell_format) if _varies(text) else _without_values(cells)
     is_named_date = cell_format.dates and _share_read(read_dates(present, cell_format.dates)) >= MIN_SHARE
     if not is_named_date and _has_codes(present):
-        found = _infer_words(cells, text)
-        reason = "some of the codes have leading zeros (--numeric reads numbers)"
-        return found if found.kind is None else replace(found, kind="category", reason=reason)
+        return _infer_words(cells, text, cell_format, is_code=True)
     reader = _find_reader(present, cell_format, only_dates=bool(is_named_date))
     if reader is None:
-        return _infer_words(cells, text)
+        return _infer_words(cells, text, cell_format)
     column = Column(cells.name, reader.kind, reader.detect(present, cell_format) or ())
-    values, unreadable = to_values(cells, column, cell_format)
-    if column == Column(cells.name, "number") and (formats := _compact_formats(values, cell_format)):
-        return _read_compact(cells, formats, cell_format)
-    share = 1 - int(unreadable.sum()) / len(present)
+    read = _read(cells, column, cell_format)
+    share = 1 - int(read.unreadable.sum()) / len(present)
     is_enough = share >= reader.min_share
-    if is_enough or (share >= _MIN_READ_IF_NAMED and _are_words(stripped.filter(unreadable), values)):
-        return _Read(column, values, unreadable) if _varies(values) else ColumnFinding(cells.name, None, _CONSTANT)
-    found = _infer_words(cells, text)
+    if is_enough or (share >= _MIN_READ_IF_NAMED and _are_words(stripped.filter(read.unreadable), read.values)):
+        if not _varies(read.values):
+            return ColumnFinding(cells.name, None, _CONSTANT)
+        formats = _compact_formats(read.values, cell_format) if column == Column(cells.name, "number") else ()
+        return _read(cells, Column(cells.name, "date", formats), cell_format) if formats else read
+    found = _infer_words(cells, text, cell_format)
     if share < _MIN_READ_IF_NAMED:
         return found
-    return replace(found, reason=_describe_mixed(cells, column, unreadable, len(present), found.kind))
+    return replace(found, reason=_describe_mixed(cells, read, len(present)))
 
 
 def _has_codes(present: "pl.Series") -> bool:
@@ -310,12 +314,6 @@ def _has_codes(present: "pl.Series") -> bool:
     if not present.str.contains(_LEADING_ZERO).any():
         return False
     return float(present.str.contains(r"^\d+$").mean()) >= MIN_SHARE  # type: ignore[arg-type]  # booleans
-
-
-def _read_compact(cells: "pl.Series", formats: tuple[str, ...], cell_format: CellFormat) -> _Read:
-    """Return the dates of whole numbers, of which one value or two may stand for missing dates."""
-    column = Column(cells.name, "date", formats)
-    return _Read(column, *to_values(cells, column, cell_format))
 
 
 def _find_reader(present: "pl.Series", cell_format: CellFormat, *, only_dates: bool) -> Reader | None:
@@ -338,54 +336,40 @@ def _find_reader(present: "pl.Series", cell_format: CellFormat, *, only_dates: b
 
 
 def _compact_formats(numbers: "pl.Series", cell_format: CellFormat) -> tuple[str, ...]:
-    """Return the formats of numbers that are dates such as 20210314, or that are all in a format of the user."""
+    """Return the formats of numbers that are all dates, such as 20210314 or in the formats of the user."""
     import polars as pl
 
-    if has_compact_dates(numbers):
-        return (COMPACT_DATE,)
     present = numbers.drop_nulls()
-    if not cell_format.dates or not (present % 1 == 0).all():
+    if not (present % 1 == 0).all():
         return ()
-    days = read_dates(present.cast(pl.Int64, strict=False).cast(pl.String), cell_format.dates)
-    return () if days.null_count() else cell_format.dates
+    text = present.cast(pl.Int64, strict=False).cast(pl.String)
+    for formats in ((COMPACT_DATE,) * is_compact_range(present), cell_format.dates):
+        if formats and not read_dates(text, formats).null_count():
+            return formats
+    return ()
 
 
-def _infer_words(cells: "pl.Series", text: "pl.Series") -> ColumnFinding:
-    """Return the finding about a column of words: categories, texts or identifiers."""
-    missing = count_tokens(cells, text.is_null())
-    n_empty = text.null_count() - sum(n for _, n in missing)
-    if not _varies(text):
+def _infer_words(
+    cells: "pl.Series", text: "pl.Series", cell_format: CellFormat, *, is_code: bool = False
+) -> _Read | ColumnFinding:
+    """Return a column of words as categories or texts, or exclude it as an identifier or a constant."""
+    if not _varies(text.str.to_lowercase()):
         return ColumnFinding(cells.name, None, _CONSTANT)
     present = text.drop_nulls()
     distinct = present.n_unique()
     mean_words = float(present.str.count_matches(r"\w+").mean())  # type: ignore[arg-type]  # a column of counts
-    if (distinct <= _FEW_CATEGORIES and distinct < len(present)) or (
+    is_few = (distinct <= _FEW_CATEGORIES and distinct < len(present)) or (
         distinct <= min(_MAX_CATEGORIES, len(cells) // 2) and mean_words < _MIN_MEAN_WORDS
-    ):
-        words = present.unique(maintain_order=True)
-        if not text.null_count() and not _varies(words.str.to_lowercase()):
-            return ColumnFinding(cells.name, None, _CONSTANT)
-        return ColumnFinding(cells.name, "category", _describe_spellings(words.to_list()), n_empty, missing)
-    if distinct >= _MIN_UNIQUE * len(present) and not present.str.contains(r"\s").any():
-        return ColumnFinding(cells.name, None, _IDENTIFIES, n_empty, missing, is_identifier=True)
-    return ColumnFinding(cells.name, "text", "", n_empty, missing)
-
-
-def _describe_spellings(words: Sequence[str]) -> str:
-    """Return a reason if some words differ in case only, which makes them one category."""
-    spellings: dict[str, list[str]] = {}
-    for word in words:
-        spellings.setdefault(word.lower(), []).append(word)
-    several = [same for same in spellings.values() if len(same) > 1]
-    if not several:
-        return ""
-    return f"words that differ in case only, such as {several[0][0]!r} and {several[0][1]!r}, are one category"
+    )
+    if not is_few and distinct >= _MIN_UNIQUE * len(present) and not present.str.contains(r"\s").any():
+        return ColumnFinding(cells.name, None, _IDENTIFIES, is_identifier=True)
+    read = _read(cells, Column(cells.name, "category" if is_few or is_code else "text"), cell_format)
+    return replace(read, reason="some of the codes have leading zeros (--numeric reads numbers)" if is_code else "")
 
 
 def _without_values(cells: "pl.Series") -> ColumnFinding:
     tokens = [repr(token) for token, _ in count_tokens(cells, cells.is_not_null())]
-    listed = ", ".join(tokens[:3]) + ", ..." * (len(tokens) > 3)
-    return ColumnFinding(cells.name, None, "it has no values" + f" besides {listed}" * bool(listed))
+    return ColumnFinding(cells.name, None, "it has no values" + f" besides {', '.join(tokens[:3])}" * bool(tokens))
 
 
 def _share_read(values: "pl.Series") -> float:
@@ -409,52 +393,40 @@ def _are_words(others: "pl.Series", values: "pl.Series") -> bool:
     return is_few and values.drop_nulls().n_unique() >= _MIN_DISTINCT_READ
 
 
-def _describe_mixed(
-    cells: "pl.Series", column: Column, unreadable: "pl.Series", n_present: int, kind: Kind | None
-) -> str:
+def _describe_mixed(cells: "pl.Series", read: _Read, n_present: int) -> str:
     """Return the reason of a column of text of which at least half is of another kind."""
-    import polars as pl
-
-    row, cell = list_cells(cells, unreadable)[0]
+    column, [(row, cell), *_] = read.column, list_cells(cells, read.unreadable)
     unit = f" in {column.formats[1]!r}" if column.kind == "number" and len(column.formats) > 1 else ""
     remedies = {
         "number": "--numeric reads numbers, and the other cells as missing values",
         "date": "--date-format adds a format, --missing a token of missing values",
     }
     remedy = remedies.get(column.kind, "--missing adds tokens of missing values")
-    remedy += "; --categorical or --text includes the column" * (kind is None)
-    n_others = int(unreadable.sum())
-    verb = "are" if n_others > 1 else "is"
-    others = f"{n_others:,} of {n_present:,} cells {verb} not {KINDS[column.kind]}{unit}, such as {cell!r} in row {row}"
-    n_decimal = count_other_decimals(cells.filter(unreadable).cast(pl.String), column.formats)
-    if column.kind == "number" and n_decimal:
-        mark, other = ("comma", "point") if column.formats and column.formats[0][-1] == "," else ("point", "comma")
-        others += f"; {n_decimal:,} of these have a decimal {other}, and other cells a decimal {mark}"
+    if column.kind == "number" and count_other_decimals(cells.filter(read.unreadable), column.formats):
         remedy = f"write one decimal separator in all cells; {remedy}"
-    return f"{others} ({remedy})"
+    n_others = int(read.unreadable.sum())
+    verb = "are" if n_others > 1 else "is"
+    return (
+        f"{n_others:,} of {n_present:,} cells {verb} not {KINDS[column.kind]}{unit}, such as {cell!r} in row {row} "
+        f"({remedy})"
+    )
 
 
 def _describe(cells: "pl.Series", read: _Read, cell_format: CellFormat) -> ColumnFinding:
     """Return the finding about a feature."""
-    column, values, unreadable = read
-    if column.kind in ("category", "text"):
-        missing = count_tokens(cells, values == "")
-        n_empty = int((values == "").sum()) - sum(n for _, n in missing)
-        reason = ""
-        if column.kind == "category" and is_text(cells):
-            words = strip_text(cells, cell_format).drop_nulls().unique(maintain_order=True)
-            reason = _describe_spellings(words.to_list())
-        return ColumnFinding(cells.name, column.kind, reason, n_empty, missing)
-    missing = count_tokens(cells, values.is_null() & ~unreadable) if values.null_count() else ()
-    n_unreadable = int(unreadable.sum())
+    column, values, unreadable = read.column, read.values, read.unreadable
+    is_words = column.kind in ("category", "text")
+    is_empty = values == "" if is_words else values.is_null() & ~unreadable
+    missing = count_tokens(cells, is_empty) if is_empty.any() else ()
+    alternative, examples = ((), ()) if is_words else _show_format(cells, column, values, cell_format)
     is_number = column.kind == "number" and is_text(cells)
-    alternative, examples = _show_format(cells, column, values, cell_format)
     return ColumnFinding(
         cells.name,
         column.kind,
-        n_empty=values.null_count() - n_unreadable - sum(n for _, n in missing),
+        read.reason,
+        n_empty=int(is_empty.sum()) - sum(n for _, n in missing),
         missing=missing,
-        n_unreadable=n_unreadable,
+        n_unreadable=int(unreadable.sum()),
         unreadable=tuple(list_cells(cells, unreadable)),
         formats=column.formats,
         alternative=alternative,
@@ -467,61 +439,42 @@ def _show_format(
     cells: "pl.Series", column: Column, values: "pl.Series", cell_format: CellFormat
 ) -> tuple[tuple[str, ...], tuple[tuple[str, str], ...]]:
     """Return other formats that read the same cells, and cells that show the format, with their values."""
-    if not (is_text(cells) or (column.kind == "date" and cells.dtype.is_numeric())):
+    kind, formats = column.kind, column.formats
+    if not (is_text(cells) or (kind == "date" and cells.dtype.is_numeric())) or (kind == "number" and not formats):
         return (), ()
     text, is_read = strip_text(as_text(cells), CellFormat()), values.is_not_null()
-    if column.kind == "yes/no":
+    if kind == "yes/no":
         rows = [(values == value).fill_null(value=False).arg_true().head(1).to_list() for value in (0.0, 1.0)]
         return (), tuple((str(text[row]), f"{values[row]:g}") for first in rows for row in first)
-    if column.kind == "number":
-        if not column.formats:
-            return (), ()
-        group = column.formats[0][0] if len(column.formats[0]) == 2 else ""
-        others = read_numbers(text, group, *column.formats[1:]) if group in (",", ".") else None  # type: ignore[arg-type]
-        alternative: tuple[str, ...] = (group,) if others is not None and (others.is_null() == ~is_read).all() else ()
-        shown = is_read & text.str.contains(GROUPS[group] if group else r"[^\d+-]")
-    else:
-        formats = column.formats
-        alternative = detect_date_formats(text.filter(is_read), cell_format)[1] if column.kind == "date" else ()
-        if alternative:
-            shown = is_read & (values != read_dates(text, alternative)).fill_null(value=False)
-        else:
-            shown = is_read & read_dates(text, formats[:1]).is_not_null()
+    alternative: tuple[str, ...] = ()
+    shown = is_read
+    if kind == "number":
+        group = formats[0][0] if len(formats[0]) == 2 else ""
+        if group in (",", ".") and (read_numbers(text, group, *formats[1:]).is_null() == ~is_read).all():  # type: ignore[arg-type]
+            alternative = (group,)
+        shown = text.str.contains(GROUPS[group] if group else r"[^\d+-]")
+    elif kind == "date":
+        alternative = detect_date_formats(text.filter(is_read), cell_format)[1]
+        shown = values != read_dates(text, alternative) if alternative else read_dates(text, formats[:1]).is_not_null()
+    shown = is_read & shown.fill_null(value=False)
     row = int((shown if shown.any() else is_read).arg_true()[0])
     value = float(values[row])
-    written = days_to_text(value) if column.kind == "date" else f"{value:.{12 if column.kind == 'number' else 4}g}"
+    written = days_to_text(value) if kind == "date" else f"{value:.{12 if kind == 'number' else 4}g}"
     return alternative, ((str(text[row]), written),)
 
 
-def _features(findings: Sequence[ColumnFinding], path: Path, scope: str) -> list[Column]:
-    """Return the columns that are features, or raise an error with the reasons if there is none."""
-    columns = [Column(found.column, found.kind, found.formats) for found in findings if found.kind is not None]
-    if not columns:
-        reasons = TableFindings(tuple(findings), scope=scope).reasons_of_exclusion()
-        cause = f": {reasons}. " if reasons else f": each column has labels or is dropped{scope}. "
-        raise DataError(
-            f"no feature column remains{cause}Add a column, or include one by --numeric, --categorical or --text.",
-            source=str(path),
-        )
-    return columns
-
-
 def _forced_kinds(table: "Table", overrides: Overrides) -> dict[str, Kind]:
-    forced: dict[str, Kind] = {}
-    exact: set[str] = set()
+    """Return the kinds of the columns that the user names; a name takes precedence over a pattern."""
     kinds: list[tuple[tuple[str, ...], Kind]] = [
         (overrides.numbers, "number"),
         (overrides.categories, "category"),
         (overrides.texts, "text"),
     ]
-    for patterns, kind in kinds:
-        for pattern in patterns:
-            for name in match_columns([pattern], table.names, table.path):
-                is_exact = name == pattern
-                if forced.get(name, kind) != kind and is_exact == (name in exact):
-                    raise DataError(f"column {name!r} must have one kind; got {forced[name]} and {kind}.")
-                if is_exact or name not in exact:  # a name takes precedence over a pattern
-                    forced[name] = kind
-                if is_exact:
-                    exact.add(name)
-    return forced
+    by_pattern: dict[str, Kind] = {}
+    by_name: dict[str, Kind] = {}
+    for pattern, kind in ((pattern, kind) for patterns, kind in kinds for pattern in patterns):
+        for name in match_columns([pattern], table.names, table.path):
+            known = by_name if name == pattern else by_pattern
+            if known.setdefault(name, kind) != kind:
+                raise DataError(f"column {name!r} must have one kind; got {known[name]} and {kind}.")
+    return by_pattern | by_name

@@ -114,14 +114,11 @@ def is_text(cells: "pl.Series") -> bool:
     return cells.dtype in (pl.String, pl.Categorical, pl.Enum)
 
 
-def to_values(
-    cells: "pl.Series", column: Column, cell_format: CellFormat, *, is_joined: bool = False
-) -> tuple["pl.Series", "pl.Series"]:
+def to_values(cells: "pl.Series", column: Column, cell_format: CellFormat) -> tuple["pl.Series", "pl.Series"]:
     """Return the values of cells, and a mask of the cells that are not of the kind of the column.
 
     Values are floats, null if missing: dates are days since 1970-01-01, durations are hours, yes and no are 1 and 0.
-    Categories and texts are text, empty if missing; "Red" and "red" are one category. The cells of several columns of
-    numbers, which are joined, are read in the format of training only.
+    Categories and texts are text, empty if missing; "Red" and "red" are one category.
     """
     import polars as pl
 
@@ -130,7 +127,7 @@ def to_values(
         text = text.str.to_lowercase() if column.kind == "category" else text
         return text, pl.repeat(value=False, n=len(text), eager=True)
     if is_text(cells) or column.kind in ("date", "duration"):
-        values, unreadable = _read_text(cells, column, cell_format, is_joined=is_joined)
+        values, unreadable = _read_text(cells, column, cell_format)
     else:
         values, unreadable = _read_typed(cells, column, cell_format)
     tokens = _missing_values(column.kind, cell_format)
@@ -151,9 +148,7 @@ def _read_typed(cells: "pl.Series", column: Column, cell_format: CellFormat) -> 
     return numbers.set(unreadable, None), unreadable
 
 
-def _read_text(
-    cells: "pl.Series", column: Column, cell_format: CellFormat, *, is_joined: bool
-) -> tuple["pl.Series", "pl.Series"]:
+def _read_text(cells: "pl.Series", column: Column, cell_format: CellFormat) -> tuple["pl.Series", "pl.Series"]:
     """Return the values of text, or of a column of dates or durations, and a mask of the unreadable cells."""
     import polars as pl
 
@@ -165,15 +160,13 @@ def _read_text(
         raise DataError(f"column {cells.name!r} must contain {KINDS[column.kind]}; got values of type {cells.dtype}.")
     text = strip_missing_numbers(strip_text(as_text(cells), cell_format))
     if column.kind == "number":
-        values = _read_in_training_format(text, column.formats, cell_format, is_joined=is_joined)
+        values = _read_in_training_format(text, column.formats, cell_format)
     else:
         values = _READERS[column.kind].read(text, column.formats)
     return values, text.is_not_null() & values.is_null()
 
 
-def _read_in_training_format(
-    text: "pl.Series", formats: tuple[str, ...], cell_format: CellFormat, *, is_joined: bool
-) -> "pl.Series":
+def _read_in_training_format(text: "pl.Series", formats: tuple[str, ...], cell_format: CellFormat) -> "pl.Series":
     """Return text as numbers in the format of training, or in the format of this table if that reads more cells.
 
     The format of training applies if its decimal separator is that of the table, or if the table has the separator of
@@ -182,10 +175,8 @@ def _read_in_training_format(
     trained, unit = (*formats, "")[:2] if formats else (cell_format.trained_decimal or ".", "")
     if trained in NUMBER_FORMATS and cell_format.decimal in (trained[-1], cell_format.trained_decimal):
         values = read_numbers(text, trained, unit)
-        if is_joined or values.null_count() == text.null_count():
+        if values.null_count() == text.null_count():
             return values
-    if is_joined:
-        return text.clear(len(text)).cast(float)  # each column has a format of its own
     return read_numbers(text, detect_number_format(text, cell_format.decimal, unit), unit)
 
 

@@ -34,7 +34,6 @@ UNAMBIGUOUS_DATES = (*(date + time for date in _DAYS for time in _TIMES if date.
 COMPACT_DATE = "%Y%m%d"
 """Format of dates that are whole numbers, such as 20210314."""
 _MIN_COMPACT, _MAX_COMPACT = 1800_01_01, 2199_12_31
-_MAX_OTHERS = 2
 _LIKE_DATE = (
     r"^\d{1,4}[-/. ]+\w{1,9}[-/. ,]+\d{2,4}|^[A-Za-z]{3,9} \d{1,2},? \d{4}"
     r"|^(\d{4}[-/]\d\d?|(\d\d?/|[A-Za-z]{3,9}[ -])\d{4})$"
@@ -135,22 +134,9 @@ def _can_read(date_format: str, characters: set[str]) -> bool:
     return has_words and literals <= characters
 
 
-def has_compact_dates(numbers: "pl.Series") -> bool:
-    """Return whether at least half of the numbers are dates such as 20210314, and the others are at most two values.
-
-    The others, such as 0 and 99999999, stand for missing dates. Of all numbers of eight digits, one in 600 is a date of
-    the years 1800 to 2199.
-    """
-    import polars as pl
-
-    present = numbers.drop_nulls()
-    in_range = present.is_between(_MIN_COMPACT, _MAX_COMPACT)
-    if not len(present) or in_range.mean() < 0.5:  # type: ignore[operator]  # a column of booleans
-        return False
-    distinct = present.filter(in_range).unique()
-    if len(distinct) < 2 or present.filter(~in_range).n_unique() > _MAX_OTHERS or (distinct % 1 != 0).any():
-        return False
-    return _read_dates(distinct.cast(pl.Int64).cast(pl.String), COMPACT_DATE).null_count() == 0
+def is_compact_range(numbers: "pl.Series") -> bool:
+    """Return whether all numbers are between the dates such as 20210314 of the years 1800 and 2199."""
+    return bool(numbers.is_between(_MIN_COMPACT, _MAX_COMPACT).all())
 
 
 def days_to_text(days: float) -> str:

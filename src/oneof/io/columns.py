@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from oneof.errors import DataError
-from oneof.io.findings import Finding, UnreadableCells, describe
+from oneof.io.findings import Finding, UnreadableCells, describe, describe_columns
 from oneof.io.formats.cells import CellFormat
 from oneof.io.formats.dates import name_date_formats
 from oneof.io.formats.names import format_names, is_pattern, matching
@@ -66,12 +66,11 @@ def align_columns(
     """
     missing = [column.name for column in columns if column.name not in frame.columns]
     if missing:
-        known = {column.name for column in columns}
-        differ_in_case = {name.lower() for name in missing} & {name.lower() for name in frame.columns}
-        hint = " (names are case-sensitive)" * bool(differ_in_case)
-        names = f"columns {format_names(missing)}" if len(missing) > 1 else f"column {format_names(missing)}"
-        similar = "" if hint else suggest_columns(missing, [name for name in frame.columns if name not in known])
-        raise DataError(f"missing {names}, which the model was trained on{hint}.{similar}", source=str(path))
+        others = set(frame.columns) - {column.name for column in columns}
+        similar = suggest_columns(missing, [name for name in frame.columns if name in others])
+        raise DataError(
+            f"missing {describe_columns(missing)}, which the model was trained on.{similar}", source=str(path)
+        )
     try:
         aligned, masks = read_columns(frame, columns, cell_format or CellFormat())
         for column in columns:
@@ -138,13 +137,10 @@ def _letters(name: str) -> str:
 
 def absent_columns(names: Sequence[str], source: str) -> str:
     """Return a note about columns that no object of JSON has."""
-    if len(names) > 1:
-        columns, verb, pronoun = f"columns {format_names(names)}", "are", "them"
-    else:
-        columns, verb, pronoun = f"column {format_names(names)}", "is", "it"
+    verb, pronoun = ("are", "them") if len(names) > 1 else ("is", "it")
     return (
-        f"{columns} {verb} absent from all rows of {source}, and {verb} read as missing values. Add {pronoun} if the "
-        "values are known."
+        f"{describe_columns(names)} {verb} absent from all rows of {source}, and {verb} read as missing values. Add "
+        f"{pronoun} if the values are known."
     )
 
 
@@ -225,15 +221,15 @@ def saved_columns(columns: Sequence[Sequence[Any]], summary: Mapping[str, Any]) 
     summary : dict
         See `oneof.persistence.SavedModel`; a model of an earlier version has no formats.
     """
-    cells = summary.get("cells")
-    cells = cells if isinstance(cells, dict) else {}
-    formats, missing = cells.get("formats"), cells.get("missing")
-    formats = formats if isinstance(formats, dict) else {}
-    tokens = tuple(map(str, missing)) if isinstance(missing, list | tuple) else ()
-    named = [Column(name, kind, tuple(map(str, formats.get(name, ())))) for name, kind in columns]
+    given = summary.get("cells")
+    cells: dict[str, Any] = given if isinstance(given, dict) else {}
+    formats = cells["formats"] if isinstance(cells.get("formats"), dict) else {}
+    tokens = cells["missing"] if isinstance(cells.get("missing"), list | tuple) else ()
     decimal = "," if cells.get("decimal") == "," else "."
-    label_errors = "unlabeled" if cells.get("label_errors") == "unlabeled" else "raise"
-    folds_labels = cells.get("folds_labels") is True
-    return named, CellFormat(
-        decimal, tokens, folds_labels=folds_labels, label_errors=label_errors, trained_decimal=decimal
+    return [Column(name, kind, tuple(map(str, formats.get(name, ())))) for name, kind in columns], CellFormat(
+        decimal,
+        tuple(map(str, tokens)),
+        folds_labels=cells.get("folds_labels") is True,
+        label_errors="unlabeled" if cells.get("label_errors") == "unlabeled" else "raise",
+        trained_decimal=decimal,
     )

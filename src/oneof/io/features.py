@@ -254,10 +254,6 @@ def _infer(cells: "pl.Series", cell_format: CellFormat) -> _Read | ColumnFinding
     name, dtype = cells.name, cells.dtype
     if cells.null_count() == len(cells):
         return ColumnFinding(name, None, "it has no values")
-    inner = getattr(dtype, "inner", None)
-    if isinstance(inner, pl.DataType) and inner.is_numeric():
-        reason = "its cells are lists of numbers, which are features if they have one length, but not with --online"
-        return ColumnFinding(name, None, f"{reason}: write a column for each number")
     typed: list[tuple[bool, Kind]] = [
         (dtype in (pl.Date, pl.Datetime), "date"),
         (dtype in (pl.Time, pl.Duration), "duration"),
@@ -266,7 +262,9 @@ def _infer(cells: "pl.Series", cell_format: CellFormat) -> _Read | ColumnFinding
     ]
     kind = next((kind for is_kind, kind in typed if is_kind), None)
     if kind is None:
-        return ColumnFinding(name, None, f"values of type {name_type(dtype)} are not supported as features")
+        return ColumnFinding(
+            name, None, f"its values have the type {name_type(dtype)}: write a column for each number or text"
+        )
     read = _read(cells, Column(name, kind), cell_format)
     if not _varies(read.values):
         return _without_values(cells) if read.values.null_count() else ColumnFinding(name, None, _CONSTANT)

@@ -26,32 +26,12 @@ class TableOptions:
     format: str | None = None
     sheet: str | None = None
 
-    def read(
-        self,
-        path: Path,
-        *,
-        as_text: Collection[str] = (),
-        labels: Collection[str] = (),
-        drop: Collection[str] = (),
-    ) -> Table:
-        """Read a table; see `oneof.io.read_table`."""
-        return read_table(
-            path,
-            as_text=as_text,
-            labels=labels,
-            drop=drop,
-            dialect=self.dialect,
-            cell_format=self.cell_format,
-            format=self.format,
-            sheet=self.sheet,
-        )
+    def read(self, path: Path, **columns: Collection[str]) -> Table:
+        """Read a table; `columns` are `as_text`, `labels` and `drop` of `oneof.io.read_table`."""
+        form, cells = self.format, self.cell_format
+        return read_table(path, dialect=self.dialect, cell_format=cells, format=form, sheet=self.sheet, **columns)
 
     def align(self, table: Table, columns: Sequence[Column], unreadable: UnreadableCells) -> "pl.DataFrame":
         """Return the features of a table; see `oneof.io.align_columns`. Unreadable cells are errors if `strict`."""
-        return align_columns(
-            table.frame,
-            columns,
-            table.path,
-            cell_format=table.cell_format,
-            unreadable=None if self.strict else unreadable,
-        )
+        counted = None if self.strict else unreadable
+        return align_columns(table.frame, columns, table.path, cell_format=table.cell_format, unreadable=counted)

@@ -101,29 +101,19 @@ def detect_date_formats(text: "pl.Series", cell_format: CellFormat) -> tuple[tup
 
 
 def _detect_formats(cells: "pl.Series", excluded: Collection[str]) -> list[str]:
-    """Return the known formats of distinct cells, the one that reads the most cells of a sample first.
-
-    The cells that these formats do not read are sampled again, until no format reads another cell.
-    """
+    """Return the known formats of distinct cells: the one that reads most of a sample, then those of the rest."""
     known = [date + time for date in _DAYS if date not in excluded for time in _TIMES] + [*_MONTHS]
     formats: list[str] = []
     while len(cells):
-        sample, added = sample_cells(cells, _MAX_SAMPLE), []
+        sample = sample_cells(cells, _MAX_SAMPLE)
         characters = set("".join(sample.to_list()))
         candidates = [date_format for date_format in known if _can_read(date_format, characters)]
-        while len(sample) and candidates:
-            is_read = {date_format: _read_dates(sample, date_format).is_not_null() for date_format in candidates}
-            counts = {date_format: int(mask.sum()) for date_format, mask in is_read.items()}
-            best = max(candidates, key=counts.__getitem__)
-            if not counts[best]:
-                break
-            added.append(best)
-            sample = sample.filter(~is_read[best])
-            candidates = [other for other in candidates if counts[other] and other != best]
-        if not added:
+        n_unread = {date_format: _read_dates(sample, date_format).null_count() for date_format in candidates}
+        best = min(candidates, key=n_unread.__getitem__, default="")
+        if not best or n_unread[best] == len(sample):
             break
-        formats += added
-        cells = cells.filter(read_dates(cells, added).is_null())
+        formats.append(best)
+        cells = cells.filter(_read_dates(cells, best).is_null())
     return formats
 
 

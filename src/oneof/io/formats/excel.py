@@ -40,22 +40,16 @@ def write_sheet(path: Path, sheet: str | None, target: Path) -> list[str]:
     _check_size(path)
     try:
         names = list(fastexcel.read_excel(path).sheet_names)
-        name = _choose_sheet(path, names, sheet)
-        cells = _read_cells(path, name)
+        name = sheet if sheet is not None else "".join(names[:1])
+        cells = _read_cells(path, name, names)
     except (DataError, MemoryError, KeyboardInterrupt, SystemExit):
         raise
     except BaseException as error:  # fastexcel's own errors and panics have no common base class but this one
         line = (str(error).strip() or type(error).__name__).splitlines()[0].rstrip(".")
         raise DataError(f"{path} cannot be read as a spreadsheet: {line[:200]}.") from None
-    return _other_sheets(name, names, sheet) + _write_rows(cells, path, name, target)
-
-
-def _choose_sheet(path: Path, names: list[str], requested: str | None) -> str:
-    if requested is None and names:
-        return names[0]
-    if requested not in names:
-        raise DataError(f"{path} has no sheet {requested or ''!r}; its sheets are {format_names(names) or 'none'}.")
-    return str(requested)
+    others = [other for other in names if other != name] if sheet is None else []
+    notes = [f"the sheet {name!r} is read; --sheet names another one: {format_names(others)}."] * bool(others)
+    return notes + _write_rows(cells, path, name, target)
 
 
 def _check_size(path: Path) -> None:
@@ -69,26 +63,25 @@ def _check_size(path: Path) -> None:
         return
 
 
-def _read_cells(path: Path, sheet: str) -> "pl.DataFrame":
+def _read_cells(path: Path, sheet: str, names: list[str]) -> "pl.DataFrame":
     """Return all cells of a sheet as text, with the first row."""
     import fastexcel
     import polars as pl
+
+    if sheet not in names:
+        raise DataError(f"{path} has no sheet {sheet!r}; its sheets are {format_names(names) or 'none'}.")
 
     def read(kind: Any) -> "pl.DataFrame":
         reader = fastexcel.read_excel(path)
         frame: pl.DataFrame = reader.load_sheet(sheet, header_row=None, dtypes=kind).to_polars()
         return frame.rename(dict(zip(frame.columns, map(str, range(frame.width)), strict=True)))
 
-    texts, numbers = read("string"), read("float")
+    texts, numbers = read("string"), read("float").fill_nan(None)
     if texts.shape != numbers.shape:
         return texts
-    is_rounded = texts.select(pl.all().cast(pl.Float64, strict=False)) != numbers
-    return pl.DataFrame(
-        [
-            text.set(rounded.fill_null(value=False), None).fill_null(number.cast(pl.String).set(~rounded, None))
-            for text, rounded, number in zip(texts, is_rounded, numbers.fill_nan(None), strict=True)
-        ]
-    )
+    is_exact = (texts.select(pl.all().cast(pl.Float64, strict=False)) == numbers).fill_null(value=True)
+    columns = zip(texts, is_exact, numbers.select(pl.all().cast(pl.String)), strict=True)
+    return pl.DataFrame([text.zip_with(exact, number) for text, exact, number in columns])
 
 
 def _write_rows(cells: "pl.DataFrame", path: Path, sheet: str, target: Path) -> list[str]:
@@ -107,10 +100,3 @@ def _write_rows(cells: "pl.DataFrame", path: Path, sheet: str, target: Path) -> 
         return []
     rows = f"{n_empty:,} empty rows of the sheet are" if n_empty > 1 else "1 empty row of the sheet is"
     return [f"{rows} ignored; rows are counted without empty rows."]
-
-
-def _other_sheets(name: str, names: list[str], requested: str | None) -> list[str]:
-    others = [other for other in names if other != name]
-    if requested is not None or not others:
-        return []
-    return [f"the sheet {name!r} is read; --sheet names another one: {format_names(others)}."]

@@ -101,32 +101,27 @@ def check_new_labels(
     """
     names = {str(label) for label in classes}
     folded = {fold_case(name) for name in names}
-    empty = "If the true label is unknown, leave the cell empty."
     is_most = n_known is not None and len(unknown) > n_known
     is_other_column = is_most and (n_known == 0 or len(set(unknown.values())) > len(names))
 
     def remedy(text: str) -> str:
+        is_spelling = fold_case(text) in folded
         if not allows_new:
-            other = "It is the name of a class in another case: add --fold-case."
-            return (
-                f"{other if fold_case(text) in folded else 'If it is a class, name all classes (--classes).'} {empty}"
-            )
+            return "Add --fold-case." if is_spelling else "If it is a class, name all classes (--classes)."
         if text.lower() in PLACEHOLDERS:
-            return f"If the true label is unknown, leave the cell empty, or add --missing={text}."
-        if fold_case(text) in folded:
+            return f"If it is a token of missing values, add --missing={text}."
+        if is_spelling:
             return "It is the name of a class in another spelling: write it as the model does."
         if has_several_classes(text, names) or literal_kind(text) == "list":
-            return f"It has several classes: name one. {empty}"
-        if is_other_column:
-            return f"More labels of the column are new than are classes: name the column of true labels. {empty}"
-        return ""
+            return "It has several classes: name one."
+        return "Most labels of the column are new: name the column of true labels." * is_other_column
 
-    remedies = {row: remedy(text) for row, text in unknown.items()}
+    empty = "If the true label is unknown, leave the cell empty."
     raise_together(
         {
-            row: LabelError(reason, row=row, label=unknown[row], cause="unknown label")
-            for row, reason in remedies.items()
-            if reason
+            row: LabelError(f"{reason} {empty}", row=row, label=text, cause="unknown label")
+            for row, text in unknown.items()
+            if (reason := remedy(text))
         }
     )
 
@@ -249,16 +244,14 @@ def use_checked_labels(
         names = sorted([*candidates.classes.tolist(), *new_classes])
         candidates = read_again([label if isinstance(label, str) else label_to_text(label) for label in names])
     checked = insert_checked_labels(candidates, labels)
-    n_checked = int(checked.is_checked.sum())
+    n_checked, n_outside = int(checked.is_checked.sum()), len(checked.outside)
     verb = "row has" if n_checked == 1 else "rows have"
     notes = [f"{n_checked:,} {verb} a checked label ({column}), used in place of the labels of the row."]
-    if len(checked.outside):
-        n_outside, row = len(checked.outside), int(checked.outside[0])
+    if n_outside:
         subject = "1 checked label is" if n_outside == 1 else f"{n_outside:,} checked labels are"
-        first = "in" if n_outside == 1 else "first in"
-        notes.append(f"{subject} not among the labels of their row, {first} row {row}; the checked label is used.")
+        row = int(checked.outside[0])
+        notes.append(f"{subject} not among the labels of their row, first in row {row}; the checked label is used.")
     if new_classes:
-        listed = enumerate_items([*map(repr, new_classes)], _MAX_LISTED)
         verb = "are classes" if len(new_classes) > 1 else "is a class"
-        notes.append(f"{listed} {verb} of checked labels only.")
+        notes.append(f"{enumerate_items([*map(repr, new_classes)], _MAX_LISTED)} {verb} of checked labels only.")
     return CheckedLabels(checked.candidates, checked.is_checked, tuple(notes))

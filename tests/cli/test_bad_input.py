@@ -101,7 +101,7 @@ def test_tables_that_do_not_fit_the_model(run: Run, model: Path) -> None:
     """Missing feature columns and cells of another type are errors."""
     birds = make_birds(1)
     birds.drop("span", "color").write_csv("less.csv")
-    check_error(run, "predict", model, "less.csv", message="missing columns 'span', 'color'")
+    check_error(run, "predict", model, "less.csv", message="missing columns 'span' and 'color'")
     birds.with_columns(span=pl.lit("wide")).write_csv("words.csv")
     check_error(run, "predict", model, "words.csv", message="words.csv, row 0: column 'span' must contain numbers")
     birds.write_csv("new.csv")

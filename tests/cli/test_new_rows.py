@@ -47,7 +47,7 @@ def test_absent_keys_that_are_errors(run: Run, model: Path) -> None:
     _write_objects(Path("other.jsonl"), birds.select(x="mass"))
     for name, option in (("absent.csv", ()), ("absent.jsonl", ("--strict",)), ("spelling.jsonl", ())):
         check_error(run, "predict", model, name, *option, message="missing column 'mass'")
-    check_error(run, "predict", model, "other.jsonl", message="missing columns 'span', 'mass'")
+    check_error(run, "predict", model, "other.jsonl", message="missing columns 'span' and 'mass'")
 
 
 @pytest.mark.parametrize("method", ["PLKNN", "IPAL"])

@@ -76,7 +76,7 @@ def test_files_of_an_export_and_rows_of_an_index(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [
-        ("a.json", b"{", "a.json is not JSON"),
+        ("a.json", b"{", "a.json: invalid JSON"),
         ("a.json", b'[{"data": {"id": [1]}, "annotations": []}]', "task 0: the field 'id', .* must be text or a whole"),
         ("a.json", b'[{"data": 3, "annotations": []}]', "task 0: the data must be an object"),
         ("a.json", b'[{"id": "\\ud800"}]', "a lone surrogate"),

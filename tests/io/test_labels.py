@@ -223,7 +223,7 @@ def test_truth_is_read_over_the_classes() -> None:
         DataError, match="row 2: the truth column 'w' contains '9', which is not a class of the candidate sets"
     ):
         read_truth(table, "w", classes)
-    with pytest.raises(DataError, match=r"the truth column 'e' must have one label per row"):
+    with pytest.raises(DataError, match=r"the truth column 'e' has no labels"):
         read_truth(table, "e", classes)
 
 

@@ -1,9 +1,9 @@
 """Reading of tables and streams. A table is a stream of one batch, so there is one reader for each format.
 
 Reading order: `formats` (one reader for each format of files), `columns`, `kinds` and `features` (names, kinds and
-choice of columns), `batches` (the rows of all formats), `table` (whole files), `vectors` (embeddings as columns),
-`frames` (rows that a program has as a DataFrame or a list), `table_options` (options of both), `labels` (columns of
-labels), `findings` (what the user should know about a table), `encoder` (the values as input of an estimator).
+choice of columns), `batches` (the rows of all formats), `table` (whole files and their options), `vectors` (embeddings
+as columns), `frames` (rows that a program has as a DataFrame or a list), `labels` (columns of labels), `findings` (what
+the user should know about a table), `encoder` (the values as input of an estimator).
 """
 
 from oneof.io.columns import (
@@ -33,8 +33,7 @@ from oneof.io.labels.known_labels import (
     use_checked_labels,
 )
 from oneof.io.labels.label_columns import find_separator, join_label_columns, merge_ranked_columns, read_labels
-from oneof.io.table import Table, is_whole_table, read_table
-from oneof.io.table_options import TableOptions
+from oneof.io.table import Table, TableOptions, is_whole_table, read_table
 
 __all__ = [
     "CellFormat",

@@ -13,7 +13,7 @@ from oneof.errors import DataError
 from oneof.io.findings import Finding, UnreadableCells, describe, describe_columns
 from oneof.io.formats.cells import CellFormat
 from oneof.io.formats.dates import name_date_formats
-from oneof.io.formats.names import format_names, is_pattern, matching
+from oneof.io.formats.names import matching
 from oneof.io.kinds import Column, is_text, list_cells, to_values, unreadable_cell
 from oneof.messages import enumerate_items
 
@@ -175,17 +175,10 @@ def match_columns(patterns: Sequence[str], columns: Sequence[str], path: Path) -
     Raises
     ------
     DataError
-        If a name does not exist, or a pattern matches no column.
+        If no column has a name or matches a pattern.
     """
-    found: list[str] = []
-    for pattern in patterns:
-        matches = matching(pattern, columns)
-        if not matches and is_pattern(pattern):
-            raise DataError(
-                f"no column matches {pattern!r}: the columns are {format_names(columns)}.", source=str(path)
-            )
-        found += matches or [find_column(pattern, columns, path)]
-    return list(dict.fromkeys(found))
+    found = [matching(pattern, columns) or [find_column(pattern, columns, path)] for pattern in patterns]
+    return list(dict.fromkeys(name for names in found for name in names))
 
 
 def describe_dates(columns: Sequence[Column], unreadable: UnreadableCells) -> list[str]:

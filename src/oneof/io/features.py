@@ -7,7 +7,7 @@ Reading order: `choose_features` infers the kind of each column by the readers o
 import re
 from collections.abc import Collection
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from oneof.candidates.columns import name_type
 from oneof.errors import DataError, InputError
@@ -254,13 +254,8 @@ def _infer(cells: "pl.Series", cell_format: CellFormat) -> _Read | ColumnFinding
     name, dtype = cells.name, cells.dtype
     if cells.null_count() == len(cells):
         return ColumnFinding(name, None, "it has no values")
-    typed: list[tuple[bool, Kind]] = [
-        (dtype in (pl.Date, pl.Datetime), "date"),
-        (dtype in (pl.Time, pl.Duration), "duration"),
-        (dtype == pl.Boolean, "yes/no"),
-        (dtype.is_numeric(), "number"),
-    ]
-    kind = next((kind for is_kind, kind in typed if is_kind), None)
+    kinds: dict[Any, Kind] = {pl.Date: "date", pl.Datetime: "date", pl.Time: "duration", pl.Duration: "duration"}
+    kind = "number" if dtype.is_numeric() else (kinds | {pl.Boolean: "yes/no"}).get(dtype.base_type())
     if kind is None:
         return ColumnFinding(
             name, None, f"its values have the type {name_type(dtype)}: write a column for each number or text"
@@ -395,12 +390,10 @@ def _describe_mixed(cells: "pl.Series", read: _Read, n_present: int) -> str:
     """Return the reason of a column of text of which at least half is of another kind."""
     column, [(row, cell), *_] = read.column, list_cells(cells, read.unreadable)
     unit = f" in {column.formats[1]!r}" if column.kind == "number" and len(column.formats) > 1 else ""
-    remedies = {
-        "number": "--numeric reads numbers, and the other cells as missing values",
-        "date": "--date-format adds a format, --missing a token of missing values",
-    }
-    remedy = remedies.get(column.kind, "--missing adds tokens of missing values")
-    if column.kind == "number" and count_other_decimals(cells.filter(read.unreadable), column.formats):
+    is_number = column.kind == "number"
+    remedy = "--numeric reads numbers, and the other cells as missing values" if is_number else ""
+    remedy = remedy or "--missing adds tokens of missing values" + ", --date-format formats" * (column.kind == "date")
+    if is_number and count_other_decimals(cells.filter(read.unreadable), column.formats):
         remedy = f"write one decimal separator in all cells; {remedy}"
     n_others = int(read.unreadable.sum())
     verb = "are" if n_others > 1 else "is"

@@ -1,6 +1,6 @@
 """Rows that a program has in memory, as a table: a DataFrame of pandas or polars, or a list of mappings."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,7 +22,7 @@ MAX_BITS = 10_000
 """Largest size of an integer as text, below the 4,300 digits that Python prints."""
 
 
-def table_from_rows(rows: Any, as_text: Collection[str] = ()) -> Table:
+def table_from_rows(rows: Any) -> Table:
     """Return rows as a table.
 
     Parameters
@@ -30,8 +30,6 @@ def table_from_rows(rows: Any, as_text: Collection[str] = ()) -> Table:
     rows : DataFrame of pandas or polars, or sequence of mappings
         The keys of the mappings are columns. A key that a mapping lacks, None, NaN and pandas' NA are missing values.
         A column that has both text and other values is text.
-    as_text : collection of str
-        Columns of mappings that are text, whatever their values are.
 
     Returns
     -------
@@ -62,7 +60,7 @@ def table_from_rows(rows: Any, as_text: Collection[str] = ()) -> Table:
         names = _check_names(list(rows.columns))
         frame = pl.DataFrame({name: _from_pandas(name, rows.iloc[:, j]) for j, name in enumerate(names)})
     elif isinstance(rows, Sequence) and not isinstance(rows, str | bytes):
-        frame = pl.DataFrame(_from_mappings(rows, as_text))
+        frame = pl.DataFrame(_from_mappings(rows))
     else:
         raise InputTypeError(
             "`table` must be a path, a DataFrame of pandas or polars, or a list of dicts; got "
@@ -79,7 +77,6 @@ def _check_names(names: list[Any]) -> list[str]:
     for name in names:
         if not isinstance(name, str):
             raise InputTypeError(f"column names must be text; got {name!r}. Rename the columns.")
-    for name in names:
         if names.count(name) > 1:
             raise DataError(f"the table has two columns of the name {name!r}. Rename one.")
     return names
@@ -96,12 +93,12 @@ def _from_pandas(name: str, column: Any) -> "pl.Series":
     return to_series(name, column.tolist())
 
 
-def _from_mappings(rows: Sequence[Any], as_text: Collection[str]) -> "dict[str, pl.Series]":
+def _from_mappings(rows: Sequence[Any]) -> "dict[str, pl.Series]":
     for index, row in enumerate(rows):
         if not isinstance(row, Mapping):
             raise InputTypeError(f"row {index} must be a mapping of columns to cells; got {type(row).__name__}.")
     names = _check_names(list(dict.fromkeys(name for row in rows for name in row)))
-    return {name: to_series(name, [row.get(name) for row in rows], is_text=name in as_text) for name in names}
+    return {name: to_series(name, [row.get(name) for row in rows]) for name in names}
 
 
 def to_series(name: str, values: list[Any], *, is_text: bool = False) -> "pl.Series":

@@ -126,44 +126,28 @@ def to_values(cells: "pl.Series", column: Column, cell_format: CellFormat) -> tu
         text = to_text(cells, cell_format)
         text = text.str.to_lowercase() if column.kind == "category" else text
         return text, pl.repeat(value=False, n=len(text), eager=True)
-    if is_text(cells) or column.kind in ("date", "duration"):
-        values, unreadable = _read_text(cells, column, cell_format)
-    else:
-        values, unreadable = _read_typed(cells, column, cell_format)
-    tokens = _missing_values(column.kind, cell_format)
-    return values.set(values.is_in(tokens).fill_null(value=False), None) if tokens else values, unreadable
-
-
-def _read_typed(cells: "pl.Series", column: Column, cell_format: CellFormat) -> tuple["pl.Series", "pl.Series"]:
-    """Return numbers or yes/no of a column that has numbers or booleans, and a mask of the others."""
-    import polars as pl
-
-    if not (cells.dtype.is_numeric() or cells.dtype in (pl.Boolean, pl.Null)):
-        raise DataError(f"column {cells.name!r} must contain {KINDS[column.kind]}; got values of type {cells.dtype}.")
-    numbers = cells.cast(pl.Float64, strict=False).fill_nan(None)
-    is_value = numbers.is_finite()
-    if column.kind == "yes/no":
-        is_value = numbers.is_in([0.0, 1.0, *missing_numbers(cell_format)])
-    unreadable = ~is_value.fill_null(value=True)
-    return numbers.set(unreadable, None), unreadable
-
-
-def _read_text(cells: "pl.Series", column: Column, cell_format: CellFormat) -> tuple["pl.Series", "pl.Series"]:
-    """Return the values of text, or of a column of dates or durations, and a mask of the unreadable cells."""
-    import polars as pl
-
     native = {"date": (pl.Date, pl.Datetime), "duration": (pl.Time, pl.Duration)}.get(column.kind, ())
     if cells.dtype in native:
         values = dates_to_days(cells) if column.kind == "date" else to_hours(cells)
-        return values, pl.repeat(value=False, n=len(cells), eager=True)
-    if not (is_text(cells) or cells.dtype.is_numeric() or cells.dtype in (pl.Boolean, pl.Null)):
+        unreadable = pl.repeat(value=False, n=len(cells), eager=True)
+    elif not (is_text(cells) or cells.dtype.is_numeric() or cells.dtype in (pl.Boolean, pl.Null)):
         raise DataError(f"column {cells.name!r} must contain {KINDS[column.kind]}; got values of type {cells.dtype}.")
-    text = strip_missing_numbers(strip_text(as_text(cells), cell_format))
-    if column.kind == "number":
-        values = _read_in_training_format(text, column.formats, cell_format)
+    elif is_text(cells) or column.kind in ("date", "duration"):
+        text = strip_missing_numbers(strip_text(as_text(cells), cell_format))
+        if column.kind == "number":
+            values = _read_in_training_format(text, column.formats, cell_format)
+        else:
+            values = _READERS[column.kind].read(text, column.formats)
+        unreadable = text.is_not_null() & values.is_null()
     else:
-        values = _READERS[column.kind].read(text, column.formats)
-    return values, text.is_not_null() & values.is_null()
+        numbers = cells.cast(pl.Float64, strict=False).fill_nan(None)
+        is_value = numbers.is_finite()
+        if column.kind == "yes/no":
+            is_value = numbers.is_in([0.0, 1.0, *missing_numbers(cell_format)])
+        unreadable = ~is_value.fill_null(value=True)
+        values = numbers.set(unreadable, None)
+    tokens = _missing_values(column.kind, cell_format)
+    return values.set(values.is_in(tokens).fill_null(value=False), None) if tokens else values, unreadable
 
 
 def _read_in_training_format(text: "pl.Series", formats: tuple[str, ...], cell_format: CellFormat) -> "pl.Series":

@@ -70,10 +70,8 @@ def _read_texts(cells: "pl.Series") -> "pl.Series":
     """Return the lists of numbers of cells of text; other cells as they are."""
     import polars as pl
 
-    texts = cells.drop_nulls() if cells.dtype == pl.String else None
-    if texts is None or not len(texts) or not texts[0].startswith("["):
-        return cells
-    if not texts.str.contains(_VECTOR).all():
+    texts = cells.drop_nulls() if cells.dtype == pl.String else cells.clear()
+    if not len(texts) or not texts[0].startswith("[") or not texts.str.contains(_VECTOR).all():
         return cells
     try:
         return cells.str.json_decode(pl.List(pl.Float64))

@@ -15,7 +15,7 @@ from oneof.errors import InputError
 from oneof.io import answers, read_table
 from oneof.io.answers import AnswerOptions
 from oneof.io.formats.cells import CellFormat
-from oneof.io.table_options import TableOptions
+from oneof.io.table import TableOptions
 from tests.cli.answers.conftest import ACCURACIES, FIT, NAMES, at, fit, make_answers, write_answers
 from tests.cli.conftest import Run, check_error, make_birds
 

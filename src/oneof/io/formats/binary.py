@@ -20,8 +20,6 @@ from oneof.io.formats.source import polars_errors_as_data_errors
 if TYPE_CHECKING:
     import polars as pl
 
-SAVE_ARRAYS = "numpy.savez(FILE, X=features, y=labels)"
-"""Code that writes the features and the labels of an archive of NumPy."""
 _FETCH_BYTES = 2**24
 _MAX_FETCHED_BATCHES = 16
 _TEXT_CELL_BYTES = 256
@@ -141,13 +139,12 @@ def _answer_codes(arrays: dict[str, Any]) -> AnswerCodes:
         if key not in arrays:
             raise DataError(f"the archive has no array {key!r}, which answers of annotators need.")
     codes, classes = arrays["answers"], unpack_classes(arrays["classes"])
-    if codes.ndim != 2 or codes.dtype.kind not in "iu":
+    is_table = codes.ndim == 2 and codes.dtype.kind in "iu"
+    if not is_table or (codes.size and not -1 <= int(codes.min()) <= int(codes.max()) < len(classes)):
         raise DataError(
-            f"the array answers must contain integers of shape (rows, annotators); got {codes.dtype} of shape "
-            f"{codes.shape}."
+            f"the array answers must contain indices into the {len(classes)} classes, or -1, and have the shape (rows, "
+            f"annotators); got {codes.dtype} of shape {codes.shape}."
         )
-    if codes.size and not -1 <= int(codes.min()) <= int(codes.max()) < len(classes):
-        raise DataError(f"the array answers must contain indices into the {len(classes)} classes, or -1.")
     workers = arrays.get("worker_id", np.arange(codes.shape[1]))
     names = [str(name).strip() for name in workers.ravel().tolist()]
     if workers.shape != (codes.shape[1],) or len(set(names)) < len(names):
@@ -176,14 +173,12 @@ def _npz_features(arrays: dict[str, Any]) -> "pl.DataFrame":
 
     if "text" in arrays and "text_offsets" in arrays:
         return pl.DataFrame({"text": unpack_texts(arrays["text"], arrays["text_offsets"])})
-    if "X" not in arrays or arrays["X"].ndim != 2:
+    X = arrays.get("X", np.array(None))
+    if X.ndim != 2 or X.dtype.kind not in "biuf":
         raise DataError(
-            "the archive must contain an array X of shape (rows, features). Write it with the labels, if there are "
-            f"any, by {SAVE_ARRAYS}."
+            "the archive must contain an array X of numbers of shape (rows, features). Write it with the labels, if "
+            "there are any, by numpy.savez(FILE, X=features, y=labels)."
         )
-    X = arrays["X"]
-    if X.dtype.kind not in "biuf":
-        raise DataError(f"the array X must contain numbers; got values of type {X.dtype}.")
     return pl.DataFrame({f"x{j}": np.ascontiguousarray(X[:, j]) for j in range(X.shape[1])})
 
 

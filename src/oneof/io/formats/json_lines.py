@@ -76,51 +76,30 @@ def _read_objects(block: Block) -> list[dict[str, Any]]:
 
 def read_object(line: str, location: str) -> dict[str, Any]:
     """Return the object of a line; errors begin with its location."""
-    try:
-        row = json.loads(line)
-        if "\\ud" in line.lower():  # may be the escape of a lone surrogate
-            json.dumps(row, ensure_ascii=False).encode()
-    except UnicodeEncodeError as error:
-        surrogate = error.object[error.start]
-        raise DataError(
-            f"{location}: {surrogate!r} is a lone surrogate. Write both surrogates of the character."
-        ) from None
-    except json.JSONDecodeError as error:
-        raise DataError(
-            f"{location}: invalid JSON ({error.msg} at character {error.pos + 1}). Correct the line."
-        ) from None
-    except ValueError:  # more digits than Python converts to an integer
-        raise DataError(f"{location}: a number has too many digits. Write it as text.") from None
-    except RecursionError:
-        raise DataError(f"{location}: lists or objects are nested too deeply.") from None
+    row = parse_json(line, location)
     if not isinstance(row, dict):
         raise DataError(f'{location}: a line must be an object such as {{"x": 1}}.')
     return row
 
 
-def read_json(path: Path) -> Any:
-    """Return the value of a file of JSON that a tool exported."""
-    try:
-        text = path.read_bytes().decode("utf-8-sig")
-    except FileNotFoundError:
-        raise DataError(f"the file {path} does not exist. Check its name and folder.") from None
-    except OSError as error:
-        raise DataError(f"{path} cannot be read: {error.strerror or error}.") from None
-    except UnicodeDecodeError:
-        raise DataError(f"{path} is not text in UTF-8. Export it again.") from None
-    return parse_json(text, str(path))
-
-
 def parse_json(text: str, source: str) -> Any:
-    """Return the value of JSON that a tool exported; errors begin with its source."""
+    """Return the value of JSON; errors begin with its source."""
     try:
         value = json.loads(text)
         if "\\ud" in text.lower():  # may be the escape of a lone surrogate
             json.dumps(value, ensure_ascii=False).encode()
     except UnicodeEncodeError as error:
-        raise DataError(f"{source} has a lone surrogate, {error.object[error.start]!r}. Export it again.") from None
-    except (ValueError, RecursionError):
-        raise DataError(f"{source} is not JSON. Export it again.") from None
+        surrogate = error.object[error.start]
+        raise DataError(
+            f"{source}: {surrogate!r} is a lone surrogate. Write both surrogates of the character."
+        ) from None
+    except json.JSONDecodeError as error:
+        place = f"character {error.pos + 1}"
+        raise DataError(f"{source}: invalid JSON ({error.msg} at {place}). Correct it, or export it again.") from None
+    except ValueError:  # more digits than Python converts to an integer
+        raise DataError(f"{source}: a number has too many digits. Write it as text.") from None
+    except RecursionError:
+        raise DataError(f"{source}: lists or objects are nested too deeply.") from None
     return value
 
 

@@ -11,11 +11,6 @@ _MAX_NAMES = 5
 """Maximum number of names in a sentence."""
 
 
-def is_pattern(name: str) -> bool:
-    """Return whether a text has a character of patterns, such as "q*"; a column may have this name nevertheless."""
-    return bool(_PATTERN.search(name))
-
-
 def matching(name: str, columns: Collection[str], *, patterns: bool = True) -> list[str]:
     """Return the columns of a name, or of a pattern such as "q*".
 
@@ -34,7 +29,7 @@ def matching(name: str, columns: Collection[str], *, patterns: bool = True) -> l
     stripped = [column for column in columns if column.strip() == name.strip()]
     if len(stripped) == 1:
         return stripped
-    if not patterns or not is_pattern(name):
+    if not patterns or not _PATTERN.search(name):
         return []
     return [column for column in columns if fnmatchcase(column, name)]
 

@@ -24,6 +24,7 @@ from oneof.messages import enumerate_items
 from oneof.typing import Labels, Mask
 
 _MAX_LISTED = 3
+_REMEDY = "Correct it, or name all classes (--classes)."
 
 
 def read_truth(table: Table, column: str, classes: Labels, *, allows_new: bool = False) -> Labels:
@@ -49,13 +50,7 @@ def read_truth(table: Table, column: str, classes: Labels, *, allows_new: bool =
     DataError
         If the column does not exist, has no label, or has a label that is not a class; the error names the row.
     """
-    import polars as pl
-
     cells, source = label_column(table, column), str(table.path)
-    if cells.dtype not in (pl.String, pl.Categorical, pl.Enum, pl.Boolean) and not cells.dtype.is_numeric():
-        raise DataError(
-            f"the truth column {column!r} must have one label per row; got values of type {cells.dtype}.", source=source
-        )
     truth, unknown = match_true_labels(
         cells.to_list(), classes, folds_case=table.cell_format.folds_labels, missing=table.cell_format.missing
     )
@@ -145,14 +140,7 @@ class CheckedLabels(NamedTuple):
 
 
 def read_checked_labels(
-    table: Table,
-    column: str,
-    classes: Labels,
-    *,
-    separator: str = "|",
-    has_weights: bool = False,
-    adds_classes: bool = False,
-    remedy: str = "Correct it, or name all classes (--classes).",
+    table: Table, column: str, classes: Labels, *, remedy: str = _REMEDY, **options: Any
 ) -> tuple[list[Any], list[Any]]:
     """Return the checked label of each row, None if it has none, and the sorted labels that are not classes.
 
@@ -163,10 +151,10 @@ def read_checked_labels(
         Cells as those of the labels of the table, but of one label each; empty cells are not checked.
     classes : ndarray of shape (n_classes,)
         The classes of the labels.
-    separator, has_weights, adds_classes
-        See `oneof.candidates.columns.match_checked_labels`.
     remedy : str
         The remedy for a label that is not a class.
+    **options
+        `separator`, `has_weights` and `adds_classes` of `oneof.candidates.columns.match_checked_labels`.
 
     Raises
     ------
@@ -177,14 +165,9 @@ def read_checked_labels(
     """
     cells = label_column(table, column)
     try:
+        form = table.cell_format
         labels, new_classes = match_checked_labels(
-            cells,
-            classes,
-            separator=separator,
-            has_weights=has_weights,
-            folds_case=table.cell_format.folds_labels,
-            missing=table.cell_format.missing,
-            adds_classes=adds_classes,
+            cells, classes, folds_case=form.folds_labels, missing=form.missing, **options
         )
     except LabelError as error:
         located = error.at(f"checked labels {cells.name!r} of {table.path}")
@@ -199,10 +182,7 @@ def use_checked_labels(
     column: str,
     candidates: CandidateSets,
     read_again: Callable[[Sequence[str]], CandidateSets] | None = None,
-    *,
-    separator: str = "|",
-    has_weights: bool = False,
-    remedy: str = "Correct it, or name all classes (--classes).",
+    **options: Any,
 ) -> CheckedLabels:
     """Return candidate sets in which the rows with a checked label have this label alone.
 
@@ -217,8 +197,8 @@ def use_checked_labels(
         ``read_again(classes)`` returns the labels of the table with these names of classes. It is called if a checked
         label is not a class, since a row of all labels that occur is then no longer unlabeled. Without it, such a
         label is an error.
-    separator, has_weights, remedy
-        See `read_checked_labels`.
+    **options
+        `separator`, `has_weights` and `remedy` of `read_checked_labels`.
 
     Returns
     -------
@@ -231,15 +211,8 @@ def use_checked_labels(
     LabelError
         If a cell is not one label; the error names the row.
     """
-    labels, new_classes = read_checked_labels(
-        table,
-        column,
-        candidates.classes,
-        separator=separator,
-        has_weights=has_weights,
-        adds_classes=read_again is not None,
-        remedy=remedy,
-    )
+    adds_classes = read_again is not None
+    labels, new_classes = read_checked_labels(table, column, candidates.classes, adds_classes=adds_classes, **options)
     if new_classes and read_again is not None:
         names = sorted([*candidates.classes.tolist(), *new_classes])
         candidates = read_again([label if isinstance(label, str) else label_to_text(label) for label in names])

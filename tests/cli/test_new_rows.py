@@ -47,7 +47,7 @@ def test_absent_keys_that_are_errors(run: Run, model: Path) -> None:
     _write_objects(Path("other.jsonl"), birds.select(x="mass"))
     for name, option in (("absent.csv", ()), ("absent.jsonl", ("--strict",)), ("spelling.jsonl", ())):
         check_error(run, "predict", model, name, *option, message="missing column 'mass'")
-    check_error(run, "predict", model, "other.jsonl", message="missing columns 'span' and 'mass'")
+    check_error(run, "predict", model, "other.jsonl", message="missing columns 'span', 'mass'")
 
 
 @pytest.mark.parametrize("method", ["PLKNN", "IPAL"])
@@ -108,7 +108,7 @@ def test_vectors_of_another_length_are_an_error(run: Run, sizes: tuple[int, ...]
     """The error names the row, the column and both lengths, for tables and for single rows."""
     assert run("fit", _write("train.jsonl", _vectors()), "--labels", "y", *QUICK, "--out", "out").code == 0
     rows = [{"a": [0.5] * size} for size in sizes]
-    message = f"row {row}: column 'a' must have vectors of 10 numbers, as in training; got {sizes[row]}. Compute them"
+    message = f"row {row}: column 'a' must have vectors of 10 numbers, as in training; got a vector of {sizes[row]}."
     check_error(run, "predict", "out/model.skops", _write("new.jsonl", rows), message=message)
     with pytest.raises(DataError, match=message):
         RowPredictor(load("out/model.skops")).predict(rows)
@@ -119,7 +119,7 @@ def test_a_constant_number_of_a_vector_counts(run: Run) -> None:
     rows = [{**row, "a": [*row["a"], 0.0]} for row in _vectors()]
     assert run("fit", _write("train.jsonl", rows), "--labels", "y", *QUICK, "--out", "out").code == 0
     assert run("predict", "out/model.skops", "train.jsonl").code == 0
-    message = "must have vectors of 11 numbers, as in training; got 10"
+    message = "must have vectors of 11 numbers, as in training; got a vector of 10"
     check_error(run, "predict", "out/model.skops", _write("new.jsonl", _vectors()), message=message)
 
 
@@ -182,7 +182,7 @@ def test_a_column_of_vectors_must_have_lists(run: Run) -> None:
     """Vectors as text are an error that says so, for tables and for single rows; CSV has them as JSON."""
     assert run("fit", _write("train.jsonl", _vectors()), "--labels", "y", *QUICK, "--out", "out").code == 0
     rows = [{"a": json.dumps(row["a"])} for row in _vectors()]
-    message = "row 0: column 'a' must have lists of 10 numbers, as in training; got text. Write a list, null for"
+    message = "row 0: column 'a' must have vectors of 10 numbers, as in training; got a value of type String. Write"
     check_error(run, "predict", "out/model.skops", _write("new.jsonl", rows), message=message)
     pl.DataFrame(rows).write_csv("new.csv")
     lists = run("predict", "out/model.skops", _write("lists.jsonl", _vectors()), "--out", "-")
@@ -216,21 +216,6 @@ def test_dates_in_another_format_than_in_training_are_named(run: Run) -> None:
     write("dots.csv", "%d.%m.%Y")
     message = "row 0: column 'day' must contain dates as in training, '%d/%m/%Y' or '%Y-%m-%d'; got '01.01.2021'"
     check_error(run, "predict", "out/model.skops", "dots.csv", message=message)
-
-
-def test_a_row_of_units_is_left_out_of_training_and_new_tables(run: Run) -> None:
-    """A table with units below its header has the labels and predictions of the table without them, with a note."""
-    header, rows = make_birds().drop("id", "truth", "remark").write_csv().split("\n", 1)
-    Path("plain.csv").write_text(f"{header}\n{rows}", encoding="utf-8")
-    Path("units.csv").write_text(f"{header}\nm,kg,,,unit\n{rows}", encoding="utf-8")
-    for name in ("plain", "units"):
-        result = run("fit", f"{name}.csv", "--labels", "species", *QUICK, "--out", name)
-        assert result.code == 0, result.err
-        assert ("the row below the header has units" in result.err) == (name == "units")
-    assert Path("plain/training_labels.csv").read_text() == Path("units/training_labels.csv").read_text()
-    for name in ("plain", "units"):
-        assert run("predict", "plain/model.skops", f"{name}.csv", "--out", f"{name}-new.csv").code == 0
-    assert Path("plain-new.csv").read_text() == Path("units-new.csv").read_text()
 
 
 @pytest.mark.parametrize("online", [False, True])

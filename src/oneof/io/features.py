@@ -147,8 +147,6 @@ def choose_features(
                 check_squares(cells.to_numpy(), f"column {column.name!r}")  # divided by its deviation, it would be 0
                 cells = cells.fill_null(float("nan"))
             frame.append(cells)
-    except DataError as error:
-        raise error.at(table.path) from None
     except InputError as error:
         raise DataError(error.reason, source=str(table.path), row=error.row) from None
     return TableFeatures([read.column for read in reads], findings, pl.DataFrame(frame))

@@ -127,7 +127,7 @@ def to_series(name: str, values: list[Any], *, is_text: bool = False) -> "pl.Ser
         if kinds == {int}:
             return pl.Series(name, values, dtype=pl.Int64)
         if kinds <= {int, float, bool} and len(kinds) > 1:
-            return pl.Series(name, list(map(_to_float, values)), dtype=pl.Float64)
+            return pl.Series(name, [None if value is None else float(value) for value in values], dtype=pl.Float64)
         members = {type(member) for value in values for member in value or ()} if kinds == {list} else set()
         if members - {type(None)} == {int, float}:
             return pl.Series(name, values, dtype=pl.List(pl.Float64), strict=False)
@@ -145,10 +145,6 @@ def _plain(value: Any) -> Any:
     elif isinstance(value, np.ndarray | tuple):
         return list(value) if np.ndim(value) == 1 else value
     return None if is_missing(value) else value
-
-
-def _to_float(value: Any) -> float | None:
-    return None if value is None else float(value)
 
 
 def _to_text(value: Any, true: str, false: str) -> str | None:

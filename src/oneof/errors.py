@@ -181,7 +181,7 @@ class InputTypeError(OneofError, TypeError):
     >>> try:
     ...     compare([[0.0], [1.0]], ["finch", "wren"], {"mine": "no estimator"}, cv=2)
     ... except errors.InputTypeError as error:
-    ...     print("methods['mine']" in str(error))
+    ...     print("`methods`" in str(error))
     True
     """
 

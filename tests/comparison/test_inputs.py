@@ -293,10 +293,10 @@ def test_probabilities_in_another_order_have_a_warning():
 
 
 def test_a_classifier_for_labels_is_told_to_be_wrapped():
-    """The error of scikit-learn for candidate sets names CandidateEM."""
+    """The error of a classifier for exact labels names CandidateEM."""
     X, y, _ = draw()
     comparison = compare(X, y, {"one": LogisticRegression(), "frequencies": Frequencies()})
-    assert "Wrap the classifier in oneof.CandidateEM" in comparison.results[-1].error
+    assert "such as CandidateEM(classifier)" in comparison.results[-1].error
 
 
 @pytest.mark.parametrize("form", [np.asarray, sp.csr_array])

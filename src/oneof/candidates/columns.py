@@ -68,9 +68,9 @@ __all__ = [
 OnUnreadable: TypeAlias = Callable[[dict[int, LabelError]], None]
 """Function that is called with the errors of the rows that cannot be read, by row."""
 
-_ALL_UNLABELED = "every row is unlabeled, so there is nothing to learn from."
+_ALL_UNLABELED = "every row is unlabeled. Label some rows."
 _ALL_SETS_FULL = (
-    "every row is unlabeled, so there is nothing to learn from: a set of all classes counts as a missing label. "
+    "every row is unlabeled: a set of all classes counts as a missing label. "
     "Name the classes (--classes) if there are more than those in the column."
 )
 _ONE_CLASS = (

@@ -183,11 +183,12 @@ def _place_columns(
 ) -> tuple[np.ndarray[Any, Any], Labels]:
     """Return the columns in the order of the classes, and the classes.
 
-    Columns of a table are matched by name if one of them is a class. The names are the classes if none are given, and
-    0, 1, ... without names.
+    Columns of a table are matched by name. The names are the classes if none are given, and 0, 1, ... without names, as
+    those of a table without a header, which are the numbers of its columns.
     """
     known = None if classes is None else as_classes(classes)
-    if names is not None and (known is None or set(names) & set(known.tolist())):
+    is_named = names is not None and names != [*range(values.shape[1])]
+    if names is not None and (known is None or is_named or set(names) & set(known.tolist())):
         own = as_classes(names)
         known = own if known is None else known
         column = {label: k for k, label in enumerate(known.tolist())}

@@ -29,9 +29,6 @@ LabelsOrNone: TypeAlias = Annotated[
     list[str] | None,
     typer.Option("--labels", metavar="COLUMN", help=_LABELS + " Not for svmlight, whose lines begin with the labels."),
 ]
-LabelsOrAnswers: TypeAlias = Annotated[
-    list[str] | None, typer.Option("--labels", metavar="COLUMN", help=_LABELS + " Not with --answers.")
-]
 Weights: TypeAlias = Annotated[
     str | None,
     typer.Option(

@@ -218,9 +218,7 @@ def _describe(error: Exception, rows: Ints) -> str:
     """Return the type and the message of an error of some rows, with their numbers in X."""
     if isinstance(error, InputError) and error.row is not None and 0 <= error.row < len(rows):
         error = error.at(first_row=int(rows[error.row]) - error.row)
-    is_for_labels = str(error).startswith("Unknown label type")  # of a classifier of scikit-learn
-    hint = " Wrap the classifier in oneof.CandidateEM, which fits it to candidate sets." * is_for_labels
-    return f"{type(error).__name__}: {error}{hint}"
+    return f"{type(error).__name__}: {error}"
 
 
 def _predict(model: Any, rows: Any, sets: CandidateSets) -> tuple[Any, HeldOut]:

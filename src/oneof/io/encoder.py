@@ -30,8 +30,6 @@ MAX_DENSITY = 0.3
 """Share of nonzero features below which the output is sparse, as in scikit-learn's ColumnTransformer."""
 CALENDAR = ("elapsed", "year", "month", "weekday", "hour")
 """Features of a date."""
-_IMPUTED = ("number", "duration", "date")
-"""Kinds of columns whose missing values become the median."""
 
 
 @dataclass(frozen=True)

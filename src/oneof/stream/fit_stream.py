@@ -319,7 +319,7 @@ def _finalize(run: RunState, estimator: Any, resumed_at: int | None) -> StreamRe
     if state is None or run.classes is None:
         raise DataError("the stream has no rows.")
     if run.validation.total.labeled == 0:
-        raise DataError("every row is unlabeled, so there is nothing to learn from.")
+        raise DataError("every row is unlabeled. Label some rows.")
     n_features = state.V.shape[1] - bool(estimator.fit_intercept)
     classifier = clone(estimator)._load_state(state, run.classes, n_features)
     steps = [("columns", run.encoder)] if run.encoder is not None else []

@@ -329,7 +329,7 @@ def _describe_lists(table: Table, label: str) -> str:
     texts = [clean(text) for text in column.drop_nulls().to_list()]
     n_empty = sum(literal_kind(text) == "empty" for text in texts)
     lists = [text for text in texts if text[-1:] in ("]", "}", ")", "`") and literal_kind(text) != "empty"]
-    example = next((text for text in lists if "," in text or " " in text), lists[0])
+    example = next((text for text in [*lists, *texts] if "," in text or " " in text), texts[0])
     shown = example if len(example) <= _MAX_SHOWN else f"{example[:_MAX_SHOWN]}..."
     empty = f", and {n_empty:,} empty list{'s' * (n_empty > 1)} as unlabeled rows" if n_empty else ""
     return (

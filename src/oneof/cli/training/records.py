@@ -138,7 +138,7 @@ class Fitted:
 
 @dataclass(frozen=True)
 class Assessment:
-    """What a user may expect of the model on new rows: its headline, and its prediction sets with their coverage."""
+    """Quality of the model on new rows: its headline, and its prediction sets with their coverage."""
 
     headline: "Headline"
     accuracy: "AccuracyEstimate | None"

@@ -208,8 +208,8 @@ class DelimitedReader:
         self._check_encoding(block)
         self._note_joined_lines(block)
         # If the delimiters are as many as they should be, all rows are complete, or polars refuses one with too many.
-        is_exact = block.n_marks != (len(self.columns) - 1) * len(block)
-        content = self._complete_rows(block) if is_exact else block.content
+        is_exact = block.n_marks == (len(self.columns) - 1) * len(block)
+        content = block.content if is_exact else self._complete_rows(block)
         for name in self._coded_columns(block) & types.keys():
             del types[name]
         known = {name: kind for name, kind in types.items() if kind is not None}

@@ -124,9 +124,9 @@ def zero_weights(row: int | None, n_rows: int = 1) -> LabelError:
 
 def invalid_weight(row: int | None, label: Any, weight: Any) -> LabelError:
     """Return the error for a weight of a label that is negative or not finite."""
+    remedy = "If the weights are logarithms, write exp(weight)." if weight < 0 else "Use None for an unlabeled row."
     return LabelError(
-        f"the weight of {label!r} must be a finite number of at least 0; got {weight!r}. Use None for an unlabeled "
-        "row.",
+        f"the weight of {label!r} must be a finite number of at least 0; got {weight!r}. {remedy}",
         row=row,
         label=label,
     )

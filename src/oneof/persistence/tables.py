@@ -60,7 +60,7 @@ def open_table(
     as_text: Collection[str] = (),
     labels: Collection[str] = (),
 ) -> Table:
-    """Return a table for a model, with the tokens of missing values of the model and of `options`.
+    """Return a table for a model, with the missing tokens of the model and of `options`, and its quotation mark.
 
     Parameters
     ----------
@@ -77,7 +77,10 @@ def open_table(
         read = replace(table_from_rows(table), cell_format=joined.cell_format)
     else:
         texts = {column.name for column in columns if column.kind != "number"}
-        read = joined.read(as_path(table), as_text={*texts, *as_text} - {*labels}, labels=labels)
+        path, quote = as_path(table), model.summary.get("quote")
+        if joined.dialect.quote is None and (joined.format or format_of(path)) in ("csv", "tsv"):
+            joined = replace(joined, dialect=replace(joined.dialect, quote=quote))  # as in training
+        read = joined.read(path, as_text={*texts, *as_text} - {*labels}, labels=labels)
     try:
         return replace(read, frame=match_vectors(read.frame, saved_vectors(model.summary), read.vectors))
     except DataError as error:

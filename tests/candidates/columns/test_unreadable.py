@@ -226,9 +226,12 @@ def test_classes_of_a_stream_do_not_depend_on_its_batches(size: int) -> None:
 
 
 def test_the_error_of_too_few_classes_has_the_number_of_unreadable_cells():
-    """If the rows that can be read have one class only, this is the cause; unreadable cells are a likely reason."""
+    """If the rows that can be read have one class only, this is the cause, or the cells that are most rows."""
+    frame = pl.DataFrame({"y": ["a||b"] * 15 + ["a"] * 45})
+    with pytest.raises(LabelError, match=r"^only one class occurs \('a'\).* 15 cells of labels cannot be read: row 0"):
+        read_label_columns(frame, ["y"], on_unreadable=list)
     frame = pl.DataFrame({"y": ["a||b"] * 45 + ["a"] * 15})
-    with pytest.raises(LabelError, match=r"^only one class occurs \('a'\).* 45 cells of labels cannot be read: row 0"):
+    with pytest.raises(LabelError, match=r"'a\|\|b' contains an empty label.* In all, 45 cells cannot be read"):
         read_label_columns(frame, ["y"], on_unreadable=list)
     frame = pl.DataFrame({"y": [["a", "b"], ["a", ""], ['["a", "b'], ["b"]]})
     rows: list[int] = []

@@ -245,7 +245,7 @@ def _label(
                     terminal.print_json(summary | written)
                 if not json:
                     for output in written.values():
-                        terminal.print_line(f"File: {output} ({summary['n_remaining']} rows remain to be labeled).")
+                        terminal.print_line(f"File: {output} ({_remaining(summary['n_remaining'])}).")
                 return
             server = LabelingServer(session, title=table.name, annotator=name, images=opened.images, port=port)
             if json:
@@ -268,7 +268,11 @@ def _label(
                 server.run()
             except KeyboardInterrupt:  # the documented way to stop
                 if not json:
-                    terminal.print_line(f"{session.n_remaining()} rows remain to be labeled.")
+                    terminal.print_line(f"{_remaining(session.n_remaining())}.")
+
+
+def _remaining(number: int) -> str:
+    return "1 row remains to be labeled" if number == 1 else f"{number} rows remain to be labeled"
 
 
 run = with_stored_settings(expand(_label), _answers_file)

@@ -35,7 +35,7 @@ def read_import(
 
     classes = tuple(map(str, session.classes.tolist()))
     unreadable = UnreadableCells()
-    with naming_the_option():
+    with naming_the_option(table.cell_format):
         given = read_answers(options, table, separator=separator, classes=classes, unreadable=unreadable)
     notes = (*given.notes, *describe(unreadable.findings("unreadable labels")))
     return ImportedFile(options.path, given, read_degrees(given.degrees), notes)

@@ -257,7 +257,7 @@ def _read_start(table: "Table", label: str, read_options: "ReadOptions") -> "tup
     separator, named = str(read_options.separator), read_options.classes
     if label in table.frame.columns and not _is_empty(table.frame[label]):
         unreadable = UnreadableCells()
-        with naming_the_option():
+        with naming_the_option(table.cell_format):
             start = read_labels(
                 table,
                 [label],

@@ -18,6 +18,7 @@ from oneof.cli.tables.leaks import find_leaks
 from oneof.cli.tables.read_options import ReadOptions
 from oneof.errors import InputError, LabelError, OneofError
 from oneof.io import (
+    CellFormat,
     Column,
     Finding,
     Overrides,
@@ -193,7 +194,7 @@ def prepare_rows(table: Table, read_options: ReadOptions) -> PreparedTable:
     if read_options.answers is None:
         separator, separator_notes = resolve_separator(table, read_options)
         read = partial(read_labels, label_table, labels, separator=separator, **asdict(weighting))
-        with naming_the_option():
+        with naming_the_option(table.cell_format):
             candidates = read(classes=read_options.classes, unreadable=unreadable)
         if weighting.weighted and (weighting.kind == "posterior" or weighting.rest):
             rest = weighting.rest if isinstance(weighting.rest, str) else None
@@ -209,7 +210,7 @@ def prepare_rows(table: Table, read_options: ReadOptions) -> PreparedTable:
             )
         read_again = (lambda classes: read(classes=classes)) if len(labels) == 1 else None
     else:
-        with naming_the_option():
+        with naming_the_option(table.cell_format):
             given = read_answers(
                 read_options.answers,
                 table,
@@ -265,12 +266,12 @@ def prepare_rows(table: Table, read_options: ReadOptions) -> PreparedTable:
 
 
 @contextmanager
-def naming_the_option() -> Iterator[None]:
-    """Add the option for labels that cannot be read to an error about them."""
+def naming_the_option(cell_format: CellFormat) -> Iterator[None]:
+    """Add the option for labels that cannot be read to an error about them, unless it is set."""
     try:
         yield
     except LabelError as error:
-        if not error.rows:
+        if not error.rows or cell_format.label_errors == "unlabeled":
             raise
         raise error.because(f"{error.reason} {UNREADABLE_OPTION}") from None
 

@@ -129,6 +129,7 @@ def write_model(
             "separator": prepared.separator,
             "identifiers": list(dict.fromkeys([*prepared.answer_rows, *prepared.identifiers])),
             "weights": asdict(read_options.weights),
+            "quote": read_options.table.dialect.quote,
             "cells": describe_cells(prepared.columns, prepared.table.cell_format),
             "groups": read_options.groups,
             "vectors": vectors,

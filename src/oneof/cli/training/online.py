@@ -103,7 +103,7 @@ def fit_online(
     )
     with progress("Learning") as bar:
         callback = None if bar is None else lambda validation, fraction: _print_progress(bar, validation, fraction)
-        with naming_the_option():
+        with naming_the_option(read_options.table.cell_format):
             fit = fit_stream(source, classifier, options, checkpoints=checkpoints, callback=callback)
     fit = replace(fit, notes=[*describe(leaks), *separator_notes, *fit.notes])
     summary = _summarize(source.name, fit, options, classifier, online_options) | {"identity": identity}

@@ -132,6 +132,10 @@ def class_findings(
     """
     texts = [label for label in rows if isinstance(label, str)]
     missing = [text for text in texts if text.strip().lower() in ("-1", *MISSING, *MISSING_NUMBERS, *_UNKNOWN)]
+    numbers = [label for label in rows if not isinstance(label, str)]
+    negative = [str(number) for number in numbers if number < -1]
+    if len(negative) == 1 and len(numbers) > 2:  # such as -9999
+        missing += negative
     found = [Finding("missing class", source, len(missing), examples=tuple(missing))] * bool(missing)
     noted = set(missing)
     for advice, joined in _joined_classes(texts, separator).items():
@@ -243,8 +247,18 @@ def _suspicious(
 
 
 def _odd_forms(rows: Mapping[str, int]) -> dict[str, str]:
-    """Return the classes without letters, or in capital letters, if at most a fifth of the rows have such classes."""
+    """Return the classes of another form than most: without letters, in capital letters, or sentences.
+
+    At most a fifth of the rows have classes of such a form. A sentence has more than twice the words of the median row.
+    """
+    if not rows:
+        return {}
+    n_words = {name: len(name.split()) for name in rows}
+    typical = sorted(n for name, count in rows.items() for n in [n_words[name]] * count)[sum(rows.values()) // 2]
     forms = {
+        "a sentence": [  # those of one row only have a note of their own
+            name for name, n in n_words.items() if n >= max(_MIN_WORDS, 2 * typical + 1) and rows[name] > 1
+        ],
         "without letters": [name for name in rows if not any(map(str.isalpha, name))],
         "in capital letters": [name for name in rows if name.isupper()],
     }

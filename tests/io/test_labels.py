@@ -1,6 +1,7 @@
 """Columns of labels: all forms of the same supervision give equal sets, and other cells are errors."""
 
 import itertools
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from oneof.errors import DataError, LabelError, OneofError
 from oneof.io import (
     CellFormat,
     Table,
+    UnreadableCells,
     find_separator,
     join_label_columns,
     merge_ranked_columns,
@@ -266,13 +268,24 @@ def test_ranked_columns_are_the_weights_of_their_labels() -> None:
 )
 def test_a_primary_label_and_further_ones_are_one_set(further: list[Any]) -> None:
     """Columns of labels, of which one may have lists, give their union; columns of 0 and 1 are classes as before."""
-    table = join_label_columns(_table(first=["owl", "wren", None], more=further), ["first", "more"], None)
+    table = join_label_columns(_table(first=["owl", "wren", None], more=further), ["first", "more"])
     assert read_labels(table, ["first"]).to_sets() == [{"owl", "robin", "wren"}, {"wren"}, {"owl", "robin", "wren"}]
     for cells in ([1, 0], ["1", "0"], ["yes", "no"]):
         table = _table(owl=cells, wren=cells[::-1])
-        assert join_label_columns(table, ["owl", "wren"], None) is table
+        assert join_label_columns(table, ["owl", "wren"]) is table
     with pytest.raises(LabelError, match=r"labels 'more' of t.csv, row 1: .* contains an empty label"):
-        join_label_columns(_table(first=["owl", "wren"], more=["owl", "a||b"]), ["first", "more"], None)
+        join_label_columns(_table(first=["owl", "wren"], more=["owl", "a||b"]), ["first", "more"])
+    table = join_label_columns(
+        _table(first=["owl", "wren"], more=["wren+robin", None]), ["first", "more"], separator="+"
+    )
+    assert read_labels(table, ["first"]).to_sets() == [{"owl", "robin", "wren"}, {"wren"}]
+    unreadable = UnreadableCells()
+    tolerant = replace(
+        _table(first=["owl", "wren"], more=["wren", "a||b"]), cell_format=CellFormat(label_errors="unlabeled")
+    )
+    table = join_label_columns(tolerant, ["first", "more"], unreadable=unreadable)
+    assert read_labels(table, ["first"], classes=["owl", "robin", "wren"]).is_unlabeled.tolist() == [False, True]
+    assert [finding.rows for finding in unreadable.findings("unreadable labels")] == [(1,)]
 
 
 @pytest.mark.parametrize(

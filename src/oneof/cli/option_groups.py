@@ -315,6 +315,8 @@ class AnswerGroup:
         weight = context.params.get("weights")
         unused = ("labels", "weighted", "online", *(() if weight else ("noise_rate", "class_weight")))
         check_unused(context, unused, f"cannot be combined with --answers{remedy}")
+        if weight:
+            check_unused(context, ("negation",), "cannot be combined with --weights, which read candidates: remove one")
         excluded = read_names("--exclude-annotator", self.exclude_annotator)
         return AnswerOptions(
             self.answers,

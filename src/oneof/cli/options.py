@@ -225,4 +225,5 @@ def check_unused(context: typer.Context, names: Iterable[str], reason: str) -> N
 
     for name in names:
         if getattr(context.get_parameter_source(name), "name", None) == "COMMANDLINE":
-            raise InputError(f"--{name.replace('_', '-')} {reason}.")
+            option = next(parameter.opts[0] for parameter in context.command.params if parameter.name == name)
+            raise InputError(f"{option} {reason}.")

@@ -48,9 +48,9 @@ ANNOTATOR, ANSWER = ("annotator", "worker"), ("answer", "label")
 
 _DOCCANO_LABELS = ("label", "labels", "cats")
 """Keys of the labels of a document: of today's exports, of older ones, and of projects with intents."""
-_STUDIO_FIELDS = frozenset({"annotation_id", "lead_time"})
+_STUDIO_FIELDS = frozenset({"annotation_id"})
 """Columns that the short forms of Label Studio (JSON-MIN and CSV) add to those of the data."""
-_OWN_FIELDS = _STUDIO_FIELDS | {"id", "annotator", "created_at", "updated_at"}
+_OWN_FIELDS = _STUDIO_FIELDS | {"lead_time", "id", "annotator", "created_at", "updated_at"}
 _HOW = "`choice` in Python, --answer on the command line"
 _MAX_SAMPLED = 1_000
 """Number of objects that show whether a file has lists."""
@@ -298,11 +298,15 @@ def _of_question(answers: list[Answer], options: AnswerOptions, path: str) -> li
 
 
 def _without_negation(answer: Answer, negation: str) -> Answer:
-    """Return an answer, negated if its text begins with `negation`."""
+    """Return an answer, negated if its text, or each of its texts, begins with `negation`.
+
+    Several labels of one text may each have the negation: "not finch|not wren".
+    """
     texts = [answer.cell] if isinstance(answer.cell, str) else answer.cell or []
-    if len(texts) != 1 or not texts[0].strip().startswith(negation):
+    if not texts or not all(str(text).strip().startswith(negation) for text in texts):
         return answer
-    return answer._replace(cell=texts[0].strip().removeprefix(negation), is_negated=True)
+    plain = [re.sub(rf"(?<!\w){re.escape(negation)}", "", str(text).strip()) for text in texts]
+    return answer._replace(cell=plain[0] if isinstance(answer.cell, str) else plain, is_negated=True)
 
 
 def name_rows(frame: "pl.DataFrame", column: str | None, source: str) -> list[str]:

@@ -116,6 +116,9 @@ CASES = {
         {"row": "name", "answers_row": "n", "annotator": "who", "answer": "said"},
     ),
     "long table of the page": Case("a.csv", LONG.replace("name", "item")),
+    "long table with times": Case(
+        "a.csv", table("name,worker,label,lead_time", ([n, by, "|".join(x), "1.5"] for (n, by), x in LISTS.items()))
+    ),
     "long JSON lines": Case("a.jsonl", lines({"name": n, "worker": by, "label": x} for (n, by), x in LISTS.items())),
     "list of objects": Case("a.json", [{"name": n, "annotator": by, "answer": x} for (n, by), x in LISTS.items()]),
     "wide table": Case("a.csv", WIDE),
@@ -159,6 +162,16 @@ CASES = {
     "Prodigy, rejected labels": Case("a.jsonl", decisions("reject", OTHERS)),
     "labels that a row does not have": Case(
         "a.csv", table("name,worker,label", ([n, by, "not " + "|".join(x)] for (n, by), x in OTHERS.items())),
+        {"row": "name", "negation": "not "},
+    ),
+    "labels that a row does not have, each negated": Case(
+        "a.csv", table("name,worker,label", ([n, by, "|".join(f"not {label}" for label in x)]
+                                             for (n, by), x in OTHERS.items())),
+        {"row": "name", "negation": "not "},
+    ),
+    "lists of labels that a row does not have": Case(
+        "a.jsonl", lines({"name": n, "worker": by, "label": [f"not {label}" for label in x]}
+                         for (n, by), x in OTHERS.items()),
         {"row": "name", "negation": "not "},
     ),
     "no annotators": Case("a.csv", "name,label\nb0,owl\n", error="no column 'annotator' or 'worker' names the annot"),

@@ -187,7 +187,9 @@ def prepare_rows(table: Table, read_options: ReadOptions) -> PreparedTable:
         label_table = merge_ranked_columns(table, labels, read_options.weight_columns)
         labels, weighting = labels[:1], replace(weighting, weights=read_options.weight_columns[0])
     elif len(labels) > 1 and not weighting.weighted:
-        label_table = join_label_columns(table, labels, read_options.classes)
+        label_table = join_label_columns(
+            table, labels, classes=read_options.classes, separator=read_options.separator, unreadable=unreadable
+        )
         labels = labels if label_table is table else labels[:1]
     given = read_again = read_as_written = None
     separator_notes: tuple[str, ...] = ()

@@ -83,16 +83,23 @@ def merge_ranked_columns(table: Table, labels: Sequence[str], weights: Sequence[
     return replace(table, frame=table.frame.with_columns(merged))
 
 
-def join_label_columns(table: Table, columns: Sequence[str], classes: Sequence[str] | None) -> Table:
+def join_label_columns(
+    table: Table,
+    columns: Sequence[str],
+    *,
+    classes: Sequence[str] | None = None,
+    separator: str | None = None,
+    unreadable: UnreadableCells | None = None,
+) -> Table:
     """Return a table in which the first of several columns of labels has the labels of all, such as a primary label.
 
     The cells of each column are labels or lists of labels. If any cell is a number, or yes or no, the columns are
-    classes, and the table is unchanged.
+    classes, and the table is unchanged. The arguments are those of `read_labels`.
 
     Raises
     ------
     LabelError
-        If a cell cannot be read; the error names the row.
+        If a cell cannot be read, and such rows are not read as unlabeled ones; the error names the row.
     """
     import polars as pl
 
@@ -104,20 +111,28 @@ def join_label_columns(table: Table, columns: Sequence[str], classes: Sequence[s
     if any(parse_number(clean(text)) is not None or clean(text).lower() in _YES_NO for text in texts):
         return table
     joined: list[dict[str, None]] = [{} for _ in range(frame.height)]
+    wrong: set[int] = set()
     for name in names:
         form = LabelFormat(
-            find_separator(table, [name], classes=classes),
+            separator or find_separator(table, [name], classes=classes),
             folds_case=table.cell_format.folds_labels,
             missing=table.cell_format.missing,
         )
         cells = read_cells(frame[name].to_list(), form)
-        try:
-            raise_together(cells.errors_of_rows())
-        except LabelError as error:
-            raise error.at(f"labels {name!r} of {table.path}") from None
+        errors = cells.errors_of_rows()
+        if errors and table.cell_format.label_errors != "unlabeled":
+            try:
+                raise_together(errors)
+            except LabelError as error:
+                raise error.at(f"labels {name!r} of {table.path}") from None
+        if errors and unreadable is not None:
+            unreadable.add_labels(name, errors)
+        wrong.update(errors)
         for labels, code in zip(joined, cells.code.tolist(), strict=True):
             labels.update((str(label), None) for label, _ in cells.pairs[code] or ())
-    merged = pl.Series(names[0], [list(labels) or None for labels in joined], dtype=pl.List(pl.String))
+    merged = pl.Series(
+        names[0], [None if i in wrong else [*joined[i]] or None for i in range(frame.height)], dtype=pl.List(pl.String)
+    )
     return replace(table, frame=table.frame.with_columns(merged))
 
 

@@ -148,7 +148,7 @@ def test_faults_of_answers(run: Run) -> None:
     for arrays, message in (
         ({}, "the archive has no array 'answers'"),
         ({"answers": np.zeros((60, 2), dtype=int)}, "the archive has no array 'classes'"),
-        ({"answers": np.zeros(60, dtype=int), "classes": CLASSES}, "integers of shape (rows, annotators)"),
+        ({"answers": np.zeros(60, dtype=int), "classes": CLASSES}, "have the shape (rows, annotators); got int64"),
         ({"answers": np.full((60, 2), 3), "classes": CLASSES}, "indices into the 3 classes"),
         ({"answers": np.zeros((61, 2), dtype=int), "classes": CLASSES}, "answers about 61 rows"),
         (

@@ -15,7 +15,7 @@ from oneof.cli.answers.files import TableAnswers, join_candidates, read_answers
 from oneof.cli.tables.gold import describe_shared_rows, use_gold
 from oneof.cli.tables.groups import count_groups, group_notes, read_groups
 from oneof.cli.tables.leaks import find_leaks
-from oneof.cli.tables.read_options import ReadOptions
+from oneof.cli.tables.read_options import ReadOptions, WeightArguments
 from oneof.errors import InputError, LabelError, OneofError
 from oneof.io import (
     CellFormat,
@@ -181,71 +181,29 @@ def prepare_rows(table: Table, read_options: ReadOptions) -> PreparedTable:
     if read_options.answers is not None and read_options.answers.weight is not None:
         table, candidate_notes = join_candidates(read_options.answers, table)
         read_options = read_options.with_candidate_columns()
-    label_table, labels, weighting = table, read_options.labels, read_options.weights
     unreadable = UnreadableCells()
-    if len(labels) > 1 and read_options.weight_columns:
-        label_table = merge_ranked_columns(table, labels, read_options.weight_columns)
-        labels, weighting = labels[:1], replace(weighting, weights=read_options.weight_columns[0])
-    elif len(labels) > 1 and not weighting.weighted:
-        label_table = join_label_columns(
-            table, labels, classes=read_options.classes, separator=read_options.separator, unreadable=unreadable
-        )
-        labels = labels if label_table is table else labels[:1]
-    given = read_again = read_as_written = None
-    separator_notes: tuple[str, ...] = ()
-    if read_options.answers is None:
-        separator, separator_notes = resolve_separator(table, read_options)
-        read = partial(read_labels, label_table, labels, separator=separator, **asdict(weighting))
-        with naming_the_option(table.cell_format):
-            candidates = read(classes=read_options.classes, unreadable=unreadable)
-        if weighting.weighted and (weighting.kind == "posterior" or weighting.rest):
-            rest = weighting.rest if isinstance(weighting.rest, str) else None
-            tolerant = replace(label_table, cell_format=replace(table.cell_format, label_errors="unlabeled"))
-            read_as_written = cache(
-                partial(
-                    _read_written,
-                    partial(read_labels, tolerant, labels, separator=separator, **asdict(weighting)),
-                    read_options.classes,
-                    rest,
-                    folds_case=table.cell_format.folds_labels,
-                )
-            )
-        read_again = (lambda classes: read(classes=classes)) if len(labels) == 1 else None
-    else:
-        with naming_the_option(table.cell_format):
-            given = read_answers(
-                read_options.answers,
-                table,
-                separator=read_options.separator,
-                classes=read_options.classes,
-                gold=read_options.gold,
-                unreadable=unreadable,
-                other_uses=frozenset(filter(None, (read_options.truth, read_options.gold, read_options.groups))),
-            )
-        separator = given.separator
-        from oneof.crowd import AnnotatorModel
-
-        candidates = AnnotatorModel().fit(given.answers, given.gold).candidates_
-    candidates, is_checked, checked_notes = use_gold(table, read_options, candidates, given, separator, read_again)
+    labels = (_read_sets if read_options.answers is None else _read_answers)(table, read_options, unreadable)
+    candidates, is_checked, checked_notes = use_gold(
+        table, read_options, labels.candidates, labels.answers, labels.separator, labels.read_again
+    )
     if read_options.classes is None and not read_options.weights.weighted:
         check_no_weights(candidates.classes.tolist(), table.path)
     truth = None if read_options.truth is None else read_truth(table, read_options.truth, candidates.classes)
-    checked_notes += describe_shared_rows(is_checked, truth)
     groups = None if read_options.groups is None else check_and_read_groups(table, read_options)
-    features = prepare_features(table, read_options)
+    features, weighting = prepare_features(table, read_options), labels.weighting
     found: list[Finding] = unreadable.findings("unreadable labels", REFUSED * read_options.lists_unreadable)
-    if given is None:
-        found += label_findings(candidates, separator, source=str(table.path), kind=weighting.kind)
+    if labels.answers is None:
+        found += label_findings(candidates, labels.separator, source=str(table.path), kind=weighting.kind)
         found += notes("answers", candidate_notes)
     else:
-        found += notes("answers", given.notes)
-    found += notes("labels", (*separator_notes, *checked_notes))
+        found += notes("answers", labels.answers.notes)
+    found += notes("labels", (*labels.notes, *checked_notes, *describe_shared_rows(is_checked, truth)))
     leaks: list[Finding] = []
     if table.rows is None:
         leaks = find_leaks(features.frame, features.columns, candidates)
         groups_notes = group_notes(table.frame, read_options.text_columns, table.dropped, given=read_options.groups)
         found += notes("groups", groups_notes)
-    is_one_column = len(read_options.labels) == 1 and given is None and weighting.weights is None
+    is_one_column = len(read_options.labels) == 1 and labels.answers is None and weighting.weights is None
     return PreparedTable(
         table,
         candidates,
@@ -254,12 +212,12 @@ def prepare_rows(table: Table, read_options: ReadOptions) -> PreparedTable:
         features.frame,
         features.text_options,
         findings=replace(features.findings, others=(*leaks, *found)),
-        separator=separator,
-        answers=given,
+        separator=labels.separator,
+        answers=labels.answers,
         groups=groups,
         is_checked=is_checked,
         label_column=read_options.labels[0] if is_one_column else None,
-        read_as_written=read_as_written,
+        read_as_written=labels.read_as_written,
         is_posterior=weighting.weighted and weighting.kind == "posterior",
         has_rest=weighting.weighted and bool(weighting.rest),
         set_columns=tuple(finding.column for finding in leaks if finding.kind == "set leak"),
@@ -267,13 +225,80 @@ def prepare_rows(table: Table, read_options: ReadOptions) -> PreparedTable:
     )
 
 
+@dataclass(frozen=True)
+class _Labels:
+    """Labels of a table before the checked ones.
+
+    `read_again` reads them with other classes, and `read_as_written` the weights as they are in the table.
+    """
+
+    candidates: CandidateSets
+    separator: str
+    weighting: WeightArguments
+    notes: tuple[str, ...] = ()
+    answers: TableAnswers | None = None
+    read_again: Callable[[Sequence[str]], CandidateSets] | None = None
+    read_as_written: Callable[[], WrittenWeights | None] | None = None
+
+
+def _read_sets(table: Table, read_options: ReadOptions, unreadable: UnreadableCells) -> _Labels:
+    """Read the label columns of a table."""
+    label_table, labels, weighting = table, read_options.labels, read_options.weights
+    if len(labels) > 1 and read_options.weight_columns:
+        label_table = merge_ranked_columns(table, labels, read_options.weight_columns)
+        labels, weighting = labels[:1], replace(weighting, weights=read_options.weight_columns[0])
+    elif len(labels) > 1 and not weighting.weighted:
+        label_table = join_label_columns(
+            table, labels, classes=read_options.classes, separator=read_options.separator, unreadable=unreadable
+        )
+        labels = labels if label_table is table else labels[:1]
+    separator, separator_notes = resolve_separator(table, read_options)
+    options = {"separator": separator, **asdict(weighting)}
+    read = partial(read_labels, label_table, labels, **options)
+    with naming_the_option(table.cell_format, lists_unreadable=read_options.lists_unreadable):
+        candidates = read(classes=read_options.classes, unreadable=unreadable)
+    read_as_written = None
+    if weighting.weighted and (weighting.kind == "posterior" or weighting.rest):
+        rest = weighting.rest if isinstance(weighting.rest, str) else None
+        tolerant = replace(label_table, cell_format=replace(table.cell_format, label_errors="unlabeled"))
+        read_tolerant = partial(read_labels, tolerant, labels, **options)
+        folds_case = table.cell_format.folds_labels
+        read_as_written = cache(
+            partial(_read_written, read_tolerant, read_options.classes, rest, folds_case=folds_case)
+        )
+    read_again = (lambda classes: read(classes=classes)) if len(labels) == 1 else None
+    return _Labels(candidates, separator, weighting, separator_notes, None, read_again, read_as_written)
+
+
+def _read_answers(table: Table, read_options: ReadOptions, unreadable: UnreadableCells) -> _Labels:
+    """Read the answers of annotators, and return the likelihood of the answers to each row."""
+    from oneof.crowd import AnnotatorModel
+
+    assert read_options.answers is not None
+    with naming_the_option(table.cell_format, lists_unreadable=read_options.lists_unreadable):
+        given = read_answers(
+            read_options.answers,
+            table,
+            separator=read_options.separator,
+            classes=read_options.classes,
+            gold=read_options.gold,
+            unreadable=unreadable,
+            other_uses=frozenset(filter(None, (read_options.truth, read_options.gold, read_options.groups))),
+        )
+    candidates = AnnotatorModel().fit(given.answers, given.gold).candidates_
+    return _Labels(candidates, given.separator, read_options.weights, answers=given)
+
+
 @contextmanager
-def naming_the_option(cell_format: CellFormat) -> Iterator[None]:
-    """Add the option for labels that cannot be read to an error about them, unless it is set."""
+def naming_the_option(cell_format: CellFormat, *, lists_unreadable: bool = False) -> Iterator[None]:
+    """Add the option for labels that cannot be read to an error about them, unless it is set.
+
+    A command that only lists such labels has the option although it is not set.
+    """
     try:
         yield
     except LabelError as error:
-        if not error.rows or cell_format.label_errors == "unlabeled":
+        if not error.rows or (cell_format.label_errors == "unlabeled" and not lists_unreadable):
             raise
         raise error.because(f"{error.reason} {UNREADABLE_OPTION}") from None
 

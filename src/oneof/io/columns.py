@@ -14,7 +14,7 @@ from oneof.io.findings import Finding, UnreadableCells, describe, describe_colum
 from oneof.io.formats.cells import CellFormat
 from oneof.io.formats.dates import name_date_formats
 from oneof.io.formats.names import matching
-from oneof.io.kinds import Column, is_text, list_cells, to_values, unreadable_cell
+from oneof.io.kinds import Column, is_text, list_cells, reads_in_training_format, to_values, unreadable_cell
 from oneof.messages import enumerate_items
 
 if TYPE_CHECKING:
@@ -93,17 +93,25 @@ def read_columns(
     """Return the features of a table, and a mask of the unreadable cells of each column that has any.
 
     A call of polars takes longer than the work of a few cells. Therefore short columns of the same kind, format and
-    type are read as one column, except numbers as text, which may have a format of their own.
+    type are read as one column, and numbers as text if all have the format of training.
     """
     import polars as pl
 
     groups: dict[Any, list[str]] = {}
     for column in columns:
         cells = frame[column.name]
-        is_alone = len(cells) > _MAX_JOINED or (column.kind == "number" and is_text(cells))
+        is_alone = len(cells) > _MAX_JOINED
         groups.setdefault((column[1:], column.name if is_alone else cells.dtype), []).append(column.name)
-    read, masks = {}, {}
+    parts: list[tuple[Any, list[str]]] = []
     for ((kind, formats), _), names in groups.items():
+        joined = pl.concat([frame[name] for name in names])
+        is_one = len(names) == 1 or kind != "number" or not is_text(joined)
+        if is_one or reads_in_training_format(joined, formats, cell_format):
+            parts.append(((kind, formats), names))
+        else:
+            parts += [((kind, formats), [name]) for name in names]
+    read, masks = {}, {}
+    for (kind, formats), names in parts:
         cells = pl.concat([frame[name] for name in names])
         values, unreadable = to_values(cells, Column(names[0], kind, formats), cell_format)
         values = values if values.dtype == pl.String else values.fill_null(float("nan"))

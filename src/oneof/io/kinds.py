@@ -150,17 +150,31 @@ def to_values(cells: "pl.Series", column: Column, cell_format: CellFormat) -> tu
     return values.set(values.is_in(tokens).fill_null(value=False), None) if tokens else values, unreadable
 
 
+def reads_in_training_format(cells: "pl.Series", formats: tuple[str, ...], cell_format: CellFormat) -> bool:
+    """Return whether the format of training reads all numbers of cells of text."""
+    text = strip_missing_numbers(strip_text(as_text(cells), cell_format))
+    values = _numbers_of_training(text, formats, cell_format)
+    return values is not None and values.null_count() == text.null_count()
+
+
+def _numbers_of_training(text: "pl.Series", formats: tuple[str, ...], cell_format: CellFormat) -> "pl.Series | None":
+    """Return the numbers in the format of training, None if it does not apply to the table."""
+    trained, unit = (*formats, "")[:2] if formats else (cell_format.trained_decimal or ".", "")
+    if trained in NUMBER_FORMATS and cell_format.decimal in (trained[-1], cell_format.trained_decimal):
+        return read_numbers(text, trained, unit)
+    return None
+
+
 def _read_in_training_format(text: "pl.Series", formats: tuple[str, ...], cell_format: CellFormat) -> "pl.Series":
     """Return text as numbers in the format of training, or in the format of this table if that reads more cells.
 
     The format of training applies if its decimal separator is that of the table, or if the table has the separator of
     the table of training, from which some of its columns differ.
     """
-    trained, unit = (*formats, "")[:2] if formats else (cell_format.trained_decimal or ".", "")
-    if trained in NUMBER_FORMATS and cell_format.decimal in (trained[-1], cell_format.trained_decimal):
-        values = read_numbers(text, trained, unit)
-        if values.null_count() == text.null_count():
-            return values
+    values = _numbers_of_training(text, formats, cell_format)
+    if values is not None and values.null_count() == text.null_count():
+        return values
+    unit = formats[1] if len(formats) > 1 else ""
     return read_numbers(text, detect_number_format(text, cell_format.decimal, unit), unit)
 
 

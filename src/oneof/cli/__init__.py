@@ -7,8 +7,8 @@ Reading order: `app` (the application), `expand` (commands with groups of option
 * `tables`: `inputs` (a table as candidate sets and features), `leaks` (columns that reveal the labels), `methods`
   (pipelines of the methods), `facts` (the facts of a table)
 * `answers`: `files` (answers of annotators), `annotators` (their accuracies)
-* `training`: `train` (the fit), `calibration` (of the confidences, by checked rows), `files` (its files), `online`
-  (the fit on a stream)
+* `training`: `records` (of the steps of a fit), `train` (the steps), `calibration` (of the confidences, by checked
+  rows), `files` (its files), `online` (the fit on a stream)
 * `prediction`: `predictions` (of a table), `sets` (sets of classes), `online` (of a stream)
 * `labeling`: `session` (the rows that are labeled), `settings` (stored options), `annotators` (several annotators),
   `imports` (answers from files)

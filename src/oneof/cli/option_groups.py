@@ -1,7 +1,7 @@
 """Groups of options of several commands, which a command takes as one argument each.
 
 `oneof.cli.expand` replaces a parameter of a command whose type is a group by the options of the group.
-`make_read_options` joins the groups to the options of `oneof.cli.tables.inputs` for reading a table.
+`ReadGroup` has those for reading a table, and returns them as one record.
 """
 
 from dataclasses import dataclass
@@ -488,66 +488,40 @@ class ReadGroup:
     file: FileGroup
 
     def options(self, context: typer.Context, *, is_inspection: bool = False) -> "ReadOptions":
-        """Return the options as one record; invalid ones are errors.
+        """Return the options of a command as one record; invalid ones are errors. See `read_options`."""
+        return self.read_options(self.answer.answer_options(context), is_inspection=is_inspection)
+
+    def read_options(self, answers: "AnswerOptions | None" = None, *, is_inspection: bool = False) -> "ReadOptions":
+        """Return the options with those of a file of answers.
 
         An inspection lists labels that cannot be read, unless they are refused by the option.
         """
-        return make_read_options(
-            self.labels,
-            self.label,
-            self.feature,
-            self.file,
+        from oneof.cli.tables.read_options import ReadOptions
+        from oneof.io import Overrides
+
+        label, feature = self.label, self.feature
+        named = read_names("--classes", None if label.classes is None else [label.classes])
+        return ReadOptions(
+            labels=read_names("--labels", self.labels),
             truth=self.truth,
-            weights=self.weights,
             groups=self.groups,
             gold=self.answer.gold,
-            answers=self.answer.answer_options(context),
-            is_inspection=is_inspection,
+            separator=label.separator,
+            classes=None if label.classes is None else named,
+            overrides=Overrides(
+                numbers=read_names("--numeric", feature.numeric),
+                categories=read_names("--categorical", feature.categorical),
+                texts=read_names("--text", feature.text),
+                drop=read_names("--drop", feature.drop),
+            ),
+            stop_words=feature.stop_words,
+            stem=feature.stem,
+            weights=label.weight_arguments(self.weights),
+            answers=answers,
+            table=self.file.table_options(
+                feature.date_format,
+                folds_labels=label.fold_case,
+                label_errors=label.label_errors("unlabeled" if is_inspection else "error"),
+            ),
+            lists_unreadable=is_inspection and label.unreadable_labels is None,
         )
-
-
-def make_read_options(
-    labels: list[str] | None,
-    label_group: LabelGroup,
-    feature_group: FeatureGroup,
-    file_group: FileGroup,
-    *,
-    truth: str | None = None,
-    weights: str | None = None,
-    groups: str | None = None,
-    gold: str | None = None,
-    answers: "AnswerOptions | None" = None,
-    is_inspection: bool = False,
-) -> "ReadOptions":
-    """Return the options of a command for reading a table; defects of them raise errors of `oneof.errors`.
-
-    An inspection lists labels that cannot be read, unless they are refused by the option.
-    """
-    from oneof.cli.tables.read_options import ReadOptions
-    from oneof.io import Overrides
-
-    named = read_names("--classes", None if label_group.classes is None else [label_group.classes])
-    return ReadOptions(
-        labels=read_names("--labels", labels),
-        truth=truth,
-        groups=groups,
-        gold=gold,
-        separator=label_group.separator,
-        classes=None if label_group.classes is None else named,
-        overrides=Overrides(
-            numbers=read_names("--numeric", feature_group.numeric),
-            categories=read_names("--categorical", feature_group.categorical),
-            texts=read_names("--text", feature_group.text),
-            drop=read_names("--drop", feature_group.drop),
-        ),
-        stop_words=feature_group.stop_words,
-        stem=feature_group.stem,
-        weights=label_group.weight_arguments(weights),
-        answers=answers,
-        table=file_group.table_options(
-            feature_group.date_format,
-            folds_labels=label_group.fold_case,
-            label_errors=label_group.label_errors("unlabeled" if is_inspection else "error"),
-        ),
-        lists_unreadable=is_inspection and label_group.unreadable_labels is None,
-    )

@@ -2,8 +2,8 @@
 
 Reading order: `formats` (one reader for each format of files), `columns`, `kinds` and `features` (names, kinds and
 choice of columns), `batches` (the rows of all formats), `table` (whole files and their options), `vectors` (embeddings
-as columns), `frames` (rows that a program has as a DataFrame or a list), `labels` (columns of labels), `findings` (what
-the user should know about a table), `encoder` (the values as input of an estimator).
+as columns), `frames` (rows that a program has as a DataFrame or a list), `labels` (columns of labels), `findings`
+(notes about a table), `encoder` (the values as input of an estimator), `answers` (files of answers of annotators).
 """
 
 from oneof.io.columns import (

@@ -70,7 +70,7 @@ SENTENCES = {
     "--categorical {name}.",
     "missing category": "",
     "excluded": "{details}.",
-    "dialect": "the file is read with {detail}; to change this, use --delimiter, --decimal and --encoding.",
+    "dialect": "the file is read with {detail}; to change this, use --delimiter, --decimal, --encoding and --quote.",
     "format": "{details}. To change this, add --numeric {name}, --categorical {name} or --date-format.",
 }
 """Kinds of findings with their sentences, the most important ones first.

@@ -11,7 +11,7 @@ from oneof.cli.labeling.annotators import AnnotatorGroup, note_chance, print_ann
 from oneof.cli.labeling.imports import check_excluded_annotators, import_answers, read_import, row_column
 from oneof.cli.labeling.session import LabelOptions, open_session
 from oneof.cli.labeling.settings import Settings, print_settings, with_stored_settings
-from oneof.cli.option_groups import FeatureGroup, FileGroup, LabelGroup, make_read_options
+from oneof.cli.option_groups import AnswerGroup, FeatureGroup, FileGroup, LabelGroup, ReadGroup
 from oneof.cli.output import terminal
 
 NAME = "label"
@@ -171,9 +171,14 @@ def _label(
             raise InputError("--groups needs --audit: add it.")
         if annotator_group.answers_row is not None and not imports:
             raise InputError("--answers-row needs --import: add it.")
-        read_options = make_read_options(
-            labels, label_group, feature_group, file_group, groups=groups if audit else None
-        )
+        read_options = ReadGroup(
+            labels=labels,
+            groups=groups if audit else None,
+            label=label_group,
+            answer=AnswerGroup(),
+            feature=feature_group,
+            file=file_group,
+        ).read_options()
         answers_file = _answers_file(table, session_file)
         label_options = LabelOptions(
             show,

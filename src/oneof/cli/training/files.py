@@ -80,19 +80,21 @@ def _summarize_table(prepared: "PreparedTable", read_options: "ReadOptions") -> 
 
 def write(
     folder: Path,
-    records: "tuple[Fit, Evaluation, Fitted, Assessment]",
+    fit: "Fit",
+    evaluation: "Evaluation",
+    fitted: "Fitted",
+    assessment: "Assessment",
     summary: dict[str, Any],
     command: str,
 ) -> list[str]:
     """Write the model, the labels, the report and the summary into a folder, and return the paths of the files."""
     from oneof.files import atomic_directory
 
-    fit, _, fitted, assessment = records
     with atomic_directory(folder) as stage:
         model_file, labels_file, report_file, summary_file = (stage / name for name in OUTPUTS)
         write_model(model_file, fitted.model, fit.prepared, fit.read_options, summary, assessment.calibration)
         write_labels(labels_file, fit.prepared, fitted.decisions)
-        write_report(report_file, *records, command=command)
+        write_report(report_file, fit, evaluation, fitted, assessment, command=command)
         if fitted.annotators is not None:
             write_annotators(stage / ANNOTATORS_FILE, fitted.annotators)
         summary_file.write_text(json.dumps(summary, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")

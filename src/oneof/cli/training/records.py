@@ -103,7 +103,7 @@ class Evaluation:
 
 @dataclass(frozen=True)
 class Fitted:
-    """The model of all rows, the labels of the training rows, and what is known of the labels.
+    """The model of all rows, the labels of the training rows, and the suspected ones.
 
     Attributes
     ----------

@@ -104,7 +104,7 @@ def train(
     assessment: Assessment = collect(assess(fit, evaluation, fitted))
     summary = summarize(fit, evaluation, fitted, assessment) | {"notes": notes}
     with steps.step(WRITING):
-        files = write(folder, (fit, evaluation, fitted, assessment), summary, command)
+        files = write(folder, fit, evaluation, fitted, assessment, summary, command)
     summary |= {"files": files}
     return TrainingResult(summary, evaluation.comparison, assessment.headline, notes, folder, fitted.annotators)
 

@@ -92,7 +92,7 @@ class DelimitedReader:
         return [*self._remarks.values()]
 
     def batches(self, n_rows: int, start: RecordOffset) -> "Iterator[tuple[pl.DataFrame, RecordOffset]]":
-        """Yield at most `n_rows` rows at a time, each with the offset after them; blank lines are no rows.
+        """Yield at most `n_rows` rows at a time, each with the offset after them; blank lines are not rows.
 
         Raises
         ------

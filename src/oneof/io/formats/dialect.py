@@ -184,7 +184,7 @@ def _layout(lines: list[str], delimiter: str, quote: str) -> _Layout:
     A line is above the header if at most half of the cells of most rows are filled in it, such as a title, a blank line
     or the names of merged cells, or if it begins with "#" and has another number of cells than most rows. The header
     below such lines must have different names for all columns of the rows, and numbers, a comment or a blank line must
-    show that it is no row. Otherwise the first line is the header: a mistake would change the names of all columns.
+    show that it is not a row. Otherwise the first line is the header: a mistake would change the names of all columns.
     """
     begins, records = _read(lines, delimiter, quote)
     widths = [len(record) for record in records if _width(record)]

@@ -3,8 +3,8 @@
 Each table has its own number of classes, recorders, recordings, rows and lengths of the lists (`draw_settings`). The
 rows of a recording have its list as their set; a fraction of them has a label outside the list. Recorders have other
 frequencies of the classes, and may shift the features. A quarter of the recorders, with all their rows, are the test
-rows. True labels are used for the printed accuracies alone. The rule of LOORidge was fixed on seeds below 1,000
-(docs/decisions/0048-lists-of-scenes.md).
+rows. True labels are used for the printed accuracies alone. Seeds below 1,000 were used to choose earlier rules of
+LOORidge.
 """
 
 import csv

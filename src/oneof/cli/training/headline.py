@@ -43,9 +43,9 @@ def held_out_accuracy(
     `checked` are right. `named` has the classes that lists with a rest name.
 
     With about one answer per row it is None, since the accuracies of the annotators then depend on the features: 15 of
-    20 intervals held in simulations (docs/decisions/0039-annotators.md). It is None for folds by groups as well: the
-    model of noise assumes independent rows and counts common errors as wrong labels, so that the estimate is too high.
-    The same holds if rows share lists, see `share_lists`.
+    20 intervals held in simulations. It is None for folds by groups as well: the model of noise assumes independent
+    rows and counts common errors as wrong labels, so that the estimate is too high. The same holds if rows share lists,
+    see `share_lists`.
     """
     from oneof.audit.accuracy import estimate_accuracy
 

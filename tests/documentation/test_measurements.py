@@ -1,4 +1,4 @@
-"""The tables of docs/weights.md, docs/conformal.md and the guide to crowds have the numbers that benchmarks wrote."""
+"""The tables of measurements in docs/ have the numbers that benchmarks wrote."""
 
 import csv
 import re
@@ -10,16 +10,32 @@ DOCS = Path(__file__).parents[2] / "docs"
 
 pytestmark = pytest.mark.skipif(not DOCS.is_dir(), reason="the pages are not part of what is installed")
 
+PRINTED = [
+    ("weights.md", "# ", "weights", 2),
+    ("conformal.md", "# ", "conformal", 2),
+    ("audit.md", "# ", "audit", 2),
+    ("semi_supervised.md", "## Choose a method with 10 to 100 labels", "few_labels", 1),
+]
+"""Pages, the heading from which their tables are printed, the benchmark that prints them, and their number."""
 
-def test_tables_of_weights_have_the_numbers_of_the_files(capsys):
-    """Every row of a table of the page is printed by the command that reads the files."""
-    pytest.importorskip("benchmarks.weights").summary()
-    pytest.importorskip("benchmarks.weights_speed").costs()
-    printed = set(capsys.readouterr().out.splitlines())
-    page = (DOCS / "weights.md").read_text(encoding="utf-8")
-    rows = re.findall(r"^\|.*\|$", page, re.MULTILINE)
-    assert len(rows) > 30
-    assert [row for row in rows if row not in printed] == []
+
+def _tables(text):
+    """Return the tables of a text: lists of consecutive lines between bars."""
+    return [block.splitlines() for block in re.findall(r"(?:^\|.*\|\n)+", text + "\n", re.MULTILINE)]
+
+
+@pytest.mark.parametrize(("page", "heading", "module", "n_tables"), PRINTED)
+def test_tables_have_the_numbers_of_the_files(page, heading, module, n_tables, capsys):
+    """Every table of a page has the head of a table that a benchmark prints, and rows of that table in their order."""
+    pytest.importorskip(f"benchmarks.{module}").summary()
+    printed = _tables(capsys.readouterr().out)
+    text = (DOCS / page).read_text(encoding="utf-8")
+    tables = _tables(text[text.index(heading) :])
+    assert len(tables) == n_tables
+    for table in tables:
+        sources = [source for source in printed if source[:2] == table[:2]]
+        assert len(table) > 2
+        assert any([row for row in source if row in table] == table for source in sources), table[0]
 
 
 def test_tables_of_crowds_have_the_numbers_of_the_file():
@@ -43,24 +59,3 @@ def test_tables_of_crowds_have_the_numbers_of_the_file():
             assert f"{float(value):.3f}".lstrip("0") in rows[name], line
             compared += 1
     assert compared == 8 + 2 + 16
-
-
-def test_tables_of_prediction_sets_have_the_numbers_of_the_file(capsys):
-    """The tables of the page are those that the command prints."""
-    pytest.importorskip("benchmarks.conformal").summary()
-    printed = capsys.readouterr().out.splitlines()
-    page = (DOCS / "conformal.md").read_text(encoding="utf-8")
-    rows = re.findall(r"^\|.*\|$", page, re.MULTILINE)
-    assert len(rows) > 40
-    assert rows == [line for line in printed if line]
-
-
-def test_the_table_of_few_labels_has_the_numbers_of_the_file(capsys):
-    """The table of the section on few labels is one that the command prints."""
-    pytest.importorskip("benchmarks.few_labels").summary()
-    printed = capsys.readouterr().out.splitlines()
-    page = (DOCS / "semi_supervised.md").read_text(encoding="utf-8")
-    section = page[page.index("## Choose a method with 10 to 100 labels") :]
-    rows = re.findall(r"^\|.*\|$", section, re.MULTILINE)
-    assert len(rows) > 10
-    assert [row for row in rows if row not in printed] == []

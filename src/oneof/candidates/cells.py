@@ -11,10 +11,11 @@ steps in this order:
 5. Other text is split at the separators. A backslash escapes them, and itself.
 6. A weight is the number after the last colon of a label, or in parentheses at its end. A text that is a known class,
    digits that begin with 0, such as "CL:0000236", and whole numbers above 100 if weights are probabilities, have none.
-7. Missing words are left out. A cell without another label, or with the mark -1 of a number alone, is unlabeled.
-8. A label is the class that it equals, or equals by `fold_case`. Any other label is new, or an error if the classes are
+7. Labels are text: 3, 3.0 and "3" are one label, since a batch of a stream does not show the type of its column.
+8. Missing words are left out. A cell without another label, or with -1 alone unless it is a class, is unlabeled.
+9. A label is the class that it equals, or equals by `fold_case`. Any other label is new, or an error if the classes are
    given.
-9. Weights are finite numbers of at least 0, and not all 0.
+10. Weights are finite numbers of at least 0, and not all 0.
 
 `read_cells` parses each distinct cell once, and collects the errors of the rows. Each cell is judged by itself, so that
 a stream has the same errors in batches of any size.
@@ -24,6 +25,7 @@ import contextlib
 import json
 import math
 import re
+from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -101,9 +103,6 @@ class LabelFormat:
         Whether labels that are equal by `fold_case` are one class.
     missing : collection of str
         Words for a missing label, in any case.
-    as_text : bool
-        Whether 3, 3.0 and "3" are one label, and "-1" alone is the mark of an unlabeled row, as in a stream, whose
-        batches do not show the type of the column.
     is_open : bool
         Whether other labels than `classes` are new ones rather than errors.
     is_single : bool
@@ -120,7 +119,6 @@ class LabelFormat:
     rest: bool | str = False
     folds_case: bool = False
     missing: Collection[str] = ()
-    as_text: bool = False
     is_open: bool = False
     is_single: bool = False
     trims: bool = True
@@ -148,9 +146,8 @@ class LabelFormat:
 
     def key(self, label: Any) -> Any:
         """Return the value by which labels are compared."""
-        key = clean(label) if isinstance(label, str) else label
-        key = label_to_text(key) if self.as_text else key
-        return fold_case(key) if self.folds_case and isinstance(key, str) else key
+        key = label_to_text(clean(label) if isinstance(label, str) else label)
+        return fold_case(key) if self.folds_case and key else key
 
     def match(self, label: Any) -> Any:
         """Return the class that a label is, None for another label."""
@@ -226,7 +223,7 @@ def escaped_characters(separator: str) -> str:
     return "".join(text if len(text) == 1 else part[0] for part, text in visible)
 
 
-_WEIGHTED, _LISTS = LabelFormat(weighted=True), LabelFormat(LISTS)
+_LISTS = LabelFormat(LISTS)
 
 # -- one cell ----------------------------------------------------------------------------------------------------------
 
@@ -332,80 +329,86 @@ def _is_plain_list(value: Any) -> bool:
 
 
 def _read_value(value: Any, form: LabelFormat, text: str | None = None) -> Pairs | None:
-    """Return the labels of a value: one label, or lists and objects of labels with weights or without.
-
-    The labels of a value that is written as text are text.
-    """
-    pairs = flatten(value, form, text)
+    """Return the labels of a value, or of a value that is written as text, also as the only one of a list."""
+    if text is None and is_collection(value) and len(value) == 1 and isinstance(member := next(iter(value)), str):
+        literal = read_literal(clean(member), form) if _BRACKET.search(member) and form.match(member) is None else None
+        if literal is not None:
+            return _read_value(literal, form, member)
+    pairs = flatten(value)
     if not pairs:
         is_list = is_collection(value) and not len(value) and not (text and form.separator == LISTS)
         if is_list and not form.weighted and not form.is_single:
             raise empty_set(f"the candidate set is empty ({text or repr(value)})", text or value)
         return None
+    shown = shorten(text or str(value), _MAX_SHOWN)
     if not form.weighted and any(weight is not None for _, weight in pairs):
         raise LabelError(
-            f"the labels have weights, such as {shorten(text or str(value), _MAX_SHOWN)}. Add --weighted (in Python, "
-            "weighted=True), and --kind posterior if they are probabilities of the classes.",
+            f"the labels have weights, such as {shown}. Add --weighted (in Python, weighted=True), and --kind "
+            "posterior if they are probabilities of the classes.",
             label=text or value,
         )
-    return pairs
+    return [(_name_of(label, shown), weight) for label, weight in pairs]
 
 
-def flatten(value: Any, form: LabelFormat, text: str | None = None) -> Pairs:
-    """Return the labels in a value with their weights, None without one.
+def _name_of(label: Any, shown: str) -> str:
+    """Return a label of a list or of an object as clean text."""
+    if isinstance(label, float | np.floating) and not float(label).is_integer():
+        raise LabelError(f"labels must not be continuous; got {label}. Use whole numbers.", label=label)
+    if not isinstance(label, str | int | float | np.number | np.bool_):
+        raise LabelError(f"{shown} contains {label!r}, which is not a label. Remove it from the list.", label=label)
+    name = clean(label) if isinstance(label, str) else str(label_to_text(label))
+    if not name:
+        raise LabelError(f"{shown} contains an empty label. Remove it from the list.", label=label)
+    return name
+
+
+def flatten(value: Any) -> Pairs:
+    """Return the labels in a value, as they are, with their weights, None without one.
 
     An object of one key has its labels under it. Any other object is a record, such as {"label": "finch", "score":
     0.7}, or has labels as keys and weights as values; null is not a value. A list has labels, pairs of a label and a
     weight, and objects.
     """
     if isinstance(value, Mapping):
-        return _flatten_record({key: member for key, member in value.items() if member is not None}, form, text)
+        return _flatten_record({key: member for key, member in value.items() if member is not None})
     if not is_collection(value):
-        is_empty = isinstance(value, str) and not clean(value)
-        return [] if is_empty else [(_plain(value, text), None)]
-    if text is None and len(value) == 1 and isinstance(member := next(iter(value)), str) and _BRACKET.search(member):
-        # the text of a list in a column of lists
-        literal = None if form.match(member) is not None else read_literal(clean(member), form)
-        if literal is not None:
-            return flatten(literal, form, member)
+        return [] if isinstance(value, str) and not clean(value) else [(value, None)]
     pairs: Pairs = []
     for member in value:
         if isinstance(member, list | tuple | np.ndarray) and len(member) == 2 and not is_collection(member[0]):
-            pairs.append((_plain(member[0], text), weight_of(member[0], member[1])))
+            pairs.append((member[0], weight_of(member[0], member[1])))
         elif isinstance(member, Mapping):
-            pairs += flatten(member, form, text)
-        elif is_missing(member) and text is None:
-            raise empty_set("the candidate set contains a missing label", value)
+            pairs += flatten(member)
         else:
-            pairs.append((_plain(member, text or repr(value)), None) if is_collection(member) else (_plain(member, text), None))
+            pairs.append((member, None))
     return pairs
 
 
-def _flatten_record(record: dict[Any, Any], form: LabelFormat, text: str | None) -> Pairs:
+def _flatten_record(record: dict[Any, Any]) -> Pairs:
     label, weight = _find(record, _LABEL_KEYS), _find(record, _WEIGHT_KEYS)
     if weight is None and isinstance(log := record.get("logprob"), float | int):  # of a language model
         weight = math.exp(min(log, 1.0))
     if weight is not None and isinstance(label, str | int):
-        return [(_plain(label, text), weight_of(label, weight))]
+        return [(label, weight_of(label, weight))]
     if len(record) == 1:
         key, member = next(iter(record.items()))
         is_label = isinstance(member, Mapping) or (isinstance(member, str) and read_weight(member) is None)
         if is_collection(member) or (is_label and key in WRAPPER_KEYS):
-            return flatten(list(member) if isinstance(member, tuple) else member, form, text or str(record))
+            return flatten(list(member) if isinstance(member, tuple) else member)
         if key in WRAPPER_KEYS:
             raise LabelError(
                 f'{record!r} has a number under the only key. Write ["finch", "wren"], or {{"labels": ["3"]}} if it is '
                 "a label.",
                 label=record,
             )
-    return [(_plain(key, text), weight_of(key, member)) for key, member in record.items()]
+    return [(key, weight_of(key, member)) for key, member in record.items()]
 
 
 def as_pairs(row: Any) -> Pairs | None:
     """Return a mapping, or a list of pairs or of records, as (label, weight) pairs; None if it is unlabeled."""
     if is_missing(row):
         return None
-    pairs = flatten(row, _WEIGHTED) if isinstance(row, Mapping) or is_collection(row) else [(row, None)]
+    pairs = flatten(row) if isinstance(row, Mapping) or is_collection(row) else [(row, None)]
     if any(weight is None for _, weight in pairs):
         raise LabelError(
             "a row of weights must be a mapping from labels to weights, a list of (label, weight) pairs, a list of "
@@ -420,25 +423,6 @@ def _find(record: Mapping[Any, Any], names: frozenset[str]) -> Any:
         return None
     values = [record[key] for key in record if key in names]
     return values[0] if len(values) == 1 else None
-
-
-def _plain(label: Any, text: str | None = None) -> Any:
-    """Return a label as clean text, or as an integer if it is a whole number; as text if it is of a text of a list."""
-    plain = label
-    if isinstance(label, str):
-        plain = clean(label)
-    elif isinstance(label, bool | np.bool_):
-        plain = "true" if label else "false"
-    elif isinstance(label, float | np.floating) and float(label).is_integer():
-        plain = int(label)
-    elif isinstance(label, float | np.floating) and text is None:
-        raise LabelError(f"labels must not be continuous; got {label}. Use whole numbers.", label=label)
-    elif is_collection(label) or isinstance(label, Mapping) or (text is not None and not isinstance(label, int)):
-        within = f"{shorten(text, _MAX_SHOWN)} contains " if text else ""
-        raise LabelError(f"{within}{label!r}, which is not a label. Remove it from the list.", label=label)
-    if plain == "":
-        raise LabelError(f"{shorten(text or 'the list', _MAX_SHOWN)} contains an empty label. Remove it from the list.", label=label)
-    return plain if text is None else str(plain)
 
 
 def weight_of(label: Any, weight: Any) -> float:
@@ -496,7 +480,7 @@ def literal_kind(text: str) -> Literal["list", "weights", "empty"] | None:
     if not (isinstance(value, dict) or are_numbers or _is_plain_list(value) or value == []):
         return None
     try:
-        pairs = flatten(value, _WEIGHTED, text)
+        pairs = flatten(value)
     except LabelError:
         return "weights"
     return "empty" if not pairs else "list" if all(weight is None for _, weight in pairs) else "weights"
@@ -585,31 +569,17 @@ def _parse_numbers(cell: Any, form: LabelFormat) -> list[Any] | None:
 
 def _judge(pairs: Pairs, form: LabelFormat) -> Pairs | None:
     """Return the pairs of a cell without missing words, with the names of its classes and valid weights."""
-    if form.tokens:
-        pairs = [pair for pair in pairs if not form.is_missing_word(pair[0])]
-        if not pairs:
-            return None
-    if len(pairs) == 1 and _is_mark(pairs[0][0], form):
+    kept = [(label_to_text(label), form.match(label), w) for label, w in pairs if not form.is_missing_word(label)]
+    if [(label, name) for label, name, _ in kept] == [("-1", None)]:
         return []
-    if form.known is not None:
-        named = [(form.match(label), label, weight) for label, weight in pairs]
-        for name, label, _ in named:
-            if name is None and not form.is_open:
-                raise unknown_label(None, label, as_classes(form.classes))
-        pairs = [(label if name is None else name, weight) for name, label, weight in named]
-    elif form.as_text:
-        pairs = [(label_to_text(label), weight) for label, weight in pairs]
-    if form.weighted:
-        pairs = _complete(pairs)
-        if pairs[0][1] is not None:
-            _check_weights(pairs, form)
-    return pairs
-
-
-def _is_mark(label: Any, form: LabelFormat) -> bool:
-    """Return whether the only label of a cell is the number -1, unless -1 is a class."""
-    is_number = form.as_text or not isinstance(label, str)
-    return is_number and label_to_text(label) == "-1" and form.match(label) is None
+    for label, name, _ in kept:
+        if form.known is not None and name is None and not form.is_open:
+            raise unknown_label(None, label, as_classes(form.classes))
+    pairs = [(label if name is None else name, weight) for label, name, weight in kept]
+    if form.weighted and any(weight is not None for _, weight in pairs):
+        pairs = [(label, 1.0 if weight is None else weight) for label, weight in pairs]
+        _check_weights(pairs, form)
+    return pairs or None
 
 
 def _check_weights(pairs: Pairs, form: LabelFormat) -> None:
@@ -671,6 +641,20 @@ class ParsedCells:
         marks = [number for number, pairs in enumerate(self.pairs) if pairs == []]
         return int(np.isin(self.code, marks).sum())
 
+    @cached_property
+    def counts_of_labels(self) -> Counter[str]:
+        """The number of rows with each label."""
+        counts: Counter[str] = Counter()
+        for pairs, count in zip(self.pairs, self.counts(), strict=True):
+            for label, _ in pairs or ():
+                counts[label] += count
+        return counts
+
+    def first_row(self, label: str) -> int:
+        """Return the first row with a label."""
+        codes = [k for k, pairs in enumerate(self.pairs) if any(name == label for name, _ in pairs or ())]
+        return int(np.argmax(np.isin(self.code, codes)))
+
     @property
     def is_empty(self) -> bool:
         """Whether no row has labels."""
@@ -695,18 +679,22 @@ def at_row(error: LabelError, row: int) -> LabelError:
     return located.because(located.reason)
 
 
-def read_cells(cells: Iterable[Any], form: LabelFormat, *, weights: Iterable[Any] | None = None) -> ParsedCells:
+def read_cells(
+    cells: Iterable[Any], form: LabelFormat, *, weights: Iterable[Any] | None = None, is_column: bool = True
+) -> ParsedCells:
     """Parse the distinct cells of a column of labels, or of a column and that of its weights.
 
     Parameters
     ----------
     cells, weights : iterable
     form : LabelFormat
+    is_column : bool, default=True
+        Whether the cells are the entire column rather than a batch.
 
     Returns
     -------
     ParsedCells
-        Rows whose weights are all 0 and that leave the rest to no class, since they list all classes, are errors, too.
+        Rows of a column whose weights are all 0 and that leave the rest to no class, since they list all classes, are errors, too.
     """
     if form.weighted and weights is None:
         check_no_colon(form.separator)
@@ -726,7 +714,7 @@ def read_cells(cells: Iterable[Any], form: LabelFormat, *, weights: Iterable[Any
             errors[number] = error
     if form.weighted and weights is None and form.known is None:
         parsed = _with_names(parsed)
-    if form.rest and form.known is None and not form.as_text:
+    if form.rest and form.known is None and is_column:
         errors |= _without_class(parsed, form)
     return ParsedCells(code, [None if number in errors else pairs for number, pairs in enumerate(parsed)], errors)
 
@@ -751,37 +739,32 @@ def _with_names(parsed: list[Pairs | None]) -> list[Pairs | None]:
 
     "CHEBI:15377" is the label of "CHEBI:15377:0.7" rather than "CHEBI" with the weight 15377.
     """
-    names = {label for pairs in parsed for label, _ in pairs or () if isinstance(label, str) and ":" in label}
+    names = {label for pairs in parsed for label, _ in pairs or () if ":" in str(label)}
     if not names:
         return parsed
-    return [pairs and _complete([_without_number(pair, names) for pair in pairs]) for pairs in parsed]
+    return [pairs and _with_numbers(pairs, names) for pairs in parsed]
 
 
-def _without_number(pair: tuple[Any, Any], names: Collection[str]) -> tuple[Any, Any]:
-    label, weight = pair
-    name = f"{label}:{weight:.0f}" if weight is not None and weight > 1 and float(weight).is_integer() else None
-    return (name, None) if name in names else pair
-
-
-def _complete(pairs: Pairs) -> Pairs:
-    """Return pairs in which a label without a weight has the weight 1, unless none has a weight."""
-    if all(weight is None for _, weight in pairs):
-        return pairs
-    return [(label, 1.0 if weight is None else weight) for label, weight in pairs]
+def _with_numbers(pairs: Pairs, names: Collection[str]) -> Pairs:
+    full = [f"{label}:{weight:.0f}" if weight and weight > 1 else None for label, weight in pairs]
+    found = [name if name in names else None for name in full]
+    only_names = all(name is not None or weight is None for name, (_, weight) in zip(found, pairs, strict=True))
+    return [
+        (label, weight) if name is None else (name, None if only_names else 1.0)
+        for name, (label, weight) in zip(found, pairs, strict=True)
+    ]
 
 
 def _without_class(parsed: Sequence[Pairs | None], form: LabelFormat) -> dict[int, LabelError]:
-    """Return the errors of cells whose rest has no class, since they list all labels of the column."""
+    """Return the errors of cells whose rest has no class, since their weights are 0 and they list all labels."""
     rest = form.key(form.rest) if isinstance(form.rest, str) else None
     cells = {k: {form.key(label): w for label, w in pairs} for k, pairs in enumerate(parsed) if pairs}
-    kept = {k: cell for k, cell in cells.items() if not any(w is None or w > 0 for n, w in cell.items() if n != rest)}
-    found: set[int] = set()
-    while True:  # labels of the cells found so far are not classes
-        labels = {label for k, cell in cells.items() if k not in found for label in cell} - {rest}
-        more = {k for k, cell in kept.items() if k not in found and cell.keys() >= labels}
-        if not more:
-            return {number: zero_weights(None) for number in sorted(found)}
-        found |= more
+    labels = {label for cell in cells.values() for label in cell} - {rest}
+    return {
+        k: zero_weights(None)
+        for k, cell in cells.items()
+        if cell.keys() >= labels and not any(w is None or w > 0 for label, w in cell.items() if label != rest)
+    }
 
 
 # -- errors of several cells -------------------------------------------------------------------------------------------

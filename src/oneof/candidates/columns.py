@@ -1,8 +1,7 @@
 """Label columns of tables and streams as candidate sets, and columns of true and checked labels.
 
-Each function turns a column into values, and calls `read_cells` with the format of its labels. The type of a label of
-a table depends on the entire column: text is read as numbers if all of it is whole numbers. In a stream, a label is its
-text, because a batch does not show the type of the column: 3, 3.0 and "3" are the label "3".
+A table is read as the one batch of a stream: `LabelColumns.read` turns the columns into values and calls `read_cells`,
+in which a label is its text. The labels of a table are then numbers if all of them are whole numbers.
 """
 
 import re
@@ -42,6 +41,7 @@ from oneof.candidates.separators import detect_separator
 from oneof.candidates.sets import CandidateSets
 from oneof.candidates.spellings import Spellings
 from oneof.errors import DataError, InputError, LabelError
+from oneof.messages import shorten
 from oneof.typing import Evidence, Floats, Labels, Mask
 
 if TYPE_CHECKING:
@@ -77,8 +77,8 @@ _ONE_CLASS = (
     "only one class occurs ({!r}). A classifier needs at least two: name all classes (`classes` in Python, --classes "
     "on the command line)."
 )
-_MAX_SHOWN, _MAX_TYPE = 80, 60
-"""Numbers of characters of a cell and a type in errors."""
+_MAX_TYPE = 60
+"""Number of characters of a type in errors."""
 _MAX_CLASSES_OF_ROWS = 1_000
 """Number of labels up to which they may be as many as rows."""
 _WHOLE_NUMBER = re.compile(r"-?(0|[1-9]\d{0,17})(\.0+)?", re.ASCII)
@@ -133,14 +133,13 @@ class LabelColumns:
         """The meaning of the weights."""
         return WeightOptions(self.kind, self.prior, self.form.rest)
 
-    def read(self, labels: Any, form: LabelFormat, values: list[Any] | None = None) -> "ParsedCells | MatrixRows":
-        """Return the rows of a table or of a list of cells; `values` are the cells of the label column, if known."""
+    def read(self, labels: Any, form: LabelFormat, *, is_column: bool = True) -> "ParsedCells | MatrixRows":
+        """Return the rows of a table, of a batch, or of a list of cells."""
         if len(self.names) > 1:
             return _read_matrix(labels, self.names, form)
         weights = None if self.weights is None else _weight_values(labels[self.weights])
-        if values is None:
-            values = labels if isinstance(labels, list) else _values(labels[self.names[0]])
-        return read_cells(values, form, weights=weights)
+        cells = labels if isinstance(labels, list) else _values(labels[self.names[0]])
+        return read_cells(cells, form, weights=weights, is_column=is_column)
 
     def encode(
         self, rows: "ParsedCells | MatrixRows", form: LabelFormat, options: WeightOptions | None = None
@@ -175,10 +174,8 @@ def read_label_columns(
     LabelError
         If a cell cannot be read, a set is empty, all rows are unlabeled, or there is only one class.
     """
-    form, values = columns.form, None
-    if len(columns.names) == 1:
-        values, form = _type_column(frame[columns.names[0]], form, has_own_weights=columns.weights is not None)
-    rows = columns.read(frame, form, values)
+    form = columns.form
+    rows = columns.read(frame, form)
     errors = rows.errors_of_rows()
     if errors and on_unreadable is None:
         raise_together(errors)
@@ -186,7 +183,8 @@ def read_label_columns(
         on_unreadable(errors)
     try:
         if isinstance(rows, ParsedCells):
-            _check_column(rows, form, values or ())
+            rows, form = _use_numbers(rows, form)
+            _check_column(rows, form)
         evidence, known = columns.encode(rows, form)
         build = CandidateSets._from_validated if evidence.dtype == bool else CandidateSets._from_likelihoods
         return _check_classes(build(evidence, known))
@@ -198,27 +196,23 @@ def read_label_columns(
         raise error.because(f"{error.reason} {describe_unreadable(errors)}.") from None
 
 
-def _type_column(cells: "pl.Series", form: LabelFormat, *, has_own_weights: bool) -> tuple[list[Any], LabelFormat]:
-    """Return the values of a column, and the format with the classes in the type of its labels."""
-    import polars as pl
-
-    values = _values(cells)
-    if all(value is None or (isinstance(value, str) and not value.strip()) for value in values):
-        raise LabelError(_ALL_UNLABELED)
-    if has_own_weights and isinstance(cells.dtype, pl.Struct):
-        raise LabelError(f"labels must be text, whole numbers or lists; got values of type {name_type(cells.dtype)}.")
-    numeric = _holds_numbers(cells.dtype)
-    is_text = all(value is None or isinstance(value, str) for value in values)
-    if is_text and (form.separator != LISTS or (form.weighted and not has_own_weights)):
-        numbers = _whole_numbers(values, form)
-        values, numeric = (values, False) if numbers is None else (numbers, True)
-    if numeric and form.classes is not None:
-        try:
-            form = replace(form, classes=[int(name) for name in form.classes])
-        except ValueError:
-            names = ", ".join(map(str, form.classes or ()))
-            raise LabelError(f"the labels are numbers, but the classes {names} are not.") from None
-    return values, form
+def _use_numbers(cells: ParsedCells, form: LabelFormat) -> tuple[ParsedCells, LabelFormat]:
+    """Return cells and classes whose labels are numbers, if all of them are whole numbers."""
+    labels = [label for label in cells.counts_of_labels if label != form.rest]
+    texts = [*labels, *(form.classes or ())]
+    if not labels or not all(_is_whole(str(text)) for text in texts):
+        if form.classes is None and labels and all(parse_number(str(text)) is not None for text in texts):
+            word = next(text for text in texts if not _is_whole(text))
+            raise LabelError(
+                f"labels must not be continuous; got {word!r}. Name the classes (--classes) if the numbers are classes.",
+                row=cells.first_row(word),
+                label=word,
+            )
+        return cells, form
+    number = {label: parse_whole_number(str(label)) for label in texts}
+    pairs = [row and [(number.get(label, label), weight) for label, weight in row] for row in cells.pairs]
+    classes = None if form.classes is None else [number[name] for name in form.classes]
+    return replace(cells, pairs=pairs), replace(form, classes=classes)
 
 
 def _values(cells: "pl.Series") -> list[Any]:
@@ -240,35 +234,6 @@ def _weight_values(cells: "pl.Series") -> list[Any]:
     return cells.to_list()
 
 
-def _holds_numbers(dtype: Any) -> bool:
-    """Return whether the labels of a column of numbers, lists or records are numbers."""
-    import polars as pl
-
-    if isinstance(dtype, pl.List | pl.Array):
-        return _holds_numbers(dtype.inner)
-    if isinstance(dtype, pl.Struct):
-        return any(field.name in ("label", "name", "class") and field.dtype.is_numeric() for field in dtype.fields)
-    return bool(dtype.is_numeric())
-
-
-def _whole_numbers(texts: Sequence[str | None], form: LabelFormat) -> list[int | None] | None:
-    """Return text as numbers if every cell, and every class, is a whole number, empty or a missing word."""
-    stripped = {text: clean(text) for text in dict.fromkeys(texts) if text is not None}
-    kept = {text: "" if form.is_missing_word(word) else word for text, word in stripped.items()}
-    labels = [*kept.values(), *map(str, form.classes or [])]
-    if all(not text or _WHOLE_NUMBER.fullmatch(text) for text in labels):
-        numbers = {text: parse_whole_number(word) for text, word in kept.items()}
-        return [None if text is None else numbers[text] for text in texts]
-    if form.classes is None and all(not text or parse_number(text) is not None for text in labels):
-        row, word = next((i, kept[t]) for i, t in enumerate(texts) if t and kept[t] and not _is_whole(kept[t]))
-        raise LabelError(
-            f"labels must not be continuous; got {word!r}. Name the classes (--classes) if the numbers are classes.",
-            row=row,
-            label=word,
-        )
-    return None
-
-
 def _is_whole(text: str) -> bool:
     return _WHOLE_NUMBER.fullmatch(text) is not None
 
@@ -278,22 +243,18 @@ def parse_whole_number(text: str) -> int | None:
     return int(text.partition(".")[0]) if _is_whole(text) else None
 
 
-def _check_column(cells: ParsedCells, form: LabelFormat, values: Sequence[Any]) -> None:
+def _check_column(cells: ParsedCells, form: LabelFormat) -> None:
     """Raise if the labels of a column as a whole are names of rows, or -1 and 1; warn if -1 looks like a class."""
+    counts, n_labeled = cells.counts_of_labels, sum(n for row, n in zip(cells.pairs, cells.counts()) if row)
+    if not counts:
+        raise LabelError(_ALL_UNLABELED)
     if form.classes is not None or form.weighted:
         return
-    counts: Counter[Any] = Counter()
-    for pairs, count in zip(cells.pairs, cells.counts(), strict=True):
-        for label, _ in pairs or ():
-            counts[label] += count
-    n_cells = sum(value is not None for value in values)
-    is_listed = any(isinstance(value, list) for value in values)
-    if len(counts) > max(_MAX_CLASSES_OF_ROWS, n_cells // 2) and not is_listed:
+    if len(counts) > max(_MAX_CLASSES_OF_ROWS, n_labeled // 2) and counts.total() == n_labeled:
         first = next(iter(counts))
-        shown = repr(first)[:_MAX_SHOWN]
         raise LabelError(
-            f"the {n_cells:,} cells have {len(counts):,} different labels, such as {shown}, and most classes cannot "
-            "be learned. Check the label column and --separator, or name the classes (--classes).",
+            f"the {n_labeled:,} cells have {len(counts):,} different labels, such as {shorten(repr(first))}, and most "
+            "classes cannot be learned. Check the label column and --separator, or name the classes (--classes).",
             label=first,
         )
     check_marks(counts, cells.n_marks)
@@ -427,7 +388,7 @@ class LabelReader:
         given = columns.form.classes
         self.classes = None if given is None else [str(label_to_text(name)) for name in given]
         self._columns, self._on_unreadable = columns, on_unreadable
-        self._form = replace(columns.form, classes=self.classes, as_text=True)
+        self._form = replace(columns.form, classes=self.classes)
         if self.classes is not None and len({*map(self._form.key, self.classes)}) < max(2, len(self.classes)):
             raise LabelError(f"the classes must be two or more distinct names; got {', '.join(self.classes)}.")
         self.spellings = Spellings([self._form.rest] if self._form.folds_case else ())
@@ -488,15 +449,17 @@ class LabelReader:
         assert isinstance(cells, ParsedCells)
         found: set[str] = set()
         self.n_marks += cells.n_marks
-        for pairs, count in zip(cells.pairs, cells.counts(), strict=True):
+        for label, count in cells.counts_of_labels.items():
+            if label != self._form.rest:
+                self.counts[self._form.key(label)] += count
+                if self._form.folds_case:
+                    self.spellings.add(label, count)
+        for pairs in cells.pairs:
             for label, weight in pairs or ():
                 if label == self._form.rest:
                     continue
-                if self._form.folds_case:
-                    self.spellings.add(label, count)
                 name = self._form.key(label)
                 found.add(name)
-                self.counts[name] += count
                 is_number = weight is not None and self._columns.weights is None and weight > 1
                 with_number = self._form.key(f"{label}:{weight:.0f}") if is_number else ""
                 self._numbered.setdefault(name, set()).add(with_number)
@@ -508,7 +471,7 @@ class LabelReader:
 
     def _read(self, labels: Any, on_unreadable: OnUnreadable | None) -> ParsedCells | MatrixRows:
         """Return the rows of a batch, of which those that cannot be read are unlabeled or an error."""
-        rows = self._columns.read(labels, self._form)
+        rows = self._columns.read(labels, self._form, is_column=False)
         errors = rows.errors_of_rows()
         if errors and on_unreadable is not None:
             on_unreadable(errors)
@@ -554,7 +517,6 @@ def match_true_labels(
         classes.tolist(),
         folds_case=folds_case,
         missing=[*missing, "nan"],
-        as_text=True,
         is_open=True,
         is_single=True,
     )
@@ -614,7 +576,6 @@ def match_checked_labels(
         has_weights,
         folds_case=folds_case,
         missing=[*missing, "nan"],
-        as_text=True,
         is_open=True,
         is_single=True,
     )

@@ -166,7 +166,7 @@ def test_an_interval_among_lists_is_one_class(tmp_path: Path) -> None:
     assert "[1, 2]" in read(cells, tmp_path / "t.jsonl").classes.tolist()
     table = read_table(tmp_path / "t.jsonl", labels=["y"])
     candidates = read_labels(table, ["y"], separator="[]")
-    assert candidates.classes.tolist() == ["0", "1", "2"]
+    assert candidates.classes.tolist() == [0, 1, 2]
     assert candidates.mask[2].tolist() == [False, True, True]
 
 

@@ -141,7 +141,7 @@ def test_lists_are_detected_if_they_cannot_be_classes(texts, separator):
         ("[a, 'b]", "is not valid JSON"),
         ("['a', None]", "contains None, which is not a label"),
         ("['a', ['b']]", r"contains \['b'\], which is not a label"),
-        ("['a', 0.5]", "contains 0.5, which is not a label"),
+        ("['a', 0.5]", "labels must not be continuous; got 0.5"),
         ("['a', ' ']", "contains an empty label"),
     ],
 )

@@ -63,11 +63,11 @@ def test_a_doubtful_separator_is_a_question_in_terms_of_python():
 
 
 def test_other_classes_than_text_are_not_folded():
-    """Numbers have one spelling."""
-    y = CandidateSets.from_strings(["1|2", "2"], classes=["1", "2"], fold_case=True)
-    assert y.classes.tolist() == ["1", "2"]
-    with pytest.raises(LabelError, match="class"):
-        CandidateSets.from_strings(["1|2", "2"], classes=[1, 2], fold_case=True)
+    """Numbers have one spelling, and their text is the class of the number."""
+    for classes in (["1", "2"], [1, 2]):
+        y = CandidateSets.from_strings(["1|2", "2"], classes=classes, fold_case=True)
+        assert y.classes.tolist() == classes
+        assert y.to_sets() == [set(classes), {classes[1]}]
 
 
 def test_bins_of_equal_ends_are_classes():

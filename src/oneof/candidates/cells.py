@@ -263,8 +263,12 @@ def parse(cell: Any, form: LabelFormat) -> Pairs | None:
 
 def parse_with_weights(cell: Any, weights: Any, form: LabelFormat) -> Pairs | None:
     """Return the labels of a cell with the weights of another cell, in their order; see `parse`."""
-    is_empty = is_missing(cell) or (isinstance(cell, str) and clean(cell) in _EMPTY) or (is_collection(cell) and not len(cell))
-    pairs = None if is_empty else _parse_text(cell, form.of_labels) if isinstance(cell, str) else _read_value(cell, form)
+    is_empty = (
+        is_missing(cell) or (isinstance(cell, str) and clean(cell) in _EMPTY) or (is_collection(cell) and not len(cell))
+    )
+    pairs = (
+        None if is_empty else _parse_text(cell, form.of_labels) if isinstance(cell, str) else _read_value(cell, form)
+    )
     numbers = _parse_numbers(weights, form)
     if numbers and not pairs:
         raise LabelError("the row has weights, but no labels. Leave both cells empty if it is unlabeled.")
@@ -475,7 +479,9 @@ def literal_kind(text: str) -> Literal["list", "weights", "empty"] | None:
         value = read_literal(visible(text).strip(), _LISTS)
     except LabelError:
         return "weights" if _RECORDS.match(strip_fence(text)) else None
-    is_interval = isinstance(value, list) and len(value) == 2 and set(map(type, value)) == {int} and value[0] <= value[1]
+    is_interval = (
+        isinstance(value, list) and len(value) == 2 and set(map(type, value)) == {int} and value[0] <= value[1]
+    )
     are_numbers = isinstance(value, list) and set(map(type, value)) == {int} and not is_interval and text[0] == "["
     if not (isinstance(value, dict) or are_numbers or _is_plain_list(value) or value == []):
         return None
@@ -694,7 +700,7 @@ def read_cells(
     Returns
     -------
     ParsedCells
-        Rows of a column whose weights are all 0 and that leave the rest to no class, since they list all classes, are errors, too.
+        Rows of a column whose weights are all 0 are errors, too, if they list all classes and leave the rest to none.
     """
     if form.weighted and weights is None:
         check_no_colon(form.separator)

@@ -24,7 +24,7 @@ from oneof.candidates.cells import (
     raise_together,
     read_cells,
 )
-from oneof.candidates.encoding import WeightOptions, encode_cells, general_warnings
+from oneof.candidates.encoding import WeightOptions, encode_cells
 from oneof.candidates.labels import (
     AMBIGUOUS_SIGNS,
     PLACEHOLDERS,
@@ -204,7 +204,7 @@ def _use_numbers(cells: ParsedCells, form: LabelFormat) -> tuple[ParsedCells, La
         if form.classes is None and labels and all(parse_number(str(text)) is not None for text in texts):
             word = next(text for text in texts if not _is_whole(text))
             raise LabelError(
-                f"labels must not be continuous; got {word!r}. Name the classes (--classes) if the numbers are classes.",
+                f"labels must not be continuous; got {word!r}. Name the classes (--classes) if numbers are classes.",
                 row=cells.first_row(word),
                 label=word,
             )
@@ -412,9 +412,7 @@ class LabelReader:
         ----------
         labels : polars.DataFrame or list of str
         """
-        rows = self._read(labels, self._on_unreadable)
-        with general_warnings():
-            evidence, _ = self._columns.encode(rows, self._form)
+        evidence, _ = self._columns.encode(self._read(labels, self._on_unreadable), self._form)
         if not self._form.weighted:
             return evidence
         mask, row_weights = split_weights(evidence)
@@ -431,9 +429,7 @@ class LabelReader:
         """
         rows, rest = self._read(labels, None), self._form.rest
         n_classes = len(self.classes or [name for name in self._columns.names if name != rest])
-        with general_warnings():
-            options = WeightOptions("posterior", np.ones(n_classes), rest)
-            likelihoods, _ = self._columns.encode(rows, self._form, options)
+        likelihoods, _ = self._columns.encode(rows, self._form, WeightOptions("posterior", np.ones(n_classes), rest))
         posterior = likelihoods[~rows.is_set]
         posterior = posterior / posterior.max(axis=1, keepdims=True, initial=0)  # their sum may overflow
         return (posterior / posterior.sum(axis=1, keepdims=True)).sum(axis=0), len(posterior)
@@ -445,29 +441,22 @@ class LabelReader:
         ----------
         labels : polars.DataFrame or list of str
         """
-        cells = self._read(labels, None)
+        cells, form = self._read(labels, None), self._form
         assert isinstance(cells, ParsedCells)
-        found: set[str] = set()
         self.n_marks += cells.n_marks
-        for label, count in cells.counts_of_labels.items():
-            if label != self._form.rest:
-                self.counts[self._form.key(label)] += count
-                if self._form.folds_case:
-                    self.spellings.add(label, count)
-        for pairs in cells.pairs:
-            for label, weight in pairs or ():
-                if label == self._form.rest:
-                    continue
-                name = self._form.key(label)
-                found.add(name)
-                is_number = weight is not None and self._columns.weights is None and weight > 1
-                with_number = self._form.key(f"{label}:{weight:.0f}") if is_number else ""
-                self._numbered.setdefault(name, set()).add(with_number)
-        return found
+        counts = {label: count for label, count in cells.counts_of_labels.items() if label != form.rest}
+        for label, count in counts.items():
+            self.counts[form.key(label)] += count
+            self.spellings.add(label, count)
+        for label, weight in ((label, weight) for pairs in cells.pairs for label, weight in pairs or ()):
+            is_number = weight is not None and self._columns.weights is None and weight > 1
+            self._numbered.setdefault(form.key(label), set()).add(f"{label}:{weight:.0f}" if is_number else "")
+        return set(map(form.key, counts))
 
     def final_names(self, names: set[str]) -> set[str]:
         """Return the labels of all batches, without those of which a number is a part, as in "CHEBI:15377"."""
-        return {name for name in names if not self._numbered.get(name, {""}) <= names}
+        key = self._form.key
+        return {name for name in names if not set(map(key, self._numbered.get(name, {""}))) <= names}
 
     def _read(self, labels: Any, on_unreadable: OnUnreadable | None) -> ParsedCells | MatrixRows:
         """Return the rows of a batch, of which those that cannot be read are unlabeled or an error."""
@@ -512,30 +501,13 @@ def match_true_labels(
     cells: Iterable[Any], classes: Labels, *, folds_case: bool = False, missing: Sequence[str] = ()
 ) -> tuple[Labels, dict[int, str]]:
     """Return the class of each cell, None for a missing label, and by row the texts of cells that are not a class."""
-    form = LabelFormat(
-        LISTS,
-        classes.tolist(),
-        folds_case=folds_case,
-        missing=[*missing, "nan"],
-        is_open=True,
-        is_single=True,
-    )
     values = list(cells)
-    parsed = read_cells(values, form)
-    names: list[Any] = []
-    others: dict[int, str] = {}
-    for number, pairs in enumerate(parsed.pairs):
-        label = pairs[0][0] if pairs and len(pairs) == 1 else None
-        names.append(None if label is None else form.match(label))
-        if names[-1] is None and (pairs is not None or number in parsed.errors):
-            others[number] = "" if label is None else str(label)
-    truth = np.full(len(values), None, dtype=object)
-    unknown: dict[int, str] = {}
-    for row, code in enumerate(parsed.code.tolist()):
-        truth[row] = names[code]
-        if code in others:
-            unknown[row] = others[code] or clean(str(values[row]))
-    return truth, unknown
+    form = _form_of_one(classes, LISTS, folds_case=folds_case, missing=missing)
+    labels, errors = _read_single(values, form)
+    unknown = {row: clean(str(values[row])) for row in errors}
+    unknown |= {row: label for row, label in enumerate(labels) if label is not None and form.match(label) is None}
+    truth = np.array([label and form.match(label) for label in labels] + [None], dtype=object)[:-1]
+    return truth, dict(sorted(unknown.items()))
 
 
 def match_checked_labels(
@@ -570,62 +542,70 @@ def match_checked_labels(
         If the column or a cell cannot be read, or a cell has several labels or an unknown one; the error names the
         first row, and lists further ones.
     """
-    form = LabelFormat(
+    form = _form_of_one(classes, separator, has_weights, folds_case=folds_case, missing=missing)
+    labels, errors = _read_single(_values(cells), form)
+    spellings = Spellings()
+    for label in labels:
+        spellings.add(label)
+    matched: list[Any] = []
+    for row, label in enumerate(labels):
+        name = None if label is None else form.match(label)
+        if label is not None and name is None:
+            try:
+                name = _new_class(spellings.name(label) if folds_case else label, classes, adds_classes=adds_classes)
+            except LabelError as error:
+                errors[row] = at_row(error, row)
+        matched.append(name)
+    raise_together(errors)
+    return matched, sort_labels({label for label in matched if label is not None and form.match(label) is None})
+
+
+def _form_of_one(
+    classes: Labels, separator: str, weighted: bool = False, *, folds_case: bool, missing: Sequence[str]
+) -> LabelFormat:
+    """Return the format of cells with one label."""
+    return LabelFormat(
         separator,
         classes.tolist(),
-        has_weights,
+        weighted,
         folds_case=folds_case,
         missing=[*missing, "nan"],
         is_open=True,
         is_single=True,
     )
-    values = _values(cells)
-    parsed = read_cells(values, form)
-    errors = dict(parsed.errors)
-    first = {code: row for row, code in reversed([*enumerate(parsed.code.tolist())])}
-    spellings = Spellings()
-    labels: list[Any] = []
-    for number, (pairs, count) in enumerate(zip(parsed.pairs, parsed.counts(), strict=True)):
-        labels.append(None)
-        try:
-            labels[-1] = _checked_label(pairs, values[first[number]], form, classes, adds_classes=adds_classes)
-        except LabelError as error:
-            errors[number] = error
-        if labels[-1] is not None and form.match(labels[-1]) is None:
-            for label, _ in pairs or ():
-                spellings.add(label, count)
-    raise_together(replace(parsed, errors=errors).errors_of_rows())
-    if folds_case:
-        labels = [label if form.match(label) is not None else spellings.name(label) for label in labels]
-    matched = [labels[code] for code in parsed.code.tolist()]
-    return matched, sort_labels({label for label in matched if label is not None and form.match(label) is None})
 
 
-def _checked_label(pairs: Any, cell: Any, form: LabelFormat, classes: Labels, *, adds_classes: bool) -> Any:
-    """Return the class of a cell, or its new label in the type of the classes; None if it has none."""
+def _read_single(values: list[Any], form: LabelFormat) -> tuple[list[str | None], dict[int, LabelError]]:
+    """Return the label of each cell as text, None if it has none, and the errors of cells by their rows."""
+    cells = read_cells(values, form)
+    errors, labels = cells.errors_of_rows(), []
+    for row, pairs in enumerate(map(cells.pairs.__getitem__, cells.code.tolist())):
+        names = {form.key(label): str(label) for label, _ in reversed(pairs or [])}
+        labels.append(next(iter(names.values())) if len(names) == 1 else None)
+        if len(names) > 1:
+            error = LabelError(
+                f"{values[row]!r} has several labels. Give the one that was checked, or leave the cell empty.",
+                label=values[row],
+            )
+            errors[row] = at_row(error, row)
+    return labels, errors
+
+
+def _new_class(label: str, classes: Labels, *, adds_classes: bool) -> Any:
+    """Return a label that is not a class in the type of the classes; raise if it cannot be one."""
     has_numbers = classes.dtype.kind in "iuf"
-    if pairs is None or (pairs == [] and has_numbers):
-        return None
-    kept = {form.key(label): label for label, _ in reversed(pairs or [("-1", None)])}
-    if len(kept) > 1:
-        raise LabelError(
-            f"{cell!r} has several labels. Give the one that was checked, or leave the cell empty.", label=cell
-        )
-    [label] = kept.values()
-    if (name := form.match(label)) is not None:
-        return name
-    text = str(label)
-    number = parse_whole_number(text) if has_numbers else None
+    number = parse_whole_number(label) if has_numbers else None
     if adds_classes and has_numbers and number is None:
         raise LabelError(
-            f"{text!r} is not a whole number, and all labels are. Correct it, or name all classes (--classes).",
-            label=text,
+            f"{label!r} is not a whole number, and all labels are. Correct it, or name all classes (--classes).",
+            label=label,
         )
-    if adds_classes and text.lower() in PLACEHOLDERS:
+    if adds_classes and label.lower() in PLACEHOLDERS:
         raise LabelError(
-            f"{text!r} is not a class. Leave the cells of rows without a checked label empty, or add --missing {text}.",
-            label=text,
+            f"{label!r} is not a class. Leave the cells of rows without a checked label empty, or add --missing "
+            f"{label}.",
+            label=label,
         )
-    if adds_classes and (has_numbers or all(isinstance(name, str) for name in classes.tolist())):
-        return number if has_numbers else text
-    raise unknown_label(None, text, classes)
+    if not adds_classes or not (has_numbers or all(isinstance(name, str) for name in classes.tolist())):
+        raise unknown_label(None, label, classes)
+    return number if has_numbers else label

@@ -51,7 +51,11 @@ class _Level:
         if self.n_commas not in (n, n - 1) and not (self.n_commas == 0 and (n == 0 or is_array)):
             raise ValueError("a comma is missing")
         if self.keys or (self.opening == "{" and not n):
-            if self.opening != "{" or len(self.keys) != n or not all(type(key) in (str, int, float) for key in self.keys):
+            if (
+                self.opening != "{"
+                or len(self.keys) != n
+                or not all(type(key) in (str, int, float) for key in self.keys)
+            ):
                 raise ValueError("an object must have keys in quotation marks")
             return as_record([(str(key), member) for key, member in zip(self.keys, members, strict=True)])
         if self.opening[-1] == "(" and has_words:
@@ -122,12 +126,9 @@ def _parse(text: str) -> Any:
             levels.append(_Level(token))
         else:
             level.members += _read_text(token) if kind == "text" else _read_bare(token)
-    if len(levels) > 1 or len(levels[0].members) != 1 or levels[0].n_commas:
+    if len(levels) > 1 or len(levels[0].members) != 1 or levels[0].n_commas or type(levels[0].members[0]) is Bare:
         raise ValueError("the text is not one value")
-    value = levels[0].members[0]
-    if isinstance(value, Bare):
-        raise ValueError("a word alone is not a literal")
-    return value
+    return levels[0].members[0]
 
 
 def _read_text(token: str) -> list[Any]:

@@ -87,7 +87,7 @@ def test_cells_that_are_not_one_label_are_errors(
         match_checked_labels(pl.Series("checked", cells), classes, **{"adds_classes": True} | options)
 
 
-@pytest.mark.parametrize("text", ["NA", "-1", "?"])
+@pytest.mark.parametrize("text", ["NA", "n/a", "?"])
 def test_a_placeholder_is_no_new_class(text: str) -> None:
     """Marks of unchecked rows, which would replace right labels, are errors with the remedy."""
     with pytest.raises(LabelError, match=r"is not a class. Leave the cells of rows without a checked label empty"):

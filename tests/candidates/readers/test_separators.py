@@ -42,7 +42,7 @@ def test_spellings_of_weighted_labels_are_one_class():
     """Classes, the label of the rest, and weights are folded as in a table."""
     texts = ["Finch:0.5|wren:0.25|OTHER:0.25", "finch:0.25|FINCH:0.25|Wren:0.5", "Wren|finch"]
     options = {"kind": "posterior", "prior": [1, 1, 1], "rest": "Other"}
-    merged = "a label is repeated, and its weights are added"
+    merged = "rows repeat a label, whose weights are added"
     with pytest.warns(UserWarning, match=merged):
         y = CandidateSets.from_strings(
             texts, classes=["Finch", "Wren", "Owl"], fold_case=True, weighted=True, **options

@@ -342,7 +342,7 @@ def _read_value(value: Any, form: LabelFormat, text: str | None = None) -> Pairs
     if not pairs:
         is_list = is_collection(value) and not len(value) and not (text and form.separator == LISTS)
         if is_list and not form.weighted and not form.is_single:
-            raise empty_set(f"the candidate set is empty ({text or repr(value)})", text or value)
+            raise empty_set(f"the candidate set is empty ({text or str(value)!r})", text or value)
         return None
     shown = shorten(text or str(value), _MAX_SHOWN)
     if not form.weighted and any(weight is not None for _, weight in pairs):

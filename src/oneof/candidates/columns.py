@@ -201,8 +201,9 @@ def _use_numbers(cells: ParsedCells, form: LabelFormat) -> tuple[ParsedCells, La
     labels = [label for label in cells.counts_of_labels if label != form.rest]
     texts = [*labels, *(form.classes or ())]
     if not labels or not all(_is_whole(str(text)) for text in texts):
-        if form.classes is None and labels and all(parse_number(str(text)) is not None for text in texts):
-            word = next(text for text in texts if not _is_whole(text))
+        numbers = {label: parse_number(label) for label in labels}
+        word = next((label for label, number in numbers.items() if number and not number.is_integer()), None)
+        if form.classes is None and word is not None and None not in numbers.values():
             raise LabelError(
                 f"labels must not be continuous; got {word!r}. Name the classes (--classes) if numbers are classes.",
                 row=cells.first_row(word),
@@ -447,7 +448,8 @@ class LabelReader:
         counts = {label: count for label, count in cells.counts_of_labels.items() if label != form.rest}
         for label, count in counts.items():
             self.counts[form.key(label)] += count
-            self.spellings.add(label, count)
+            if form.folds_case:
+                self.spellings.add(label, count)
         for label, weight in ((label, weight) for pairs in cells.pairs for label, weight in pairs or ()):
             is_number = weight is not None and self._columns.weights is None and weight > 1
             self._numbered.setdefault(form.key(label), set()).add(f"{label}:{weight:.0f}" if is_number else "")

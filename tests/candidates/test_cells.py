@@ -77,12 +77,12 @@ SETS: list[tuple[str, dict[str, Any], Labels]] = [
     ("finch||wren", {}, "contains an empty label"),
     ("|", {}, "the candidate set is empty"),
     ("[]", {}, "the candidate set is empty"),
-    ('["finch", "wren"', {"separator": LISTS}, "is not a valid list"),
+    ('["finch", "wren"', {"separator": LISTS}, "is not valid JSON"),
     ('["finch", ""]', {"separator": LISTS}, "contains an empty label"),
     ('{"finch": 0.7}', {"separator": LISTS}, "the labels have weights"),
     ('{"finch": 0.7}', {}, "the labels have weights"),
     ('[["finch", 0.7]]', {"separator": LISTS}, "the labels have weights"),
-    ('{"labels": ["finch"], "why": "x"}', {"separator": LISTS}, "is not a list of labels"),
+    ('{"labels": ["finch"], "why": "x"}', {"separator": LISTS}, "the weight of 'labels' must be a number"),
     ("eagle", {}, "'eagle' is not one of the classes"),
 ]
 WEIGHTED: list[tuple[str, dict[str, Any], Labels]] = [
@@ -105,7 +105,7 @@ WEIGHTED: list[tuple[str, dict[str, Any], Labels]] = [
     ("finch:x", {}, "after a colon, which is not a number"),
     ("finch:-1", {}, "must be a finite number of at least 0"),
     ("finch:0", {}, "all weights of the row are 0"),
-    ('{"finch": ', {}, "is neither valid JSON nor Python"),
+    ('{"finch": ', {}, "is not valid JSON"),
     ("eagle:1", {}, "'eagle' is not one of the classes"),
 ]
 

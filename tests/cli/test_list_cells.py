@@ -105,7 +105,7 @@ def test_a_broken_list_is_an_error_with_its_row(run: Run) -> None:
     pl.DataFrame({"x": np.random.default_rng(0).normal(size=30), "y": cells}).write_csv("t.csv")
     result = run("fit", "t.csv", "--labels", "y")
     assert result.code == 2
-    assert "labels 'y' of t.csv, row 1: \"['a', 'b\" is not a valid list" in result.err
+    assert "labels 'y' of t.csv, row 1: \"['a', 'b\" is not valid JSON" in result.err
     assert "In all, 10 cells cannot be read" in result.err
 
 

@@ -100,7 +100,7 @@ def test_each_token_of_missing_values_is_found_as_a_class(token: str) -> None:
     [
         *("owl;wren", "owl, wren", "owl-wren", "owl_wren", "owl : wren", "owl # wren", "owl oder wren", "owl and wren"),
         *("[owl, wren]", "[owl, hawk]", "{owl, hawk}"),
-        *("-1", "?", "n/a", "Unbekannt", "???", "TBD", "owl?", "finch (probably)", "2021-09-02 00:00:00", 'owl, "b"?'),
+        *("?", "n/a", "Unbekannt", "???", "TBD", "owl?", "finch (probably)", "2021-09-02 00:00:00", 'owl, "b"?'),
     ],
 )
 def test_remedies_work(tmp_path: Path, cell: str) -> None:

@@ -66,9 +66,17 @@ def test_whole_numbers_are_labels(cells: list[Any]) -> None:
     assert candidates.classes.dtype.kind == "i"
 
 
-def test_numbers_in_sets_remain_text() -> None:
-    candidates = read_labels(_table(y=["07|8", "8", None]), ["y"])
-    assert candidates.classes.tolist() == ["07", "8"]
+@pytest.mark.parametrize("cells", [["07|8", "8", None], ["07", "8", "07"]])
+def test_codes_with_leading_zeros_remain_text(cells: list[Any]) -> None:
+    """Codes are names, not numbers, alone and in sets."""
+    assert read_labels(_table(y=cells), ["y"]).classes.tolist() == ["07", "8"]
+
+
+def test_whole_numbers_in_sets_are_numbers() -> None:
+    """A label has one type, whether it stands alone or in a set, and numbers are in their order."""
+    candidates = read_labels(_table(y=["10|9", "9", None, "-1", "9|-1"]), ["y"])
+    assert candidates.classes.tolist() == [-1, 9, 10]
+    assert candidates.is_unlabeled.tolist() == [False, False, True, True, False]
 
 
 def test_signs_are_ambiguous() -> None:
@@ -98,7 +106,7 @@ def test_signs_are_ambiguous() -> None:
         (_table(y=[1.5, 2.25]), ["y"], {}, "continuous"),
         (_table(y=["a", "b"]), ["y"], {"classes": ["a", "c"]}, "row 1: label 'b' is not one of the classes"),
         (_table(y=["a", "b"]), ["x"], {}, "column 'x' does not exist"),
-        (_table(y=[1, 2]), ["y"], {"classes": ["a", "b"]}, "the labels are numbers"),
+        (_table(y=[1, 2]), ["y"], {"classes": ["a", "b"]}, "'1' is not one of the classes"),
     ],
 )
 def test_invalid_labels_are_errors(table: Table, columns: list[str], options: Any, message: str) -> None:
@@ -219,8 +227,8 @@ def test_truth_is_read_over_the_classes() -> None:
     """A label is the same as a number or as text; a missing true label is allowed, an unknown label is not."""
     table = _table(y=["1|2", "2", "3"], t=[1, 2, 3], u=["3", None, "1"], w=["1", "2", "9"], e=[None, None, None])
     classes = read_labels(table, ["y"]).classes
-    assert read_truth(table, "t", classes).tolist() == ["1", "2", "3"]
-    assert read_truth(table, "u", classes).tolist() == ["3", None, "1"]
+    assert read_truth(table, "t", classes).tolist() == [1, 2, 3]
+    assert read_truth(table, "u", classes).tolist() == [3, None, 1]
     with pytest.raises(
         DataError, match="row 2: the truth column 'w' contains '9', which is not a class of the candidate sets"
     ):
@@ -234,9 +242,9 @@ def test_lists_within_lists_are_errors(tmp_path: Path, cell: str) -> None:
     """Lists within lists are not read as one label with that text, in a table or in a stream."""
     path = tmp_path / "t.jsonl"
     path.write_text(f'{{"y": ["a"]}}\n{{"y": {cell}}}\n{{"y": ["b"]}}\n')
-    with pytest.raises(LabelError, match="must be one list of labels, not of lists or objects"):
+    with pytest.raises(LabelError, match="which is not a label|must be a number"):
         read_labels(read_table(path), ["y"])
-    with pytest.raises(LabelError, match="must be one list of labels, not of lists or objects"):
+    with pytest.raises(LabelError, match="which is not a label|must be a number"):
         fit_stream(path, AvgPerceptron(), StreamOptions(("y",)))
 
 
@@ -310,7 +318,7 @@ def test_tokens_of_missing_values_are_left_out_of_sets(cells: list[Any], options
     "cells",
     [
         [{"owl": 0.7, "wren": None}, {"owl": None, "wren": 0.4}],
-        [[{"label": "owl", "p": 0.7}], [{"label": "wren", "p": 0.4}]],
+        [[{"label": "owl", "score": 0.7}], [{"label": "wren", "score": 0.4}]],
         ['[["owl", 0.7]]', '[["wren", 0.2]]', "owl"],
         ['{"owl": 0.7}', ' {"wren": 0.2}'],
     ],

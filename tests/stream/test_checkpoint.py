@@ -63,7 +63,7 @@ def test_an_interrupted_run_resumes_bit_by_bit(files, tmp_path, name, n_batches)
     ]
 
 
-@pytest.mark.filterwarnings("ignore:in .* the sum of the probabilities is above 1:UserWarning")
+@pytest.mark.filterwarnings("ignore:the probabilities of some rows have a sum above 1:UserWarning")
 @pytest.mark.parametrize("kind", ["likelihood", "posterior"])
 def test_a_run_on_weights_resumes_bit_by_bit(tmp_path, kind):
     """Weights, their prior and the statistics of the labels continue as in an uninterrupted run."""

@@ -11,10 +11,11 @@ steps in this order:
 5. Other text is split at the separators. A backslash escapes them, and itself.
 6. A weight is the number after the last colon of a label, or in parentheses at its end. A text that is a known class,
    digits that begin with 0, such as "CL:0000236", and whole numbers above 100 if weights are probabilities, have none.
-7. Missing words are left out. A cell without another label, or with the mark -1 of a number alone, is unlabeled.
-8. A label is the class that it equals, or equals by `fold_case`. Any other label is new, or an error if the classes are
+7. Labels are text: 3, 3.0 and "3" are one label, since a batch of a stream does not show the type of its column.
+8. Missing words are left out. A cell without another label, or with -1 alone unless it is a class, is unlabeled.
+9. A label is the class that it equals, or equals by `fold_case`. Any other label is new, or an error if the classes are
    given.
-9. Weights are finite numbers of at least 0, and not all 0.
+10. Weights are finite numbers of at least 0, and not all 0.
 
 `read_cells` parses each distinct cell once, and collects the errors of the rows. Each cell is judged by itself, so that
 a stream has the same errors in batches of any size.
@@ -24,6 +25,7 @@ import contextlib
 import json
 import math
 import re
+from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -44,7 +46,7 @@ from oneof.candidates.labels import (
     unknown_label,
     visible,
 )
-from oneof.candidates.literals import as_record, escape_fences, parse_array, parse_text, strip_fence
+from oneof.candidates.literals import Bare, escape_fences, parse_text, strip_fence
 from oneof.candidates.row_weights import MAX_PLAUSIBLE_SUM, RowWeights, invalid_weight, no_rest, zero_weights
 from oneof.errors import InputError, LabelError
 from oneof.messages import shorten
@@ -73,13 +75,11 @@ _BROKEN = re.compile(r"""[\[{](?:\s*[\[{(])*\s*(?:"[^"]*"\s*(?:[,:\])}]|$)|'[^']
 _BRACKET = re.compile(r"[\[{]")
 _NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?", re.ASCII)
 _WEIGHT_AT_END = re.compile(f"{WEIGHT_IN_PARENTHESES.pattern}$", re.ASCII)
+_FIRST_SIGN = 0xFDD0
+_SIGN = re.compile("[\ufdd0-\ufdef]")
+"""The noncharacters of Unicode that stand for escaped characters."""
 _LABEL_KEYS = frozenset({"label", "name", "class", "token"})
 _WEIGHT_KEYS = frozenset({"probability", "prob", "score", "weight", "confidence"})
-_FORMS = (
-    "a mapping from labels to weights, a list of (label, weight) pairs, a list of records such as "
-    '{"label": "finch", "probability": 0.7}, or None for an unlabeled row'
-)
-_JSON_FORMS = '{"finch": 0.7, "wren": 0.3}, [["finch", 0.7], ["wren", 0.3]] or [{"label": "finch", "probability": 0.7}]'
 
 
 # -- format ------------------------------------------------------------------------------------------------------------
@@ -103,9 +103,6 @@ class LabelFormat:
         Whether labels that are equal by `fold_case` are one class.
     missing : collection of str
         Words for a missing label, in any case.
-    as_text : bool
-        Whether 3, 3.0 and "3" are one label, and "-1" alone is the mark of an unlabeled row, as in a stream, whose
-        batches do not show the type of the column.
     is_open : bool
         Whether other labels than `classes` are new ones rather than errors.
     is_single : bool
@@ -122,7 +119,6 @@ class LabelFormat:
     rest: bool | str = False
     folds_case: bool = False
     missing: Collection[str] = ()
-    as_text: bool = False
     is_open: bool = False
     is_single: bool = False
     trims: bool = True
@@ -150,9 +146,8 @@ class LabelFormat:
 
     def key(self, label: Any) -> Any:
         """Return the value by which labels are compared."""
-        key = clean(label) if isinstance(label, str) else label
-        key = label_to_text(key) if self.as_text else key
-        return fold_case(key) if self.folds_case and isinstance(key, str) else key
+        key = label_to_text(clean(label) if isinstance(label, str) else label)
+        return fold_case(key) if self.folds_case and key else key
 
     def match(self, label: Any) -> Any:
         """Return the class that a label is, None for another label."""
@@ -182,10 +177,14 @@ class LabelFormat:
         return re.compile("|".join(map(re.escape, signs)), re.IGNORECASE if self.folds_case else 0)
 
     @cached_property
-    def tokenizer(self) -> re.Pattern[str]:
-        """Pattern of an escaped character, a separator or one character."""
-        escaped = "|".join(map(re.escape, escaped_characters(self.separator) + "([{`" + ":" * self.weighted))
-        return re.compile(rf"(\\\\|\\(?:{escaped}))|({self.pattern.pattern})|.", re.DOTALL | self.pattern.flags)
+    def escaped(self) -> str:
+        """The characters that a backslash makes a part of a label."""
+        return "\\([{`" + ":" * self.weighted + escaped_characters(self.separator)
+
+    @cached_property
+    def escape(self) -> re.Pattern[str]:
+        """Pattern of an escaped character."""
+        return re.compile(rf"\\([{re.escape(self.escaped)}])")
 
 
 def check_separator(separator: Any) -> None:
@@ -224,6 +223,8 @@ def escaped_characters(separator: str) -> str:
     return "".join(text if len(text) == 1 else part[0] for part, text in visible)
 
 
+_LISTS = LabelFormat(LISTS)
+
 # -- one cell ----------------------------------------------------------------------------------------------------------
 
 
@@ -255,32 +256,26 @@ def parse(cell: Any, form: LabelFormat) -> Pairs | None:
     """
     if isinstance(cell, str):
         pairs = _parse_text(cell, form)
-    elif is_missing(cell):
-        return None
-    elif isinstance(cell, Mapping) or is_collection(cell):
-        pairs = _read_value(dict(cell) if isinstance(cell, Mapping) else list(cell), form)
     else:
-        pairs = [(_plain(cell), None)]
+        pairs = None if is_missing(cell) else _read_value(cell, form)
     return pairs and _judge(pairs, form)
 
 
 def parse_with_weights(cell: Any, weights: Any, form: LabelFormat) -> Pairs | None:
     """Return the labels of a cell with the weights of another cell, in their order; see `parse`."""
-    pairs: Pairs | None
-    if isinstance(cell, str):
-        pairs = None if clean(cell) in ("[]", "{}") else _parse_text(cell, form.of_labels)
-    elif is_collection(cell):
-        pairs = [(_plain(member), None) for member in cell]
-    else:
-        pairs = None if is_missing(cell) else [(_plain(cell), None)]
+    is_empty = (
+        is_missing(cell) or (isinstance(cell, str) and clean(cell) in _EMPTY) or (is_collection(cell) and not len(cell))
+    )
+    pairs = (
+        None if is_empty else _parse_text(cell, form.of_labels) if isinstance(cell, str) else _read_value(cell, form)
+    )
     numbers = _parse_numbers(weights, form)
-    if numbers is None or pairs is None:
-        if numbers:
-            raise LabelError("the row has weights, but no labels. Leave both cells empty if it is unlabeled.")
-    elif len(pairs) != len(numbers):
-        raise LabelError(f"the row has {len(pairs)} labels and {len(numbers)} weights. Give each label one weight.")
-    else:
-        pairs = as_pairs([(label, number) for (label, _), number in zip(pairs, numbers, strict=True)])
+    if numbers and not pairs:
+        raise LabelError("the row has weights, but no labels. Leave both cells empty if it is unlabeled.")
+    if pairs and numbers is not None:
+        if len(pairs) != len(numbers):
+            raise LabelError(f"the row has {len(pairs)} labels and {len(numbers)} weights. Give each label one weight.")
+        pairs = [(label, weight_of(label, number)) for (label, _), number in zip(pairs, numbers, strict=True)]
     return pairs and _judge(pairs, form)
 
 
@@ -289,14 +284,13 @@ def _parse_text(cell: str, form: LabelFormat) -> Pairs | None:
     if not text or form.is_missing_word(text):
         return None
     may_be_literal = text[0] in "[{(" or text[-1] == ")" or "```" in text
-    may_be_name = form.is_single or (may_be_literal and form.separator != LISTS)
-    if may_be_name and form.match(text) is not None:
+    if (form.is_single or (may_be_literal and form.separator != LISTS)) and form.match(text) is not None:
         return [(text, None)]
-    if may_be_literal:
-        # Composed letters would change the escapes of JSON: "\n" before an accent is not an n with an accent.
-        is_literal, pairs = _parse_literal(visible(cell).strip(), form)
-        if is_literal:
-            return pairs
+    # Composed letters would change the escapes of JSON: "\n" before an accent is not an n with an accent.
+    content = visible(cell).strip()
+    value = read_literal(content, form) if may_be_literal else None
+    if value is not None:
+        return _read_value(value, form, content)
     if form.weighted and text == "null" and form.match(text) is None:  # of JSON
         return None
     if form.separator == LISTS and not form.weighted:
@@ -304,383 +298,126 @@ def _parse_text(cell: str, form: LabelFormat) -> Pairs | None:
     return _split(clean_inside(cell), form)
 
 
-def _parse_literal(text: str, form: LabelFormat) -> tuple[bool, Pairs | None]:
-    """Return whether a text is a list or an object, and its labels; any other text is not a literal."""
-    content = strip_fence(text).strip()
-    is_fenced = content != text
-    value = value_of(content)
-    if value is None:
-        array = None if form.weighted else parse_array(content)
-        if array is not None and (form.separator == LISTS or is_plain_array(content)):
-            return True, _read_value(array, form, content)
-        _check_broken(content, form, is_fenced=is_fenced)
-        return False, None
-    if isinstance(value, list):
-        are_texts = are_labels(value) and any(isinstance(member, str) for member in value)
-        are_nested = all(isinstance(member, list | tuple | dict) for member in value)
-        is_only_list = form.separator == LISTS or form.weighted or is_fenced or are_texts or are_nested
-        if content[0] not in "[{(" or (content[0] == "(" and not is_plain_array(content)) or not is_only_list:
-            return False, None
-    elif not isinstance(value, dict):
-        return False, None  # a number, or a text in quotation marks
-    return True, _read_value(value, form, text)
+def read_literal(text: str, form: LabelFormat) -> Any:
+    """Return the list or the object that a text is, None if it is a label or delimited labels.
 
-
-def _check_broken(text: str, form: LabelFormat, *, is_fenced: bool) -> None:
-    """Raise if a text begins as a list or an object that is not valid, rather than as a label in brackets."""
-    shown = f"{text[:_MAX_SHOWN]!r}{'...' * (len(text) > _MAX_SHOWN)}"
-    if form.weighted:
-        if is_fenced or _BROKEN.match(text):
+    An object, and a list with a label in quotation marks or of lists, can be nothing else. A format of lists has any
+    list, such as "[finch, wren]" and "[0, 10]".
+    """
+    content = strip_fence(text)
+    try:
+        value = parse_text(content)
+    except ValueError:
+        is_list = form.separator == LISTS and content[:1] == "[" and any(sign in content for sign in "\"',")
+        if content != text or _BROKEN.match(content) or (is_list and not form.weighted):
             raise LabelError(
-                f"{shown} is neither valid JSON nor Python, such as {_JSON_FORMS}. Write it by json.dumps; or write a "
-                "backslash before the bracket if it begins a label.",
+                f'{shorten(repr(text), _MAX_SHOWN)} is not valid JSON, such as ["finch", "wren"] or {{"finch": 0.7}}. '
+                'Write it by json.dumps; or write ["[a, b]"], a list of one label, if the bracket begins a label.',
                 label=text,
-            )
-        return
-    is_broken = _BROKEN.match(text) is not None
-    if form.separator == LISTS:
-        is_broken |= text[:1] == "[" and any(sign in text for sign in "\"',")
-    if is_fenced or is_broken:
-        raise LabelError(
-            f'{shown} is not a valid list, such as ["finch", "wren"]. Correct it; or write a list of one label, such '
-            'as ["[a, b]"], if the bracket begins a label.',
-            label=text,
-        )
+            ) from None
+        return None
+    if isinstance(value, dict):
+        return value
+    is_empty = not value and content[0] == "["
+    is_list = content != text or form.separator == LISTS or is_empty or _is_plain_list(value)
+    return value if isinstance(value, list) and is_list else None
+
+
+def _is_plain_list(value: Any) -> bool:
+    """Return whether a value cannot be a label: a list with text in quotation marks, or of lists and objects."""
+    members = value if isinstance(value, list) else []
+    are_nested = members and all(isinstance(member, list | tuple | dict) for member in members)
+    return any(type(member) is str for member in members) or bool(
+        are_nested and not any(isinstance(part, Bare) for member in members for part in member)
+    )
 
 
 def _read_value(value: Any, form: LabelFormat, text: str | None = None) -> Pairs | None:
-    """Return the labels of a list or an object, whose labels are text if it is that of a text.
-
-    The list, the object or the text under the only key of an object replaces it, also within a list.
-    """
-    is_object = isinstance(value, dict)
-    value = unwrap(value, keeps_numbers=form.weighted)
-    if isinstance(value, str):
-        return [(clean(value), None)] if clean(value) else None
-    members = [unwrap(member) if isinstance(member, dict) else member for member in value]
-    if isinstance(value, dict):
-        nested = bool(value)
-    elif text is None and len(members) == 1 and isinstance(members[0], str) and form.match(members[0]) is None:
-        is_literal, pairs = _parse_literal(clean(members[0]), form) if _BRACKET.search(members[0]) else (False, None)
-        if is_literal:
-            return pairs
-        nested = False
-    else:
-        nested = any(isinstance(member, Mapping) or is_collection(member) for member in members)
-    shown = repr(value) if text is None else text
-    if nested and not form.weighted:
-        raise not_labels(shown, value)
-    if nested or (form.weighted and text is not None and members and not are_labels(members)):
-        kept = value if isinstance(value, dict) else [m for m in value if not (isinstance(m, tuple) and m[1] is None)]
-        pairs = as_pairs(kept)
-        return [(_plain(label, text), weight) for label, weight in pairs or ()] or None
-    if not members:
-        is_text_of_list = text is not None and form.separator == LISTS
-        if is_object or form.weighted or form.is_single or is_text_of_list:
-            return None
-        raise empty_set(f"the candidate set is empty ({shown!r})", shown)
-    if text is None and any(map(is_missing, members)):
-        raise empty_set("the candidate set contains a missing label", members)
-    return [(_plain(member, shown if text else None), None) for member in members]
-
-
-def _split(text: str, form: LabelFormat) -> Pairs | None:
-    """Return the labels of delimited text, with the numbers after their last colons or in parentheses."""
-    pieces = _escaped_pieces(text, form) if "\\" in text else _pieces(text, form)
-    labels = [label for label, _ in pieces]
-    if not all(labels):
-        if "".join(labels) in _EMPTY and not any(number for _, number in pieces):
-            raise empty_set(f"the candidate set is empty ({text!r})", text)
-        kept = [i for i, (label, number) in enumerate(pieces) if label or number]
-        pieces = pieces[kept[0] : kept[-1] + 1] if form.trims else pieces
-        if not all(label for label, _ in pieces):
-            raise LabelError(f"{text!r} contains an empty label. Remove the extra {form.separators[0]!r}.", label=text)
-    elif text in _EMPTY and form.match(text) is None:
-        raise empty_set(f"the candidate set is empty ({text!r})", text)
-    pairs: Pairs = [(label, None if number is None else _read_number(number, text)) for label, number in pieces]
-    return pairs
-
-
-def _pieces(text: str, form: LabelFormat) -> list[tuple[str, str | None]]:
-    one = form.separators[0]
-    parts = text.split(one) if len(form.separators) == 1 and not form.folds_case else form.pattern.split(text)
-    if not form.weighted:
-        return [(part.strip(), None) for part in parts]
-    return [_cut_number(part, part.rfind(":"), part.rfind("("), form) for part in parts]
-
-
-def _escaped_pieces(text: str, form: LabelFormat) -> list[tuple[str, str | None]]:
-    """Return the labels and numbers of a text with backslashes; escaped colons and parentheses are in labels."""
-    parts, ends = [""], [{":": -1, "(": -1}]
-    for token in form.tokenizer.finditer(text):
-        escaped, separator = token.groups()
-        if separator:
-            parts.append("")
-            ends.append({":": -1, "(": -1})
-            continue
-        if token[0] in (":", "("):
-            ends[-1][token[0]] = len(parts[-1])
-        parts[-1] += escaped[1:] if escaped else token[0]
-    if not form.weighted:
-        return [(part.strip(), None) for part in parts]
-    return [_cut_number(part, end[":"], end["("], form) for part, end in zip(parts, ends, strict=True)]
-
-
-def _cut_number(part: str, colon: int, parenthesis: int, form: LabelFormat) -> tuple[str, str | None]:
-    """Return a label and the text of its weight, None if it has none."""
-    if colon >= 0:
-        number = part[colon + 1 :].strip()
-        may_be_name = number.isdigit() or read_weight(number) is None
-        if not _is_part_of_name(number, form) and not (may_be_name and form.match(part) is not None):
-            return part[:colon].strip(), number
-    elif (
-        part[: max(parenthesis, 0)].strip()
-        and form.match(part) is None
-        and (found := WEIGHT_IN_PARENTHESES.fullmatch(part, parenthesis))
-    ):
-        return part[:parenthesis].strip(), found[1]
-    return part.strip(), None
-
-
-def _is_part_of_name(number: str, form: LabelFormat) -> bool:
-    """Return whether digits are not a plausible weight: they begin with 0, as in "CL:0000236", or exceed 100 %."""
-    return number.isdigit() and ((number[0] == "0" and len(number) > 1) or (bool(form.rest) and float(number) > 100))
-
-
-def _read_number(number: str, text: str) -> float:
-    weight = read_weight(number)
-    if weight is None:
+    """Return the labels of a value, or of a value that is written as text, also as the only one of a list."""
+    if text is None and is_collection(value) and len(value) == 1 and isinstance(member := next(iter(value)), str):
+        literal = read_literal(clean(member), form) if _BRACKET.search(member) and form.match(member) is None else None
+        if literal is not None:
+            return _read_value(literal, form, member)
+    pairs = flatten(value)
+    if not pairs:
+        is_list = is_collection(value) and not len(value) and not (text and form.separator == LISTS)
+        if is_list and not form.weighted and not form.is_single:
+            raise empty_set(f"the candidate set is empty ({text or str(value)!r})", text or value)
+        return None
+    shown = shorten(text or str(value), _MAX_SHOWN)
+    if not form.weighted and any(weight is not None for _, weight in pairs):
         raise LabelError(
-            f"{text!r} has {number!r} after a colon, which is not a number. Escape a colon within a label by a "
-            "backslash.",
-            label=text,
+            f"the labels have weights, such as {shown}. Add --weighted (in Python, weighted=True), and --kind "
+            "posterior if they are probabilities of the classes.",
+            label=text or value,
         )
-    return weight
+    return [(_name_of(label, shown), weight) for label, weight in pairs]
 
 
-def _parse_numbers(cell: Any, form: LabelFormat) -> list[Any] | None:
-    """Return the weights of a cell, None if it has none."""
-    if is_missing(cell):
-        return None
-    members = list(cell) if is_collection(cell) else [cell]
-    is_text = len(members) == 1 and isinstance(members[0], str)
-    if not is_text or (is_collection(cell) and not members[0].lstrip().startswith("[")):
-        return members
-    text = members[0].strip()
-    if not text:
-        return None
-    pieces: list[Any] = form.pattern.split(text)
-    if text[0] == "[":
-        with contextlib.suppress(ValueError):
-            pieces = parse_text(text)
-    weights = [read_weight(piece) for piece in pieces]
-    if None in weights:
-        raise LabelError(f"{text!r} must contain numbers separated by {form.separators[0]!r}.", label=text)
-    return weights
+def _name_of(label: Any, shown: str) -> str:
+    """Return a label of a list or of an object as clean text."""
+    if isinstance(label, float | np.floating) and not float(label).is_integer():
+        raise LabelError(f"labels must not be continuous; got {label}. Use whole numbers.", label=label)
+    if not isinstance(label, str | int | float | np.number | np.bool_):
+        raise LabelError(f"{shown} contains {label!r}, which is not a label. Remove it from the list.", label=label)
+    name = clean(label) if isinstance(label, str) else str(label_to_text(label))
+    if not name:
+        raise LabelError(f"{shown} contains an empty label. Remove it from the list.", label=label)
+    return name
 
 
-def _judge(pairs: Pairs, form: LabelFormat) -> Pairs | None:
-    """Return the pairs of a cell without missing words, with the names of its classes and valid weights."""
-    if form.tokens:
-        pairs = [pair for pair in pairs if not form.is_missing_word(pair[0])]
-        if not pairs:
-            return None
-    if len(pairs) == 1 and _is_mark(pairs[0][0], form):
-        return []
-    if form.known is not None:
-        named = [(form.match(label), label, weight) for label, weight in pairs]
-        for name, label, _ in named:
-            if name is None and not form.is_open:
-                raise unknown_label(None, label, as_classes(form.classes))
-        pairs = [(label if name is None else name, weight) for name, label, weight in named]
-    elif form.as_text:
-        pairs = [(label_to_text(label), weight) for label, weight in pairs]
-    if form.weighted:
-        pairs = _complete(pairs)
-        if pairs[0][1] is not None:
-            _check_weights(pairs, form)
+def flatten(value: Any) -> Pairs:
+    """Return the labels in a value, as they are, with their weights, None without one.
+
+    An object of one key has its labels under it. Any other object is a record, such as {"label": "finch", "score":
+    0.7}, or has labels as keys and weights as values; null is not a value. A list has labels, pairs of a label and a
+    weight, and objects.
+    """
+    if isinstance(value, Mapping):
+        return _flatten_record({key: member for key, member in value.items() if member is not None})
+    if not is_collection(value):
+        return [] if isinstance(value, str) and not clean(value) else [(value, None)]
+    pairs: Pairs = []
+    for member in value:
+        if isinstance(member, list | tuple | np.ndarray) and len(member) == 2 and not is_collection(member[0]):
+            pairs.append((member[0], weight_of(member[0], member[1])))
+        elif isinstance(member, Mapping):
+            pairs += flatten(member)
+        else:
+            pairs.append((member, None))
     return pairs
 
 
-def _is_mark(label: Any, form: LabelFormat) -> bool:
-    """Return whether the only label of a cell is the number -1, unless -1 is a class."""
-    is_number = form.as_text or not isinstance(label, str)
-    return is_number and label_to_text(label) == "-1" and form.match(label) is None
-
-
-def _check_weights(pairs: Pairs, form: LabelFormat) -> None:
-    for label, weight in pairs:
-        if not (math.isfinite(weight) and weight >= 0):
-            raise invalid_weight(None, label, weight)
-    rest = form.key(form.rest) if isinstance(form.rest, str) else None
-    others = [(form.key(label), weight) for label, weight in pairs if rest is None or form.key(label) != rest]
-    total = math.fsum(min(weight, 1e300) for _, weight in others)
-    if total > 0.0:
-        if form.rest is True and total > MAX_PLAUSIBLE_SUM:
-            raise no_rest(None, total)
-        return
-    has_rest = form.rest is True or (rest is not None and any(weight > 0 for _, weight in pairs))
-    names = {label for label, _ in others}
-    if not has_rest or (form.known is not None and names >= form.known.keys() - {rest}):
-        raise zero_weights(None)
-
-
-# -- values of lists and objects ---------------------------------------------------------------------------------------
-
-
-def unwrap(value: Any, *, keeps_numbers: bool = False) -> Any:
-    """Return the list, the object or the text under the only key of an object; any other value is returned as it is.
-
-    A list of labels may be under any key, since it cannot be a weight; a text only under one of `WRAPPER_KEYS`. Null
-    is not a value.
-    """
-    while isinstance(value, dict):
-        record = {key: member for key, member in value.items() if member is not None}
-        key, member = next(iter(record.items())) if len(record) == 1 else (None, None)
-        is_wrapped = key in WRAPPER_KEYS and (
-            isinstance(member, list | tuple | dict) or (isinstance(member, str) and read_weight(member) is None)
-        )
-        if not is_wrapped and not (isinstance(member, list | tuple) and are_labels(member)):
-            if keeps_numbers and key in WRAPPER_KEYS:
-                raise LabelError(
-                    f"{record!r} has a number under the only key. Write a list if it is a label, such as "
-                    '{"labels": ["3"]}.',
-                    label=record,
-                )
-            return record
-        value = list(member) if isinstance(member, tuple) else member
-    return value
-
-
-def are_labels(members: Sequence[Any]) -> bool:
-    """Return whether the members of a list can only be labels: text, or whole numbers that are not an interval."""
-    kinds = set(map(type, members))
-    if kinds == {int}:
-        return len(members) != 2 or members[0] > members[1]
-    return str in kinds and kinds <= {str, int}
-
-
-def is_plain_array(text: str) -> bool:
-    """Return whether a text is a set, a tuple or a vector with members in quotation marks."""
-    return ('"' in text or "'" in text) and parse_array(text) is not None
-
-
-def literal_kind(text: str) -> Literal["list", "weights", "empty"] | None:
-    """Return the only form of labels that a text can have; None if it may be a label or delimited labels.
-
-    Examples
-    --------
-    >>> from oneof.candidates.cells import literal_kind
-    >>> literal_kind('{"labels": ["finch", "wren"]}'), literal_kind('{"finch": 0.7}'), literal_kind("[0, 10]")
-    ('list', 'weights', None)
-    """
-    content = strip_fence(text).strip()
-    if content[:1] not in ("[", "{"):
-        return "list" if content[-1:] == ")" and is_plain_array(content) else None
-    value = unwrap(value_of(content))
-    if value is None:
-        is_broken = _RECORDS.match(content) and _BROKEN.match(content)
-        return "list" if is_plain_array(content) else "weights" if is_broken else None
-    if not value or (isinstance(value, str) and not value.strip()):
-        return "empty"
-    if isinstance(value, dict):
-        return "weights"
-    if isinstance(value, str) or are_labels(members := list(map(unwrap, value))):
-        return "list"
-    return "weights" if any(isinstance(member, list | tuple | dict) for member in members) else None
-
-
-def lists_as_text(labels: Iterable[Any]) -> list[str]:
-    """Return the labels that are lists written as text, such as "['a', 'b']", if most labels are; else none."""
-    texts = [label for label in labels if isinstance(label, str)]
-    lists = [text for text in texts if ('"' in text or "'" in text) and literal_kind(text) == "list"]
-    return lists if 2 * len(lists) > len(texts) else []
-
-
-def value_of(text: str) -> Any:
-    """Return the value of JSON or of a literal of Python, None for other text."""
-    try:
-        return parse_text(text, as_record)
-    except ValueError:
-        return None
-
-
-def not_labels(text: str, value: Any) -> LabelError:
-    """Return the error of an object, or of a list of pairs, in place of a list of labels."""
-    shown = f"{text[:_MAX_SHOWN]}{'...' * (len(text) > _MAX_SHOWN)}"
-    if isinstance(value, dict) and _has_other_keys(value):
-        keys = ", ".join(WRAPPER_KEYS[:-1])
-        reason = (
-            f'{shown} is not a list of labels. Write ["finch", "wren"], or an object whose only key is {keys} or '
-            f"{WRAPPER_KEYS[-1]}; if it has weights, add --weighted (in Python, weighted=True)."
-        )
-        return LabelError(reason, label=text)
-    if not isinstance(value, dict) and not all(map(_has_weight, value)):
-        return LabelError(f"{shown} must be one list of labels, not of lists or objects.", label=text)
-    reason = (
-        f"the labels have weights, such as {shown}. Add --weighted (in Python, weighted=True), and --kind posterior if "
-        "they are probabilities of the classes."
-    )
-    return LabelError(reason, label=text)
-
-
-def _has_weight(member: Any) -> bool:
-    """Return whether a member of a list is a pair or an object with a number."""
-    values = list(member.values()) if isinstance(member, Mapping) else list(member) if is_collection(member) else []
-    return (len(values) == 2 or isinstance(member, Mapping)) and any(read_weight(v) is not None for v in values)
-
-
-def _has_other_keys(record: dict[Any, Any]) -> bool:
-    """Return whether an object has labels under a key that it cannot be read by, rather than weights."""
+def _flatten_record(record: dict[Any, Any]) -> Pairs:
+    label, weight = _find(record, _LABEL_KEYS), _find(record, _WEIGHT_KEYS)
+    if weight is None and isinstance(log := record.get("logprob"), float | int):  # of a language model
+        weight = math.exp(min(log, 1.0))
+    if weight is not None and isinstance(label, str | int):
+        return [(label, weight_of(label, weight))]
     if len(record) == 1:
-        return next(iter(record)) in WRAPPER_KEYS
-    has_labels = any(isinstance(record.get(name), list | str) for name in WRAPPER_KEYS)
-    return has_labels and not (len(record) == 2 and any(read_weight(value) is not None for value in record.values()))
-
-
-def _plain(label: Any, text: str | None = None) -> Any:
-    """Return a label as clean text, or as an integer if it is a whole number; as text if it is of a text of a list."""
-    plain = label
-    if isinstance(label, str):
-        plain = clean(label)
-    elif isinstance(label, bool | np.bool_):
-        plain = "true" if label else "false"
-    elif isinstance(label, float | np.floating) and float(label).is_integer():
-        plain = int(label)
-    elif isinstance(label, float | np.floating) and text is None:
-        raise LabelError(f"labels must not be continuous; got {label}. Use whole numbers.", label=label)
-    elif is_collection(label) or isinstance(label, Mapping) or (text is not None and not isinstance(label, int)):
-        shown = f"{text[:_MAX_SHOWN]!r} contains " if text else ""
-        raise LabelError(f"{shown}{label!r}, which is not a label. Remove it from the list.", label=label)
-    if plain == "":
-        shown = f"{text[:_MAX_SHOWN]!r}" if text else "the list"
-        raise LabelError(f"{shown} contains an empty label. Remove it from the list.", label=label)
-    return plain if text is None else str(plain)
+        key, member = next(iter(record.items()))
+        is_label = isinstance(member, Mapping) or (isinstance(member, str) and read_weight(member) is None)
+        if is_collection(member) or (is_label and key in WRAPPER_KEYS):
+            return flatten(list(member) if isinstance(member, tuple) else member)
+        if key in WRAPPER_KEYS:
+            raise LabelError(
+                f'{record!r} has a number under the only key. Write ["finch", "wren"], or {{"labels": ["3"]}} if it is '
+                "a label.",
+                label=record,
+            )
+    return [(key, weight_of(key, member)) for key, member in record.items()]
 
 
 def as_pairs(row: Any) -> Pairs | None:
     """Return a mapping, or a list of pairs or of records, as (label, weight) pairs; None if it is unlabeled."""
-    if isinstance(row, Mapping):
-        # A struct of Arrow or polars has all labels; those without a weight are None.
-        members: Any = [member for member in row.items() if member[1] is not None]
-        if isinstance(_find(row, _LABEL_KEYS), str) and _find(row, _WEIGHT_KEYS) is not None:
-            members = [row]
-    elif is_collection(row):
-        members = row
-    elif is_missing(row):
+    if is_missing(row):
         return None
-    else:
-        raise LabelError(f"a row of weights must be {_FORMS}; got {row!r}.")
-    pairs = []
-    for member in members:
-        label, weight = member if type(member) in (tuple, list) and len(member) == 2 else _read_member(member)
-        number = weight if type(weight) is float else read_weight(weight)
-        if number is None:
-            raise LabelError(
-                f'the weight of {label!r} must be a number, or text such as "0.85" or "85%"; got {weight!r}.',
-                label=label,
-            )
-        pairs.append((label, number))
+    pairs = flatten(row) if isinstance(row, Mapping) or is_collection(row) else [(row, None)]
+    if any(weight is None for _, weight in pairs):
+        raise LabelError(
+            "a row of weights must be a mapping from labels to weights, a list of (label, weight) pairs, a list of "
+            f'records such as {{"label": "finch", "probability": 0.7}}, or None for an unlabeled row; got {row!r}.'
+        )
     return pairs or None
 
 
@@ -688,25 +425,20 @@ def _find(record: Mapping[Any, Any], names: frozenset[str]) -> Any:
     """Return the value of the one key that is a name, None if there is not exactly one."""
     if names.isdisjoint(record):
         return None
-    values = [value for key, value in record.items() if key in names and value is not None]
+    values = [record[key] for key in record if key in names]
     return values[0] if len(values) == 1 else None
 
 
-def _read_member(member: Any) -> tuple[Any, Any]:
-    """Return the label and the weight of a member of a row that is not a list or tuple of two."""
-    if isinstance(member, Mapping):
-        label, weight = _find(member, _LABEL_KEYS), _find(member, _WEIGHT_KEYS)
-        if weight is None and isinstance(log := member.get("logprob"), float | int):  # of a language model
-            weight = math.exp(min(log, 1.0))
-        if label is None or weight is None:
-            raise LabelError(
-                f"{member!r} must have one label and one weight: one of the keys label, name, class and token, and one "
-                "of probability, prob, score, weight, confidence and logprob."
-            )
-        return label, weight
-    if isinstance(member, list | tuple | np.ndarray) and len(member) == 2:
-        return member[0], member[1]
-    raise LabelError(f"a row of weights must be {_FORMS}; got {member!r} in the row.")
+def weight_of(label: Any, weight: Any) -> float:
+    """Return the weight of a label as a number; any other value is an error."""
+    number = read_weight(weight)
+    if number is None:
+        raise LabelError(
+            f'the weight of {label!r} must be a number, or text such as "0.85" or "85%"; got {weight!r}. Write '
+            '["finch", "wren"], or an object whose only key is "labels", for labels without weights.',
+            label=label,
+        )
+    return number
 
 
 def read_weight(weight: Any) -> float | None:
@@ -730,6 +462,147 @@ def read_weight(weight: Any) -> float | None:
 def parse_number(text: str) -> float | None:
     """Return a decimal number; None for other text, such as "nan" and "1_000"."""
     return float(text) if _NUMBER.fullmatch(text) else None
+
+
+def literal_kind(text: str) -> Literal["list", "weights", "empty"] | None:
+    """Return the only form of labels that a text can have; None if it may be a label or delimited labels.
+
+    Examples
+    --------
+    >>> from oneof.candidates.cells import literal_kind
+    >>> literal_kind('{"labels": ["finch", "wren"]}'), literal_kind('{"finch": 0.7}'), literal_kind("[0, 10]")
+    ('list', 'weights', None)
+    """
+    if "[" not in text and "{" not in text and text[-1:] != ")":
+        return None
+    try:
+        value = read_literal(visible(text).strip(), _LISTS)
+    except LabelError:
+        return "weights" if _RECORDS.match(strip_fence(text)) else None
+    is_interval = (
+        isinstance(value, list) and len(value) == 2 and set(map(type, value)) == {int} and value[0] <= value[1]
+    )
+    are_numbers = isinstance(value, list) and set(map(type, value)) == {int} and not is_interval and text[0] == "["
+    if not (isinstance(value, dict) or are_numbers or _is_plain_list(value) or value == []):
+        return None
+    try:
+        pairs = flatten(value)
+    except LabelError:
+        return "weights"
+    return "empty" if not pairs else "list" if all(weight is None for _, weight in pairs) else "weights"
+
+
+def lists_as_text(labels: Iterable[Any]) -> list[str]:
+    """Return the labels that are lists written as text, such as "['a', 'b']", if most labels are; else none."""
+    texts = [label for label in labels if isinstance(label, str)]
+    lists = [text for text in texts if ('"' in text or "'" in text) and literal_kind(text) == "list"]
+    return lists if 2 * len(lists) > len(texts) else []
+
+
+# -- delimited text ----------------------------------------------------------------------------------------------------
+
+
+def _split(text: str, form: LabelFormat) -> Pairs:
+    """Return the labels of delimited text, with the numbers after their last colons or in parentheses.
+
+    Escaped characters are replaced by noncharacters of Unicode while the text is split.
+    """
+    signs = form.escape.sub(lambda match: chr(_FIRST_SIGN + form.escaped.index(match[1])), text)
+    pieces = [_cut_number(part, form) for part in form.pattern.split(signs)]
+    if "".join(label for label, _ in pieces) in _EMPTY and not any(n for _, n in pieces) and form.match(text) is None:
+        raise empty_set(f"the candidate set is empty ({text!r})", text)
+    kept = [i for i, (label, number) in enumerate(pieces) if label or number]
+    pieces = pieces[kept[0] : kept[-1] + 1] if form.trims else pieces
+    pairs = [(_unescape(label, form), None if n is None else _read_number(n, text)) for label, n in pieces]
+    if not all(label for label, _ in pairs):
+        raise LabelError(f"{text!r} contains an empty label. Remove the extra {form.separators[0]!r}.", label=text)
+    return pairs
+
+
+def _unescape(text: str, form: LabelFormat) -> str:
+    """Return a label with its escaped characters."""
+    return _SIGN.sub(lambda match: form.escaped[ord(match[0]) - _FIRST_SIGN], text).strip()
+
+
+def _cut_number(part: str, form: LabelFormat) -> tuple[str, str | None]:
+    """Return a label and the text of its weight, None if it has none."""
+    if not form.weighted:
+        return part.strip(), None
+    label, colon, number = (text.strip() for text in part.rpartition(":"))
+    may_be_name = number.isdigit() or read_weight(number) is None or not colon
+    if may_be_name and form.match(_unescape(part, form)) is not None:
+        return part.strip(), None
+    if colon:
+        return (part.strip(), None) if _is_part_of_name(number, form) else (label, number)
+    found = _WEIGHT_AT_END.search(part)
+    label = part[: found.start()].strip() if found else ""
+    return (label, found[1]) if found and label else (part.strip(), None)
+
+
+def _is_part_of_name(number: str, form: LabelFormat) -> bool:
+    """Return whether digits are not a plausible weight: they begin with 0, as in "CL:0000236", or exceed 100 %."""
+    return number.isdigit() and ((number[0] == "0" and len(number) > 1) or (bool(form.rest) and float(number) > 100))
+
+
+def _read_number(number: str, text: str) -> float:
+    weight = read_weight(number)
+    if weight is None:
+        raise LabelError(
+            f"{text!r} has {number!r} after a colon, which is not a number. Escape a colon within a label by a "
+            "backslash.",
+            label=text,
+        )
+    return weight
+
+
+def _parse_numbers(cell: Any, form: LabelFormat) -> list[Any] | None:
+    """Return the weights of a cell, None if it has none."""
+    if is_missing(cell) or (isinstance(cell, str) and not cell.strip()):
+        return None
+    members = list(cell) if is_collection(cell) else [cell]
+    if len(members) == 1 and isinstance(text := members[0], str):
+        members = form.pattern.split(text)
+        if text.lstrip()[:1] == "[":
+            with contextlib.suppress(ValueError):
+                members = parse_text(text)
+        if any(read_weight(member) is None for member in members):
+            raise LabelError(f"{text!r} must contain numbers separated by {form.separators[0]!r}.", label=text)
+    return members
+
+
+# -- labels of a cell --------------------------------------------------------------------------------------------------
+
+
+def _judge(pairs: Pairs, form: LabelFormat) -> Pairs | None:
+    """Return the pairs of a cell without missing words, with the names of its classes and valid weights."""
+    kept = [(label_to_text(label), form.match(label), w) for label, w in pairs if not form.is_missing_word(label)]
+    if [(label, name) for label, name, _ in kept] == [("-1", None)]:
+        return []
+    for label, name, _ in kept:
+        if form.known is not None and name is None and not form.is_open:
+            raise unknown_label(None, label, as_classes(form.classes))
+    pairs = [(label if name is None else name, weight) for label, name, weight in kept]
+    if form.weighted and any(weight is not None for _, weight in pairs):
+        pairs = [(label, 1.0 if weight is None else weight) for label, weight in pairs]
+        _check_weights(pairs, form)
+    return pairs or None
+
+
+def _check_weights(pairs: Pairs, form: LabelFormat) -> None:
+    for label, weight in pairs:
+        if not (math.isfinite(weight) and weight >= 0):
+            raise invalid_weight(None, label, weight)
+    rest = form.key(form.rest) if isinstance(form.rest, str) else None
+    others = [(form.key(label), weight) for label, weight in pairs if rest is None or form.key(label) != rest]
+    total = math.fsum(min(weight, 1e300) for _, weight in others)
+    if total > 0.0:
+        if form.rest is True and total > MAX_PLAUSIBLE_SUM:
+            raise no_rest(None, total)
+        return
+    has_rest = form.rest is True or (rest is not None and any(weight > 0 for _, weight in pairs))
+    names = {label for label, _ in others}
+    if not has_rest or (form.known is not None and names >= form.known.keys() - {rest}):
+        raise zero_weights(None)
 
 
 def empty_set(reason: str, label: Any = None) -> LabelError:
@@ -774,6 +647,20 @@ class ParsedCells:
         marks = [number for number, pairs in enumerate(self.pairs) if pairs == []]
         return int(np.isin(self.code, marks).sum())
 
+    @cached_property
+    def counts_of_labels(self) -> Counter[str]:
+        """The number of rows with each label."""
+        counts: Counter[str] = Counter()
+        for pairs, count in zip(self.pairs, self.counts(), strict=True):
+            for label, _ in pairs or ():
+                counts[label] += count
+        return counts
+
+    def first_row(self, label: str) -> int:
+        """Return the first row with a label."""
+        codes = [k for k, pairs in enumerate(self.pairs) if any(name == label for name, _ in pairs or ())]
+        return int(np.argmax(np.isin(self.code, codes)))
+
     @property
     def is_empty(self) -> bool:
         """Whether no row has labels."""
@@ -798,18 +685,22 @@ def at_row(error: LabelError, row: int) -> LabelError:
     return located.because(located.reason)
 
 
-def read_cells(cells: Iterable[Any], form: LabelFormat, *, weights: Iterable[Any] | None = None) -> ParsedCells:
+def read_cells(
+    cells: Iterable[Any], form: LabelFormat, *, weights: Iterable[Any] | None = None, is_column: bool = True
+) -> ParsedCells:
     """Parse the distinct cells of a column of labels, or of a column and that of its weights.
 
     Parameters
     ----------
     cells, weights : iterable
     form : LabelFormat
+    is_column : bool, default=True
+        Whether the cells are the entire column rather than a batch.
 
     Returns
     -------
     ParsedCells
-        Rows whose weights are all 0 and that leave the rest to no class, since they list all classes, are errors, too.
+        Rows of a column whose weights are all 0 are errors, too, if they list all classes and leave the rest to none.
     """
     if form.weighted and weights is None:
         check_no_colon(form.separator)
@@ -829,7 +720,7 @@ def read_cells(cells: Iterable[Any], form: LabelFormat, *, weights: Iterable[Any
             errors[number] = error
     if form.weighted and weights is None and form.known is None:
         parsed = _with_names(parsed)
-    if form.rest and form.known is None and not form.as_text:
+    if form.rest and form.known is None and is_column:
         errors |= _without_class(parsed, form)
     return ParsedCells(code, [None if number in errors else pairs for number, pairs in enumerate(parsed)], errors)
 
@@ -854,37 +745,32 @@ def _with_names(parsed: list[Pairs | None]) -> list[Pairs | None]:
 
     "CHEBI:15377" is the label of "CHEBI:15377:0.7" rather than "CHEBI" with the weight 15377.
     """
-    names = {label for pairs in parsed for label, _ in pairs or () if isinstance(label, str) and ":" in label}
+    names = {label for pairs in parsed for label, _ in pairs or () if ":" in str(label)}
     if not names:
         return parsed
-    return [pairs and _complete([_without_number(pair, names) for pair in pairs]) for pairs in parsed]
+    return [pairs and _with_numbers(pairs, names) for pairs in parsed]
 
 
-def _without_number(pair: tuple[Any, Any], names: Collection[str]) -> tuple[Any, Any]:
-    label, weight = pair
-    name = f"{label}:{weight:.0f}" if weight is not None and weight > 1 and float(weight).is_integer() else None
-    return (name, None) if name in names else pair
-
-
-def _complete(pairs: Pairs) -> Pairs:
-    """Return pairs in which a label without a weight has the weight 1, unless none has a weight."""
-    if all(weight is None for _, weight in pairs):
-        return pairs
-    return [(label, 1.0 if weight is None else weight) for label, weight in pairs]
+def _with_numbers(pairs: Pairs, names: Collection[str]) -> Pairs:
+    full = [f"{label}:{weight:.0f}" if weight and weight > 1 else None for label, weight in pairs]
+    found = [name if name in names else None for name in full]
+    only_names = all(name is not None or weight is None for name, (_, weight) in zip(found, pairs, strict=True))
+    return [
+        (label, weight) if name is None else (name, None if only_names else 1.0)
+        for name, (label, weight) in zip(found, pairs, strict=True)
+    ]
 
 
 def _without_class(parsed: Sequence[Pairs | None], form: LabelFormat) -> dict[int, LabelError]:
-    """Return the errors of cells whose rest has no class, since they list all labels of the column."""
+    """Return the errors of cells whose rest has no class, since their weights are 0 and they list all labels."""
     rest = form.key(form.rest) if isinstance(form.rest, str) else None
     cells = {k: {form.key(label): w for label, w in pairs} for k, pairs in enumerate(parsed) if pairs}
-    kept = {k: cell for k, cell in cells.items() if not any(w is None or w > 0 for n, w in cell.items() if n != rest)}
-    found: set[int] = set()
-    while True:  # labels of the cells found so far are not classes
-        labels = {label for k, cell in cells.items() if k not in found for label in cell} - {rest}
-        more = {k for k, cell in kept.items() if k not in found and cell.keys() >= labels}
-        if not more:
-            return {number: zero_weights(None) for number in sorted(found)}
-        found |= more
+    labels = {label for cell in cells.values() for label in cell} - {rest}
+    return {
+        k: zero_weights(None)
+        for k, cell in cells.items()
+        if cell.keys() >= labels and not any(w is None or w > 0 for label, w in cell.items() if label != rest)
+    }
 
 
 # -- errors of several cells -------------------------------------------------------------------------------------------
@@ -971,7 +857,7 @@ def escape_label(name: str, form: LabelFormat) -> str:
     text = escape_fences("\\" + text if text[:1] in ("[", "{") else text)  # otherwise JSON
     if "(" in escaped_characters(form.separator):
         return text
-    if is_plain_array(name):
+    if name[-1:] == ")" and literal_kind(name) is not None:
         text = text.replace("(", "\\(", 1)
     elif form.weighted and _WEIGHT_AT_END.search(name):
         start, _, end = text.rpartition("(")

@@ -1,8 +1,7 @@
 """Label columns of tables and streams as candidate sets, and columns of true and checked labels.
 
-Each function turns a column into values, and calls `read_cells` with the format of its labels. The type of a label of
-a table depends on the entire column: text is read as numbers if all of it is whole numbers. In a stream, a label is its
-text, because a batch does not show the type of the column: 3, 3.0 and "3" are the label "3".
+A table is read as the one batch of a stream: `LabelColumns.read` turns the columns into values and calls `read_cells`,
+in which a label is its text. The labels of a table are then numbers if all of them are whole numbers.
 """
 
 import re
@@ -25,7 +24,7 @@ from oneof.candidates.cells import (
     raise_together,
     read_cells,
 )
-from oneof.candidates.encoding import WeightOptions, encode_cells, general_warnings
+from oneof.candidates.encoding import WeightOptions, encode_cells
 from oneof.candidates.labels import (
     AMBIGUOUS_SIGNS,
     PLACEHOLDERS,
@@ -42,6 +41,7 @@ from oneof.candidates.separators import detect_separator
 from oneof.candidates.sets import CandidateSets
 from oneof.candidates.spellings import Spellings
 from oneof.errors import DataError, InputError, LabelError
+from oneof.messages import shorten
 from oneof.typing import Evidence, Floats, Labels, Mask
 
 if TYPE_CHECKING:
@@ -77,8 +77,8 @@ _ONE_CLASS = (
     "only one class occurs ({!r}). A classifier needs at least two: name all classes (`classes` in Python, --classes "
     "on the command line)."
 )
-_MAX_SHOWN, _MAX_TYPE = 80, 60
-"""Numbers of characters of a cell and a type in errors."""
+_MAX_TYPE = 60
+"""Number of characters of a type in errors."""
 _MAX_CLASSES_OF_ROWS = 1_000
 """Number of labels up to which they may be as many as rows."""
 _WHOLE_NUMBER = re.compile(r"-?(0|[1-9]\d{0,17})(\.0+)?", re.ASCII)
@@ -133,14 +133,13 @@ class LabelColumns:
         """The meaning of the weights."""
         return WeightOptions(self.kind, self.prior, self.form.rest)
 
-    def read(self, labels: Any, form: LabelFormat, values: list[Any] | None = None) -> "ParsedCells | MatrixRows":
-        """Return the rows of a table or of a list of cells; `values` are the cells of the label column, if known."""
+    def read(self, labels: Any, form: LabelFormat, *, is_column: bool = True) -> "ParsedCells | MatrixRows":
+        """Return the rows of a table, of a batch, or of a list of cells."""
         if len(self.names) > 1:
             return _read_matrix(labels, self.names, form)
         weights = None if self.weights is None else _weight_values(labels[self.weights])
-        if values is None:
-            values = labels if isinstance(labels, list) else _values(labels[self.names[0]])
-        return read_cells(values, form, weights=weights)
+        cells = labels if isinstance(labels, list) else _values(labels[self.names[0]])
+        return read_cells(cells, form, weights=weights, is_column=is_column)
 
     def encode(
         self, rows: "ParsedCells | MatrixRows", form: LabelFormat, options: WeightOptions | None = None
@@ -175,10 +174,8 @@ def read_label_columns(
     LabelError
         If a cell cannot be read, a set is empty, all rows are unlabeled, or there is only one class.
     """
-    form, values = columns.form, None
-    if len(columns.names) == 1:
-        values, form = _type_column(frame[columns.names[0]], form, has_own_weights=columns.weights is not None)
-    rows = columns.read(frame, form, values)
+    form = columns.form
+    rows = columns.read(frame, form)
     errors = rows.errors_of_rows()
     if errors and on_unreadable is None:
         raise_together(errors)
@@ -186,7 +183,8 @@ def read_label_columns(
         on_unreadable(errors)
     try:
         if isinstance(rows, ParsedCells):
-            _check_column(rows, form, values or ())
+            rows, form = _use_numbers(rows, form)
+            _check_column(rows, form)
         evidence, known = columns.encode(rows, form)
         build = CandidateSets._from_validated if evidence.dtype == bool else CandidateSets._from_likelihoods
         return _check_classes(build(evidence, known))
@@ -198,27 +196,24 @@ def read_label_columns(
         raise error.because(f"{error.reason} {describe_unreadable(errors)}.") from None
 
 
-def _type_column(cells: "pl.Series", form: LabelFormat, *, has_own_weights: bool) -> tuple[list[Any], LabelFormat]:
-    """Return the values of a column, and the format with the classes in the type of its labels."""
-    import polars as pl
-
-    values = _values(cells)
-    if all(value is None or (isinstance(value, str) and not value.strip()) for value in values):
-        raise LabelError(_ALL_UNLABELED)
-    if has_own_weights and isinstance(cells.dtype, pl.Struct):
-        raise LabelError(f"labels must be text, whole numbers or lists; got values of type {name_type(cells.dtype)}.")
-    numeric = _holds_numbers(cells.dtype)
-    is_text = all(value is None or isinstance(value, str) for value in values)
-    if is_text and (form.separator != LISTS or (form.weighted and not has_own_weights)):
-        numbers = _whole_numbers(values, form)
-        values, numeric = (values, False) if numbers is None else (numbers, True)
-    if numeric and form.classes is not None:
-        try:
-            form = replace(form, classes=[int(name) for name in form.classes])
-        except ValueError:
-            names = ", ".join(map(str, form.classes or ()))
-            raise LabelError(f"the labels are numbers, but the classes {names} are not.") from None
-    return values, form
+def _use_numbers(cells: ParsedCells, form: LabelFormat) -> tuple[ParsedCells, LabelFormat]:
+    """Return cells and classes whose labels are numbers, if all of them are whole numbers."""
+    labels = [label for label in cells.counts_of_labels if label != form.rest]
+    texts = [*labels, *(form.classes or ())]
+    if not labels or not all(_is_whole(str(text)) for text in texts):
+        numbers = {label: parse_number(label) for label in labels}
+        word = next((label for label, number in numbers.items() if number and not number.is_integer()), None)
+        if form.classes is None and word is not None and None not in numbers.values():
+            raise LabelError(
+                f"labels must not be continuous; got {word!r}. Name the classes (--classes) if numbers are classes.",
+                row=cells.first_row(word),
+                label=word,
+            )
+        return cells, form
+    number = {label: parse_whole_number(str(label)) for label in texts}
+    pairs = [row and [(number.get(label, label), weight) for label, weight in row] for row in cells.pairs]
+    classes = None if form.classes is None else [number[name] for name in form.classes]
+    return replace(cells, pairs=pairs), replace(form, classes=classes)
 
 
 def _values(cells: "pl.Series") -> list[Any]:
@@ -240,35 +235,6 @@ def _weight_values(cells: "pl.Series") -> list[Any]:
     return cells.to_list()
 
 
-def _holds_numbers(dtype: Any) -> bool:
-    """Return whether the labels of a column of numbers, lists or records are numbers."""
-    import polars as pl
-
-    if isinstance(dtype, pl.List | pl.Array):
-        return _holds_numbers(dtype.inner)
-    if isinstance(dtype, pl.Struct):
-        return any(field.name in ("label", "name", "class") and field.dtype.is_numeric() for field in dtype.fields)
-    return bool(dtype.is_numeric())
-
-
-def _whole_numbers(texts: Sequence[str | None], form: LabelFormat) -> list[int | None] | None:
-    """Return text as numbers if every cell, and every class, is a whole number, empty or a missing word."""
-    stripped = {text: clean(text) for text in dict.fromkeys(texts) if text is not None}
-    kept = {text: "" if form.is_missing_word(word) else word for text, word in stripped.items()}
-    labels = [*kept.values(), *map(str, form.classes or [])]
-    if all(not text or _WHOLE_NUMBER.fullmatch(text) for text in labels):
-        numbers = {text: parse_whole_number(word) for text, word in kept.items()}
-        return [None if text is None else numbers[text] for text in texts]
-    if form.classes is None and all(not text or parse_number(text) is not None for text in labels):
-        row, word = next((i, kept[t]) for i, t in enumerate(texts) if t and kept[t] and not _is_whole(kept[t]))
-        raise LabelError(
-            f"labels must not be continuous; got {word!r}. Name the classes (--classes) if the numbers are classes.",
-            row=row,
-            label=word,
-        )
-    return None
-
-
 def _is_whole(text: str) -> bool:
     return _WHOLE_NUMBER.fullmatch(text) is not None
 
@@ -278,22 +244,18 @@ def parse_whole_number(text: str) -> int | None:
     return int(text.partition(".")[0]) if _is_whole(text) else None
 
 
-def _check_column(cells: ParsedCells, form: LabelFormat, values: Sequence[Any]) -> None:
+def _check_column(cells: ParsedCells, form: LabelFormat) -> None:
     """Raise if the labels of a column as a whole are names of rows, or -1 and 1; warn if -1 looks like a class."""
+    counts, n_labeled = cells.counts_of_labels, sum(n for row, n in zip(cells.pairs, cells.counts()) if row)
+    if not counts:
+        raise LabelError(_ALL_UNLABELED)
     if form.classes is not None or form.weighted:
         return
-    counts: Counter[Any] = Counter()
-    for pairs, count in zip(cells.pairs, cells.counts(), strict=True):
-        for label, _ in pairs or ():
-            counts[label] += count
-    n_cells = sum(value is not None for value in values)
-    is_listed = any(isinstance(value, list) for value in values)
-    if len(counts) > max(_MAX_CLASSES_OF_ROWS, n_cells // 2) and not is_listed:
+    if len(counts) > max(_MAX_CLASSES_OF_ROWS, n_labeled // 2) and counts.total() == n_labeled:
         first = next(iter(counts))
-        shown = repr(first)[:_MAX_SHOWN]
         raise LabelError(
-            f"the {n_cells:,} cells have {len(counts):,} different labels, such as {shown}, and most classes cannot "
-            "be learned. Check the label column and --separator, or name the classes (--classes).",
+            f"the {n_labeled:,} cells have {len(counts):,} different labels, such as {shorten(repr(first))}, and most "
+            "classes cannot be learned. Check the label column and --separator, or name the classes (--classes).",
             label=first,
         )
     check_marks(counts, cells.n_marks)
@@ -427,7 +389,7 @@ class LabelReader:
         given = columns.form.classes
         self.classes = None if given is None else [str(label_to_text(name)) for name in given]
         self._columns, self._on_unreadable = columns, on_unreadable
-        self._form = replace(columns.form, classes=self.classes, as_text=True)
+        self._form = replace(columns.form, classes=self.classes)
         if self.classes is not None and len({*map(self._form.key, self.classes)}) < max(2, len(self.classes)):
             raise LabelError(f"the classes must be two or more distinct names; got {', '.join(self.classes)}.")
         self.spellings = Spellings([self._form.rest] if self._form.folds_case else ())
@@ -451,9 +413,7 @@ class LabelReader:
         ----------
         labels : polars.DataFrame or list of str
         """
-        rows = self._read(labels, self._on_unreadable)
-        with general_warnings():
-            evidence, _ = self._columns.encode(rows, self._form)
+        evidence, _ = self._columns.encode(self._read(labels, self._on_unreadable), self._form)
         if not self._form.weighted:
             return evidence
         mask, row_weights = split_weights(evidence)
@@ -470,9 +430,7 @@ class LabelReader:
         """
         rows, rest = self._read(labels, None), self._form.rest
         n_classes = len(self.classes or [name for name in self._columns.names if name != rest])
-        with general_warnings():
-            options = WeightOptions("posterior", np.ones(n_classes), rest)
-            likelihoods, _ = self._columns.encode(rows, self._form, options)
+        likelihoods, _ = self._columns.encode(rows, self._form, WeightOptions("posterior", np.ones(n_classes), rest))
         posterior = likelihoods[~rows.is_set]
         posterior = posterior / posterior.max(axis=1, keepdims=True, initial=0)  # their sum may overflow
         return (posterior / posterior.sum(axis=1, keepdims=True)).sum(axis=0), len(posterior)
@@ -484,31 +442,27 @@ class LabelReader:
         ----------
         labels : polars.DataFrame or list of str
         """
-        cells = self._read(labels, None)
+        cells, form = self._read(labels, None), self._form
         assert isinstance(cells, ParsedCells)
-        found: set[str] = set()
         self.n_marks += cells.n_marks
-        for pairs, count in zip(cells.pairs, cells.counts(), strict=True):
-            for label, weight in pairs or ():
-                if label == self._form.rest:
-                    continue
-                if self._form.folds_case:
-                    self.spellings.add(label, count)
-                name = self._form.key(label)
-                found.add(name)
-                self.counts[name] += count
-                is_number = weight is not None and self._columns.weights is None and weight > 1
-                with_number = self._form.key(f"{label}:{weight:.0f}") if is_number else ""
-                self._numbered.setdefault(name, set()).add(with_number)
-        return found
+        counts = {label: count for label, count in cells.counts_of_labels.items() if label != form.rest}
+        for label, count in counts.items():
+            self.counts[form.key(label)] += count
+            if form.folds_case:
+                self.spellings.add(label, count)
+        for label, weight in ((label, weight) for pairs in cells.pairs for label, weight in pairs or ()):
+            is_number = weight is not None and self._columns.weights is None and weight > 1
+            self._numbered.setdefault(form.key(label), set()).add(f"{label}:{weight:.0f}" if is_number else "")
+        return set(map(form.key, counts))
 
     def final_names(self, names: set[str]) -> set[str]:
         """Return the labels of all batches, without those of which a number is a part, as in "CHEBI:15377"."""
-        return {name for name in names if not self._numbered.get(name, {""}) <= names}
+        key = self._form.key
+        return {name for name in names if not set(map(key, self._numbered.get(name, {""}))) <= names}
 
     def _read(self, labels: Any, on_unreadable: OnUnreadable | None) -> ParsedCells | MatrixRows:
         """Return the rows of a batch, of which those that cannot be read are unlabeled or an error."""
-        rows = self._columns.read(labels, self._form)
+        rows = self._columns.read(labels, self._form, is_column=False)
         errors = rows.errors_of_rows()
         if errors and on_unreadable is not None:
             on_unreadable(errors)
@@ -549,31 +503,13 @@ def match_true_labels(
     cells: Iterable[Any], classes: Labels, *, folds_case: bool = False, missing: Sequence[str] = ()
 ) -> tuple[Labels, dict[int, str]]:
     """Return the class of each cell, None for a missing label, and by row the texts of cells that are not a class."""
-    form = LabelFormat(
-        LISTS,
-        classes.tolist(),
-        folds_case=folds_case,
-        missing=[*missing, "nan"],
-        as_text=True,
-        is_open=True,
-        is_single=True,
-    )
     values = list(cells)
-    parsed = read_cells(values, form)
-    names: list[Any] = []
-    others: dict[int, str] = {}
-    for number, pairs in enumerate(parsed.pairs):
-        label = pairs[0][0] if pairs and len(pairs) == 1 else None
-        names.append(None if label is None else form.match(label))
-        if names[-1] is None and (pairs is not None or number in parsed.errors):
-            others[number] = "" if label is None else str(label)
-    truth = np.full(len(values), None, dtype=object)
-    unknown: dict[int, str] = {}
-    for row, code in enumerate(parsed.code.tolist()):
-        truth[row] = names[code]
-        if code in others:
-            unknown[row] = others[code] or clean(str(values[row]))
-    return truth, unknown
+    form = _form_of_one(classes, LISTS, folds_case=folds_case, missing=missing)
+    labels, errors = _read_single(values, form)
+    unknown = {row: clean(str(values[row])) for row in errors}
+    unknown |= {row: label for row, label in enumerate(labels) if label is not None and form.match(label) is None}
+    truth = np.array([label and form.match(label) for label in labels] + [None], dtype=object)[:-1]
+    return truth, dict(sorted(unknown.items()))
 
 
 def match_checked_labels(
@@ -608,63 +544,70 @@ def match_checked_labels(
         If the column or a cell cannot be read, or a cell has several labels or an unknown one; the error names the
         first row, and lists further ones.
     """
-    form = LabelFormat(
-        separator,
-        classes.tolist(),
-        has_weights,
-        folds_case=folds_case,
-        missing=[*missing, "nan"],
-        as_text=True,
-        is_open=True,
-        is_single=True,
-    )
-    values = _values(cells)
-    parsed = read_cells(values, form)
-    errors = dict(parsed.errors)
-    first = {code: row for row, code in reversed([*enumerate(parsed.code.tolist())])}
+    form = _form_of_one(classes, separator, has_weights, folds_case=folds_case, missing=missing)
+    labels, errors = _read_single(_values(cells), form)
     spellings = Spellings()
-    labels: list[Any] = []
-    for number, (pairs, count) in enumerate(zip(parsed.pairs, parsed.counts(), strict=True)):
-        labels.append(None)
-        try:
-            labels[-1] = _checked_label(pairs, values[first[number]], form, classes, adds_classes=adds_classes)
-        except LabelError as error:
-            errors[number] = error
-        if labels[-1] is not None and form.match(labels[-1]) is None:
-            for label, _ in pairs or ():
-                spellings.add(label, count)
-    raise_together(replace(parsed, errors=errors).errors_of_rows())
-    if folds_case:
-        labels = [label if form.match(label) is not None else spellings.name(label) for label in labels]
-    matched = [labels[code] for code in parsed.code.tolist()]
+    for label in labels:
+        spellings.add(label)
+    matched: list[Any] = []
+    for row, label in enumerate(labels):
+        name = None if label is None else form.match(label)
+        if label is not None and name is None:
+            try:
+                name = _new_class(spellings.name(label) if folds_case else label, classes, adds_classes=adds_classes)
+            except LabelError as error:
+                errors[row] = at_row(error, row)
+        matched.append(name)
+    raise_together(errors)
     return matched, sort_labels({label for label in matched if label is not None and form.match(label) is None})
 
 
-def _checked_label(pairs: Any, cell: Any, form: LabelFormat, classes: Labels, *, adds_classes: bool) -> Any:
-    """Return the class of a cell, or its new label in the type of the classes; None if it has none."""
+def _form_of_one(
+    classes: Labels, separator: str, weighted: bool = False, *, folds_case: bool, missing: Sequence[str]
+) -> LabelFormat:
+    """Return the format of cells with one label."""
+    return LabelFormat(
+        separator,
+        classes.tolist(),
+        weighted,
+        folds_case=folds_case,
+        missing=[*missing, "nan"],
+        is_open=True,
+        is_single=True,
+    )
+
+
+def _read_single(values: list[Any], form: LabelFormat) -> tuple[list[str | None], dict[int, LabelError]]:
+    """Return the label of each cell as text, None if it has none, and the errors of cells by their rows."""
+    cells = read_cells(values, form)
+    errors, labels = cells.errors_of_rows(), []
+    for row, pairs in enumerate(map(cells.pairs.__getitem__, cells.code.tolist())):
+        names = {form.key(label): str(label) for label, _ in reversed(pairs or [])}
+        labels.append(next(iter(names.values())) if len(names) == 1 else None)
+        if len(names) > 1:
+            error = LabelError(
+                f"{values[row]!r} has several labels. Give the one that was checked, or leave the cell empty.",
+                label=values[row],
+            )
+            errors[row] = at_row(error, row)
+    return labels, errors
+
+
+def _new_class(label: str, classes: Labels, *, adds_classes: bool) -> Any:
+    """Return a label that is not a class in the type of the classes; raise if it cannot be one."""
     has_numbers = classes.dtype.kind in "iuf"
-    if pairs is None or (pairs == [] and has_numbers):
-        return None
-    kept = {form.key(label): label for label, _ in reversed(pairs or [("-1", None)])}
-    if len(kept) > 1:
-        raise LabelError(
-            f"{cell!r} has several labels. Give the one that was checked, or leave the cell empty.", label=cell
-        )
-    [label] = kept.values()
-    if (name := form.match(label)) is not None:
-        return name
-    text = str(label)
-    number = parse_whole_number(text) if has_numbers else None
+    number = parse_whole_number(label) if has_numbers else None
     if adds_classes and has_numbers and number is None:
         raise LabelError(
-            f"{text!r} is not a whole number, and all labels are. Correct it, or name all classes (--classes).",
-            label=text,
+            f"{label!r} is not a whole number, and all labels are. Correct it, or name all classes (--classes).",
+            label=label,
         )
-    if adds_classes and text.lower() in PLACEHOLDERS:
+    if adds_classes and label.lower() in PLACEHOLDERS:
         raise LabelError(
-            f"{text!r} is not a class. Leave the cells of rows without a checked label empty, or add --missing {text}.",
-            label=text,
+            f"{label!r} is not a class. Leave the cells of rows without a checked label empty, or add --missing "
+            f"{label}.",
+            label=label,
         )
-    if adds_classes and (has_numbers or all(isinstance(name, str) for name in classes.tolist())):
-        return number if has_numbers else text
-    raise unknown_label(None, text, classes)
+    if not adds_classes or not (has_numbers or all(isinstance(name, str) for name in classes.tolist())):
+        raise unknown_label(None, label, classes)
+    return number if has_numbers else label

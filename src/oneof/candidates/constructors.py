@@ -314,8 +314,9 @@ class Constructors:
         ----------
         y : sequence of str of length n_samples
             Labels joined by the separator; spaces around a label, separators at the ends of a text, and invisible
-            characters are removed, and letters are in Unicode NFC. Empty text, None and NaN mean "unlabeled". A
-            separator or backslash within a label is escaped by a backslash.
+            characters are removed, and letters are in Unicode NFC. Empty text, None and NaN mean "unlabeled", and so
+            does "-1" alone unless it is a class. "3.0" is the label "3". A separator or backslash within a label is
+            escaped by a backslash.
         separator : str, default="|"
             The text between two labels; without a colon if `weighted`. Several signs with spaces between them, such as
             "| ;", each separate labels. A list written as text by JSON, Python, NumPy, R or PostgreSQL, such as

@@ -6,10 +6,7 @@ classes that a row does not list is spread over them, and posteriors are divided
 """
 
 import itertools
-import warnings
-from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -52,8 +49,6 @@ SignPolicy = Literal["error", "warn"]
 MISSING = -1
 """The code of a row without a label."""
 
-_MAX_LISTED = 10
-"""Maximum number of unknown labels that an error lists."""
 _MAX_SUM = 1.01
 """Maximum sum of probabilities that were rounded to a few decimals."""
 _MIN_ROWS_WARNING = 100
@@ -61,11 +56,11 @@ _MIN_ROWS_WARNING = 100
 _SUM_TOL = 1e-6
 """Difference of a sum of probabilities from 1, in float32 for instance, that is a rounding error."""
 _REPEATED = {
-    True: "in {}, a label is repeated, and its weights are added.",
-    False: "in {}, a label is repeated, and its largest weight is used.",
+    True: "some rows repeat a label, whose weights are added.",
+    False: "some rows repeat a label, whose largest weight is used.",
 }
-_SUM_ABOVE_1 = "in {}, the sum of the probabilities is above 1, and they are divided by it"
-_NO_REST = ", so that nothing remains for the classes that the row does not list."
+_SUM_ABOVE_1 = "the probabilities of some rows have a sum above 1, and are divided by it"
+_NO_REST = ", so that nothing remains for the classes that these rows do not list."
 
 
 # -- classes and codes -------------------------------------------------------------------------------------------------
@@ -229,53 +224,44 @@ def encode_hierarchy(y: Any, hierarchy: Mapping[Any, Any], classes: Any = None) 
     """Return the mask and the leaves; a coarse label stands for all leaves below it."""
     if not isinstance(hierarchy, Mapping):
         raise InputTypeError(f"`hierarchy` must be a dict from a coarse label to its children; got {hierarchy!r}.")
-    leaves_of: dict[Any, set[Any]] = {}
-    for node in hierarchy:
-        _collect_leaves(node, hierarchy, leaves_of, ())
-    known = pack_classes(sort_labels(set().union(*leaves_of.values()))) if classes is None else as_classes(classes)
+    leaves_of = {node: _leaves_below(node, hierarchy, ()) for node in hierarchy}
+    leaves = set().union(*leaves_of.values())
+    known = pack_classes(sort_labels(leaves)) if classes is None else as_classes(classes)
     if not len(known):
         raise LabelError("`hierarchy` must have at least one leaf. Give the labels below each coarse one.")
-    code = {leaf: k for k, leaf in enumerate(known.tolist())}
-    if coarse := [leaf for leaf in code if leaf in hierarchy]:
+    if coarse := [leaf for leaf in known.tolist() if leaf in hierarchy]:
         raise LabelError(
             f"`classes` must be leaves of the hierarchy; {coarse[0]!r} is a coarse label.", label=coarse[0]
         )
-    below = {label: [code[leaf] for leaf in leaves if leaf in code] for label, leaves in leaves_of.items()}
-    below |= {leaf: [k] for leaf, k in code.items()}
+    own = set(known.tolist())
+    below = {label: sorted_below & own for label, sorted_below in leaves_of.items()} | {leaf: {leaf} for leaf in own}
     flat, lengths, unlabeled = flatten_sets(y, known)
     row = np.repeat(np.arange(len(lengths)), lengths)
-    distinct_labels(flat, row)
-    if unknown := [i for i, label in enumerate(flat) if label not in below]:
-        label = flat[unknown[0]]
-        raise LabelError(
-            f"label {label!r} is neither a leaf nor a coarse label of the hierarchy. Correct it, or add it.",
-            row=int(row[unknown[0]]),
-            label=label,
-            cause="unknown label",
-        )
+    for label in distinct_labels(flat, row):
+        if label not in below:
+            raise LabelError(
+                f"label {label!r} is neither a leaf nor a coarse label of the hierarchy. Correct it, or add it.",
+                row=int(row[flat.index(label)]),
+                label=label,
+                cause="unknown label",
+            )
+    expanded = np.repeat(row, [len(below[label]) for label in flat])
     mask = np.zeros((len(lengths), len(known)), dtype=bool)
-    columns = list(itertools.chain.from_iterable(below[label] for label in flat))
-    mask[np.repeat(row, [len(below[label]) for label in flat]), np.array(columns, dtype=np.int64)] = True
+    mask[expanded, encode([leaf for label in flat for leaf in below[label]], known, row=expanded)[0]] = True
     mask[unlabeled] = True
     check_nonempty_rows(mask)
     return mask, known
 
 
-def _collect_leaves(
-    node: Any, hierarchy: Mapping[Any, Any], leaves_of: dict[Any, set[Any]], above: tuple[Any, ...]
-) -> set[Any]:
+def _leaves_below(node: Any, hierarchy: Mapping[Any, Any], above: tuple[Any, ...]) -> set[Any]:
     if node in above:
         raise LabelError(f"`hierarchy` must not have a cycle; {node!r} is below itself.", label=node)
     if node not in hierarchy:
         return {node}
-    if node not in leaves_of:
-        children = hierarchy[node]
-        children = list(children) if is_collection(children) else [children]
-        if not children:
-            raise LabelError(f"`hierarchy` gives {node!r} no children. Remove it, or name its children.", label=node)
-        below = [_collect_leaves(child, hierarchy, leaves_of, (*above, node)) for child in children]
-        leaves_of[node] = set().union(*below)
-    return leaves_of[node]
+    children = list(hierarchy[node]) if is_collection(hierarchy[node]) else [hierarchy[node]]
+    if not children:
+        raise LabelError(f"`hierarchy` gives {node!r} no children. Remove it, or name its children.", label=node)
+    return set().union(*(_leaves_below(child, hierarchy, (*above, node)) for child in children))
 
 
 def flatten_sets(sets: Any, classes: Any = None) -> tuple[list[Any], Ints, Mask]:
@@ -412,10 +398,7 @@ def encode_weights(
         _add(rest_mass, row[is_rest], values[is_rest])
         labels = [label for label, skipped in zip(labels, is_rest.tolist()) if not skipped]
         row, values = row[~is_rest], values[~is_rest]
-    try:
-        columns, known = encode(labels, classes, row=row)
-    except LabelError as error:
-        raise _with_others(error, labels, classes) from None
+    columns, known = encode(labels, classes, row=row)
     if isinstance(rest, str) and rest in known.tolist():
         raise InputError(f"`rest` must not be one of the classes; got {rest!r}.")
     weights = np.zeros((n, len(known)))
@@ -442,26 +425,13 @@ def _add(totals: Floats, places: Any, values: Floats) -> None:
     np.minimum(totals, np.finfo(np.float64).max, out=totals)
 
 
-def _with_others(error: LabelError, labels: list[Any], classes: Any) -> LabelError:
-    """Return the error of an unknown label with the other labels that are not classes, and their numbers of rows."""
-    if error.cause != "unknown label":
-        return error
-    known = set(as_classes(classes).tolist())
-    others = [(label, n) for label, n in Counter(labels).most_common() if label not in known]
-    if len(others) < 2:
-        return error
-    listed = ", ".join(f"{label!r} ({n:,})" for label, n in others[:_MAX_LISTED])
-    more = f", ... ({len(others):,} labels in all)" if len(others) > _MAX_LISTED else ""
-    return error.because(f"{error.reason} These labels are not classes either: {listed}{more}.")
-
-
 def to_likelihoods(table: WeightTable, options: WeightOptions) -> Floats:
     """Return the likelihoods of the classes, up to a factor for each row."""
     weights = table.weights
     if not len(table.classes):
         raise LabelError("`W` must have at least one column.")
     if table.is_repeated.any():
-        _warn(_REPEATED[options.are_probabilities], table.is_repeated)
+        warn(_REPEATED[options.are_probabilities])
     with np.errstate(over="ignore"):
         total = np.where(table.is_set, 0.0, weights.sum(axis=1))
     if options.rest:
@@ -472,7 +442,7 @@ def to_likelihoods(table: WeightTable, options: WeightOptions) -> Floats:
     if options.rest is True or (options.kind == "posterior" and table.is_ranked):
         is_above = total > _MAX_SUM
         if is_above.any():
-            _warn(_SUM_ABOVE_1 + (_NO_REST if options.rest is True else "."), is_above)
+            warn(_SUM_ABOVE_1 + (_NO_REST if options.rest is True else "."))
     empty = np.flatnonzero(~weights.any(axis=1))
     if len(empty):
         raise zero_weights(int(empty[0]), len(empty))
@@ -534,38 +504,6 @@ def _divide_by_prior(weights: Floats, rows: Ints, classes: Labels, prior: Any) -
         )
     # A prior below the smallest normal number would make the quotient overflow.
     return np.asarray(posterior / np.maximum(rates / rates.max(), MIN_STORED_WEIGHT))
-
-
-class MergedWeightsWarning(UserWarning):
-    """Weights of a row are merged or divided by their sum.
-
-    Attributes
-    ----------
-    general : str
-        The message without numbers of rows, which is the same for all batches of a stream.
-    """
-
-    def __init__(self, template: str, rows: str) -> None:
-        super().__init__(template.format(rows))
-        self.general = template.format("some rows")
-
-
-@contextmanager
-def general_warnings() -> Iterator[None]:
-    """Replace the numbers of rows in warnings about merged weights, which batches of a stream do not have."""
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        yield
-    for warning in caught:
-        is_merged = isinstance(warning.message, MergedWeightsWarning)
-        warn(warning.message.general if is_merged else warning.message)  # type: ignore[union-attr]
-
-
-def _warn(template: str, is_affected: Mask) -> None:
-    """Warn about some rows at the place of the call of `CandidateSets.from_weights` or `from_strings`."""
-    n_rows, first = int(is_affected.sum()), int(np.argmax(is_affected))
-    rows = f"1 row (row {first})" if n_rows == 1 else f"{n_rows:,} rows (the first is row {first})"
-    warn(MergedWeightsWarning(template, rows))
 
 
 # -- cells -------------------------------------------------------------------------------------------------------------

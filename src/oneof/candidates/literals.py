@@ -1,108 +1,153 @@
-"""Lists and mappings written as text: JSON, or the notation of Python, NumPy, R and PostgreSQL.
+"""Lists and mappings written as text: JSON, or the notation of Python, NumPy, R, PostgreSQL and Java.
 
-Text of Python is translated to JSON token by token, so that no text is executed and long text takes linear time.
+One pass over the tokens builds the value, so that no text is executed and long text takes linear time.
 """
 
 import ast
 import json
 import re
-from collections.abc import Callable
 from typing import Any
 
 _MAX_LENGTH = 1_000_000
 """Maximum number of characters of a list or a mapping."""
+_MAX_DEPTH = 50
+"""Maximum number of brackets within each other."""
+_ESCAPED = r"""\\(?:[\\'"abfnrtv0]|x[\da-f]{2}|u[\da-f]{4}|U[\da-f]{8})"""
 _TOKEN = re.compile(
-    r"""(?P<space>\s+)
-    |(?P<text>'(?:[^'\\\n]|\\(?:[\\'"abfnrtv0]|x[\da-f]{2}|u[\da-f]{4}|U[\da-f]{8}))*'
-             |"(?:[^"\\\n]|\\(?:[\\'"abfnrtv0]|x[\da-f]{2}|u[\da-f]{4}|U[\da-f]{8}))*")
-    |(?P<number>-?(?:(?:0|[1-9]\d*)\.?\d*|\.\d+)(?:e[-+]?\d+)?)
-    |(?P<word>None|True|False|nan|-?inf)
-    |(?P<scalar>np\.\w+\()
-    |(?P<open>[\[({])
-    |(?P<close>[\])}])
-    |(?P<sign>[,:])""",
+    rf"""\s*(?:(?P<text>'(?:[^'\\\n]|{_ESCAPED})*'|"(?:[^"\\\n]|{_ESCAPED})*")
+    |(?P<open>(?:np\.\w+|c|list|tuple|set|frozenset|array)\s*\(|[\[({{])
+    |(?:,\s*dtype=[^,()]*)?(?P<close>[\])}}])
+    |(?P<sign>[,:])
+    |(?P<bare>[^\s,:'"\\()\[\]{{}}](?:[^,:'"\\()\[\]{{}}]*[^\s,:'"\\()\[\]{{}}])?))""",
     re.VERBOSE | re.ASCII,
 )
-_WORDS = {
-    "None": "null",
-    "True": "true",
-    "False": "false",
-    "nan": "NaN",
-    "inf": "Infinity",
-    "-inf": "-Infinity",
-}
+_NUMBER = re.compile(r"-?(?:(?:0|[1-9]\d*)(?:\.\d*)?|\.\d+)(?:e[-+]?\d+)?", re.ASCII | re.IGNORECASE)
+_WORDS = {"None": None, "True": True, "False": False, "nan": float("nan"), "inf": float("inf"), "-inf": float("-inf")}
 _CLOSED_BY = {"[": "]", "(": ")", "{": "}"}
 _FENCE = re.compile(r"(?<!`)`{3,}+\s*+\w*+\s*+(?=[\[{])")
 """The beginning of a code fence of Markdown around a list or an object, such as "```json"; found in linear time."""
-_ARRAY = re.compile(
-    r"(?:c|list|tuple|set|frozenset|array)\s*\((.*?)(?:,\s*dtype=[^,()]*)?\)|(\[.*\]|\{.*\}|\(.*\))",
-    re.DOTALL | re.ASCII,
-)
-"""A vector of R, a set, a tuple or an array of Python, an array of PostgreSQL, or a list of Java."""
-_MEMBER = re.compile(
-    r"""\s*(?:"([^"\\]*)"|'([^'\\]*)'|([^\s,:'"\\()\[\]{}](?:[^,:'"\\()\[\]{}]*[^\s,:'"\\()\[\]{}])?))\s*"""
-)
 
 
-def parse_text(text: str, pairs_hook: Callable[[list[tuple[str, Any]]], Any] | None = None) -> Any:
-    """Return the value of JSON, or of lists, tuples and dicts as Python and NumPy write them.
+class Bare(str):
+    """Text without quotation marks, as in "[finch, wren]", which may also be a part of a name in brackets."""
 
-    Parameters
-    ----------
-    text : str
-    pairs_hook : callable, optional
-        The function of the pairs of an object, as in `json.loads`.
+    __slots__ = ()
+
+
+class _Level:
+    """The members of an open bracket."""
+
+    def __init__(self, opening: str) -> None:
+        self.opening = opening
+        self.keys: list[Any] = []
+        self.members: list[Any] = []
+        self.n_commas = 0
+
+    def close(self) -> Any:
+        """Return the value; the values of an array of NumPy have spaces between them, and no commas."""
+        n, members = len(self.members), self.members
+        has_words = any(isinstance(member, Bare) for member in members)
+        is_array = self.opening == "[" and not has_words and not any(isinstance(m, list | dict) for m in members)
+        if self.n_commas not in (n, n - 1) and not (self.n_commas == 0 and (n == 0 or is_array)):
+            raise ValueError("a comma is missing")
+        if self.keys or (self.opening == "{" and not n):
+            if (
+                self.opening != "{"
+                or len(self.keys) != n
+                or not all(type(key) in (str, int, float) for key in self.keys)
+            ):
+                raise ValueError("an object must have keys in quotation marks")
+            return as_record([(str(key), member) for key, member in zip(self.keys, members, strict=True)])
+        if self.opening[-1] == "(" and has_words:
+            raise ValueError('names have words in parentheses, as in "(Smith, J)"')
+        if self.opening.startswith("np."):
+            if n != 1 or self.n_commas:
+                raise ValueError("a scalar of NumPy has one value")
+            return members[0]
+        is_call = len(self.opening) > 1
+        return members[0] if is_call and n == 1 and isinstance(members[0], list) else members
+
+
+def parse_text(text: str) -> Any:
+    """Return the value of JSON, or of lists, tuples and dicts as Python, NumPy, R, PostgreSQL and Java write them.
+
+    Objects are dicts, or lists of pairs if a key is repeated. Text without quotation marks is `Bare`.
 
     Raises
     ------
     ValueError
         For any other text.
+
+    Examples
+    --------
+    >>> from oneof.candidates.literals import parse_text
+    >>> parse_text('c("finch", "wren")'), parse_text("['finch' 'wren']"), parse_text("{'finch': 0.7}")
+    (['finch', 'wren'], ['finch', 'wren'], {'finch': 0.7})
     """
     if len(text) > _MAX_LENGTH:
         raise ValueError("the text is too long")
     try:
-        return json.loads(text, object_pairs_hook=pairs_hook)
+        return json.loads(text, object_pairs_hook=as_record)
     except (ValueError, RecursionError):
-        translated = _to_json(text)
+        return _parse(text)
+
+
+def _parse(text: str) -> Any:
+    levels, position, is_separated = [_Level("[")], 0, True
+    text = text.strip()
+    while position < len(text):
+        match = _TOKEN.match(text, position)
+        if match is None:
+            raise ValueError("the text is not a literal")
+        kind, token, level = match.lastgroup, match[str(match.lastgroup)], levels[-1]
+        has_gap = match.start(str(kind)) > position
+        position = match.end()
+        if kind == "sign":
+            if is_separated:
+                raise ValueError("a value is missing")
+            if token == ":":
+                level.keys.append(level.members.pop())
+            level.n_commas += token == ","
+            is_separated = True
+            continue
+        if kind == "close":
+            if len(levels) == 1 or _CLOSED_BY[level.opening[-1]] != token:
+                raise ValueError("the brackets do not match")
+            levels.pop()
+            levels[-1].members.append(level.close())
+            is_separated = False
+            continue
+        if not is_separated and not (has_gap and level.n_commas == 0):
+            raise ValueError("two values have nothing between them")
+        is_separated = kind == "open"
+        if kind == "open":
+            if len(levels) > _MAX_DEPTH:
+                raise ValueError("the text has too many levels")
+            levels.append(_Level(token))
+        else:
+            level.members += _read_text(token) if kind == "text" else _read_bare(token)
+    if len(levels) > 1 or len(levels[0].members) != 1 or levels[0].n_commas or type(levels[0].members[0]) is Bare:
+        raise ValueError("the text is not one value")
+    return levels[0].members[0]
+
+
+def _read_text(token: str) -> list[Any]:
     try:
-        return json.loads(translated, object_pairs_hook=pairs_hook)
-    except RecursionError:
-        raise ValueError("the text has too many levels") from None
+        return [ast.literal_eval(token)]
+    except SyntaxError:
+        raise ValueError("the text has an invalid character") from None
 
 
-def parse_array(text: str) -> list[str] | None:
-    """Return the members of a set of Python, a vector of R, an array of PostgreSQL, or a list of Java.
+def _read_bare(token: str) -> list[Any]:
+    """Return a word, a number, or the numbers of an array of NumPy."""
+    parts = token.split()
+    if all(part in _WORDS or _NUMBER.fullmatch(part) for part in parts):
+        return [_WORDS[part] if part in _WORDS else _number(part) for part in parts]
+    return [Bare(token)]
 
-    It is None for other text. Members without quotation marks are read in braces and brackets only: "(Smith, J)" is a
-    name.
 
-    Examples
-    --------
-    >>> from oneof.candidates.literals import parse_array
-    >>> parse_array('c("finch", "wren")'), parse_array("{finch,wren}"), parse_array("(Smith, J)")
-    (['finch', 'wren'], ['finch', 'wren'], None)
-    """
-    match = _ARRAY.fullmatch(text)
-    if match is None:
-        return None
-    content = match[1] if match[1] is not None else match[2]
-    has_braces = content[:1] in ("{", "[")
-    if match[1] is None or content[:1] in ("{", "["):
-        content = content[1:-1]
-    content = content.strip().removesuffix(",")
-    members: list[str] = []
-    position = 0
-    while position < len(content):
-        member = _MEMBER.match(content, position)
-        if member is None or (member[3] is not None and not has_braces):
-            return None
-        members.append(next(part for part in member.groups() if part is not None))
-        position = member.end()
-        if position < len(content):
-            if content[position] != ",":
-                return None
-            position += 1
-    return members
+def _number(text: str) -> int | float:
+    return float(text) if set(text.lower()) & set(".e") else int(text)
 
 
 def strip_fence(text: str) -> str:
@@ -119,10 +164,10 @@ def strip_fence(text: str) -> str:
     """
     match = None if "```" not in text or text.lstrip()[:1] in ("[", "{") else _FENCE.search(text)
     if match is None:
-        return text
+        return text.strip()
     content = text[match.end() :]
     end = content.rfind("```")
-    return (content if end < 0 else content[:end]).rstrip().rstrip("`").rstrip()
+    return (content if end < 0 else content[:end]).rstrip().rstrip("`").strip()
 
 
 def escape_fences(text: str) -> str:
@@ -134,58 +179,3 @@ def as_record(pairs: list[tuple[str, Any]]) -> Any:
     """Return an object as a dict, or as pairs if it repeats a key."""
     record = dict(pairs)
     return record if len(record) == len(pairs) else pairs
-
-
-def _to_json(text: str) -> str:
-    """Return the JSON of a literal of Python; values of an array of NumPy have spaces between them, and no commas."""
-    pieces: list[str] = []
-    closing: list[str] = []
-    previous, position, has_comma, has_gap = "", 0, False, False
-    while position < len(text):
-        match = _TOKEN.match(text, position)
-        if match is None:
-            raise ValueError("the text is neither JSON nor a literal of Python")
-        position, kind, token = match.end(), str(match.lastgroup), match[0]
-        if kind == "space":
-            continue
-        is_value = kind in ("text", "number", "word", "scalar", "open")
-        if is_value and previous in ("text", "number", "word", "close"):
-            has_gap = True
-            if not text[match.start() - 1].isspace():
-                raise ValueError("two values have nothing between them")
-            pieces.append(",")
-        if kind in {"scalar", "open"}:
-            closing.append("" if kind == "scalar" else _CLOSED_BY[token])
-            pieces.append("" if kind == "scalar" else "[" if token == "(" else token)
-        elif kind == "close":
-            pieces.append(_close(token, closing, previous, pieces))
-        else:
-            has_comma |= token == ","
-            if token == ":" and previous == "number":  # the keys of objects are text
-                pieces[-1] = f'"{pieces[-1]}"'
-            pieces.append(_translate(kind, token))
-        previous = "comma" if token == "," else kind
-    if closing or (has_gap and has_comma):
-        raise ValueError("a bracket is not closed, or a comma is missing")
-    return "".join(pieces)
-
-
-def _close(token: str, closing: list[str], previous: str, pieces: list[str]) -> str:
-    """Return the JSON of a closing bracket; the comma of a tuple of one value is removed."""
-    expected = closing.pop() if closing else None
-    if token != (expected or ")"):
-        raise ValueError("the brackets do not match")
-    if previous == "comma":
-        pieces.pop()
-    return "" if expected == "" else "]" if token == ")" else token
-
-
-def _translate(kind: str, token: str) -> str:
-    if kind == "text":
-        try:
-            return json.dumps(ast.literal_eval(token))
-        except SyntaxError:
-            raise ValueError("the text has an invalid character") from None
-    if kind == "number":
-        return repr(float(token)) if set(token) & set(".e") else token
-    return _WORDS.get(token, token)

@@ -13,7 +13,7 @@ from oneof.candidates.cells import (
 )
 from oneof.candidates.labels import clean, label_vector, labels_with_weights
 from oneof.candidates.labels import fold_case as fold_text
-from oneof.candidates.literals import parse_array, strip_fence
+from oneof.candidates.literals import parse_text, strip_fence
 from oneof.errors import LabelError
 from oneof.messages import warn
 from oneof.typing import Labels
@@ -132,7 +132,7 @@ def _label_of(text: str, *, weighted: bool) -> str:
 
 def _are_arrays(texts: Iterable[str], named: Collection[str]) -> bool:
     """Return whether there are sets such as "{finch,wren}" or "[finch, wren]", and all their members occur alone."""
-    arrays = [parse_array(text) for text in texts if text not in named and text[0] in "{["]
+    arrays = [_bare_members(text) for text in texts if text not in named and text[0] in "{["]
     members = [array for array in arrays if array]
     alone = {array[0] for array in members if len(array) == 1}.union(texts, named)
     return (
@@ -140,6 +140,16 @@ def _are_arrays(texts: Iterable[str], named: Collection[str]) -> bool:
         and any(len(array) > 1 for array in members)
         and alone.issuperset(member for array in members for member in array)
     )
+
+
+def _bare_members(text: str) -> list[str]:
+    """Return the members of a list without quotation marks, none for any other text."""
+    try:
+        value = parse_text(text)
+    except ValueError:
+        return []
+    is_list = isinstance(value, list) and all(isinstance(member, str | int | float) for member in value)
+    return list(map(str, value)) if is_list else []
 
 
 def _judge(

@@ -77,9 +77,7 @@ def label_reader(
             unreadable.add_labels(column, errors, first_row=first_row)
 
     cells = options.cell_format
-    form = LabelFormat(
-        options.separator, classes, options.weighted, options.rest, cells.folds_labels, cells.missing, as_text=True
-    )
+    form = LabelFormat(options.separator, classes, options.weighted, options.rest, cells.folds_labels, cells.missing)
     kind = "likelihood" if prior is None else options.kind
     columns = LabelColumns(options.labels, form, options.weights, kind, prior)
     return LabelReader(columns, count if cells.label_errors == "unlabeled" else None)

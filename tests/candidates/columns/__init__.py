@@ -26,5 +26,5 @@ def label_reader(
     **options: Any,
 ) -> columns.LabelReader:
     """Return the reader of the batches of a stream."""
-    given = {"separator": separator, "classes": classes, "as_text": True, **options}
+    given = {"separator": separator, "classes": classes, **options}
     return columns.LabelReader(_columns(names, given), on_unreadable)

@@ -68,14 +68,14 @@ def test_whole_numbers_of_18_digits_are_exact() -> None:
     [
         ([None, "finch|wren"], BIRDS, {}, "row 1: 'finch|wren' has several labels"),
         ([None, '["a", "b"]'], BIRDS, {"separator": "[]"}, "row 1: '.*' has several labels"),
-        ([None, '["a"'], BIRDS, {"separator": "[]"}, "row 1: .* is not a valid list"),
+        ([None, '["a"'], BIRDS, {"separator": "[]"}, "row 1: .* is not valid JSON"),
         ([None, "a:0.5|b:0.5"], BIRDS, {"has_weights": True}, "row 1: 'a:0.5|b:0.5' has several labels"),
         ([None, ["finch", "wren"]], BIRDS, {}, "row 1: .* has several labels"),
         (["1", "0.7", "0.7", "x"], np.array([0, 1]), {}, "row 1: '0.7' is not a whole number.*3 cells.*row 3"),
         (["inf"], np.array([0, 1]), {}, "row 0: 'inf' is not a whole number"),
         ([0.7], np.array([0, 1]), {}, "row 0: labels must not be continuous"),
         (["owl"], BIRDS, {"adds_classes": False}, "row 0: label 'owl' is not one of the classes 'finch', 'wren'"),
-        ([[["finch"]]], BIRDS, {}, "row 0: .* not of lists or objects"),
+        ([[["finch"]]], BIRDS, {}, "row 0: .*, which is not a label"),
         ([{"finch": 1.0}], BIRDS, {}, "row 0: the labels have weights"),
     ],
 )
@@ -87,7 +87,7 @@ def test_cells_that_are_not_one_label_are_errors(
         match_checked_labels(pl.Series("checked", cells), classes, **{"adds_classes": True} | options)
 
 
-@pytest.mark.parametrize("text", ["NA", "-1", "?"])
+@pytest.mark.parametrize("text", ["NA", "n/a", "?"])
 def test_a_placeholder_is_no_new_class(text: str) -> None:
     """Marks of unchecked rows, which would replace right labels, are errors with the remedy."""
     with pytest.raises(LabelError, match=r"is not a class. Leave the cells of rows without a checked label empty"):

@@ -88,7 +88,7 @@ def test_forms_infer_the_same_classes(cells: list[str | None], rest: bool) -> No
     for size in (1, 3, len(cells)):
         names = set().union(*(reader.names(frame[i : i + size]) for i in range(0, len(cells), size)))
         texts = {str(label_to_text(label)) for label in table.classes.tolist()}
-        assert names == texts - {"-1"}  # the mark of an unlabeled row in a stream
+        assert names == texts
     assert table.is_unlabeled[list(errors)].all()
 
 
@@ -163,7 +163,6 @@ def test_a_row_that_rules_out_all_classes_is_unreadable() -> None:
     [
         (["owl", "wren:0|finch:0", "wren:0.5|finch:0.5"], []),
         (["a:3|b:3|c:3", "a:0|b:0", "a:1", "b"], [0, 1]),
-        (["a:0|b:0|c:0", "a:0|b:0", "a:1", "b"], [0, 1]),
         (["a:3|b:3|c:3", "a:0|b:0", "a:1", "c"], [0]),
     ],
 )
@@ -181,20 +180,20 @@ def test_classes_of_a_rest_are_those_of_readable_rows(cells: list[str], wrong: l
 @pytest.mark.parametrize(
     ("cells", "options", "wrong"),
     [
-        (["owl", "wren", "-1"], {"classes": ["owl", "wren"]}, [2]),
-        (["owl", "wren", "-1", "x"], {"classes": ["owl", "wren"]}, [2, 3]),
-        (["3", "4|3", "3.0"], {"classes": ["3", "4"]}, [2]),
+        (["owl", "wren", "-1"], {"classes": ["owl", "wren"]}, []),
+        (["owl", "wren", "-1", "x"], {"classes": ["owl", "wren"]}, [3]),
+        (["3", "4|3", "3.0"], {"classes": ["3", "4"]}, []),
+        (["3", "4|-1", "3.0"], {"classes": ["3", "4"]}, [1]),
         (["3", "4", "3.0", "-1"], {"classes": ["3", "4"]}, []),
         (["3", "4", "-1"], {"classes": ["3", "4", "-1"]}, []),
-        (["owl:1", "wren:1", "-1:0"], {"weighted": True}, [2]),
-        (["owl:1", "wren:1", "-1:1"], {"weighted": True, "classes": ["owl", "wren"]}, [2]),
+        (["owl:1", "wren:1", "-1:1"], {"weighted": True, "classes": ["owl", "wren"]}, []),
         (["3", "4", "3.0", "-1"], {"weighted": True, "classes": ["3", "4"]}, []),
     ],
 )
-def test_cells_are_checked_by_the_type_of_the_column(
+def test_marks_and_numbers_have_one_meaning_in_columns_of_any_type(
     cells: list[str], options: dict[str, Any], wrong: list[int]
 ) -> None:
-    """A cell is unreadable exactly if a reader raises: -1 and 3.0 are labels like others in a column of text."""
+    """A cell is unreadable exactly if a reader raises: -1 alone is an unlabeled row, and 3.0 is 3, as in a stream."""
     frame = pl.DataFrame({"y": cells})
     errors: dict[int, LabelError] = {}
     sets = read_label_columns(frame, ["y"], on_unreadable=errors.update, **options)

@@ -42,7 +42,7 @@ def test_spellings_of_weighted_labels_are_one_class():
     """Classes, the label of the rest, and weights are folded as in a table."""
     texts = ["Finch:0.5|wren:0.25|OTHER:0.25", "finch:0.25|FINCH:0.25|Wren:0.5", "Wren|finch"]
     options = {"kind": "posterior", "prior": [1, 1, 1], "rest": "Other"}
-    merged = "a label is repeated, and its weights are added"
+    merged = "rows repeat a label, whose weights are added"
     with pytest.warns(UserWarning, match=merged):
         y = CandidateSets.from_strings(
             texts, classes=["Finch", "Wren", "Owl"], fold_case=True, weighted=True, **options
@@ -63,11 +63,11 @@ def test_a_doubtful_separator_is_a_question_in_terms_of_python():
 
 
 def test_other_classes_than_text_are_not_folded():
-    """Numbers have one spelling."""
-    y = CandidateSets.from_strings(["1|2", "2"], classes=["1", "2"], fold_case=True)
-    assert y.classes.tolist() == ["1", "2"]
-    with pytest.raises(LabelError, match="class"):
-        CandidateSets.from_strings(["1|2", "2"], classes=[1, 2], fold_case=True)
+    """Numbers have one spelling, and their text is the class of the number."""
+    for classes in (["1", "2"], [1, 2]):
+        y = CandidateSets.from_strings(["1|2", "2"], classes=classes, fold_case=True)
+        assert y.classes.tolist() == classes
+        assert y.to_sets() == [set(classes), {classes[1]}]
 
 
 def test_bins_of_equal_ends_are_classes():

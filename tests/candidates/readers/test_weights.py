@@ -213,7 +213,7 @@ def test_sums_near_one_have_no_rest(total, remainder):
     np.testing.assert_allclose(y.weights[0], weights / weights.max(), rtol=1e-9)
     if not remainder:
         assert y == CandidateSets.from_weights(rows, classes=LABELS)
-    with pytest.warns(UserWarning, match=r"in 1 row \(row 1\), the sum of the probabilities is above 1"):
+    with pytest.warns(UserWarning, match="probabilities of some rows have a sum above 1"):
         y = CandidateSets.from_weights([*rows, {"ant": 0.711, "bee": 0.3}], classes=LABELS, rest=True)
     np.testing.assert_allclose(y.weights[1], [1, 0.3 / 0.711, 0, 0])
 
@@ -288,10 +288,10 @@ def test_the_rest_is_spread_over_the_classes_that_a_row_does_not_list():
             (0, None, "a"),
         ),
         (lambda: CandidateSets.from_weights([{"a": 1}, {"a": 0.0}]), "all weights of the row are 0", (1, None, None)),
-        (lambda: CandidateSets.from_weights([{"a": 1}, [{"label": "b"}]]), "one label and one weight", (1, None, None)),
+        (lambda: CandidateSets.from_weights([{"a": 1}, [{"label": "b"}]]), "must be a mapping", (1, None, None)),
         (lambda: CandidateSets.from_weights([{"a": 1}, {None: 1}]), "missing value", (1, None, None)),
         (lambda: CandidateSets.from_weights([{"a": 1}, 3]), "must be a mapping .*; got 3", (1, None, None)),
-        (lambda: CandidateSets.from_weights([[("a", 1, 2)]]), r"pairs, .*\('a', 1, 2\)", (0, None, None)),
+        (lambda: CandidateSets.from_weights([[("a", 1, 2)]]), "must be a mapping", (0, None, None)),
         (
             lambda: CandidateSets.from_weights([{"a": 1}, {"a": 70, "b": 20}], rest=True),
             "sum to 90 .* Write percentages with a percent sign",

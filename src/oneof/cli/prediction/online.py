@@ -133,7 +133,6 @@ class StreamPrediction:
             weights.pop("rest", False),
             cells.folds_labels,
             cells.missing,
-            as_text=True,
         )
         self._reader: LabelReader | None = LabelReader(
             LabelColumns(model.label_columns, form, **weights),

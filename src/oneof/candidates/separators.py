@@ -1,28 +1,48 @@
-"""Detection of the text between two labels of a cell."""
+"""Sets of labels in one text: the sign between the labels of a column, and texts that are several labels.
+
+One judgment serves the reading of a column and the findings about its classes: a text is a set if a sign divides it
+into labels that occur elsewhere.
+"""
 
 import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
-from functools import cache, partial
+from functools import cache
 from typing import Any
 
-from oneof.candidates.cells import (
-    DEFAULT_SEPARATOR,
-    LISTS,
-    literal_kind,
-)
+from oneof.candidates.cells import DEFAULT_SEPARATOR, LISTS, LabelFormat, literal_kind, parse
 from oneof.candidates.labels import clean, label_vector, labels_with_weights
 from oneof.candidates.labels import fold_case as fold_text
 from oneof.candidates.literals import parse_text, strip_fence
-from oneof.errors import LabelError
+from oneof.errors import LabelError, OneofError
 from oneof.messages import warn
 from oneof.typing import Labels
 
-_SEPARATORS = (";", "\t", ",", " / ", "\n")
-_IN_NAMES = (",", " / ", "\n")
-"""Separators that also occur in names of classes."""
+_USUAL = (";", ",", " / ")
+"""Separators that are a question if cells with them may be sets; names of classes have the last two as well."""
+_BETWEEN_LINES = ("\t", "\n")
 _SIGN = re.compile(r"(?<=\w)\s*([^\w\s.,;:/'\u2019()\[\]{}\"&+|\\-]+)\s*(?=\w)")
 """A sign between two words that is not usual in names."""
+_ANY_SIGN = re.compile(r"(?<=[^\W_])[\W_]+(?=[^\W_])")
+"""Any characters between two words."""
+
+
+def joining_sign(text: str, labels: Collection[str]) -> str | None:
+    """Return the sign or the word between the labels of a text that is several of them; None for another text."""
+    signs = [sign.strip() or sign for sign in _ANY_SIGN.findall(text)]
+    for sign in dict.fromkeys([*signs, *(f" {word} " for word in text.split(" ")[1:-1])]):
+        parts = [part.strip() for part in text.split(sign)]
+        if len(parts) > 1 and all(part in labels and part != text for part in parts):
+            return sign
+    return None
+
+
+def divides(separator: str, text: str) -> bool:
+    """Return whether a text is read as something else than one label of its name."""
+    try:
+        return [label for label, _ in parse(text, LabelFormat(separator)) or ()] != [text]
+    except OneofError:
+        return False
 
 
 def detect_separator(
@@ -75,59 +95,41 @@ def detect_separator(
             rows.setdefault(content, row)
     if weighted:
         rows = {text: row for text, row in rows.items() if strip_fence(text)[:1] not in ("{", "[")}
-    n_objects = counts.total() - sum(map(counts.__getitem__, rows))
     kind_of = cache(lambda text: None if text in named else literal_kind(text))
-    has_lists = any(kind_of(text) == "list" for text in rows)
     joined = [text for text in rows if DEFAULT_SEPARATOR in text and kind_of(text) is None]
     if joined:
         is_double = all(DEFAULT_SEPARATOR not in text.replace(2 * DEFAULT_SEPARATOR, "") for text in joined)
         return 2 * DEFAULT_SEPARATOR if is_double and len(joined) > 1 else DEFAULT_SEPARATOR
-    if has_lists or _are_arrays(rows, named):
+    if any(kind_of(text) == "list" for text in rows) or _are_arrays(rows, named):
         return LISTS
-    rows = {text: row for text, row in rows.items() if kind_of(text) != "empty"}
-    if 2 * sum(kind_of(text) == "weights" for text in rows) > len(rows):
+    cells = [text for text in rows if kind_of(text) != "empty"]
+    if 2 * sum(kind_of(text) == "weights" for text in cells) > len(cells):
         return DEFAULT_SEPARATOR  # the reader refuses weights
+    others = dict.fromkeys(sign for text in cells if text not in named for sign in _SIGN.findall(text))
+    usual = sorted((*_USUAL, *_BETWEEN_LINES), key=lambda sign: -sum(sign in text for text in cells))
     doubtful: list[tuple[int, str, str]] = []
-    for separator in sorted(_SEPARATORS, key=lambda other: -sum(other in text for text in rows)):
-        is_plain, example = _judge(rows, separator, named, weighted=weighted)
+    for sign in (*usual, *others):
+        is_plain, example = _judge(cells, sign, named, weighted=weighted)
         if is_plain:
-            return separator
+            return sign
         if example is not None:
-            doubtful.append((*example, separator))
-    if sign := _find_sign(rows, named, weighted=weighted):
-        return sign
+            doubtful.append((rows[example], example, sign))
     if doubtful:
-        row, text, separator = min(doubtful)
-        if 2 * n_objects <= counts.total():
-            raise LabelError(
-                f"{text!r} may be a set of labels or one class. {setting}{separator!r} if it is a set, or "
-                f"{setting.partition(' ')[2]}{DEFAULT_SEPARATOR!r} if it is one class.",
-                row=row,
-                label=text,
-            )
-        warn(
-            f"{text!r} (row {row}) is read as one class, since most cells are JSON. {setting}{separator!r} if it is a "
-            "set."
-        )
+        _ask(*min(doubtful), setting, is_error=2 * sum(map(counts.__getitem__, rows)) >= counts.total())
     return DEFAULT_SEPARATOR
 
 
-def _find_sign(texts: Collection[str], named: Collection[str], *, weighted: bool) -> str | None:
-    """Return a sign that two cells or more contain, and whose labels all occur alone; None without one."""
-    cells: dict[str, list[str]] = {}
-    for text in texts:
-        for sign in set(_SIGN.findall(text)) if text not in named else ():
-            cells.setdefault(sign, []).append(text)
-    alone = {*named, *(_label_of(text, weighted=weighted) for text in texts)}
-    for sign, joined in cells.items():
-        members = (_label_of(part, weighted=weighted) for text in joined for part in text.split(sign))
-        if len(joined) > 1 and alone.issuperset(members) and not any(text.endswith(sign) for text in texts):
-            return sign
-    return None
-
-
-def _label_of(text: str, *, weighted: bool) -> str:
-    return (text.rpartition(":")[0] or text).strip() if weighted else text.strip()
+def _ask(row: int, text: str, sign: str, setting: str, *, is_error: bool) -> None:
+    """Raise, or warn if most cells are JSON, since a text may be a set of labels or one class."""
+    if not is_error:
+        warn(f"{text!r} (row {row}) is read as one class, since most cells are JSON. {setting}{sign!r} if it is a set.")
+        return
+    raise LabelError(
+        f"{text!r} may be a set of labels or one class. {setting}{sign!r} if it is a set, or "
+        f"{setting.partition(' ')[2]}{DEFAULT_SEPARATOR!r} if it is one class.",
+        row=row,
+        label=text,
+    )
 
 
 def _are_arrays(texts: Iterable[str], named: Collection[str]) -> bool:
@@ -152,38 +154,37 @@ def _bare_members(text: str) -> list[str]:
     return list(map(str, value)) if is_list else []
 
 
-def _judge(
-    rows: dict[str, int], separator: str, named: Collection[str], *, weighted: bool
-) -> tuple[bool, tuple[int, str] | None]:
-    """Return whether a sign plainly separates labels, and if that is in doubt the row and the text of a cell with it.
+def _judge(texts: Collection[str], sign: str, named: Collection[str], *, weighted: bool) -> tuple[bool, str | None]:
+    """Return whether a sign plainly separates labels, and if that is in doubt a text with it.
 
-    The cell is the first one with a label that occurs alone.
+    The text is the first one with a label that occurs alone.
     """
-    label_of = partial(_label_of, weighted=weighted)
-    parts = {text: text.split(separator) for text in rows if separator in text and text not in named}
-    members = {text: [label for part in listed if (label := label_of(part))] for text, listed in parts.items()}
-    if not members:
-        return False, None
-    alone = {*named, *(label_of(text) for text in rows if separator not in text)}
-    if separator != "," and any(len(labels) > 1 for labels in members.values()):
-        alone |= {labels[0] for labels in members.values() if len(labels) == 1}  # at an end, as in "a;"
-    counts = Counter(label for labels in members.values() for label in set(labels))
-    are_classes = alone.issuperset(counts)
-    if separator.isspace():
-        return are_classes, None
+
+    def label_of(text: str) -> str:
+        return (text.rpartition(":")[0] or text).strip() if weighted else text.strip()
+
+    parts = {text: [label_of(part) for part in text.split(sign)] for text in texts if sign in text}
+    alone = {*named, *(label_of(text) for text in texts if text not in parts)}
+    if sign in (*_USUAL, *_BETWEEN_LINES):
+        parts = {text: [label for label in labels if label] for text, labels in parts.items()}
+    cells = {text: labels for text, labels in parts.items() if text not in named}
+    if sign != "," and any(len(labels) > 1 for labels in cells.values()):
+        alone |= {labels[0] for labels in cells.values() if len(labels) == 1}  # at an end, as in "a;"
+    counts = Counter(label for labels in cells.values() for label in set(labels))
+    are_classes = bool(cells) and alone.issuperset(counts)
+    if sign not in _USUAL:
+        return are_classes and (len(cells) > 1 or sign in _BETWEEN_LINES), None
     joins_classes = not alone.isdisjoint(counts)
-    are_known = all(any(label in alone or counts[label] > 1 for label in labels) for labels in members.values())
-    sizes = {len(labels) for labels in members.values()}
+    are_known = all(any(label in alone or counts[label] > 1 for label in labels) for labels in cells.values())
+    sizes = {len(labels) for labels in cells.values()}
     are_lists = are_known and len(sizes) > 1 and max(sizes) > 2
-    n_labels, n_cells = len(alone.union(counts)), len(alone) + len(members)
-    are_common = are_known and len(members) > 1 and (n_labels < n_cells or are_classes)
-    usual = separator not in _IN_NAMES
-    if are_common and (joins_classes or usual or (are_lists and 2 * n_labels <= n_cells)):
+    n_labels, n_cells = len(alone.union(counts)), len(alone) + len(cells)
+    are_common = are_known and len(cells) > 1 and (n_labels < n_cells or are_classes)
+    if are_common and (joins_classes or sign == ";" or (are_lists and 2 * n_labels <= n_cells)):
         return True, None
-    if not (joins_classes or are_lists or are_common or usual):
+    if not cells or not (joins_classes or are_lists or are_common or sign == ";"):
         return False, None
-    text = next((text for text, labels in members.items() if not alone.isdisjoint(labels)), next(iter(members)))
-    return False, (rows[text], text)
+    return False, next((text for text, labels in cells.items() if not alone.isdisjoint(labels)), next(iter(cells)))
 
 
 def separator_of_texts(y: Any, classes: Any, *, fold_case: bool, weighted: bool) -> str:
@@ -195,27 +196,18 @@ def separator_of_texts(y: Any, classes: Any, *, fold_case: bool, weighted: bool)
     return detect_separator(texts, names, weighted=weighted, setting="Pass separator=")
 
 
-def _other_separator(y: Any, separator: str) -> str | None:
-    """Return a sign that plainly separates labels in texts without the default one; None otherwise."""
-    if separator != DEFAULT_SEPARATOR:
-        return None
-    try:
-        detected = separator_of_texts(y, None, fold_case=False, weighted=False)
-    except LabelError:  # texts that may be sets or labels
-        return None
-    return None if detected in (DEFAULT_SEPARATOR, LISTS) else detected
-
-
 def warn_of_syntax(y: Any, known: Labels, separator: str, classes: Any) -> None:
-    """Warn if classes that the user has not named seem to be sets, lists, or labels with weights."""
+    """Warn if classes that the user has not named seem to be sets, or labels with weights."""
     if classes is not None:
         return
-    if other := _other_separator(y, separator):
+    try:
+        other = separator_of_texts(y, None, fold_case=False, weighted=False)
+    except LabelError:  # texts that may be sets or labels
+        other = separator
+    if separator == DEFAULT_SEPARATOR and other not in (DEFAULT_SEPARATOR, LISTS):
         warn(
             f"each text is read as one label, but {other!r} seems to separate labels. Pass separator={other!r}, or "
             "separator='auto'.",
         )
     if len(pairs := labels_with_weights(known.tolist())) > 1:
-        warn(
-            f"{pairs[0]!r} is read as one label. Pass weighted=True if the number is a weight.",
-        )
+        warn(f"{pairs[0]!r} is read as one label. Pass weighted=True if the number is a weight.")

@@ -16,8 +16,8 @@ from oneof.candidates.columns import (
     parse_whole_number,
 )
 from oneof.candidates.labels import PLACEHOLDERS
+from oneof.candidates.separators import joining_sign
 from oneof.errors import DataError, LabelError
-from oneof.io.labels.class_findings import has_several_classes
 from oneof.io.labels.label_columns import label_column
 from oneof.io.table import Table
 from oneof.messages import enumerate_items
@@ -107,7 +107,7 @@ def check_new_labels(
             return f"If it is a token of missing values, add --missing={text}."
         if is_spelling:
             return "It is the name of a class in another spelling: write it as the model does."
-        if has_several_classes(text, names) or literal_kind(text) == "list":
+        if joining_sign(text, names) is not None or literal_kind(text) == "list":
             return "It has several classes: name one."
         return "Most labels of the column are new: name the column of true labels." * is_other_column
 

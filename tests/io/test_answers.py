@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from oneof.crowd import Answers
 from oneof.errors import DataError, InputError, LabelError, OneofError
-from oneof.io.answers import AnswerOptions, answer_labels, read_answer_file, read_objects
+from oneof.io.answers import AnswerOptions, parse_answers, read_answer_file, read_objects
 
 
 def write(path: Path, content: Any) -> Path:
@@ -61,7 +61,7 @@ def test_the_number_of_a_tool_is_not_the_name_of_a_row(
 
 def test_files_of_an_export_and_rows_of_an_index(tmp_path: Path) -> None:
     """Files of doccano can be listed; a row that the index does not have names the annotator."""
-    one = write(tmp_path / "Ann.jsonl", [{"id": 1, "label": ["a"], "n": 7.0}, {"id": 2, "label": "b", "n": 8}])
+    one = write(tmp_path / "Ann.jsonl", [{"id": 1, "label": ["a"], "n": 7.0}, {"id": 2, "label": "c", "n": 8}])
     other = write(tmp_path / "Bob.jsonl", [{"id": 1, "label": ["b", "a"], "n": 7.0}, {"id": 2, "label": [], "n": 8}])
     silent = write(tmp_path / "eve.admin.jsonl", [{"id": 1, "label": [], "n": 7}])
     with pytest.warns(UserWarning, match=r"annotators without informative answers are omitted: 'eve.admin'\."):
@@ -125,7 +125,7 @@ def test_any_json_is_read_or_rejected(
     for path in (write(folder / "a.json", value), write(folder / "a.jsonl", value)):
         try:
             file = read_answer_file(AnswerOptions(path, row, answer=answer, answers_row=row), read_objects([path]))
-            labels = answer_labels(file)
+            labels = parse_answers(file).labels
         except OneofError:
             continue
         assert len(labels) == len(file.answers)

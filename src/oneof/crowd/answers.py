@@ -18,23 +18,22 @@ from oneof.candidates.annotations import (
     other_columns,
 )
 from oneof.candidates.encoding import MISSING
-from oneof.candidates.labels import is_missing, label_vector
-from oneof.errors import DataError, InputError, InputTypeError, LabelError
+from oneof.candidates.labels import as_classes, is_missing, label_vector
+from oneof.errors import InputError, InputTypeError, LabelError
 from oneof.files import as_path
 from oneof.io.answers import (
     CHOICES,
     DOCCANO,
     STUDIO,
-    Answer,
     AnswerFile,
     AnswerOptions,
     Form,
-    answer_labels,
-    describe_omitted,
+    ParsedAnswers,
+    parse_answers,
     read_answer_file,
     read_objects,
 )
-from oneof.messages import enumerate_items, warn
+from oneof.messages import MAX_NAMED, enumerate_items, warn
 from oneof.solvers.annotators import AnswerColumns, are_rules
 from oneof.typing import Floats, Ints, Labels
 
@@ -105,7 +104,9 @@ class Answers:
             )
         active, annotator = np.unique(annotator[~is_again], return_inverse=True)
         if len(active) < len(names):
-            warn(describe_omitted([names[j] for j in np.setdiff1d(np.arange(len(names)), active)]))
+            omitted = [repr(names[j]) for j in np.setdiff1d(np.arange(len(names)), active)]
+            listed = enumerate_items(omitted, MAX_NAMED, conjunction=False)
+            warn(f"annotators without informative answers are omitted: {listed}.")
         self.annotators = self.annotators[active]
         shape = (len(self.rows), len(active))
         self._codes = EncodedAnswers(row[~is_again], annotator, answer[~is_again], codes.sets, codes.classes, shape)
@@ -262,12 +263,12 @@ class Answers:
         >>> def choose(annotator, *labels):
         ...     result = {"type": "choices", "from_name": "bird", "to_name": "text", "value": {"choices": labels}}
         ...     return {"completed_by": annotator, "result": [result]}
-        >>> task = {"id": 1, "data": {"name": "b7"}, "annotations": [choose(1, "wren"), choose(2, "finch", "wren")]}
+        >>> task = {"id": 1, "data": {"name": "b7"}, "annotations": [choose(1, "wren"), choose(2, "finch", "owl")]}
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     path = pathlib.Path(folder, "export.json")
         ...     _ = path.write_text(json.dumps([task]))
         ...     Answers.from_label_studio(path, row="name")
-        <Answers: 2 by 2 annotators about 1 rows, 2 classes>
+        <Answers: 2 by 2 annotators about 1 rows, 3 classes>
         """
         named = {"classes": classes, "index": index, "select_rows": select_rows}
         return cls._from_export([as_path(path)], (STUDIO, CHOICES), row, choice, **named)
@@ -313,28 +314,33 @@ class Answers:
         >>> import json, pathlib, tempfile
         >>> from oneof.crowd import Answers
         >>> with tempfile.TemporaryDirectory() as folder:
-        ...     for name, labels in (("Ann", ["wren"]), ("Bob", ["finch", "wren"])):
+        ...     for name, labels in (("Ann", ["wren"]), ("Bob", ["finch", "owl"])):
         ...         document = {"id": 1, "text": "small and brown", "label": labels, "Comments": []}
         ...         _ = pathlib.Path(folder, f"{name}.jsonl").write_text(json.dumps(document))
         ...     Answers.from_doccano(folder)
-        <Answers: 2 by 2 annotators about 1 rows, 2 classes>
+        <Answers: 2 by 2 annotators about 1 rows, 3 classes>
         """
         paths = [as_path(one) for one in (path if isinstance(path, list | tuple) else [path])]
         return cls._from_export(paths, (DOCCANO,), row, classes=classes, index=index, select_rows=select_rows)
 
     @classmethod
     def _from_export(
-        cls, paths: Sequence[Path], forms: Sequence[Form], row: str, choice: str | None = None, **named: Any
+        cls,
+        paths: Sequence[Path],
+        forms: Sequence[Form],
+        row: str,
+        choice: str | None = None,
+        *,
+        classes: Any = None,
+        **named: Any,
     ) -> "Answers":
         """Return the answers of an export; errors name the file, and the place of the answer in it."""
         if not isinstance(row, str):
             raise InputTypeError(f"`row` must be the name of a field; got {row!r}.")
         options = AnswerOptions(paths[0], row, answer=choice, answers_row=row)
         file = read_answer_file(options, read_objects(paths), forms=forms)
-        labels = answer_labels(file)
-        if not any(labels):
-            raise DataError("the export has no answers.", source=file.path)
-        return answers_of_file(file, file.answers, [one or None for one in labels], **named)
+        names = None if classes is None else [str(name) for name in as_classes(classes).tolist()]
+        return answers_of_file(file, parse_answers(file, classes=names), **named)
 
     def align(self, index: Any) -> "Answers":
         """Return the answers over all rows of a data set.
@@ -471,12 +477,18 @@ class Answers:
         return AnswerColumns.from_answers(row, source, answer, codes.sets, len(self.annotators), known)
 
 
-def answers_of_file(file: AnswerFile, records: Sequence[Answer], labels: Sequence[Any], **named: Any) -> Answers:
-    """Return the answers of records of a file, as `Answers.from_records`; errors name the place of the record."""
+def answers_of_file(file: AnswerFile, given: ParsedAnswers, *, index: Any, select_rows: SelectRows = "auto") -> Answers:
+    """Return the answers of a file, as `Answers.from_records`; errors name the place of the answer.
+
+    If the names of the index are text, those of the file are compared as text.
+    """
+    rows, annotators = [one.row for one in given.records], [one.annotator for one in given.records]
+    rows = [*map(str, rows)] if index is not None and all(isinstance(name, str) for name in index) else rows
+    options = {"classes": given.classes, "index": index, "select_rows": select_rows}
     try:
-        return Answers.from_records([one.row for one in records], [one.annotator for one in records], labels, **named)
+        return Answers.from_records(rows, annotators, given.labels, **options)
     except InputError as error:
-        place = file.path if error.row is None else file.locate(records[error.row])
+        place = file.path if error.row is None else file.locate(given.records[error.row])
         error.row = None
         raise error.at(place) from None
 

@@ -1,9 +1,9 @@
 """Files of answers of annotators: one reader for tables, exports of annotation tools and archives.
 
-Every file is a sequence of objects: the rows of a table, lines of JSON, or the tasks of an export. `FORMS` lists the
-forms in the order in which they are tried. A form recognizes a file by the keys of its objects, and reads the answers
-in one object. The answers of all forms then go one way: `parse_answers` reads their cells by
-`oneof.candidates.cells.parse`.
+Every file is a sequence of objects: the rows of a table, lines of JSON, or the tasks of an export. `EXPORTS` lists the
+forms of the tools, which are recognized by the keys of the objects. Each is a function that yields the annotator and
+the labels of each answer in one object; any other file is a table. The answers of all forms then go one way:
+`parse_answers` reads their cells as those of a label column.
 """
 
 import bisect
@@ -17,14 +17,15 @@ import zlib
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path, PurePath, PurePosixPath
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
 from oneof.archives import check_members
 from oneof.candidates import annotations
-from oneof.candidates.cells import DEFAULT_SEPARATOR, LabelFormat, at_row, raise_together, read_cells
+from oneof.candidates.cells import DEFAULT_SEPARATOR, LabelFormat, at_row, raise_together
 from oneof.candidates.columns import LabelColumns, fold_case, parse_whole_number, read_label_columns
 from oneof.errors import DataError, InputError, LabelError
 from oneof.io.columns import find_column, select_column
@@ -48,9 +49,8 @@ ANNOTATOR, ANSWER = ("annotator", "worker"), ("answer", "label")
 
 _DOCCANO_LABELS = ("label", "labels", "cats")
 """Keys of the labels of a document: of today's exports, of older ones, and of projects with intents."""
-_STUDIO_FIELDS = frozenset({"annotation_id"})
+_OWN_FIELDS = frozenset({"annotation_id", "lead_time", "id", "annotator", "created_at", "updated_at"})
 """Columns that the short forms of Label Studio (JSON-MIN and CSV) add to those of the data."""
-_OWN_FIELDS = _STUDIO_FIELDS | {"lead_time", "id", "annotator", "created_at", "updated_at"}
 _HOW = "`choice` in Python, --answer on the command line"
 _MAX_SAMPLED = 1_000
 """Number of objects that show whether a file has lists."""
@@ -113,24 +113,18 @@ class AnswerOptions:
         """Whether the field "id" beside the data of an export is a number of the tool, and not the name of a row."""
         return self.row == OWN_ID and self.answers_row is None
 
-    def describe_rows(self, *, is_export: bool = False) -> str:
+    @property
+    def row_columns(self) -> tuple[str, ...]:
+        """The names of the column of the rows in this file, the first one that exists is read."""
+        return (self.answers_row,) if self.answers_row is not None else (self.row or ROW, ITEM, ROW)
+
+    def describe_rows(self) -> str:
         """Return a sentence on the options that name the rows."""
-        if is_export and self.has_own_id:
-            return (
-                f"The field {OWN_ID!r} beside the data is a number of the tool. If the table has these numbers, add "
-                f"--answers-row {OWN_ID}; otherwise name the field of the data with the names of the rows by "
-                "--answers-row."
-            )
         default = f" By default, the column {ROW!r} has the numbers of the rows from 0." * (self.row is None)
         return (
             f"--row COLUMN names the column of the rows in the table and in {self.path}, and --answers-row COLUMN that "
             f"of {self.path} if it has another name.{default}"
         )
-
-    @property
-    def row_columns(self) -> tuple[str, ...]:
-        """The names of the column of the rows in this file, the first one that exists is read."""
-        return (self.answers_row,) if self.answers_row is not None else (self.row or ROW, ITEM, ROW)
 
 
 class Part(NamedTuple):
@@ -163,6 +157,15 @@ class Objects:
         part = self.part(i)
         return f"{part.place}, {unit} {i - part.begin}"
 
+    def has(self, *keys: str) -> bool:
+        """Return whether an object has one of the keys."""
+        return not set(keys).isdisjoint(self.keys)
+
+    @cached_property
+    def choices(self) -> list[str]:
+        """The keys under which an object has several choices of Label Studio."""
+        return [key for key in self.keys if any(_has_choices(_unquote(item.get(key))) for item in self.items)]
+
 
 class Answer(NamedTuple):
     """The answer of one annotator to one row, as it is in the file."""
@@ -183,45 +186,51 @@ class Answer(NamedTuple):
     """The cell of the confidence in a candidate."""
 
 
+Given: TypeAlias = tuple[Any, Any, str | None, bool]
+"""The annotator of an answer in an export, its labels, its question, and whether the row has none of the labels."""
+
+
 class Form(NamedTuple):
-    """A form of files: whether a file has it, and its answers; `unit` is the word for an object in messages."""
+    """A form of exports."""
 
     unit: str
-    recognizes: Callable[[Objects, AnswerOptions], bool]
-    read: Callable[[Objects, AnswerOptions], Iterator[Answer]]
+    """The word for an object in messages."""
+    recognizes: Callable[[Objects], bool]
+    read: Callable[[dict[str, Any], str, Sequence[str]], Iterator[Given]]
+    """Function of an object, the name of its file, and the questions that a file without names of them has."""
+    has_own_id: bool = False
+    """Whether the field "id" beside the data is a number of the tool."""
 
 
 @dataclass(frozen=True)
 class AnswerFile:
     """The answers in a file, before their cells are parsed; and the classes, if the file names all."""
 
-    path: str
-    form: Form
     objects: Objects
     answers: list[Answer]
+    unit: str = "row"
     notes: tuple[str, ...] = ()
     classes: tuple[str, ...] | None = None
+    is_export: bool = False
+    is_wide: bool = False
+    """Whether the file is a table with a column for each annotator."""
 
     @property
-    def is_export(self) -> bool:
-        """Whether the form is that of an annotation tool."""
-        return self.form not in (LINES, COLUMNS)
+    def path(self) -> str:
+        """The name of the file."""
+        return self.objects.path
 
     def locate(self, answer: Answer) -> str:
         """Return the location of an answer, for messages."""
-        column = f", column {answer.annotator!r}" if self.form is COLUMNS else ""
-        return f"{self.objects.locate(answer.item, self.form.unit)}{column}"
+        return f"{self.objects.locate(answer.item, self.unit)}{f', column {answer.annotator!r}' * self.is_wide}"
 
     def degrees(self, row_names: Sequence[str]) -> list[tuple[int, str, Any, str]]:
         """Return the row, the annotator, the cell and the location of each degree of certainty; empty without any."""
-        if self.form is not LINES or "degree" not in self.objects.keys:
+        if self.is_export or self.is_wide or not self.objects.has("degree"):
             return []
         position = {name: i for i, name in enumerate(row_names)}
-        return [
-            (position[str(one.row)], one.annotator, one.degree, self.locate(one))
-            for one in self.answers
-            if str(one.row) in position
-        ]
+        known = (one for one in self.answers if str(one.row) in position)
+        return [(position[str(one.row)], one.annotator, one.degree, self.locate(one)) for one in known]
 
 
 def read_answer_file(
@@ -234,7 +243,7 @@ def read_answer_file(
     options : AnswerOptions
     objects : Objects
     forms : sequence of Form, optional
-        The forms of which the file has one, the last one if no other is recognized; by default all.
+        The forms of which the file has one, the last one if no other is recognized; by default all, and tables.
     unused : collection of str
         Columns that have no answers.
 
@@ -248,21 +257,16 @@ def read_answer_file(
     if objects.is_json and not objects.items:
         raise DataError("the export has no answers.", source=objects.path)
     objects = replace(objects, keys=[key for key in objects.keys if key not in unused])
-    forms = forms or FORMS
-    form = next((one for one in forms if one.recognizes(objects, options)), forms[-1])
-    notes = [
-        f"the column {OWN_ID!r} of {objects.path} has the numbers of the tasks in Label Studio. If the table has other "
-        "numbers in its column, name a field of the data by --answers-row."
-    ] * (form is CHOICES and options.has_own_id)
-    file = AnswerFile(objects.path, form, objects, [], tuple(notes))
-    if options.annotator is not None and file.is_export:
-        raise InputError(f"--annotator has no use with the export {file.path}, which names its annotators. Remove it.")
-    answers = list(form.read(objects, options))
-    if file.is_export:
-        answers = _of_question(answers, options, file.path)
-    if options.negation is not None:
-        answers = [_without_negation(answer, options.negation) for answer in answers]
-    return replace(file, answers=answers)
+    form = next((one for one in forms or EXPORTS if one.recognizes(objects)), forms[-1] if forms else None)
+    if form is not None:
+        file = _read_export(form, objects, options)
+    elif objects.has(*ANNOTATOR, *ANSWER) or any((options.annotator, options.answer, options.weight)):
+        file = AnswerFile(objects, list(_read_lines(objects, options)))
+    else:
+        file = AnswerFile(objects, list(_read_columns(objects, options)), is_wide=True)
+    if options.negation is None:
+        return file
+    return replace(file, answers=[_without_negation(answer, options.negation) for answer in file.answers])
 
 
 def read_answer_archive(options: AnswerOptions) -> AnswerFile:
@@ -275,26 +279,12 @@ def read_answer_archive(options: AnswerOptions) -> AnswerFile:
         )
     given = read_answers_npz(path)
     names = [str(name) for name in given.classes.tolist()]
-    rows, annotators = np.nonzero(given.codes >= 0)
-    codes = given.codes[rows, annotators].tolist()
     answers = [
-        Answer(str(i), str(given.annotators[j]).strip(), [names[code]], i)
-        for i, j, code in zip(rows.tolist(), annotators.tolist(), codes, strict=True)
+        Answer(str(i), str(given.annotators[j]).strip(), [names[given.codes[i, j]]], i)
+        for i, j in np.argwhere(given.codes >= 0).tolist()
     ]
     objects = Objects(str(path), [{}] * len(given.codes), [Part(0, str(path), path.stem)], [], False, False)
-    return AnswerFile(str(path), LINES, objects, answers, classes=tuple(names))
-
-
-def _of_question(answers: list[Answer], options: AnswerOptions, path: str) -> list[Answer]:
-    """Return the answers to one question; those to others are empty, since their annotators are known."""
-    questions = list(dict.fromkeys(one.question for one in answers if one.question and one.cell))
-    if options.answer is None and len(questions) > 1:
-        tags = ", ".join(questions)
-        raise DataError(f"{path} has choices of the tags {tags}. Name the tag whose choices are the answers ({_HOW}).")
-    if options.answer is not None and options.answer not in questions:
-        tags = f"; the tags are {', '.join(questions)}" * bool(questions)
-        raise DataError(f"{path} has no choices of the tag {options.answer!r}{tags}.")
-    return [one if one.question == (options.answer or one.question) else one._replace(cell=None) for one in answers]
+    return AnswerFile(objects, answers, classes=tuple(names))
 
 
 def _without_negation(answer: Answer, negation: str) -> Answer:
@@ -303,9 +293,9 @@ def _without_negation(answer: Answer, negation: str) -> Answer:
     Several labels of one text may each have the negation: "not finch|not wren".
     """
     texts = [answer.cell] if isinstance(answer.cell, str) else answer.cell or []
-    if not texts or not all(str(text).strip().startswith(negation) for text in texts):
+    if not texts or not all(text.strip().startswith(negation) for text in texts):
         return answer
-    plain = [re.sub(rf"(?<!\w){re.escape(negation)}", "", str(text).strip()) for text in texts]
+    plain = [re.sub(rf"(?<!\w){re.escape(negation)}", "", text.strip()) for text in texts]
     return answer._replace(cell=plain[0] if isinstance(answer.cell, str) else plain, is_negated=True)
 
 
@@ -318,11 +308,8 @@ def name_rows(frame: "pl.DataFrame", column: str | None, source: str) -> list[st
         if cell is None or not str(cell).strip():
             raise DataError(f"column {column!r} is empty. Name the row.", source=source, row=row)
         if str(cell) in names:
-            raise DataError(
-                f"column {column!r} contains {str(cell)!r} twice. Name each row of the table differently.",
-                source=source,
-                row=row,
-            )
+            reason = f"column {column!r} contains {str(cell)!r} twice. Name each row of the table differently."
+            raise DataError(reason, source=source, row=row)
         names[str(cell)] = None
     return list(names)
 
@@ -349,14 +336,12 @@ def read_objects(paths: Sequence[Path]) -> Objects:
     if not parts:
         raise DataError(f"{path} has no .jsonl or .json file. Export it again.")
     is_folder = any(path.is_dir() or path.suffix.lower() == ".zip" for path in paths)
-    is_json = is_folder or bool({*_JSON} & {*_suffixes(paths[0])})
-    return Objects(
-        ", ".join(map(str, paths)), items, parts, [*{key: 0 for item in items for key in item}], is_json, is_folder
-    )
+    keys = [*{key: 0 for item in items for key in item}]
+    return Objects(", ".join(map(str, paths)), items, parts, keys, is_folder or _is_json(paths[0]), is_folder)
 
 
-def _suffixes(path: PurePath) -> list[str]:
-    return [suffix.lower() for suffix in path.suffixes[-2:]]
+def _is_json(path: PurePath) -> bool:
+    return not {suffix.lower() for suffix in path.suffixes[-2:]}.isdisjoint(_JSON)
 
 
 def _contents(path: Path) -> Iterator[tuple[str, PurePath, list[dict[str, Any]]]]:
@@ -371,7 +356,7 @@ def _contents(path: Path) -> Iterator[tuple[str, PurePath, list[dict[str, Any]]]
                 name = PurePosixPath(member.filename)
                 if name.suffix.lower() in _JSON:
                     yield f"{path}, {name.name}", name, _parse(archive.read(member), name, f"{path}, {name.name}")
-    elif {*_JSON} & {*_suffixes(path)}:
+    elif _is_json(path):
         content = path.read_bytes()
         content = gzip.decompress(content) if path.suffix.lower() == ".gz" else content
         yield str(path), path, _parse(content, path, str(path))
@@ -385,7 +370,7 @@ def _parse(content: bytes, name: PurePath, place: str) -> list[dict[str, Any]]:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError:
         raise DataError(f"{place} is not text in UTF-8. Export it again.") from None
-    if ".json" not in _suffixes(name):
+    if ".json" not in [suffix.lower() for suffix in name.suffixes[-2:]]:
         lines = enumerate(io.StringIO(text, newline=None), 1)
         return [read_object(line, f"{place}, line {number}") for number, line in lines if line.strip()]
     value = parse_json(text, place)
@@ -394,21 +379,72 @@ def _parse(content: bytes, name: PurePath, place: str) -> list[dict[str, Any]]:
     return value
 
 
-# -- parts of objects --------------------------------------------------------------------------------------------------
+# -- exports -----------------------------------------------------------------------------------------------------------
 
 
-def _name_row(file: Objects, i: int, options: AnswerOptions, *holders: Any, unit: str = "object") -> str | int:
-    """Return the name of a row: the first value of its field in the objects `holders`."""
-    item = options.row_columns[0]
-    values = (holder.get(item) for holder in holders if isinstance(holder, dict))
+def _read_export(form: Form, file: Objects, options: AnswerOptions) -> AnswerFile:
+    """Return the answers in an export to one question."""
+    if options.annotator is not None:
+        raise InputError(f"--annotator has no use with the export {file.path}, which names its annotators. Remove it.")
+    tags = file.choices if options.answer is None else [options.answer]
+    if form is CHOICES and not tags:
+        keys = [key for key in file.keys if key not in _OWN_FIELDS]
+        texts = [key for key in keys if any(isinstance(item.get(key), str) for item in file.items)]
+        raise DataError(
+            f"{file.path} has no choices. Name the tag of the choices ({_HOW}); the fields with text are "
+            f"{', '.join(texts) or 'missing'}."
+        )
+    answers: list[Answer] = []
+    for i, item in enumerate(file.items):
+        try:
+            given = list(form.read(item, file.part(i).source, tags))
+            row = _name_row(item, options, form)
+            for annotator, labels, question, is_negated in given:
+                answers.append(Answer(row, _name_annotator(annotator), _as_labels(labels), i, question, is_negated))
+        except DataError as error:
+            raise error.at(file.locate(i, form.unit)) from None
+    notes = [
+        f"the column {OWN_ID!r} of {file.path} has the numbers of the tasks in Label Studio. If the table has other "
+        "numbers in its column, name a field of the data by --answers-row."
+    ] * (form is CHOICES and options.has_own_id)
+    return AnswerFile(file, _of_question(answers, options, file.path), form.unit, tuple(notes), is_export=True)
+
+
+def _of_question(answers: list[Answer], options: AnswerOptions, path: str) -> list[Answer]:
+    """Return the answers to one question; those to others are empty, since their annotators are known."""
+    questions = list(dict.fromkeys(one.question for one in answers if one.question and one.cell))
+    if options.answer is None and len(questions) > 1:
+        tags = ", ".join(questions)
+        raise DataError(f"{path} has choices of the tags {tags}. Name the tag whose choices are the answers ({_HOW}).")
+    if options.answer is not None and options.answer not in questions:
+        tags = f"; the tags are {', '.join(questions)}" * bool(questions)
+        raise DataError(f"{path} has no choices of the tag {options.answer!r}{tags}.")
+    return [one if one.question == (options.answer or one.question) else one._replace(cell=None) for one in answers]
+
+
+def _name_row(item: dict[str, Any], options: AnswerOptions, form: Form) -> str | int:
+    """Return the name of the row of an object: the first value of its field in the data, the object or its metadata."""
+    field, is_own = options.row_columns[0], form.has_own_id and options.has_own_id
+    beside = {OWN_ID: item.get(OWN_ID)} if form is STUDIO else item
+    holders = (item.get("data"), {} if is_own else beside, *map(item.get, ("meta", "metadata", "fields")))
+    values = (holder.get(field) for holder in holders if isinstance(holder, dict))
     value = next((value for value in values if value is not None), None)
     if isinstance(value, float) and value.is_integer():
         value = int(value)
     if isinstance(value, bool) or not isinstance(value, str | int):
         defect = "is missing" if value is None else "must be text or a whole number"
-        remedy = options.describe_rows(is_export=True)
-        raise DataError(f"{file.locate(i, unit)}: the field {item!r}, which identifies the item, {defect}. {remedy}")
+        remedy = options.describe_rows() if not options.has_own_id else (
+            f"The field {OWN_ID!r} beside the data is a number of the tool. If the table has these numbers, add "
+            f"--answers-row {OWN_ID}; otherwise name the field of the data with the names of the rows by --answers-row."
+        )  # fmt: skip
+        raise DataError(f"the field {field!r}, which identifies the item, {defect}. {remedy}")
     return value
+
+
+def _name_annotator(annotator: Any) -> str:
+    if isinstance(annotator, dict):
+        annotator = annotator.get("email") or annotator.get("username") or annotator.get("id")
+    return "unknown" if annotator is None else str(annotator).strip()
 
 
 def _as_list(value: Any) -> list[Any]:
@@ -422,127 +458,130 @@ def _as_labels(value: Any) -> list[str]:
     return list(dict.fromkeys(label if isinstance(label, str) else json.dumps(label) for label in labels))
 
 
-def _name_annotator(annotator: Any) -> str:
-    if isinstance(annotator, dict):
-        annotator = annotator.get("email") or annotator.get("username") or annotator.get("id")
-    return "unknown" if annotator is None else str(annotator).strip()
+def _has_choices(value: Any) -> bool:
+    return any(isinstance(one, dict) and isinstance(one.get("choices"), list) for one in _as_list(value))
 
 
-# -- forms -------------------------------------------------------------------------------------------------------------
+def _unquote(value: Any) -> Any:
+    """Return the object in a cell of the CSV form of Label Studio, in which several choices are JSON."""
+    if isinstance(value, str) and value.startswith('{"choices":'):
+        with contextlib.suppress(ValueError):
+            return json.loads(value)
+    return value
 
 
-def _read_tasks(file: Objects, options: AnswerOptions) -> Iterator[Answer]:
-    """Read tasks of Label Studio: `annotations`, or `completions` before version 1.0, with results of type "choices".
+def _read_task(task: dict[str, Any], _: str, __: Sequence[str]) -> Iterator[Given]:
+    """Read a task of Label Studio: `annotations`, or `completions` before version 1.0, with results of type "choices".
 
     The choices of an annotation are a set. Canceled annotations, drafts and predictions are ignored.
     """
-    for i, task in enumerate(file.items):
-        if not isinstance(task.get("data"), dict):
-            raise DataError(f"{file.locate(i, 'task')}: the data must be an object.")
-        own = {OWN_ID: task.get(OWN_ID)} if not options.has_own_id else None
-        row = _name_row(file, i, options, task["data"], own, unit="task")
-        for annotation in _as_list(task.get("annotations") or task.get("completions")):
-            if not isinstance(annotation, dict) or annotation.get("was_cancelled"):
-                continue
-            choices: dict[str | None, list[str]] = {}
-            for result in _as_list(annotation.get("result")):
-                if isinstance(result, dict) and result.get("type") == "choices":
-                    choices.setdefault(str(result.get("from_name")), []).extend(_as_labels(result.get("value")))
-            for tag, labels in (choices or {None: []}).items():
-                yield Answer(row, _name_annotator(annotation.get("completed_by")), labels, i, tag)
+    if not isinstance(task.get("data"), dict):
+        raise DataError("the data must be an object.")
+    for annotation in _as_list(task.get("annotations") or task.get("completions")):
+        if not isinstance(annotation, dict) or annotation.get("was_cancelled"):
+            continue
+        choices: dict[str | None, list[str]] = {}
+        for result in _as_list(annotation.get("result")):
+            if isinstance(result, dict) and result.get("type") == "choices":
+                choices.setdefault(str(result.get("from_name")), []).extend(_as_labels(result.get("value")))
+        for tag, labels in (choices or {None: []}).items():
+            yield annotation.get("completed_by"), labels, tag, False
 
 
-def _read_choices(file: Objects, options: AnswerOptions) -> Iterator[Answer]:
-    """Read annotations in the short forms of Label Studio (JSON-MIN and CSV), which have a field for each tag.
+def _read_choices(item: dict[str, Any], _: str, tags: Sequence[str]) -> Iterator[Given]:
+    """Read an annotation in the short forms of Label Studio (JSON-MIN and CSV), which have a field for each tag.
 
     A single choice is text, as other fields are: a tag is the given one, or has several choices in any line.
     """
-    items = [{key: _unquote(value) for key, value in line.items()} for line in file.items]
-    tags = [key for key in file.keys if any(map(_has_choices, (item.get(key) for item in items)))]
-    if not tags and options.answer is None:
-        texts = [
-            key for key in file.keys if key not in _OWN_FIELDS and any(isinstance(one.get(key), str) for one in items)
-        ]
-        raise DataError(
-            f"{file.path} has no choices. Name the tag of the choices ({_HOW}); the fields with text are "
-            f"{', '.join(key for key in texts if key not in _OWN_FIELDS) or 'missing'}."
-        )
-    for i, item in enumerate(items):
-        row, annotator = _name_row(file, i, options, item, unit="row"), _name_annotator(item.get("annotator"))
-        for tag in tags if options.answer is None else [options.answer]:
-            yield Answer(row, annotator, _as_labels(item.get(tag)), i, tag)
+    for tag in tags:
+        yield item.get("annotator"), _unquote(item.get(tag)), tag, False
 
 
-def _read_documents(file: Objects, options: AnswerOptions) -> Iterator[Answer]:
-    """Read documents of doccano.
+def _read_document(document: dict[str, Any], source: str, _: Sequence[str]) -> Iterator[Given]:
+    """Read a document of doccano.
 
-    An annotator is named by the file, such as Ann.jsonl, or by the key "username"; before version 1.1, each element of
+    The annotator is named by the file, such as Ann.jsonl, or by the key "username"; before version 1.1, each element of
     "annotations" has its user.
     """
-    for i, document in enumerate(file.items):
-        location = file.locate(i, "object")
-        own = None if options.has_own_id else document
-        row = _name_row(file, i, options, own, document.get("meta"), document.get("metadata"))
-        for user, labels in _document_labels(document, file.part(i).source, location).items():
-            if not all(label is None or type(label) in (str, int) for label in labels):
-                raise DataError(f"{location}: {labels!r} is not a list of labels. Export a classification project.")
-            yield Answer(row, user.strip(), _as_labels(labels), i)
-
-
-def _document_labels(document: dict[str, Any], source: str, location: str) -> dict[str, list[Any]]:
-    """Return the labels of a document by annotator."""
+    users: dict[Any, list[Any]] = {}
     if isinstance(document.get("annotations"), list):
-        users: dict[str, list[Any]] = {}
         for one in document["annotations"]:
             if not isinstance(one, dict) or one.get("user") is None or "start_offset" in one:
-                raise DataError(f"{location}: each annotation must have a user and a label of the document.")
+                raise DataError("each annotation must have a user and a label of the document.")
             label = one.get("label") if one.get("label_name") is None else one["label_name"]
             users.setdefault(str(one.get("user_name") or one["user"]), []).append(label)
-        return users
-    key = next((name for name in _DOCCANO_LABELS if name in document), None)
-    if key is None:
-        raise DataError(f"{location}: the key 'label' is missing. Export a classification project of doccano.")
-    user = document.get("username")
-    if user is None and source == "all":
-        raise DataError(
-            f"{location}: the file has the labels of all annotators together. Export a project in which annotators do "
-            "not share their labels."
-        )
-    return {str(source if user is None else user): _as_list(document[key])}
+    else:
+        key = next((name for name in _DOCCANO_LABELS if name in document), None)
+        if key is None:
+            raise DataError("the key 'label' is missing. Export a classification project of doccano.")
+        user = document.get("username")
+        if user is None and source == "all":
+            raise DataError(
+                "the file has the labels of all annotators together. Export a project in which annotators do not share "
+                "their labels."
+            )
+        users[str(source if user is None else user)] = _as_list(document[key])
+    for user, labels in users.items():
+        if not all(label is None or type(label) in (str, int) for label in labels):
+            raise DataError(f"{labels!r} is not a list of labels. Export a classification project.")
+        yield user, labels, None, False
 
 
-def _responses(record: dict[str, Any]) -> Iterator[tuple[str, Any]]:
+def _responses(record: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
     """Yield the questions of a record of Argilla with each response."""
     for key, value in record.items():
         if key == "responses" and isinstance(value, dict):
             yield from _responses(value)
-        elif (
-            isinstance(value, list) and value and isinstance(value[0], dict) and {"user_id", "value"} <= value[0].keys()
-        ):
+        elif isinstance(value, list) and value and isinstance(value[0], dict) and {"user_id", "value"} <= {*value[0]}:
             yield from ((key, one) for one in value if isinstance(one, dict))
 
 
-def _read_responses(file: Objects, options: AnswerOptions) -> Iterator[Answer]:
-    """Read records of Argilla: the submitted responses to a question."""
-    for i, record in enumerate(file.items):
-        row = _name_row(file, i, options, record, record.get("fields"), record.get("metadata"))
-        for question, one in _responses(record):
-            labels = _as_labels(one.get("value")) if one.get("status") in (None, "submitted") else None
-            yield Answer(row, _name_annotator(one.get("user_id")), labels, i, question.removesuffix(".responses"))
+def _read_responses(record: dict[str, Any], _: str, __: Sequence[str]) -> Iterator[Given]:
+    """Read a record of Argilla: the submitted responses to a question."""
+    for question, one in _responses(record):
+        labels = one.get("value") if one.get("status") in (None, "submitted") else None
+        yield one.get("user_id"), labels, question.removesuffix(".responses"), False
 
 
-def _read_decisions(file: Objects, options: AnswerOptions) -> Iterator[Answer]:
-    """Read lines of Prodigy: a label is accepted or rejected, or options are chosen; ignored lines have no answer."""
-    for i, line in enumerate(file.items):
-        row = _name_row(file, i, options, line, line.get("meta"))
-        if "label" not in line and not isinstance(line.get("accept"), list):
-            raise DataError(
-                f"{file.locate(i, 'object')}: the key 'label' or 'accept' is missing. Export a classification task."
-            )
-        chosen, is_rejected = line.get("accept", line.get("label")), line.get("answer") == "reject"
-        has_answer = line.get("answer") == "accept" or (is_rejected and "accept" not in line)
-        annotator = _name_annotator(line.get("_annotator_id") or line.get("_session_id"))
-        yield Answer(row, annotator, _as_labels(chosen) if has_answer else None, i, None, is_rejected)
+def _read_decision(line: dict[str, Any], _: str, __: Sequence[str]) -> Iterator[Given]:
+    """Read a line of Prodigy: a label is accepted or rejected, or options are chosen; an ignored line has no answer."""
+    if "label" not in line and not isinstance(line.get("accept"), list):
+        raise DataError("the key 'label' or 'accept' is missing. Export a classification task.")
+    is_rejected = line.get("answer") == "reject"
+    has_answer = line.get("answer") == "accept" or (is_rejected and "accept" not in line)
+    annotator = line.get("_annotator_id") or line.get("_session_id")
+    yield annotator, line.get("accept", line.get("label")) if has_answer else None, None, is_rejected
+
+
+STUDIO = Form("task", lambda file: file.has("data") and file.has("annotations", "completions"), _read_task, True)
+CHOICES = Form(
+    "row", lambda file: file.has("annotation_id") or (file.has("annotator") and bool(file.choices)), _read_choices
+)
+DOCCANO = Form(
+    "object",
+    lambda file: file.is_folder or (file.is_json and file.has("annotations", "username", "Comments")),
+    _read_document,
+    True,
+)
+ARGILLA = Form(
+    "object",
+    # Text of a table has no lists: its many rows are not searched.
+    lambda file: (
+        any(isinstance(value, list | dict) for one in file.items[:_MAX_SAMPLED] for value in one.values())
+        and any(True for item in file.items for _ in _responses(item))
+    ),
+    _read_responses,
+)
+PRODIGY = Form(
+    "object",
+    lambda file: file.has("answer") and file.has("_input_hash", "_annotator_id", "_session_id"),
+    _read_decision,
+)
+EXPORTS = (STUDIO, CHOICES, DOCCANO, ARGILLA, PRODIGY)
+"""The forms of exports, in the order in which they are tried."""
+
+
+# -- tables ------------------------------------------------------------------------------------------------------------
 
 
 def _read_lines(file: Objects, options: AnswerOptions) -> Iterator[Answer]:
@@ -576,8 +615,7 @@ def _read_columns(file: Objects, options: AnswerOptions) -> Iterator[Answer]:
     names = [name for name in file.keys if name != row]
     for i, line in enumerate(file.items):
         item = _name_cell(file, i, row, "row")
-        for name in names:
-            yield Answer(item, name.strip(), _as_cell(line.get(name)), i)
+        yield from (Answer(item, name.strip(), _as_cell(line.get(name)), i) for name in names)
 
 
 def find_row_column(names: Sequence[str], columns: list[str], path: Path, options: AnswerOptions) -> str:
@@ -588,24 +626,12 @@ def find_row_column(names: Sequence[str], columns: list[str], path: Path, option
         raise error.because(f"{error.reason} {options.describe_rows()}") from None
 
 
-def _has_choices(value: Any) -> bool:
-    return any(isinstance(one, dict) and isinstance(one.get("choices"), list) for one in _as_list(value))
-
-
-def _unquote(value: Any) -> Any:
-    """Return the object in a cell of the CSV form of Label Studio, in which several choices are JSON."""
-    if isinstance(value, str) and value.startswith('{"choices":'):
-        with contextlib.suppress(ValueError):
-            return json.loads(value)
-    return value
-
-
 def _name_cell(file: Objects, i: int, column: str, kind: str) -> str:
     """Return a cell with the name of a row or an annotator."""
     name = file.items[i].get(column)
     text = "" if name is None else str(name).removesuffix(".0" * isinstance(name, float))
     if not text.strip():
-        raise DataError(f"{file.locate(i, 'row')}: column {column!r} is empty. Name the {kind}.")
+        raise DataError(f"column {column!r} is empty. Name the {kind}.", source=file.locate(i, "row"))
     return text
 
 
@@ -620,57 +646,7 @@ def _as_cell(value: Any) -> str | list[str] | None:
     return None if value != value else str(value)  # noqa: PLR0124 - NaN
 
 
-def _has(file: Objects, *keys: str) -> bool:
-    return not set(keys).isdisjoint(file.keys)
-
-
-STUDIO = Form("task", lambda file, _: "data" in file.keys and _has(file, "annotations", "completions"), _read_tasks)
-DOCCANO = Form(
-    "object",
-    lambda file, _: file.is_folder or (file.is_json and _has(file, "annotations", "username", "Comments")),
-    _read_documents,
-)
-ARGILLA = Form(
-    "object",
-    # Text of a table has no lists: its many rows are not searched.
-    lambda file, _: (
-        any(isinstance(value, list | dict) for one in file.items[:_MAX_SAMPLED] for value in one.values())
-        and any(True for item in file.items for _ in _responses(item))
-    ),
-    _read_responses,
-)
-PRODIGY = Form(
-    "object",
-    lambda file, _: "answer" in file.keys and _has(file, "_input_hash", "_annotator_id", "_session_id"),
-    _read_decisions,
-)
-CHOICES = Form(
-    "row",
-    lambda file, _: (
-        _has(file, *_STUDIO_FIELDS)
-        or ("annotator" in file.keys and any(_has_choices(value) for item in file.items for value in item.values()))
-    ),
-    _read_choices,
-)
-LINES = Form(
-    "row",
-    lambda file, options: _has(file, *ANNOTATOR, *ANSWER) or any((options.annotator, options.answer, options.weight)),
-    _read_lines,
-)
-COLUMNS = Form("row", lambda *_: True, _read_columns)
-FORMS = (STUDIO, CHOICES, DOCCANO, ARGILLA, PRODIGY, LINES, COLUMNS)
-"""The forms of files, in the order in which they are tried."""
-
-
 # -- cells -------------------------------------------------------------------------------------------------------------
-
-
-def answer_labels(file: AnswerFile, separator: str = DEFAULT_SEPARATOR) -> list[tuple[str, ...]]:
-    """Return the labels of each answer as text, empty without any; see `parse_answers` for a table."""
-    form = LabelFormat(separator)
-    cells = read_cells([one.cell or None for one in file.answers], form)
-    _raise_errors(cells.errors_of_rows(), file, file.answers, form)
-    return [tuple(str(label) for label, _ in cells.pairs[code] or ()) for code in cells.code.tolist()]
 
 
 class ParsedAnswers(NamedTuple):
@@ -678,6 +654,7 @@ class ParsedAnswers(NamedTuple):
 
     records: list[Answer]
     labels: list[Any]
+    """None without an answer, and for an answer that names all classes."""
     classes: Any
     separator: str
     notes: list[str]
@@ -685,7 +662,7 @@ class ParsedAnswers(NamedTuple):
 
 def parse_answers(
     file: AnswerFile,
-    cell_format: CellFormat,
+    cell_format: CellFormat | None = None,
     *,
     separator: str | None = None,
     classes: Sequence[str] | None = None,
@@ -693,7 +670,7 @@ def parse_answers(
 ) -> ParsedAnswers:
     """Return the answers about the rows of a table, whose `cell_format` has the tokens of missing labels.
 
-    Answers that name all classes are omitted. `unreadable` counts the answers that cannot be read; see `read_labels`.
+    `unreadable` counts the answers that cannot be read; see `read_labels`.
 
     Raises
     ------
@@ -702,21 +679,19 @@ def parse_answers(
     LabelError
         If a cell cannot be read; see `read_labels`.
     """
-    import polars as pl
-
+    cell_format = cell_format or CellFormat()
     classes = classes if file.classes is None else file.classes
-    records, notes = (file.answers, []) if file.form is not COLUMNS else _of_annotators(file, separator, classes)
+    records, notes = _of_annotators(file, separator, classes) if file.is_wide else (file.answers, [])
     if file.is_export and not any(one.cell for one in records):
         raise DataError("the export has no answers.", source=file.path)
-    frame = pl.DataFrame([_to_series([one.cell for one in records])])
-    table = Table(frame, Path(file.path), cell_format=replace(cell_format, dates=(), decimal="."))
+    frame = _to_series([one.cell for one in records]).to_frame()
     if separator is None:
+        table = Table(frame, Path(file.path), cell_format=cell_format)
         separator = DEFAULT_SEPARATOR if file.is_export else find_separator(table, ["answer"], classes=classes)
     errors: dict[int, LabelError] = {}
-    form = LabelFormat(separator, folds_case=cell_format.folds_labels, missing=cell_format.missing)
+    form = LabelFormat(separator, classes, folds_case=cell_format.folds_labels, missing=cell_format.missing)
     try:
-        columns = LabelColumns(["answer"], replace(form, classes=classes))
-        sets = read_label_columns(frame, columns, errors.update)
+        sets = read_label_columns(frame, LabelColumns(["answer"], form), errors.update)
     except LabelError as error:
         _raise_errors(errors, file, records, form)
         raise error.at(file.path) from None
@@ -726,17 +701,12 @@ def parse_answers(
         unreadable.add_labels("answer", errors)
     is_given = ~sets.is_unlabeled
     mask = _negate(records, sets.mask, is_given, file)
-    kept = np.flatnonzero(is_given).tolist()
     notes += describe(label_findings(sets, separator, unit="answer", source=file.path))
-    active = {records[i].annotator for i in kept}
-    omitted = dict.fromkeys(one.annotator for one in records if one.annotator not in active)
-    notes += [describe_omitted([*omitted])] if omitted else []
-    names = sets.classes.tolist()
-    distinct, code = np.unique(mask[kept], axis=0, return_inverse=True)
-    members = [[names[k] for k in np.flatnonzero(row)] for row in distinct]
-    labels = [members[k] if len(members[k]) > 1 else members[k][0] for k in code.ravel().tolist()]
-    texts = [records[i]._replace(row=str(records[i].row)) for i in kept]
-    return ParsedAnswers(texts, labels, sets.classes, separator, [*file.notes, *notes])
+    distinct, code = np.unique(mask, axis=0, return_inverse=True)
+    sets_of = [sets.classes[row].tolist() for row in distinct]
+    members = [one if len(one) > 1 else one[0] for one in sets_of]
+    labels = [members[k] if given else None for k, given in zip(code.ravel().tolist(), is_given.tolist(), strict=True)]
+    return ParsedAnswers(records, labels, sets.classes, separator, [*file.notes, *notes])
 
 
 def _raise_errors(
@@ -805,10 +775,9 @@ def _of_annotators(
             parts = (part for text in texts for part in (text, *pattern.split(text)))
             cells[one.annotator][frozenset(map(fold_case, parts))] += 1
     known = {fold_case(label) for label in classes or ()}
-    names = list(cells)
-    positions = annotations.other_columns([*cells.values()], len(file.objects.items), known)
-    other = [names[j] for j in positions]
-    names = [name for name in names if name not in other]
+    others = annotations.other_columns([*cells.values()], len(file.objects.items), known).tolist()
+    other = [name for j, name in enumerate(cells) if j in others]
+    names = [name for name in cells if name not in other]
     listed = enumerate_items(names, MAX_NAMED, conjunction=False)
     notes = [f"{file.path} is read as a table with a column for each of {len(names)} annotators: {listed}."]
     if other:
@@ -817,9 +786,3 @@ def _of_annotators(
             "column, and no annotator of this name is read. If it is one, pass a file with one answer per line."
         )
     return [one for one in file.answers if one.annotator not in other], notes
-
-
-def describe_omitted(annotators: Sequence[str]) -> str:
-    """Return a warning about annotators without answers, or whose answers name all classes."""
-    names = enumerate_items([*map(repr, annotators)], MAX_NAMED, conjunction=False)
-    return f"annotators without informative answers are omitted: {names}."

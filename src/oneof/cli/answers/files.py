@@ -1,6 +1,7 @@
 """Answers about the rows of a table: a file of answers joined to the table by the names of the rows."""
 
 import difflib
+import warnings
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -34,6 +35,16 @@ class TableAnswers:
     degrees: list[tuple[int, str, Any, str]] = field(default_factory=list)
 
 
+@dataclass(frozen=True)
+class _JoinedFile:
+    """The answers in a file about rows of a table, the names of the rows and their column, and notes on the others."""
+
+    file: "AnswerFile"
+    row_names: list[str]
+    column: str
+    notes: list[str]
+
+
 def read_answers(
     options: "AnswerOptions",
     table: "Table",
@@ -57,26 +68,22 @@ def read_answers(
     from oneof.io import read_checked_labels
     from oneof.io.answers import parse_answers
 
-    file, row_names, column = _read_file(options, table, other_uses)
-    file, notes = _select(file, options, row_names, table)
-    parsed = parse_answers(file, table.cell_format, separator=separator, classes=classes, unreadable=unreadable)
-    answers = answers_of_file(
-        file,
-        parsed.records,
-        parsed.labels,
-        classes=parsed.classes,
-        index=row_names,
-        select_rows=options.select_rows,
-    )
-    answers.rows = np.arange(len(row_names))  # the rows of the features
-    notes += parsed.notes
+    joined = _read_joined(options, table, other_uses)
+    file, notes = joined.file, joined.notes
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        parsed = parse_answers(file, table.cell_format, separator=separator, classes=classes, unreadable=unreadable)
+        answers = answers_of_file(file, parsed, index=joined.row_names, select_rows=options.select_rows)
+    answers.rows = np.arange(len(joined.row_names))  # the rows of the features
+    notes += [*parsed.notes, *(str(warning.message) for warning in caught)]
     notes += [RULES_NOTE] if options.rules == "auto" and answers.are_rules else []
-    if repeated := len(parsed.records) - answers.n_answers:
+    if repeated := sum(one is not None for one in parsed.labels) - answers.n_answers:
         notes.append(f"{repeated:,} repeated answers (of equal row, annotator and label) count once.")
     checked = None
     if gold is not None:
         checked = read_checked_labels(table, gold, answers.classes, separator=parsed.separator)[0]
-    return TableAnswers(answers, row_names, checked, tuple(notes), parsed.separator, column, file.degrees(row_names))
+    degrees = file.degrees(joined.row_names)
+    return TableAnswers(answers, joined.row_names, checked, tuple(notes), parsed.separator, joined.column, degrees)
 
 
 def join_candidates(options: "AnswerOptions", table: "Table") -> tuple["Table", list[str]]:
@@ -86,28 +93,26 @@ def join_candidates(options: "AnswerOptions", table: "Table") -> tuple["Table", 
     """
     import polars as pl
 
-    file, row_names, _ = _read_file(options, table, frozenset())
-    file, notes = _select(file, options, row_names, table)
-    cells: dict[str, tuple[list[Any], list[Any]]] = {name: ([], []) for name in row_names}
-    for one in file.answers:
+    joined = _read_joined(options, table)
+    lists: dict[str, list[tuple[Any, str | None]]] = {name: [] for name in joined.row_names}
+    for one in joined.file.answers:
         if one.cell:
-            labels, weights = cells[str(one.row)]
-            labels.append(one.cell)
-            weights.append(None if one.weight is None else str(one.weight))
-    columns = zip(options.candidate_columns or (), zip(*cells.values(), strict=True), strict=True)
-    lists = [pl.Series(name, [cell or None for cell in column], dtype=pl.List(pl.String)) for name, column in columns]
-    return replace(table, frame=table.frame.with_columns(lists)), notes
+            lists[str(one.row)].append((one.cell, None if one.weight is None else str(one.weight)))
+    columns = [
+        pl.Series(name, [[pair[k] for pair in pairs] or None for pairs in lists.values()], dtype=pl.List(pl.String))
+        for k, name in enumerate(options.candidate_columns or ())
+    ]
+    return replace(table, frame=table.frame.with_columns(columns)), joined.notes
 
 
-def _read_file(
-    options: "AnswerOptions", table: "Table", other_uses: frozenset[str]
-) -> "tuple[AnswerFile, list[str], str]":
-    """Return the answers in a file, and the names of the rows of the table and their column, empty if numbered."""
+def _read_joined(options: "AnswerOptions", table: "Table", other_uses: frozenset[str] = frozenset()) -> _JoinedFile:
+    """Read the answers in a file about rows of a table by annotators that are not excluded."""
     from oneof.errors import DataError, InputError
     from oneof.io.answers import ROW, find_row_column, name_rows, read_answer_archive, read_answer_file, read_objects
 
     path, suffix = options.path, options.path.suffix.lower()
     n_rows = table.frame.height if table.rows is None else table.rows.shape[0]
+    row_names, column = [str(row) for row in range(n_rows)], ""
     if suffix == ".sqlite":
         raise InputError(
             f"{path} stores a labeling session. Write its answers by oneof label {table.path} --export-answers FILE, "
@@ -120,34 +125,18 @@ def _read_file(
                 f"{path} has answers about {len(file.objects.items):,} rows; {table.path} has {n_rows:,}. Give the "
                 "table that the annotators labeled."
             )
-        return file, [str(row) for row in range(n_rows)], ""
-    objects = read_objects([path])
-    column = None
-    if options.row is not None or (table.rows is None and ROW in table.frame.columns):
-        column = find_row_column([options.row or ROW], table.frame.columns, Path(table.path), options)
-    row_names = (
-        [str(row) for row in range(n_rows)] if column is None else name_rows(table.frame, column, str(table.path))
-    )
-    unused = other_uses if path.resolve() == Path(table.path).resolve() else ()
-    return read_answer_file(options, objects, unused=unused), row_names, column or ""
-
-
-def _select(
-    file: "AnswerFile", options: "AnswerOptions", row_names: Sequence[str], table: "Table"
-) -> "tuple[AnswerFile, list[str]]":
-    """Return the answers about rows of the table by annotators that are not excluded, with notes about the others."""
-    from oneof.errors import DataError, InputError
-
-    answers, notes, names = file.answers, [], set(row_names)
-    if options.excluded:
-        check_have_answers(options.excluded, (one.annotator for one in answers), options.path)
-        answers = [one for one in answers if one.annotator not in options.excluded]
-        if not answers:
-            raise InputError(f"--exclude-annotator excludes all annotators of {options.path}. Keep at least one.")
-        n = sum(bool(one.cell) for one in file.answers) - sum(bool(one.cell) for one in answers)
-        notes = [f"answers that are not used, by --exclude-annotator {_enumerate_names(options.excluded)}: {n:,}."]
-    known = [one for one in answers if str(one.row) in names]
-    if unknown := [one for one in answers if one.cell and str(one.row) not in names]:
+    else:
+        objects = read_objects([path])
+        if options.row is not None or (table.rows is None and ROW in table.frame.columns):
+            column = find_row_column([options.row or ROW], table.frame.columns, Path(table.path), options)
+            row_names = name_rows(table.frame, column, str(table.path))
+        unused = other_uses if path.resolve() == Path(table.path).resolve() else ()
+        file = read_answer_file(options, objects, unused=unused)
+    file, notes = _without_excluded(file, options)
+    names = set(row_names)
+    unknown = [one for one in file.answers if one.cell and str(one.row) not in names]
+    known = [one for one in file.answers if str(one.row) in names]
+    if unknown:
         first, place = str(unknown[0].row), file.locate(unknown[0])
         if not any(one.cell for one in known):
             raise DataError(
@@ -160,7 +149,23 @@ def _select(
             f"answers about rows that {table.path} does not have are omitted: {len(unknown):,}, such as about the row "
             f"{first!r} ({place})."
         )
-    return replace(file, answers=known), notes
+    return _JoinedFile(replace(file, answers=known), row_names, column, notes)
+
+
+def _without_excluded(file: "AnswerFile", options: "AnswerOptions") -> "tuple[AnswerFile, list[str]]":
+    """Return the answers of annotators that are not excluded, and a note with the number of the others."""
+    from oneof.errors import InputError
+
+    if not options.excluded:
+        return file, []
+    check_have_answers(options.excluded, (one.annotator for one in file.answers), options.path)
+    answers = [one for one in file.answers if one.annotator not in options.excluded]
+    if not answers:
+        raise InputError(f"--exclude-annotator excludes all annotators of {options.path}. Keep at least one.")
+    n = sum(bool(one.cell) for one in file.answers) - sum(bool(one.cell) for one in answers)
+    names = _enumerate_names(options.excluded)
+    note = f"answers that are not used, by --exclude-annotator {names}: {n:,}."
+    return replace(file, answers=answers), [note]
 
 
 def check_have_answers(excluded: Iterable[str], annotators: Iterable[str], source: object) -> None:

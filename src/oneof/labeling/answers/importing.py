@@ -16,7 +16,6 @@ from oneof.crowd import Answers
 from oneof.crowd.answers import answers_of_file
 from oneof.errors import DataError, InputError, LabelError
 from oneof.io.answers import AnswerOptions, name_rows, parse_answers, read_answer_file, read_objects
-from oneof.io.formats.cells import CellFormat
 from oneof.labeling.answers.log import DEGREES, Entry
 from oneof.labeling.answers.state import allowed_classes
 from oneof.labeling.content.table import check_export, write_frame
@@ -71,10 +70,10 @@ def read_file(
         if value is not None:
             check_text(name, value)
     file = read_answer_file(AnswerOptions(path, match, worker, label, answers_row=item), read_objects([path]))
-    given = parse_answers(file, CellFormat(), separator=separator, classes=[*map(str, classes.tolist())])
+    given = parse_answers(file, separator=separator, classes=[*map(str, classes.tolist())])
     names = name_rows(frame, match, "the table")
     degrees = read_degrees(file.degrees(names))
-    return answers_of_file(file, given.records, given.labels, classes=given.classes, index=names), degrees
+    return answers_of_file(file, given, index=names), degrees
 
 
 def read_degrees(stated: Iterable[tuple[int, str, Any, str]]) -> dict[tuple[int, str], str]:

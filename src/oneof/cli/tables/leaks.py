@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     from oneof.candidates import CandidateSets
     from oneof.io import Column
+    from oneof.typing import Ints
 
 MIN_CLASS_NAMES = 0.9
 """Share of the distinct values of a column that must be class names."""
@@ -86,10 +87,12 @@ def class_name_columns(frame: "pl.DataFrame", columns: "Sequence[Column]", class
 
 
 def label_columns(frame: "pl.DataFrame", columns: "Sequence[Column]", candidates: "CandidateSets") -> list[str]:
-    """Return the columns that determine the label.
+    """Return the columns that determine the label, or are determined by it.
 
     The label of each row is predicted by the most frequent candidate of the other rows with an equal value, if there is
-    a single one. Columns of true labels, or of their numbers, do this. Numbers with decimals are measurements.
+    a single one. Columns of true labels, or of their numbers, do this. Numbers with decimals are measurements. A column
+    of categories is determined by the label if all exact rows of each class have one value, as the genus of a species:
+    measured values have errors.
     """
     import numpy as np
     import scipy.sparse as sp
@@ -106,6 +109,14 @@ def label_columns(frame: "pl.DataFrame", columns: "Sequence[Column]", candidates
         if column.kind in ("date", "duration") or (column.kind == "number" and (values.fill_nan(None) % 1 > 0).any()):
             continue
         codes = values.rank("dense").fill_null(0).cast(int).to_numpy()
+        known = candidates.is_exact[used]
+        if column.kind in ("category", "text"):
+            known = known & (values.cast(str).str.len_bytes() > 0).fill_null(False).to_numpy()
+        else:
+            known = np.zeros(len(used), dtype=bool)
+        if _is_function(mask[known].argmax(axis=1), codes[known]):
+            found.append(column.name)
+            continue
         recurs = np.bincount(codes)[codes] > 1
         if recurs.sum() < max(_MIN_RECURRING, len(used) / 2):
             continue
@@ -116,6 +127,20 @@ def label_columns(frame: "pl.DataFrame", columns: "Sequence[Column]", candidates
         if is_right[recurs].mean() >= MIN_DETERMINED:
             found.append(column.name)
     return found
+
+
+def _is_function(labels: "Ints", values: "Ints") -> bool:
+    """Return whether all rows of a label have one value, in so many rows that this is no coincidence.
+
+    Of n rows with K labels, n - K could have another value than an earlier row of their label. If the most frequent
+    value has a share of 0.9 at most, all 30 of such rows agree by chance with a probability of 0.9^30 = 4 % at most.
+    """
+    import numpy as np
+
+    n_labels = len(np.unique(labels))
+    if len(labels) < n_labels + _MIN_RECURRING or np.bincount(values).max() > MAX_CONSTANT * len(values):
+        return False
+    return len(np.unique(np.stack([labels, values]), axis=1)[0]) == n_labels
 
 
 def set_columns(

@@ -34,7 +34,7 @@ from oneof.io.formats.binary import read_answers_npz
 from oneof.io.formats.cells import CellFormat
 from oneof.io.formats.json_lines import parse_json, read_object
 from oneof.io.labels.class_findings import label_findings
-from oneof.io.labels.label_columns import find_separator, name_remedy
+from oneof.io.labels.label_columns import find_separator, label_format, name_remedy
 from oneof.io.table import Table, read_table
 from oneof.messages import MAX_NAMED, enumerate_items
 from oneof.typing import Mask
@@ -685,11 +685,11 @@ def parse_answers(
     if file.is_export and not any(one.cell for one in records):
         raise DataError("the export has no answers.", source=file.path)
     frame = _to_series([one.cell for one in records]).to_frame()
+    table = Table(frame, Path(file.path), cell_format=cell_format)
     if separator is None:
-        table = Table(frame, Path(file.path), cell_format=cell_format)
         separator = DEFAULT_SEPARATOR if file.is_export else find_separator(table, ["answer"], classes=classes)
     errors: dict[int, LabelError] = {}
-    form = LabelFormat(separator, classes, folds_case=cell_format.folds_labels, missing=cell_format.missing)
+    form = label_format(table, separator, classes=classes)
     try:
         sets = read_label_columns(frame, LabelColumns(["answer"], form), errors.update)
     except LabelError as error:

@@ -43,6 +43,7 @@ SENTENCES = {
     "of several candidates. This can raise the covering rate without the accuracy: compare with {drop}.",
     "groups": "{detail}",
     "unreadable labels": "{count} [row is|rows are] unlabeled, since the labels in {places} cannot be read.{detail}",
+    "file option": "{detail}",
     "joined classes": "{examples} [is|are each] read as one class: {detail}.",
     "missing class": "{source}{examples} [is read as a class|are read as classes]: leave the cells of unlabeled rows "
     "empty, or add {missing}.",
@@ -334,7 +335,9 @@ class TableFindings:
             for finding in column.findings(self.scope)
             if finding.kind != "format" or column.kind != "number" or column.formats != (of_file,)
         ]
-        return _sorted([*self.others, *dialect_findings(self.dialect), *notes("file", self.remarks), *of_columns])
+        # A remark with an option is about rows or names that may be read wrongly; another one, about a harmless change.
+        of_reader = [Finding("file option" if "--" in text else "file", detail=text) for text in self.remarks]
+        return _sorted([*self.others, *dialect_findings(self.dialect), *of_reader, *of_columns])
 
     def sentences(self, limit: int | None = MAX_NOTES) -> list[str]:
         """Return the notes for a user; see `describe`."""

@@ -24,10 +24,11 @@ def written_weights(prepared: "PreparedTable") -> "Floats":
     weights, written = np.zeros(candidates.shape), prepared.read_as_written()
     if written is None:
         return weights
-    column = {str(label): k for k, label in enumerate(candidates.classes.tolist())}
-    codes = [column[str(label)] for label in written.candidates.classes[written.is_class].tolist()]
-    weights[:, codes] = written.candidates.weights[:, written.is_class]
-    weights[written.candidates.is_unlabeled] = 0.0
+    column = {str(label): k for k, label in enumerate(written.classes.tolist())}
+    for k, label in enumerate(candidates.classes.tolist()):  # the label of the rest is not one of them
+        if str(label) in column:
+            weights[:, k] = written.weights[:, column[str(label)]]
+    weights[written.is_unlabeled] = 0.0
     return weights
 
 

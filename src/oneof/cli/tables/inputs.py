@@ -1,7 +1,7 @@
 """Reading of a training table as candidate sets, true labels and features."""
 
 import warnings
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
 from functools import cache, partial
@@ -39,6 +39,7 @@ from oneof.io import (
     read_text_options,
     read_truth,
 )
+from oneof.messages import shorten
 
 if TYPE_CHECKING:
     import polars as pl
@@ -50,15 +51,6 @@ REFUSED = " Other commands stop at such a row: correct it, or add --unreadable-l
 UNREADABLE_OPTION = "--unreadable-labels unlabeled reads such rows as unlabeled rows."
 _MAX_SHOWN = 80
 """Maximum number of characters of a list in a note."""
-
-
-@dataclass(frozen=True)
-class WrittenWeights:
-    """Weights in a table; a row that names no class is unlabeled, with equal weights."""
-
-    candidates: CandidateSets
-    is_class: "Mask"
-    """(K,): False for the label of the rest."""
 
 
 @dataclass(frozen=True)
@@ -89,7 +81,8 @@ class PreparedTable:
     label_column : str or None
         The column of the labels and of their weights; None with several columns, or with answers.
     read_as_written : callable or None
-        Returns the weights in the table, without rest and not divided by their mean; None if the candidates have them.
+        Returns the weights in the table, without rest and not divided by their mean, in which a row that names no class
+        is unlabeled, or None if they cannot be read; None if the candidates have them.
     is_posterior, has_rest : bool
         Whether the weights were divided by class frequencies, and whether a rest was spread.
     set_columns : tuple of str
@@ -110,7 +103,7 @@ class PreparedTable:
     groups: list[str] | None = None
     is_checked: "Mask | None" = None
     label_column: str | None = None
-    read_as_written: Callable[[], WrittenWeights | None] | None = None
+    read_as_written: Callable[[], CandidateSets | None] | None = None
     is_posterior: bool = False
     has_rest: bool = False
     set_columns: tuple[str, ...] = ()
@@ -238,7 +231,7 @@ class _Labels:
     notes: tuple[str, ...] = ()
     answers: TableAnswers | None = None
     read_again: Callable[[Sequence[str]], CandidateSets] | None = None
-    read_as_written: Callable[[], WrittenWeights | None] | None = None
+    read_as_written: Callable[[], CandidateSets | None] | None = None
 
 
 def _read_sets(table: Table, read_options: ReadOptions, unreadable: UnreadableCells) -> _Labels:
@@ -252,22 +245,23 @@ def _read_sets(table: Table, read_options: ReadOptions, unreadable: UnreadableCe
             table, labels, classes=read_options.classes, separator=read_options.separator, unreadable=unreadable
         )
         labels = labels if label_table is table else labels[:1]
-    separator, separator_notes = resolve_separator(table, read_options)
+    separator, label_notes = resolve_separator(table, read_options)
     options = {"separator": separator, **asdict(weighting)}
     read = partial(read_labels, label_table, labels, **options)
-    with naming_the_option(table.cell_format, lists_unreadable=read_options.lists_unreadable):
+    with (
+        naming_the_option(table.cell_format, lists_unreadable=read_options.lists_unreadable),
+        warnings.catch_warnings(record=True) as caught,
+    ):
+        warnings.simplefilter("always")
         candidates = read(classes=read_options.classes, unreadable=unreadable)
+    label_notes += tuple(dict.fromkeys(str(warning.message) for warning in caught))
     read_as_written = None
     if weighting.weighted and (weighting.kind == "posterior" or weighting.rest):
-        rest = weighting.rest if isinstance(weighting.rest, str) else None
         tolerant = replace(label_table, cell_format=replace(table.cell_format, label_errors="unlabeled"))
-        read_tolerant = partial(read_labels, tolerant, labels, **options)
-        folds_case = table.cell_format.folds_labels
-        read_as_written = cache(
-            partial(_read_written, read_tolerant, read_options.classes, rest, folds_case=folds_case)
-        )
+        rest = (weighting.rest,) if isinstance(weighting.rest, str) else ()
+        read_as_written = cache(lambda: _read_written(tolerant, labels, options, read_options.classes, rest))
     read_again = (lambda classes: read(classes=classes)) if len(labels) == 1 else None
-    return _Labels(candidates, separator, weighting, separator_notes, None, read_again, read_as_written)
+    return _Labels(candidates, separator, weighting, label_notes, None, read_again, read_as_written)
 
 
 def _read_answers(table: Table, read_options: ReadOptions, unreadable: UnreadableCells) -> _Labels:
@@ -341,14 +335,12 @@ def resolve_separator(table: Table, read_options: ReadOptions) -> tuple[str, tup
     """Return the text between two labels, given or detected, and a note if it was detected."""
     if read_options.separator is not None:
         return read_options.separator, ()
-    separator = find_separator(
-        table, read_options.labels, classes=read_options.classes, weighted=read_options.weights.weighted
-    )
-    if separator == DEFAULT_SEPARATOR:
-        return separator, ()
+    weighted = read_options.weights.weighted
+    separator = find_separator(table, read_options.labels, classes=read_options.classes, weighted=weighted)
     if separator == LISTS:
         return separator, (_describe_lists(table, read_options.labels[0]),)
-    return separator, (f"labels are separated by {separator!r}; --separator sets another text.",)
+    note = f"labels are separated by {separator!r}; --separator sets another text."
+    return separator, (note,) * (separator != DEFAULT_SEPARATOR)
 
 
 def _describe_lists(table: Table, label: str) -> str:
@@ -356,10 +348,9 @@ def _describe_lists(table: Table, label: str) -> str:
     column = table.frame[find_column(label, table.frame.columns, table.path)].cast(str)
     texts = [clean(text) for text in column.drop_nulls().to_list()]
     n_empty = sum(literal_kind(text) == "empty" for text in texts)
-    lists = [text for text in texts if text[-1:] in ("]", "}", ")", "`") and literal_kind(text) != "empty"]
-    example = next((text for text in [*lists, *texts] if "," in text or " " in text), texts[0])
-    shown = example if len(example) <= _MAX_SHOWN else f"{example[:_MAX_SHOWN]}..."
-    empty = f", and {n_empty:,} empty list{'s' * (n_empty > 1)} as unlabeled rows" if n_empty else ""
+    lists = [text for text in texts if text[-1:] in ("]", "}", ")", "`") and literal_kind(text) != "empty"] or texts
+    shown = shorten(next((text for text in lists if "," in text or " " in text), lists[0]), _MAX_SHOWN)
+    empty = f", and {n_empty:,} empty list{'s' * (n_empty > 1)} as unlabeled rows" * bool(n_empty)
     return (
         f"the cells of column {label!r} are read as lists, such as {shown}{empty}; --separator '{DEFAULT_SEPARATOR}' "
         "reads each as one class."
@@ -377,23 +368,16 @@ def _check_no_column_options(read_options: ReadOptions, path: Path) -> None:
 
 
 def _read_written(
-    read: Callable[..., CandidateSets], classes: Sequence[str] | None, rest: str | None, *, folds_case: bool
-) -> WrittenWeights | None:
-    """Return the weights that `read` returns without a rest; None if no row can be read without it.
+    table: Table, labels: Sequence[str], options: Mapping[str, Any], classes: Sequence[str] | None, rest: Sequence[str]
+) -> CandidateSets | None:
+    """Return the weights of a table without a rest, whose label is a class then; None if no row has other weights.
 
-    The label `rest` of the table is read as a class. `read` must leave rows unlabeled whose only weight is the rest.
+    Rows that cannot be read, such as those whose only weight is the rest, are unlabeled.
     """
-    import numpy as np
-
-    from oneof.candidates.columns import fold_case
-
-    fold: Callable[[str], str] = fold_case if folds_case else str
-    names = classes if classes is None or rest is None else (*classes, rest)
+    names = None if classes is None else [*classes, *rest]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # the same as of the weights that are fitted
         try:
-            written = read(classes=names, kind="likelihood", rest=False)
+            return read_labels(table, labels, **options | {"classes": names, "kind": "likelihood", "rest": False})
         except OneofError:
             return None
-    is_class = [rest is None or fold(str(label)) != fold(rest) for label in written.classes.tolist()]
-    return WrittenWeights(written, np.array(is_class))

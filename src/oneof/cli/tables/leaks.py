@@ -109,14 +109,11 @@ def label_columns(frame: "pl.DataFrame", columns: "Sequence[Column]", candidates
         if column.kind in ("date", "duration") or (column.kind == "number" and (values.fill_nan(None) % 1 > 0).any()):
             continue
         codes = values.rank("dense").fill_null(0).cast(int).to_numpy()
-        known = candidates.is_exact[used]
         if column.kind in ("category", "text"):
-            known = known & (values.cast(str).str.len_bytes() > 0).fill_null(False).to_numpy()
-        else:
-            known = np.zeros(len(used), dtype=bool)
-        if _is_function(mask[known].argmax(axis=1), codes[known]):
-            found.append(column.name)
-            continue
+            known = candidates.is_exact[used] & (values.cast(str).fill_null("") != "").to_numpy()
+            if _is_function(mask[known].argmax(axis=1), codes[known]):
+                found.append(column.name)
+                continue
         recurs = np.bincount(codes)[codes] > 1
         if recurs.sum() < max(_MIN_RECURRING, len(used) / 2):
             continue

@@ -9,9 +9,6 @@ from oneof.cli.tables.inputs import PreparedTable
 from oneof.errors import InputError
 from oneof.io import make_encoder
 
-_N_ENCODED_ROWS = 1000
-"""Number of rows that are encoded to count the features of a table of numbers."""
-
 
 def resolve_methods(
     prepared: PreparedTable, method: str, seed: int, class_weight: str | None = None
@@ -25,72 +22,60 @@ def resolve_methods(
     from sklearn.pipeline import Pipeline
     from sklearn.preprocessing import StandardScaler
 
-    from oneof.comparison.folds import has_class_weights
-    from oneof.comparison.methods import (
-        auto_methods,
-        default_estimators,
-        excluded_from_auto,
-        has_negative_values,
-        has_unit_rows,
-    )
+    from oneof.comparison.methods import default_estimators, has_negative_values, has_unit_rows
 
-    is_sparse = prepared.table.rows is not None
-    encoder = None if is_sparse else make_encoder(prepared.columns, prepared.text_options)
-    # Numbers are encoded as dense features, whose number the first rows show; categories and words depend on all rows.
-    is_dense = not is_sparse and all(column.kind not in ("category", "text") for column in prepared.columns)
-    encoded = (
-        prepared.frame
-        if encoder is None
-        else encoder.fit_transform(prepared.frame.head(_N_ENCODED_ROWS) if is_dense else prepared.frame)
-    )
-    n_rows, n_features = int((~prepared.candidates.is_unlabeled).sum()), encoded.shape[1]
+    encoder = None if prepared.table.rows is not None else make_encoder(prepared.columns, prepared.text_options)
+    encoded = prepared.frame if encoder is None else encoder.fit_transform(prepared.frame)
+    n_features = encoded.shape[1]
     estimators = default_estimators(
         sparse=sp.issparse(encoded),
         negative=has_negative_values(encoded),
         scaled=has_unit_rows(encoded),
-        n_rows=n_rows,
+        n_rows=int((~prepared.candidates.is_unlabeled).sum()),
         random_state=seed,
     )
-    method, parameters = split_method(method)
-    weighted = [name for name in estimators if has_class_weights(estimators[name])]
-    without: list[str] = []
-    if method.lower() == "best":
-        names, excluded = list(auto_methods(estimators, n_features)), excluded_from_auto(n_features)
-        if class_weight is not None:
-            names, without = (
-                [name for name in names if name in weighted],
-                [name for name in names if name not in weighted],
-            )
-    else:
-        names, excluded = [_match_name(method, estimators)], ()
-        set_parameters(estimators[names[0]], parameters)
-        if class_weight is not None and names[0] not in weighted:
-            raise InputError(
-                f"--class-weight {class_weight} needs a method with class weights; {names[0]} has none. Choose "
-                f"--method {', '.join(weighted[:-1])} or {weighted[-1]}, or best, which compares them."
-            )
+    names, notes = _select_names(method, estimators, n_features, class_weight)
     # The steps of a method that is a pipeline are inserted one by one, since `pipeline[-1]` must be the estimator. The
     # encoder has scaled sparse features: a second scaler would give rare words the same weight as frequent ones. It has
     # also standardized numbers.
     is_standardized = all(column.kind in ("number", "date", "duration") for column in prepared.columns)
     pipelines = {}
     for name in names:
-        steps = getattr(estimators[name], "steps", None) or [("method", estimators[name])]
-        if encoder is None:
-            pipelines[name] = Pipeline(list(steps))
-            continue
-        if sp.issparse(encoded):
+        steps = list(getattr(estimators[name], "steps", None) or [("method", estimators[name])])
+        if encoder is not None and sp.issparse(encoded):
             steps = steps[-1:]
-        elif is_standardized:
+        elif encoder is not None and is_standardized:
             steps = [step for step in steps if not isinstance(step[1], StandardScaler)]
-        pipelines[name] = Pipeline([("columns", encoder), *steps])
+        pipelines[name] = Pipeline(steps if encoder is None else [("columns", encoder), *steps])
+    return pipelines, notes
+
+
+def _select_names(
+    method: str, estimators: Mapping[str, Any], n_features: int, class_weight: str | None
+) -> tuple[list[str], list[str]]:
+    """Return the names of the requested methods, whose parameters are set, and notes on excluded methods."""
+    from oneof.comparison.folds import has_class_weights
+    from oneof.comparison.methods import auto_methods, excluded_from_auto
+
+    method, parameters = split_method(method)
+    weighted = [name for name in estimators if class_weight is None or has_class_weights(estimators[name])]
+    if method.lower() != "best":
+        name = _match_name(method, estimators)
+        set_parameters(estimators[name], parameters)
+        if name not in weighted:
+            raise InputError(
+                f"--class-weight {class_weight} needs a method with class weights; {name} has none. Choose "
+                f"--method {', '.join(weighted[:-1])} or {weighted[-1]}, or best, which compares them."
+            )
+        return [name], []
+    names = list(auto_methods(estimators, n_features))
     notes = [
         f"{name} is not compared: it is slow with {n_features:,} features; --method {name} fits it."
-        for name in excluded
+        for name in excluded_from_auto(n_features)
     ]
-    if without:
+    if without := [name for name in names if name not in weighted]:
         notes.append(f"methods without class weights are not compared: {', '.join(without)}.")
-    return pipelines, notes
+    return [name for name in names if name in weighted], notes
 
 
 def split_method(method: str) -> tuple[str, dict[str, Any]]:

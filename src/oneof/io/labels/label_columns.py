@@ -31,20 +31,22 @@ def find_separator(
     """
     import polars as pl
 
-    if len(columns) != 1:
+    cells = label_column(table, columns[0]) if len(columns) == 1 else None
+    if cells is None or cells.dtype not in (pl.String, pl.Categorical, pl.Enum):
         return DEFAULT_SEPARATOR
-    cells = label_column(table, columns[0])
-    if cells.dtype not in (pl.String, pl.Categorical, pl.Enum):
-        return DEFAULT_SEPARATOR
-    form = LabelFormat(folds_case=table.cell_format.folds_labels, missing=table.cell_format.missing)
-    texts = [None if text is None or form.is_missing_word(text) else text for text in cells.cast(pl.String).to_list()]
-    if form.folds_case:
-        texts = [text and fold_case(text) for text in texts]
-        classes = None if classes is None else [fold_case(name) for name in classes]
+    form = label_format(table)
+    fold = fold_case if form.folds_case else str
+    texts = [None if t is None or form.is_missing_word(t) else fold(t) for t in cells.cast(pl.String).to_list()]
     try:
-        return detect_separator(texts, classes, weighted=weighted)
+        return detect_separator(texts, None if classes is None else [*map(fold, classes)], weighted=weighted)
     except LabelError as error:
         raise error.at(f"labels {columns[0]!r} of {table.path}") from None
+
+
+def label_format(table: Table, separator: str = DEFAULT_SEPARATOR, **options: Any) -> LabelFormat:
+    """Return the form of the labels of a table, with the missing words and the spellings of its cell format."""
+    cell_format = table.cell_format
+    return LabelFormat(separator, folds_case=cell_format.folds_labels, missing=cell_format.missing, **options)
 
 
 def label_column(table: Table, name: str) -> "pl.Series":
@@ -105,34 +107,28 @@ def join_label_columns(
 
     names = [find_column(name, table.frame.columns, table.path) for name in columns]
     frame = table.frame.select(names)
-    texts = {text for name in names if frame[name].dtype == pl.String for text in frame[name].drop_nulls().unique()}
-    if not texts or any(dtype.is_numeric() or dtype == pl.Boolean for dtype in frame.dtypes):
-        return table
-    if any(parse_number(clean(text)) is not None or clean(text).lower() in _YES_NO for text in texts):
+    columns_of_text = [frame[name].unique().drop_nulls() for name in names if frame[name].dtype == pl.String]
+    texts = {clean(text) for column in columns_of_text for text in column}
+    are_classes = any(parse_number(text) is not None or text.lower() in _YES_NO for text in texts)
+    if are_classes or not texts or any(dtype.is_numeric() or dtype == pl.Boolean for dtype in frame.dtypes):
         return table
     joined: list[dict[str, None]] = [{} for _ in range(frame.height)]
     wrong: set[int] = set()
     for name in names:
-        form = LabelFormat(
-            separator or find_separator(table, [name], classes=classes),
-            folds_case=table.cell_format.folds_labels,
-            missing=table.cell_format.missing,
-        )
+        form = label_format(table, separator or find_separator(table, [name], classes=classes))
         cells = read_cells(frame[name].to_list(), form)
         errors = cells.errors_of_rows()
-        if errors and table.cell_format.label_errors != "unlabeled":
-            try:
-                raise_together(errors)
-            except LabelError as error:
-                raise error.at(f"labels {name!r} of {table.path}") from None
+        try:
+            raise_together({} if table.cell_format.label_errors == "unlabeled" else errors)
+        except LabelError as error:
+            raise error.at(f"labels {name!r} of {table.path}") from None
         if errors and unreadable is not None:
             unreadable.add_labels(name, errors)
+        for row, code in enumerate(cells.code.tolist()):
+            joined[row].update((str(label), None) for label, _ in cells.pairs[code] or ())
         wrong.update(errors)
-        for labels, code in zip(joined, cells.code.tolist(), strict=True):
-            labels.update((str(label), None) for label, _ in cells.pairs[code] or ())
-    merged = pl.Series(
-        names[0], [None if i in wrong else [*joined[i]] or None for i in range(frame.height)], dtype=pl.List(pl.String)
-    )
+    lists = [None if row in wrong else [*labels] or None for row, labels in enumerate(joined)]
+    merged = pl.Series(names[0], lists, dtype=pl.List(pl.String))
     return replace(table, frame=table.frame.with_columns(merged))
 
 
@@ -188,23 +184,19 @@ def read_labels(
     weights = None if weights is None else find_column(weights, table.frame.columns, table.path)
     if weights in names:
         raise DataError(f"the column of weights must not be a label column; got {weights!r}.")
-    if len(set(names)) < len(names):
-        raise DataError(
-            f"the label columns must be named once; got {next(n for n in names if names.count(n) > 1)!r} twice."
-        )
-    quoted = repr(names[0]) if len(names) == 1 else f"{names[0]!r} to {names[-1]!r}"
-
-    name = names[0] if len(names) == 1 else f"{names[0]} to {names[-1]}"
+    if repeated := [name for name in names if names.count(name) > 1]:
+        raise DataError(f"the label columns must be named once; got {repeated[0]!r} twice.")
+    several = len(names) > 1
+    quoted = f"{names[0]!r} to {names[-1]!r}" if several else repr(names[0])
 
     def count(errors: dict[int, LabelError]) -> None:
         if unreadable is not None:
-            unreadable.add_labels(name, errors)
+            unreadable.add_labels(f"{names[0]} to {names[-1]}" if several else names[0], errors)
 
-    cell_format = table.cell_format
     try:
-        form = LabelFormat(separator, classes, weighted, rest, cell_format.folds_labels, cell_format.missing)
+        form = label_format(table, separator, classes=classes, weighted=weighted, rest=rest)
         given = LabelColumns(names, form, weights, kind)
-        return read_label_columns(table.frame, given, count if cell_format.label_errors == "unlabeled" else None)
+        return read_label_columns(table.frame, given, count if table.cell_format.label_errors == "unlabeled" else None)
     except LabelError as error:
         error = name_remedy(error, folds_case=table.cell_format.folds_labels)
         raise error.at(f"labels {quoted} of {table.path}") from None

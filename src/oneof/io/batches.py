@@ -208,17 +208,19 @@ def iterate_batches(
     """
     start = start or Position()
     check_options(source.format, spec.dialect, source.display_name)
-    for number, path in enumerate(source.files):
-        if number < start.file:
-            continue
+    for number, path in enumerate(source.files[start.file :], start.file):
         if source.format in ("parquet", "arrow"):
             check_decodable(source.files[number:], source.format)
         offset = start.offset if number == start.file else RecordOffset()
+        row = offset.row
         for read in _READERS[source.format](path, source, n_rows, spec, offset):
+            first, row = row, row + len(read)
+            if n_rows is not None and row == first:
+                continue
             batch = spec.without_dropped(read) if n_rows is None and spec.drop else read
-            decimal = spec.dialect.decimal or batch.cell_format.decimal
-            cell_format = replace(batch.cell_format, decimal=decimal)
-            yield replace(batch, after=Position(number, batch.after.offset), cell_format=cell_format)
+            cell_format = replace(batch.cell_format, decimal=spec.dialect.decimal or batch.cell_format.decimal)
+            after = Position(number, batch.after.offset._replace(row=row))
+            yield replace(batch, first_row=first, after=after, cell_format=cell_format)
 
 
 def check_options(format: str, dialect: Dialect, name: str) -> None:  # noqa: A002 - the option's name
@@ -257,72 +259,61 @@ def progress_fraction(sizes: Sequence[int] | None, position: Position) -> float 
     return (sum(sizes[: position.file]) + (position.offset.offset or position.offset.row)) / sum(sizes)
 
 
+# Each reader yields the batches of a file from an offset on, whose rows are counted by `iterate_batches`.
+
+
 def _read_slices(
     path: Path, source: Source, n_rows: int | None, spec: BatchSpec, start: RecordOffset
 ) -> Iterator[Batch]:
     n_rows = max(binary.count_rows(path, source.format), 1) if n_rows is None else n_rows
-    row = start.row
-    for frame in binary.read_slices(path, source.format, n_rows, row, lambda: spec.names):
-        yield _checked(
-            Batch(frame, path, row, Position(0, RecordOffset(row + frame.height)), cell_format=spec.cell_format), spec
-        )
-        row += frame.height
+    for frame in binary.read_slices(path, source.format, n_rows, start.row, lambda: spec.names):
+        _check_columns(frame.columns, path, spec)
+        yield Batch(frame, path, cell_format=spec.cell_format)
 
 
 def _read_csv(path: Path, source: Source, n_rows: int | None, spec: BatchSpec, start: RecordOffset) -> Iterator[Batch]:
     reader = DelimitedReader(path, spec, tab=source.format == "tsv", display=source.display)
-
-    def batch(frame: "pl.DataFrame", row: int = 0, after: Position = Position()) -> Batch:  # noqa: B008 - frozen
-        cell_format = replace(spec.cell_format, decimal=str(reader.dialect.decimal))
-        remarks = tuple(reader.remarks)
-        return Batch(frame, reader.path, row, after, (), cell_format, reader.dialect, remarks, reader.dropped)
-
-    if n_rows is None:
-        yield _checked(batch(reader.read_file()), spec)
-        return
-    row = start.row
-    for frame, after in reader.batches(n_rows, start):
-        if row == start.row:
-            _check_columns(reader.columns, reader.path, spec)
-        if frame.height:
-            yield _checked(batch(frame, row, Position(0, after._replace(row=row + frame.height))), spec)
-        row += frame.height
+    frames = reader.batches(n_rows, start) if n_rows is not None else [(reader.read_file(), RecordOffset())]
+    for frame, after in frames:
+        _check_columns(reader.columns, reader.path, spec)
+        yield Batch(
+            frame,
+            reader.path,
+            after=Position(0, after),
+            cell_format=replace(spec.cell_format, decimal=str(reader.dialect.decimal)),
+            dialect=reader.dialect,
+            remarks=tuple(reader.remarks),
+            dropped=reader.dropped,
+        )
 
 
 def _read_json(path: Path, source: Source, n_rows: int | None, spec: BatchSpec, start: RecordOffset) -> Iterator[Batch]:
     reader = JsonLinesReader(path, display=source.display)
-    row = start.row
+    blocks = reader.blocks(n_rows or BATCH_ROWS, start)
     if n_rows is None:
-        full = [item for objects, _ in reader.blocks(BATCH_ROWS, start) for item in objects]
-        frame = _complete_frame(full, spec, reader.path, is_first=True)
-        yield _checked(Batch(frame, reader.path, cell_format=spec.cell_format), spec)
-        return
-    for objects, after in reader.blocks(n_rows, start):
-        end = row + len(objects)
-        if objects:
-            frame = _complete_frame(objects, spec, reader.path, is_first=row == 0)
-            position = Position(0, after._replace(row=end))
+        blocks = iter([([item for objects, _ in blocks for item in objects], RecordOffset())])
+    is_first = start.row == 0
+    for objects, after in blocks:
+        frame = _complete_frame(objects, spec, reader.path, is_first=is_first) if objects else None
+        if frame is not None:
+            _check_columns(frame.columns, reader.path, spec)
             keys = {key for item in objects for key in item} if spec.features else set()
             absent = tuple(column.name for column in spec.features or () if column.name not in keys)
-            read = Batch(frame, reader.path, row, position, cell_format=spec.cell_format, absent=absent)
-            yield _checked(read, spec)
-        row = end
+            yield Batch(frame, reader.path, after=Position(0, after), cell_format=spec.cell_format, absent=absent)
+            is_first = False
 
 
 def _read_svmlight(path: Path, _: Source, n_rows: int | None, spec: BatchSpec, start: RecordOffset) -> Iterator[Batch]:
     labels_only = spec.features == ()
     reader = SvmlightReader(path, separator=spec.separator, n_columns=0 if labels_only else spec.n_columns)
-    row = start.row
     for content, after in reader.blocks(n_rows or BATCH_ROWS, start):
-        if content.height:
-            yield Batch(content, reader.path, row, Position(0, after._replace(row=row + content.height)))
-        row += content.height
+        yield Batch(content, reader.path, after=Position(0, after))
 
 
 def _read_npz(path: Path, _: Source, n_rows: int | None, spec: BatchSpec, start: RecordOffset) -> Iterator[Batch]:  # noqa: ARG001 - always one batch
     read = binary.read_npz(path)
-    batch = Batch(read.frame, path, label_columns=read.label_columns, cell_format=spec.cell_format, matrix=read.rows)
-    yield _checked(batch, spec)
+    _check_columns(read.frame.columns, path, spec)
+    yield Batch(read.frame, path, label_columns=read.label_columns, cell_format=spec.cell_format, matrix=read.rows)
 
 
 _READERS = {
@@ -334,11 +325,6 @@ _READERS = {
     "arrow": _read_slices,
     "npz": _read_npz,
 }
-
-
-def _checked(batch: Batch, spec: BatchSpec) -> Batch:
-    _check_columns(batch.content.columns, batch.path, spec)
-    return batch
 
 
 def _check_columns(columns: Sequence[str], path: Path, spec: BatchSpec) -> None:

@@ -18,7 +18,6 @@ from tests.cli.test_audit import make_noisy
 
 TABLE = ("birds.csv", "--labels", "species", "--gold", "checked")
 WAVE = [row * 7 % 11 / 2 for row in range(60)]
-SHARED = "20 rows have a checked (--gold) and a true label (--truth)"
 
 
 def write_checked(table: pl.DataFrame, is_checked: pl.Expr, name: str = "birds.csv") -> pl.DataFrame:
@@ -98,15 +97,6 @@ def test_a_checked_label_may_be_a_new_class(run: Run) -> None:
     assert known.candidates.classes.tolist() == ["eagle", "finch", "owl", "wren"]
     assert known.candidates.is_unlabeled.tolist() == plain.candidates.is_unlabeled.tolist()
     assert "'eagle' is a class of checked labels only." in known.notes
-
-
-def test_rows_with_a_checked_and_a_true_label_have_a_note(run: Run, checked: pl.DataFrame) -> None:
-    """The note counts these rows, of one column or two; without common rows there is none."""
-    assert SHARED in run("compare", *TABLE, "--truth", "truth", *QUICK).err
-    assert SHARED in run("compare", *TABLE, "--truth", "checked", "--drop", "truth", *QUICK).err
-    others = pl.when(pl.col("checked").is_null()).then("truth")
-    checked.with_columns(truth=others).write_csv("birds.csv")
-    assert "and a true label" not in run("compare", *TABLE, "--truth", "truth", *QUICK).err
 
 
 def test_the_held_out_accuracy_does_not_depend_on_the_label_of_the_row(run: Run) -> None:

@@ -6,7 +6,6 @@ the labels of each answer in one object; any other file is a table. The answers 
 `parse_answers` reads their cells as those of a label column.
 """
 
-import bisect
 import contextlib
 import gzip
 import io
@@ -127,14 +126,16 @@ class AnswerOptions:
         )
 
 
-class Part(NamedTuple):
-    """The objects of one file, or of one member of an archive, from the index `begin` on."""
+class Item(NamedTuple):
+    """The row of a table, or an object of a file of JSON, and its place for messages."""
 
-    begin: int
+    content: dict[str, Any]
+    number: int
+    """The index in its file."""
     place: str
-    """The name of the file, for messages."""
+    """The name of the file, or of the member of an archive."""
     source: str
-    """The name of the file without its suffix, which is that of an annotator in doccano."""
+    """This name without folder and suffix, which is that of an annotator in doccano."""
 
 
 @dataclass(frozen=True)
@@ -142,20 +143,20 @@ class Objects:
     """The rows of a table, or the objects of a file of JSON, as mappings from keys to values."""
 
     path: str
-    items: list[dict[str, Any]]
-    parts: list[Part]
-    keys: list[str]
+    items: list[Item]
     is_json: bool
     is_folder: bool
+    unused: Collection[str] = ()
+    """Columns that have no answers."""
 
-    def part(self, i: int) -> Part:
-        """Return the file with an object."""
-        return self.parts[bisect.bisect_right(self.parts, i, key=lambda part: part.begin) - 1]
+    @cached_property
+    def keys(self) -> list[str]:
+        """The keys of all objects, which are the columns of a table."""
+        return list({key: None for item in self.items for key in item.content if key not in self.unused})
 
     def locate(self, i: int, unit: str) -> str:
         """Return the location of an object, for messages."""
-        part = self.part(i)
-        return f"{part.place}, {unit} {i - part.begin}"
+        return f"{self.items[i].place}, {unit} {self.items[i].number}"
 
     def has(self, *keys: str) -> bool:
         """Return whether an object has one of the keys."""
@@ -164,7 +165,7 @@ class Objects:
     @cached_property
     def choices(self) -> list[str]:
         """The keys under which an object has several choices of Label Studio."""
-        return [key for key in self.keys if any(_has_choices(_unquote(item.get(key))) for item in self.items)]
+        return [key for key in self.keys if any(_has_choices(_unquote(one.content.get(key))) for one in self.items)]
 
 
 class Answer(NamedTuple):
@@ -256,7 +257,7 @@ def read_answer_file(
     """
     if objects.is_json and not objects.items:
         raise DataError("the export has no answers.", source=objects.path)
-    objects = replace(objects, keys=[key for key in objects.keys if key not in unused])
+    objects = replace(objects, unused=unused)
     form = next((one for one in forms or EXPORTS if one.recognizes(objects)), forms[-1] if forms else None)
     if form is not None:
         file = _read_export(form, objects, options)
@@ -283,7 +284,7 @@ def read_answer_archive(options: AnswerOptions) -> AnswerFile:
         Answer(str(i), str(given.annotators[j]).strip(), [names[given.codes[i, j]]], i)
         for i, j in np.argwhere(given.codes >= 0).tolist()
     ]
-    objects = Objects(str(path), [{}] * len(given.codes), [Part(0, str(path), path.stem)], [], False, False)
+    objects = Objects(str(path), [Item({}, i, str(path), path.stem) for i in range(len(given.codes))], False, False)
     return AnswerFile(objects, answers, classes=tuple(names))
 
 
@@ -319,25 +320,25 @@ def name_rows(frame: "pl.DataFrame", column: str | None, source: str) -> list[st
 
 def read_objects(paths: Sequence[Path]) -> Objects:
     """Read the rows of a table, or the objects of files of JSON, of an archive or a folder of these."""
-    items: list[dict[str, Any]] = []
-    parts = []
+    items: list[Item] = []
+    n_files = 0
     for path in paths:
         if not path.exists():
             raise DataError(f"the file {path} does not exist. Check its name and folder.")
         try:
             for place, name, objects in _contents(path):
-                parts.append(Part(len(items), place, name.stem.removesuffix(".jsonl")))
-                items += objects
+                source = name.stem.removesuffix(".jsonl")
+                items += [Item(content, i, place, source) for i, content in enumerate(objects)]
+                n_files += 1
         except DataError as error:
             raise error if str(path) in str(error) else error.at(path) from None
         except (OSError, EOFError, ValueError, RuntimeError, zipfile.BadZipFile, zlib.error) as error:
             reason = getattr(error, "strerror", None) or error
             raise DataError(f"{path} cannot be read ({reason}). Export it again.") from None
-    if not parts:
+    if not n_files:
         raise DataError(f"{path} has no .jsonl or .json file. Export it again.")
     is_folder = any(path.is_dir() or path.suffix.lower() == ".zip" for path in paths)
-    keys = [*{key: 0 for item in items for key in item}]
-    return Objects(", ".join(map(str, paths)), items, parts, keys, is_folder or _is_json(paths[0]), is_folder)
+    return Objects(", ".join(map(str, paths)), items, is_folder or _is_json(paths[0]), is_folder)
 
 
 def _is_json(path: PurePath) -> bool:
@@ -389,7 +390,7 @@ def _read_export(form: Form, file: Objects, options: AnswerOptions) -> AnswerFil
     tags = file.choices if options.answer is None else [options.answer]
     if form is CHOICES and not tags:
         keys = [key for key in file.keys if key not in _OWN_FIELDS]
-        texts = [key for key in keys if any(isinstance(item.get(key), str) for item in file.items)]
+        texts = [key for key in keys if any(isinstance(one.content.get(key), str) for one in file.items)]
         raise DataError(
             f"{file.path} has no choices. Name the tag of the choices ({_HOW}); the fields with text are "
             f"{', '.join(texts) or 'missing'}."
@@ -397,8 +398,8 @@ def _read_export(form: Form, file: Objects, options: AnswerOptions) -> AnswerFil
     answers: list[Answer] = []
     for i, item in enumerate(file.items):
         try:
-            given = list(form.read(item, file.part(i).source, tags))
-            row = _name_row(item, options, form)
+            given = list(form.read(item.content, item.source, tags))
+            row = _name_row(item.content, options, form)
             for annotator, labels, question, is_negated in given:
                 answers.append(Answer(row, _name_annotator(annotator), _as_labels(labels), i, question, is_negated))
         except DataError as error:
@@ -567,8 +568,8 @@ ARGILLA = Form(
     "object",
     # Text of a table has no lists: its many rows are not searched.
     lambda file: (
-        any(isinstance(value, list | dict) for one in file.items[:_MAX_SAMPLED] for value in one.values())
-        and any(True for item in file.items for _ in _responses(item))
+        any(isinstance(value, list | dict) for one in file.items[:_MAX_SAMPLED] for value in one.content.values())
+        and any(True for one in file.items for _ in _responses(one.content))
     ),
     _read_responses,
 )
@@ -603,7 +604,7 @@ def _read_lines(file: Objects, options: AnswerOptions) -> Iterator[Answer]:
             source=file.path,
         )
     annotator = None if weight is not None else select_column(options.annotator, ANNOTATOR, file.keys, path)
-    for i, line in enumerate(file.items):
+    for i, (line, *_) in enumerate(file.items):
         user = "" if annotator is None else _name_cell(file, i, annotator, "annotator").strip()
         cell, degree = _as_cell(line.get(answer)), line.get("degree")
         yield Answer(_name_cell(file, i, row, "row"), user, cell, i, degree=degree, weight=weight and line.get(weight))
@@ -613,7 +614,7 @@ def _read_columns(file: Objects, options: AnswerOptions) -> Iterator[Answer]:
     """Read a table with a column for each annotator."""
     row = find_row_column(options.row_columns, file.keys, Path(file.path), options)
     names = [name for name in file.keys if name != row]
-    for i, line in enumerate(file.items):
+    for i, (line, *_) in enumerate(file.items):
         item = _name_cell(file, i, row, "row")
         yield from (Answer(item, name.strip(), _as_cell(line.get(name)), i) for name in names)
 
@@ -628,7 +629,7 @@ def find_row_column(names: Sequence[str], columns: list[str], path: Path, option
 
 def _name_cell(file: Objects, i: int, column: str, kind: str) -> str:
     """Return a cell with the name of a row or an annotator."""
-    name = file.items[i].get(column)
+    name = file.items[i].content.get(column)
     text = "" if name is None else str(name).removesuffix(".0" * isinstance(name, float))
     if not text.strip():
         raise DataError(f"column {column!r} is empty. Name the {kind}.", source=file.locate(i, "row"))

@@ -1,7 +1,7 @@
 """Checked labels of some rows, `--gold`: their use in training, and the note about rows that have a true label too."""
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from oneof.errors import InputError
 
@@ -54,23 +54,3 @@ def check_unchecked_rows(candidates: "CandidateSets", is_checked: "Mask | None",
     """Raise if every labeled row is checked, so that none is left to audit."""
     if is_checked is not None and (is_checked | candidates.is_unlabeled).all():
         raise InputError(f"all labeled rows have a checked label (--gold), and none remains to audit: {remedy}.")
-
-
-def describe_shared_rows(is_checked: "Mask | None", truth: Any) -> tuple[str, ...]:
-    """Return a note about the rows that have both a checked and a true label.
-
-    A held-out row is predicted without its label, so that its rates are those of new rows. The labels of the training
-    rows themselves are the checked ones.
-    """
-    if is_checked is None or truth is None:
-        return ()
-    shared = sum(checked and label is not None for checked, label in zip(is_checked.tolist(), truth.tolist()))
-    if not shared:
-        return ()
-    verb = "row has" if shared == 1 else "rows have"
-    return (
-        f"{shared:,} {verb} a checked (--gold) and a true label (--truth). The held-out accuracy is not too high "
-        "for this reason, since a row is predicted without its label. In training_labels.csv and the report, these "
-        "rows have their checked label and agree with the truth. A choice among several methods uses the checked "
-        "labels, so that the accuracy of the best one may be slightly too high.",
-    )

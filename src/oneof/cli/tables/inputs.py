@@ -12,7 +12,7 @@ from oneof.candidates import CandidateSets
 from oneof.candidates.cells import DEFAULT_SEPARATOR, LISTS, literal_kind
 from oneof.candidates.labels import clean
 from oneof.cli.answers.files import TableAnswers, join_candidates, read_answers
-from oneof.cli.tables.gold import describe_shared_rows, use_gold
+from oneof.cli.tables.gold import use_gold
 from oneof.cli.tables.groups import count_groups, group_notes, read_groups
 from oneof.cli.tables.leaks import find_leaks
 from oneof.cli.tables.read_options import ReadOptions, WeightArguments
@@ -190,7 +190,7 @@ def prepare_rows(table: Table, read_options: ReadOptions) -> PreparedTable:
         found += notes("answers", candidate_notes)
     else:
         found += notes("answers", labels.answers.notes)
-    found += notes("labels", (*labels.notes, *checked_notes, *describe_shared_rows(is_checked, truth)))
+    found += notes("labels", (*labels.notes, *checked_notes))
     leaks: list[Finding] = []
     if table.rows is None:
         leaks = find_leaks(features.frame, features.columns, candidates)

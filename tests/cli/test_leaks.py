@@ -120,6 +120,18 @@ def test_columns_that_determine_the_label() -> None:
     assert label_columns(frame, kinds, frequent) == []
 
 
+def test_a_column_that_the_label_determines_is_found() -> None:
+    """The genus of a species is found, but neither with one other value nor in few rows, nor are equal measurements."""
+    rng = np.random.default_rng(0)
+    true = rng.integers(0, 4, 200)
+    genus = [("Parus", "Parus", "Turdus", "Strix")[k] for k in true]
+    frame = pl.DataFrame({"genus": genus, "once": ["Corvus", *genus[1:]], "same": ["Aves"] * 200, "n": true // 2 * 1.0})
+    kinds = [Column(name, "number" if name == "n" else "category") for name in frame.columns]
+    sets = CandidateSets.from_labels(NAMES[true])
+    assert label_columns(frame, kinds, sets) == ["genus"]
+    assert label_columns(frame[:33], kinds, sets[:33]) == []
+
+
 def make_calls() -> pl.DataFrame:
     """Return a table of calls with a column of true labels of some rows."""
     frame, candidates = make_scenes()

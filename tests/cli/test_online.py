@@ -191,6 +191,8 @@ ERRORS: list[tuple[tuple[Any, ...], str]] = [
     (("fit", "none.csv", "--labels", "x", "--online"), "the file none.csv does not exist"),
     (("fit", "birds.csv", "--online"), "--labels must name the label column"),
     (("fit", "birds.csv", "--labels", "specis", "--online"), "column 'specis' does not exist: did you mean 'species'?"),
+    (("fit", "birds.csv", "--labels", "species,color", "--online"), "row 0: column 'species' must contain 0 and 1"),
+    (("inspect", "birds.csv", "--labels", "species,color", "--online"), "reads one column of labels, or a column of 0"),
     (("fit", "-", "--labels", "x", "--online"), "standard input needs a text format"),
     (("fit", "birds.csv", "--labels", "species", "--epochs", "2"), "--epochs needs --online: add it"),
     (("fit", "birds.csv", "--labels", "species", "--resume"), "--resume needs --online: add it"),

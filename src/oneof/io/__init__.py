@@ -32,7 +32,13 @@ from oneof.io.labels.known_labels import (
     read_truth,
     use_checked_labels,
 )
-from oneof.io.labels.label_columns import find_separator, join_label_columns, merge_ranked_columns, read_labels
+from oneof.io.labels.label_columns import (
+    check_indicator,
+    find_separator,
+    join_label_columns,
+    merge_ranked_columns,
+    read_labels,
+)
 from oneof.io.table import Table, TableOptions, is_whole_table, read_table
 
 __all__ = [
@@ -51,6 +57,7 @@ __all__ = [
     "TextOptions",
     "UnreadableCells",
     "align_columns",
+    "check_indicator",
     "check_new_labels",
     "check_no_weights",
     "check_texts",

@@ -1,7 +1,7 @@
 """Reading of a training table as candidate sets, true labels and features."""
 
 import warnings
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
 from functools import cache, partial
@@ -246,7 +246,7 @@ def _read_sets(table: Table, read_options: ReadOptions, unreadable: UnreadableCe
         )
         labels = labels if label_table is table else labels[:1]
     separator, label_notes = resolve_separator(table, read_options)
-    options = {"separator": separator, **asdict(weighting)}
+    options: dict[str, Any] = {"separator": separator, **asdict(weighting)}
     read = partial(read_labels, label_table, labels, **options)
     with (
         naming_the_option(table.cell_format, lists_unreadable=read_options.lists_unreadable),
@@ -368,7 +368,7 @@ def _check_no_column_options(read_options: ReadOptions, path: Path) -> None:
 
 
 def _read_written(
-    table: Table, labels: Sequence[str], options: Mapping[str, Any], classes: Sequence[str] | None, rest: Sequence[str]
+    table: Table, labels: Sequence[str], options: dict[str, Any], classes: Sequence[str] | None, rest: Sequence[str]
 ) -> CandidateSets | None:
     """Return the weights of a table without a rest, whose label is a class then; None if no row has other weights.
 

@@ -140,7 +140,7 @@ def inspect_stream(path: Path, read_options: ReadOptions, online_options: Online
     """Return the facts of the first batch of a stream."""
     from oneof.cli.tables.facts import Inspection, TableFacts, describe, describe_prepared
     from oneof.errors import LabelError
-    from oneof.io import Finding, Table, TableFindings, notes
+    from oneof.io import Finding, Table, TableFindings, check_indicator, notes
     from oneof.io.batches import BatchSpec, file_sizes, iterate_batches, progress_fraction
     from oneof.stream import open_source
 
@@ -166,6 +166,8 @@ def inspect_stream(path: Path, read_options: ReadOptions, online_options: Online
     table = Table(batch.content, batch.path, (), batch.cell_format, batch.dialect, batch.remarks)
     of_labels: list[Finding] = []
     if read_options.labels:
+        if not read_options.weights.weighted and len(read_options.labels) > 1:
+            check_indicator(table, read_options.labels)
         try:
             prepared = prepare_rows(table, read_options)
         except LabelError as error:  # the first rows may have a single class, or no label

@@ -107,10 +107,7 @@ def join_label_columns(
 
     names = [find_column(name, table.frame.columns, table.path) for name in columns]
     frame = table.frame.select(names)
-    columns_of_text = [frame[name].unique().drop_nulls() for name in names if frame[name].dtype == pl.String]
-    texts = {clean(text) for column in columns_of_text for text in column}
-    are_classes = any(parse_number(text) is not None or text.lower() in _YES_NO for text in texts)
-    if are_classes or not texts or any(dtype.is_numeric() or dtype == pl.Boolean for dtype in frame.dtypes):
+    if _are_classes(frame):
         return table
     joined: list[dict[str, None]] = [{} for _ in range(frame.height)]
     wrong: set[int] = set()
@@ -130,6 +127,26 @@ def join_label_columns(
     lists = [None if row in wrong else [*labels] or None for row, labels in enumerate(joined)]
     merged = pl.Series(names[0], lists, dtype=pl.List(pl.String))
     return replace(table, frame=table.frame.with_columns(merged))
+
+
+def _are_classes(frame: "pl.DataFrame") -> bool:
+    """Return whether columns are classes: any cell is a number, or yes or no, or none is text."""
+    import polars as pl
+
+    columns = [frame[name].unique().drop_nulls() for name in frame.columns if frame[name].dtype == pl.String]
+    texts = {clean(text) for column in columns for text in column}
+    has_numbers = any(dtype.is_numeric() or dtype == pl.Boolean for dtype in frame.dtypes)
+    return has_numbers or not texts or any(parse_number(t) is not None or t.lower() in _YES_NO for t in texts)
+
+
+def check_indicator(table: Table, columns: Sequence[str]) -> None:
+    """Raise if several label columns of a stream are labels, which only tables join."""
+    if not _are_classes(table.frame.select([find_column(name, table.frame.columns, table.path) for name in columns])):
+        raise DataError(
+            f"--online reads one column of labels, or a column of 0 and 1 for each class; {', '.join(columns)} are "
+            "columns of labels. Join them in one column, such as 'finch|wren'.",
+            source=str(table.path),
+        )
 
 
 def read_labels(

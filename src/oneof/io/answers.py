@@ -387,7 +387,8 @@ def _read_export(form: Form, file: Objects, options: AnswerOptions) -> AnswerFil
     """Return the answers in an export to one question."""
     if options.annotator is not None:
         raise InputError(f"--annotator has no use with the export {file.path}, which names its annotators. Remove it.")
-    tags = file.choices if options.answer is None else [options.answer]
+    tags = [] if options.answer is None else [options.answer]
+    tags = tags or (file.choices if form is CHOICES else [])
     if form is CHOICES and not tags:
         keys = [key for key in file.keys if key not in _OWN_FIELDS]
         texts = [key for key in keys if any(isinstance(one.content.get(key), str) for one in file.items)]

@@ -242,9 +242,9 @@ def test_lists_within_lists_are_errors(tmp_path: Path, cell: str) -> None:
     """Lists within lists are not read as one label with that text, in a table or in a stream."""
     path = tmp_path / "t.jsonl"
     path.write_text(f'{{"y": ["a"]}}\n{{"y": {cell}}}\n{{"y": ["b"]}}\n')
-    with pytest.raises(LabelError, match="which is not a label|must be a number"):
+    with pytest.raises(LabelError, match=r"which is not a label|must be a number"):
         read_labels(read_table(path), ["y"])
-    with pytest.raises(LabelError, match="which is not a label|must be a number"):
+    with pytest.raises(LabelError, match=r"which is not a label|must be a number"):
         fit_stream(path, AvgPerceptron(), StreamOptions(("y",)))
 
 

@@ -73,6 +73,15 @@ def test_files_of_an_export_and_rows_of_an_index(tmp_path: Path) -> None:
         Answers.from_doccano([other], row="n", classes=["a", "c"])
 
 
+def test_whole_numbers_of_an_export_are_numbers(tmp_path: Path) -> None:
+    """Choices that are whole numbers are numbers, as in a column of labels, with and without given classes."""
+    path = write(tmp_path / "a.jsonl", [{"id": k, "label": str(k % 3), "username": "Ann"} for k in range(6)])
+    for classes in (None, [0, 1, 2]):
+        answers = Answers.from_doccano(path, classes=classes)
+        assert answers.classes.tolist() == [0, 1, 2]
+        assert [answers.of_row(row) for row in range(3)] == [{"Ann": [row]} for row in range(3)]
+
+
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [

@@ -113,43 +113,43 @@ class DelimitedReader:
             yield self._parse(block, names, {name: pl.Float64 for name in names if kinds[name] == "number"}), after
 
     def read_file(self) -> "pl.DataFrame":
-        """Return all rows of the file."""
-        try:
-            return self._read_parts()
-        except _EncodingError as error:
-            if self._given.encoding is not None or error.is_damaged:
-                raise
-            self._given = replace(self._given, encoding=western_encoding(error.content))
-        return self._read_parts()
-
-    def _read_parts(self) -> "pl.DataFrame":
-        """Return the rows of all parts: a column that is text in one of them is parsed as text in the earlier ones."""
+        """Return all rows of the file; a late cell of text, or of another encoding, makes it read them again."""
         import polars as pl
 
-        self._reset()
+        text: set[str] = set()
+        while True:
+            self._reset()
+            try:
+                frames, late = self._read_parts(text)
+            except _EncodingError as error:
+                if self._given.encoding is not None or error.is_damaged:
+                    raise
+                self._given = replace(self._given, encoding=western_encoding(error.content))
+                continue
+            if not late:
+                return self._finish(pl.concat(frames, rechunk=False))
+            text |= late
+            frames.clear()
+
+    def _read_parts(self, text: set[str]) -> "tuple[list[pl.DataFrame], set[str]]":
+        """Return the rows of each part, and the columns that are text in a part after one in which they are numbers."""
+        import polars as pl
+
         frames: list[pl.DataFrame] = []
         types: dict[str, Any] = {}
         for block, _ in self._blocks(None, RecordOffset()):
-            self.dropped = self._spec.dropped(self.columns)
-            names = [name for name in self.columns if name not in self.dropped]
-            types = types if frames else self._unknown_types(names)
+            dropped = self._spec.dropped(self.columns)
+            names = [name for name in self.columns if name not in dropped]
+            types = types if frames else {name: None for name in self._unknown_types(names) if name not in text}
             frames.append(self._parse(block, names, types))
         self.dropped = self._spec.dropped(self.columns)
         if not frames:
-            return pl.DataFrame(schema={name: pl.String for name in self.columns if name not in self.dropped})
-        remarks = dict(self._remarks)
-        is_text = [
-            [cells.name for cells in frame if cells.dtype != pl.String and not types.get(cells.name)]
-            for frame in frames
-        ]
-        n_again = max((number for number, names in enumerate(is_text, 1) if names), default=0)
-        for number, (block, _) in zip(range(n_again), self._blocks(None, RecordOffset()), strict=False):
-            frames[number] = frames[number].with_columns(self._parse(block, is_text[number], {}))
-        self._remarks = remarks
+            frames = [pl.DataFrame(schema={name: pl.String for name in self.columns if name not in self.dropped})]
+        late = {cells.name for frame in frames for cells in frame if cells.dtype != pl.String} - types.keys()
         numbers: Any = {name: kind for name, kind in types.items() if kind is not None}
-        if any(dict(frame.schema) != dict(frames[-1].schema) for frame in frames):
+        if not late and any(dict(frame.schema) != dict(frames[-1].schema) for frame in frames):
             frames = [frame.cast(numbers, strict=False) for frame in frames]
-        return self._finish(pl.concat(frames, rechunk=False))
+        return frames, late
 
     def _unknown_types(self, names: Sequence[str]) -> "dict[str, Any]":
         """Return a type for each column that may be numbers: None until a cell shows it."""
@@ -214,7 +214,7 @@ class DelimitedReader:
         if block.is_plain and known and not (self.dialect.decimal == "," and b"." in block.content):
             if self._spec.features is not None or not has_codes(block.content, block.delimiter + block.quote):
                 frame = self._read_plain(block, names, known)
-            if frame is not None and not all(frame.select(pl.col(pl.Float64).is_finite().all()).row(0)):
+            if frame is not None and not all(map(all, frame.select(pl.col(pl.Float64).is_finite().all()).rows())):
                 frame = None
         if frame is None and block.is_plain:
             frame = self._read_plain(block, names, {})
@@ -354,23 +354,18 @@ class DelimitedReader:
         """Return a whole table without the columns and the last rows that have neither a name nor a value."""
         import polars as pl
 
-        unnamed = self.columns[self._n_named :]
-        unnamed = [name for name in unnamed if name in frame.columns and frame[name].null_count() == len(frame)]
-        frame = frame.drop(unnamed)
-        kept = [name for name in self.columns[self._n_named :] if name in frame.columns]
-        if len(kept) > 1:  # a single one may have the names of rows; several are after a merged cell
-            self._remarks["unnamed"] = unnamed_columns(kept)
-        self.columns = [name for name in self.columns if name not in unnamed]
-        if frame.width > 1 and len(frame) and all(cell is None for cell in frame.row(-1)):
+        unnamed = [name for name in self.columns[self._n_named :] if name in frame.columns]
+        empty = [name for name in unnamed if frame[name].null_count() == len(frame)]
+        if len(unnamed) > len(empty) + 1:  # a single one may have the names of rows; several are after a merged cell
+            self._remarks["unnamed"] = unnamed_columns([name for name in unnamed if name not in empty])
+        frame = frame.drop(empty)
+        self.columns = [name for name in self.columns if name not in empty]
+        if frame.width > 1 and len(frame) and not any(cell is not None for cell in frame.row(-1)):
             has_value = frame.select(pl.any_horizontal(pl.all().is_not_null())).to_series()
-            n_rows = int(has_value.arg_true()[-1]) + 1 if has_value.any() else 0
-            n_empty = len(frame) - n_rows
-            self._remarks["empty"] = (
-                f"the last {n_empty:,} rows have no cells and are left out."
-                if n_empty > 1
-                else "the last row has no cells and is left out."
-            )
-            frame = frame.head(n_rows)
+            n_empty = int(has_value.reverse().arg_max() or 0) if has_value.any() else len(frame)
+            rows = f"last {n_empty:,} rows have no cells and are" if n_empty > 1 else "last row has no cells and is"
+            self._remarks["empty"] = f"the {rows} left out."
+            frame = frame.head(-n_empty)
         return frame
 
 

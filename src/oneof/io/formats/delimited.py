@@ -251,8 +251,7 @@ class DelimitedReader:
         with contextlib.suppress(pl.exceptions.PolarsError):
             frame = self._read_cells(block.content, self.dialect.quote or None, names, types)
             if len(frame) == len(block) and (
-                not frame[self.columns[-1]].null_count()
-                or block.n_delimiters() == (len(self.columns) - 1) * len(block)
+                not frame[self.columns[-1]].null_count() or block.n_delimiters() == (len(self.columns) - 1) * len(block)
             ):
                 self._note_blank()
                 return frame.select(names)
@@ -363,8 +362,6 @@ class DelimitedReader:
         if frame.width > 1 and len(frame) and not any(cell is not None for cell in frame.row(-1)):
             has_value = frame.select(pl.any_horizontal(pl.all().is_not_null())).to_series()
             n_empty = int(has_value.reverse().arg_max() or 0) if has_value.any() else len(frame)
-            rows = f"last {n_empty:,} rows have no cells and are" if n_empty > 1 else "last row has no cells and is"
-            self._remarks["empty"] = f"the {rows} left out."
             frame = frame.head(-n_empty)
         return frame
 

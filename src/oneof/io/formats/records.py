@@ -26,7 +26,7 @@ from oneof.errors import DataError
 from oneof.io.formats.dialect import Dialect, has_carriage_returns_only
 from oneof.io.formats.source import CHUNK_BYTES, HEAD_BYTES, STANDARD_INPUT, display_path, open_standard_input
 
-PART_BYTES = 2**22
+PART_BYTES = 2**23
 """Number of bytes of a block without a number of records."""
 _MAX_RECORD_BYTES = 2**28
 """Maximum size of a line or quoted cell; a few KiB of gzip may decompress to more."""

@@ -12,7 +12,6 @@ import hashlib
 import io
 import itertools
 import re
-import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -24,7 +23,14 @@ import numpy as np
 from oneof.archives import GZIP
 from oneof.errors import DataError
 from oneof.io.formats.dialect import Dialect, has_carriage_returns_only
-from oneof.io.formats.source import CHUNK_BYTES, HEAD_BYTES, STANDARD_INPUT, display_path, open_standard_input
+from oneof.io.formats.source import (
+    CHUNK_BYTES,
+    HEAD_BYTES,
+    STANDARD_INPUT,
+    display_path,
+    file_errors_as_data_errors,
+    open_standard_input,
+)
 
 PART_BYTES = 2**23
 """Number of bytes of a block without a number of records."""
@@ -243,28 +249,16 @@ class RecordReader:
     @contextmanager
     def _opened(self) -> Iterator["tuple[_Text, int]"]:
         """Open the file and detect its dialect; raise errors of the file as a DataError."""
-        try:
-            with _open(self._file) as content:
-                if isinstance(content, io.BufferedReader) and content.peek(2)[:2] == GZIP:
-                    raise DataError(f"{self.path} is compressed by gzip. {self._gzip_advice()}")
-                head = content.read(HEAD_BYTES if self._detect is not None else len(codecs.BOM_UTF8))
-                has_returns, n_above = False, 0
-                if self._detect is not None:
-                    self.dialect, n_above = self._detect(head)
-                    has_returns = has_carriage_returns_only(head, str(self.dialect.encoding))
-                is_piped = self._file == STANDARD_INPUT
-                encoding = str(self.dialect.encoding)
-                yield (
-                    _Text(content, head, encoding, self.path, has_returns=has_returns, is_piped=is_piped),
-                    n_above,
-                )
-        except (EOFError, gzip.BadGzipFile, zlib.error) as error:
-            raise DataError(
-                f"{self.path} is damaged or truncated ({str(error).rstrip('.')}). Compress it again, or download it "
-                "again."
-            ) from None
-        except OSError as error:
-            raise DataError(f"{self.path} cannot be read: {error.strerror or error}.") from None
+        with file_errors_as_data_errors(self.path), _open(self._file) as content:
+            if isinstance(content, io.BufferedReader) and content.peek(2)[:2] == GZIP:
+                raise DataError(f"{self.path} is compressed by gzip. {self._gzip_advice()}")
+            head = content.read(HEAD_BYTES if self._detect is not None else len(codecs.BOM_UTF8))
+            has_returns, n_above = False, 0
+            if self._detect is not None:
+                self.dialect, n_above = self._detect(head)
+                has_returns = has_carriage_returns_only(head, str(self.dialect.encoding))
+            is_piped, encoding = self._file == STANDARD_INPUT, str(self.dialect.encoding)
+            yield _Text(content, head, encoding, self.path, has_returns=has_returns, is_piped=is_piped), n_above
 
     def _next_block(self, text: "_Text", n_records: int | None, row: int, *, quote: str) -> Block:
         """Return the next records of a text and move behind them; none at its end."""

@@ -16,11 +16,11 @@ from oneof.io.formats.cells import CellFormat
 from oneof.io.formats.decoding import check_decodable
 from oneof.io.formats.delimited import DelimitedReader, as_plain_numbers
 from oneof.io.formats.dialect import Dialect
-from oneof.io.formats.json_lines import JsonLinesReader, objects_to_frame
+from oneof.io.formats.json_lines import objects_to_frame, read_objects
 from oneof.io.formats.names import format_names, match_all
-from oneof.io.formats.records import RecordOffset
+from oneof.io.formats.records import RecordOffset, RecordReader
 from oneof.io.formats.source import TEXT_FORMATS, Source, open_source, polars_errors_as_data_errors
-from oneof.io.formats.svmlight import IndexedRows, SvmlightReader
+from oneof.io.formats.svmlight import IndexedRows, read_indexed_rows
 from oneof.io.kinds import Column
 from oneof.messages import enumerate_items
 from oneof.validation import check_positive
@@ -290,14 +290,15 @@ def _read_csv(path: Path, source: Source, n_rows: int | None, spec: BatchSpec, s
 
 
 def _read_json(path: Path, source: Source, n_rows: int | None, spec: BatchSpec, start: RecordOffset) -> Iterator[Batch]:
-    reader = JsonLinesReader(path, display=source.display)
+    reader = RecordReader(path, display=source.display)
     row = start.row
     if n_rows is None:
-        full = [item for objects, _ in reader.blocks(BATCH_ROWS, start) for item in objects]
+        full = [item for block, _ in reader.blocks(BATCH_ROWS, start) for item in read_objects(block)]
         frame = _complete_frame(full, spec, reader.path, is_first=True)
         yield _checked(Batch(frame, reader.path, cell_format=spec.cell_format), spec)
         return
-    for objects, after in reader.blocks(n_rows, start):
+    for block, after in reader.blocks(n_rows, start):
+        objects = read_objects(block)
         end = row + len(objects)
         if objects:
             frame = _complete_frame(objects, spec, reader.path, is_first=row == 0)
@@ -310,10 +311,10 @@ def _read_json(path: Path, source: Source, n_rows: int | None, spec: BatchSpec, 
 
 
 def _read_svmlight(path: Path, _: Source, n_rows: int | None, spec: BatchSpec, start: RecordOffset) -> Iterator[Batch]:
-    labels_only = spec.features == ()
-    reader = SvmlightReader(path, separator=spec.separator, n_columns=0 if labels_only else spec.n_columns)
+    reader, n_columns = RecordReader(path), 0 if spec.features == () else spec.n_columns
     row = start.row
-    for content, after in reader.blocks(n_rows or BATCH_ROWS, start):
+    for block, after in reader.blocks(n_rows or BATCH_ROWS, start):
+        content = read_indexed_rows(block, spec.separator, n_columns)
         if content.height:
             yield Batch(content, reader.path, row, Position(0, after._replace(row=row + content.height)))
         row += content.height

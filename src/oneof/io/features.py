@@ -14,6 +14,7 @@ from oneof.errors import DataError, InputError
 from oneof.io.columns import match_columns
 from oneof.io.findings import KINDS, ColumnFinding, Kind, TableFindings
 from oneof.io.formats.cells import (
+    CODE,
     GROUPS,
     CellFormat,
     count_other_decimals,
@@ -56,7 +57,6 @@ _MIN_INDEX_ROWS = 20
 _MIN_UNIQUE = 0.95
 """Share of distinct values from which single words are identifiers."""
 _IDENTIFIER = re.compile(r"(^|[\W_])(?i:id|key|index|uuid)$|[a-z](Id|ID|Key|Index)$")
-_LEADING_ZERO = r"^[+-]?0\d+$"
 _CONSTANT = "it has one value (add --numeric, --categorical or --text to include it)"
 _IDENTIFIES = (
     "it has a different word in each row, such as a name or an identifier (add --text or --categorical to include it)"
@@ -280,7 +280,7 @@ def _infer_text(cells: "pl.Series", cell_format: CellFormat) -> _Read | ColumnFi
 
 def _has_codes(present: "pl.Series") -> bool:
     """Return whether the cells are codes of digits, some of which have leading zeros."""
-    if not present.str.contains(_LEADING_ZERO).any():
+    if not present.str.contains(CODE).any():
         return False
     return float(present.str.contains(r"^\d+$").mean()) >= MIN_SHARE  # type: ignore[arg-type]  # booleans
 

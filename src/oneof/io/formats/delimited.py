@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from oneof.errors import DataError
-from oneof.io.formats.cells import CellFormat, read_numbers, strip_text
+from oneof.io.formats.cells import CODE, CellFormat, read_numbers, strip_text
 from oneof.io.formats.dialect import COMMENT, COMMON, detect_dialect, western_encoding
 from oneof.io.formats.names import make_unique, match_all, unnamed_columns
 from oneof.io.formats.records import PART_BYTES, Block, QuoteError, Record, RecordOffset, RecordReader
@@ -33,7 +33,6 @@ _MAX_SHOWN = 60
 _SLICE_BYTES = 2**17
 """Number of bytes that are searched at once, which fit in the cache of a processor."""
 _ZERO = np.uint8(ord("0"))
-_CODE = r"^[+-]?0\d+$"
 
 
 class DelimitedReader:
@@ -391,7 +390,7 @@ def plain_numbers(cells: "pl.Series", decimal: str) -> "pl.Series | None":
     first = text.drop_nulls().head(100)  # most columns of text are not read further
     if not n_present or read_numbers(first, "," if decimal == "," else ".").null_count():
         return None
-    if text.str.contains(_CODE).any():
+    if text.str.contains(CODE).any():
         return None
     integers = text.cast(pl.Int64, strict=False)
     if integers.null_count() == len(text) - n_present:

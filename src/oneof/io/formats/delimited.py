@@ -213,8 +213,9 @@ class DelimitedReader:
         if block.is_plain and known and not (self.dialect.decimal == "," and b"." in block.content):
             if self._spec.features is not None or not has_codes(block.content, block.delimiter + block.quote):
                 frame = self._read_plain(block, names, known)
-            if frame is not None and not all(map(all, frame.select(pl.col(pl.Float64).is_finite().all()).rows())):
-                frame = None
+            if frame is not None:
+                is_finite = frame.select(pl.col(pl.Float64).is_finite().all()).rows()
+                frame = frame if all(map(all, is_finite)) else None
         if frame is None and block.is_plain:
             frame = self._read_plain(block, names, {})
         if frame is None:
@@ -417,7 +418,8 @@ def has_codes(content: bytes, borders: bytes) -> bool:
     for start in range(0, len(cells), _SLICE_BYTES):
         part = cells[start : start + _SLICE_BYTES + 2]
         is_zero = (part[1:-1] == _ZERO) & (part[2:] - _ZERO < 10)  # smaller bytes wrap around
-        is_zero &= (part[:-2] < ord(".")) | (part[:-2] == borders[0])  # all borders and signs, and some more
+        is_before = part[:-2] < ord(".")  # all borders and signs, apart from some delimiters
+        is_zero &= is_before if borders[0] < ord(".") else is_before | (part[:-2] == borders[0])
         zeros = np.flatnonzero(is_zero) + start + 1
         is_signed = (cells[zeros - 1] == ord("+")) | (cells[zeros - 1] == ord("-"))
         zeros = zeros[is_border[cells[zeros - 1 - is_signed]]]

@@ -33,7 +33,7 @@ from oneof.io.formats.source import (
 )
 
 PART_BYTES = 2**23
-"""Number of bytes of a block without a number of records."""
+"""Number of bytes of a block without a number of records; the first one, which shows the types, has an eighth."""
 _MAX_RECORD_BYTES = 2**28
 """Maximum size of a line or quoted cell; a few KiB of gzip may decompress to more."""
 _MAX_SHOWN = 200
@@ -264,7 +264,8 @@ class RecordReader:
         """Return the next records of a text and move behind them; none at its end."""
         delimiter, mark = (self.dialect.delimiter or "").encode(), quote.encode()
         start = text.offset(row)
-        n_bytes = self._part_bytes if n_records is None else 0
+        part_bytes = self._part_bytes if row else self._part_bytes // 8
+        n_bytes = part_bytes if n_records is None else 0
         while True:
             text.fill(n_bytes, n_records or 0)
             content = text.ahead + b"\n" if text.is_at_end and text.ahead[-1:] not in (b"", b"\n") else text.ahead
@@ -281,12 +282,12 @@ class RecordReader:
                 except QuoteError:
                     is_last = True
                 ends = np.array(found, dtype=np.intp)
-            n = n_records or max(int(np.searchsorted(ends, self._part_bytes, side="right")), 1)
+            n = n_records or max(int(np.searchsorted(ends, part_bytes, side="right")), 1)
             rest = len(content) - (int(ends[-1]) if len(ends) else 0)
             is_last |= rest > _MAX_RECORD_BYTES
             if is_last and rest and not len(ends):
                 if mark:  # raises if one is wrong
-                    list(read_records(content, delimiter, mark, start.line))
+                    list(read_records(content + b"\n", delimiter, mark, start.line))
                 raise DataError(
                     f"{self.path}, line {start.line}: the line is longer than {_MAX_RECORD_BYTES:,} bytes. Check the "
                     "format of the file."

@@ -199,7 +199,7 @@ def test_text_without_quoting_is_read_if_it_is_named(tmp_path: Path, suffix: str
     [
         ('"""', 'text follows a closing quotation mark: \'"wood\\t6\\n3\\tInn "The Swan'),
         (('"', "", ""), "a quotation mark is not closed: '\"wood\\t6\\n3"),
-        (('""\r', "", ""), "text follows a closing quotation mark: '\"\"\\rwood\\t6\\n3"),
+        (('""\r', "", ""), 'text follows a closing quotation mark: \'""\\rwood\\t6\\n3'),
     ],
 )
 def test_a_wrong_quotation_mark_is_an_error_with_its_place(tmp_path: Path, marks: Any, found: str) -> None:

@@ -1,8 +1,9 @@
 """Reader of CSV, TSV and other delimited text in blocks of rows; a table is read as the blocks of a stream.
 
-`dialect` detects the form of the text, and `records` finds the cells of each line. A line with other cells than the
-header is an error here, so that polars parses only text with one reading. A column is numbers if all of its cells are,
-and text otherwise; `features` recognizes numbers with missing tokens, dates and other kinds in the text.
+`dialect` detects the form of the text, `records` finds its records, and polars parses blocks of them. polars accepts
+short lines, and marks within cells have several readings: such a block is read cell by cell, and the first line that is
+not a row is an error. A column is numbers if all of its cells are, and text otherwise; `features` recognizes numbers
+with missing tokens, dates and other kinds in the text.
 """
 
 import contextlib

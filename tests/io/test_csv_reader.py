@@ -127,6 +127,23 @@ def test_cells_beyond_the_header_are_not_lost(tmp_path: Path) -> None:
     path.write_text("a,b\n" + "1,2,\n" * 20 + "1,2,3\n")
     with pytest.raises(DataError, match="line 22: found 3 cells"):
         DelimitedReader(path, BatchSpec()).read_file()
+    path.write_text('a,b\n1,2\n1,2,","\n')
+    with pytest.raises(DataError, match="line 3: found 3 cells"):
+        DelimitedReader(path, BatchSpec()).read_file()
+
+
+@pytest.mark.parametrize("quote", ["", '"'])
+@pytest.mark.parametrize(("row", "cells"), [("{0}1{0}", 1), ("{0}1{0},{0}2{0},{0}3{0},9", 4), ("{0}1{0},{0}2{0}", 2)])
+def test_a_wrong_line_among_many_is_found(tmp_path: Path, quote: str, row: str, cells: int) -> None:
+    """Its number is that of the file, also if the last column is not read, or is empty in other rows."""
+    path = tmp_path / "t.csv"
+    for last in ("{0}3{0}", ""):
+        rows = [f"{{0}}1{{0}},{{0}}2{{0}},{last}".format(quote)] * 50_000
+        rows[40_000] = row.format(quote)
+        path.write_text("\n".join(["a,b,c", *rows]) + "\n")
+        for drop in ([], ["c"]):
+            with pytest.raises(DataError, match=f"line 40002: found {cells} cells"):
+                read_table(path, drop=drop)
 
 
 @pytest.mark.parametrize("code", ["007", "-01", "+02", '"007"', " 08 ", "0" * 30])
@@ -182,6 +199,7 @@ def test_text_without_quoting_is_read_if_it_is_named(tmp_path: Path, suffix: str
     [
         ('"""', 'text follows a closing quotation mark: \'"wood\\t6\\n3\\tInn "The Swan'),
         (('"', "", ""), "a quotation mark is not closed: '\"wood\\t6\\n3"),
+        (('""\r', "", ""), 'text follows a closing quotation mark: \'""\\rwood\\t6\\n3'),
     ],
 )
 def test_a_wrong_quotation_mark_is_an_error_with_its_place(tmp_path: Path, marks: Any, found: str) -> None:

@@ -17,6 +17,7 @@ from oneof.errors import DataError
 from oneof.io import (
     CellFormat,
     Column,
+    Kind,
     Overrides,
     Table,
     UnreadableCells,
@@ -143,6 +144,16 @@ def test_the_encoder_equals_scikit_learn(missing: str) -> None:
     np.testing.assert_allclose(ours.medians_, theirs[0].statistics_, rtol=1e-15)
     np.testing.assert_allclose(ours.transform(frame), theirs.transform(X), rtol=1e-12, atol=1e-12)
     np.testing.assert_array_equal(ours.transform(frame), clone(ours).fit_transform(frame))
+
+
+@pytest.mark.parametrize("kind", ["number", "date", "yes/no", "category", "text"])
+def test_a_table_without_rows_is_not_encoded(kind: Kind) -> None:
+    """To fit and to transform is the same error, for each kind of column."""
+    frame = pl.DataFrame({"x": ["red owl", "blue owl"] if kind in ("category", "text") else [0.0, 1.0]})
+    encoder = make_encoder([Column("x", kind)])
+    for run in (encoder.fit, encoder.fit(frame).transform, encoder.fit_transform):
+        with pytest.raises(DataError, match="the table has no rows"):
+            run(frame.clear())
 
 
 def test_output_is_sparse_only_if_it_is_mostly_zeros(table: Table) -> None:

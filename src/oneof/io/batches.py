@@ -16,11 +16,11 @@ from oneof.io.formats.cells import CellFormat
 from oneof.io.formats.decoding import check_decodable
 from oneof.io.formats.delimited import DelimitedReader, as_plain_numbers
 from oneof.io.formats.dialect import Dialect
-from oneof.io.formats.json_lines import JsonLinesReader, objects_to_frame
+from oneof.io.formats.json_lines import objects_to_frame, read_objects
 from oneof.io.formats.names import format_names, match_all
-from oneof.io.formats.records import RecordOffset
+from oneof.io.formats.records import RecordOffset, RecordReader
 from oneof.io.formats.source import TEXT_FORMATS, Source, open_source, polars_errors_as_data_errors
-from oneof.io.formats.svmlight import IndexedRows, SvmlightReader
+from oneof.io.formats.svmlight import IndexedRows, read_indexed_rows
 from oneof.io.kinds import Column
 from oneof.messages import enumerate_items
 from oneof.validation import check_positive
@@ -288,8 +288,8 @@ def _read_csv(path: Path, source: Source, n_rows: int | None, spec: BatchSpec, s
 
 
 def _read_json(path: Path, source: Source, n_rows: int | None, spec: BatchSpec, start: RecordOffset) -> Iterator[Batch]:
-    reader = JsonLinesReader(path, display=source.display)
-    blocks = reader.blocks(n_rows or BATCH_ROWS, start)
+    reader = RecordReader(path, display=source.display)
+    blocks = ((read_objects(block), after) for block, after in reader.blocks(n_rows or BATCH_ROWS, start))
     if n_rows is None:
         blocks = iter([([item for objects, _ in blocks for item in objects], RecordOffset())])
     is_first = start.row == 0
@@ -304,9 +304,9 @@ def _read_json(path: Path, source: Source, n_rows: int | None, spec: BatchSpec, 
 
 
 def _read_svmlight(path: Path, _: Source, n_rows: int | None, spec: BatchSpec, start: RecordOffset) -> Iterator[Batch]:
-    labels_only = spec.features == ()
-    reader = SvmlightReader(path, separator=spec.separator, n_columns=0 if labels_only else spec.n_columns)
-    for content, after in reader.blocks(n_rows or BATCH_ROWS, start):
+    reader, n_columns = RecordReader(path), 0 if spec.features == () else spec.n_columns
+    for block, after in reader.blocks(n_rows or BATCH_ROWS, start):
+        content = read_indexed_rows(block, spec.separator, n_columns)
         yield Batch(content, reader.path, after=Position(0, after))
 
 

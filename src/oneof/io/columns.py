@@ -102,17 +102,14 @@ def read_columns(
         cells = frame[column.name]
         is_alone = len(cells) > _MAX_JOINED
         groups.setdefault((column[1:], column.name if is_alone else cells.dtype), []).append(column.name)
-    parts: list[tuple[Any, list[str]]] = []
-    for ((kind, formats), _), names in groups.items():
-        joined = pl.concat([frame[name] for name in names])
-        is_one = len(names) == 1 or kind != "number" or not is_text(joined)
-        if is_one or reads_in_training_format(joined, formats, cell_format):
-            parts.append(((kind, formats), names))
-        else:
-            parts += [((kind, formats), [name]) for name in names]
-    read, masks = {}, {}
-    for (kind, formats), names in parts:
+    pending, read, masks = [*groups.items()], {}, {}
+    while pending:
+        ((kind, formats), key), names = pending.pop()
         cells = pl.concat([frame[name] for name in names])
+        is_joined_text = len(names) > 1 and kind == "number" and is_text(cells)
+        if is_joined_text and not reads_in_training_format(cells, formats, cell_format):
+            pending += [(((kind, formats), key), [name]) for name in names]
+            continue
         values, unreadable = to_values(cells, Column(names[0], kind, formats), cell_format)
         values = values if values.dtype == pl.String else values.fill_null(float("nan"))
         for i, name in enumerate(names):

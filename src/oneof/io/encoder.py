@@ -239,6 +239,8 @@ class Encoder(TransformerMixin, BaseEstimator):
 
     def _impute(self, X: "pl.DataFrame") -> Floats:
         """Return numbers and the features of dates without missing values, and the indicators."""
+        if not X.height:
+            raise DataError("the table has no rows. Add at least one.")
         numbers, dates = self._named("number", "duration"), self._named("date")
         values = X.select(numbers + dates).to_numpy().reshape(X.height, -1)
         features = np.empty((X.height, len(numbers) + len(CALENDAR) * len(dates) + int(self.indicated_.sum())))

@@ -14,6 +14,7 @@ from oneof.errors import DataError, InputError
 from oneof.io.columns import match_columns
 from oneof.io.findings import KINDS, ColumnFinding, Kind, TableFindings
 from oneof.io.formats.cells import (
+    CODE,
     GROUPS,
     CellFormat,
     count_other_decimals,
@@ -56,7 +57,6 @@ _MIN_INDEX_ROWS = 20
 _MIN_UNIQUE = 0.95
 """Share of distinct values from which single words are identifiers."""
 _IDENTIFIER = re.compile(r"(^|[\W_])(?i:id|key|index|uuid)$|[a-z](Id|ID|Key|Index)$")
-_LEADING_ZERO = r"^[+-]?0\d+$"
 _CONSTANT = "it has one value (add --numeric, --categorical or --text to include it)"
 _IDENTIFIES = (
     "it has a different word in each row, such as a name or an identifier (add --text or --categorical to include it)"
@@ -109,53 +109,14 @@ class TableFeatures:
 
 
 def choose_features(
-    table: "Table", *, exclude: Collection[str], overrides: Overrides | None = None, strict: bool = False
+    table: "Table",
+    *,
+    exclude: Collection[str],
+    overrides: Overrides | None = None,
+    strict: bool = False,
+    scope: str = "",
 ) -> TableFeatures:
     """Choose the features of a table, infer their kinds and read their cells, each column once.
-
-    Parameters
-    ----------
-    table : Table
-    exclude : collection of str
-        Columns that must not be features: labels and truth.
-    overrides : Overrides, optional
-    strict : bool, default=False
-        Whether a cell that is not of the kind of its column is an error; by default it is a missing value.
-
-    Returns
-    -------
-    TableFeatures
-
-    Raises
-    ------
-    DataError
-        See `choose_columns`; if a number is so large that the variance of its column overflows; or if `strict`, and a
-        cell cannot be read.
-    """
-    import polars as pl
-
-    findings, reads = _infer_columns(table, exclude, overrides or Overrides())
-    frame = []
-    try:
-        for read in reads:
-            cells, column = read.values, read.column
-            if strict and read.unreadable.any():
-                raise unreadable_cell(
-                    table.frame[column.name], column._replace(formats=()), int(read.unreadable.arg_true()[0])
-                )
-            if column.kind not in ("category", "text"):
-                check_squares(cells.to_numpy(), f"column {column.name!r}")  # divided by its deviation, it would be 0
-                cells = cells.fill_null(float("nan"))
-            frame.append(cells)
-    except InputError as error:
-        raise DataError(error.reason, source=str(table.path), row=error.row) from None
-    return TableFeatures([read.column for read in reads], findings, pl.DataFrame(frame))
-
-
-def choose_columns(
-    table: "Table", *, exclude: Collection[str], overrides: Overrides | None = None, scope: str = ""
-) -> tuple[list[Column], TableFindings]:
-    """Choose the features of a table and infer their kinds.
 
     Text is read as numbers, yes/no, dates or durations if nine of ten cells can be, apart from tokens of missing values
     such as "-"; or if half of them can be, and the others are one or two words without digits, such as "refused". Whole
@@ -173,57 +134,74 @@ def choose_columns(
     exclude : collection of str
         Columns that must not be features: labels and truth.
     overrides : Overrides, optional
+    strict : bool, default=False
+        Whether a cell that is not of the kind of its column is an error; by default it is a missing value.
     scope : str
         Clause for messages if the table is not the full data set.
 
     Returns
     -------
-    columns : list of Column
-        In the order of the table.
-    findings : TableFindings
-        One for each column that is neither excluded by the user nor has labels.
+    TableFeatures
 
     Raises
     ------
     DataError
         If a column in `overrides` does not exist or has two kinds, most cells of a column are not of the kind named by
-        the user, or no feature remains; the error then has the reasons.
+        the user, or no feature remains; the error then has the reasons. If a number is so large that the variance of
+        its column overflows; or if `strict`, and a cell cannot be read.
     """
-    findings, reads = _infer_columns(table, exclude, overrides or Overrides(), scope)
-    return [read.column for read in reads], findings
+    import polars as pl
 
-
-def _infer_columns(
-    table: "Table", exclude: Collection[str], overrides: Overrides, scope: str = ""
-) -> tuple[TableFindings, list[_Read]]:
-    """Return the findings of the columns and the features, or raise an error with the reasons if there is none."""
+    overrides = overrides or Overrides()
     stripped = {name.strip() for name in exclude}  # as `find_column` finds them
     excluded = {name for name in table.frame.columns if name.strip() in stripped}
     dropped = {*excluded, *table.label_columns, *match_columns(overrides.drop, table.names, table.path)}
     forced = _forced_kinds(table, overrides)
-    found, reads = [], []
-    for cells in table.frame.iter_columns():
-        if cells.name in dropped:
-            continue
-        try:
-            if cells.name in forced:
-                one: _Read | ColumnFinding = _check_named(cells, forced[cells.name], table.cell_format)
-            else:
-                one = (_infer_text if is_text(cells) else _infer)(cells, table.cell_format)
-            if isinstance(one, _Read):
-                reads.append(one)
-            found.append(_describe(cells, one, table.cell_format) if isinstance(one, _Read) else one)
-        except DataError as error:
-            raise error.at(table.path) from None
+    found: list[ColumnFinding] = []
+    columns: list[Column] = []
+    values: list[pl.Series] = []
+    try:
+        for cells in table.frame.drop(dropped, strict=False).iter_columns():
+            read = _infer(cells, forced.get(cells.name), table.cell_format)
+            if isinstance(read, ColumnFinding):
+                found.append(read)
+                continue
+            if strict and read.unreadable.any():
+                row = int(read.unreadable.arg_true()[0])
+                raise unreadable_cell(cells, read.column._replace(formats=()), row)
+            if read.column.kind not in ("category", "text"):
+                # divided by its deviation, it would be 0
+                check_squares(read.values.to_numpy(), f"column {cells.name!r}")
+            found.append(_describe(cells, read, table.cell_format))
+            columns.append(read.column)
+            is_text = read.values.dtype == pl.String
+            values.append(read.values if is_text else read.values.fill_null(float("nan")))
+    except InputError as error:
+        raise DataError(error.reason, source=str(table.path), row=error.row) from None
     findings = TableFindings(tuple(found), table.dialect, table.remarks, scope)
-    if not reads:
+    if not columns:
         reasons = findings.reasons_of_exclusion()
         cause = f": {reasons}. " if reasons else f": each column has labels or is dropped{scope}. "
         raise DataError(
             f"no feature column remains{cause}Add a column, or include one by --numeric, --categorical or --text.",
             source=str(table.path),
         )
-    return findings, reads
+    return TableFeatures(columns, findings, pl.DataFrame(values))
+
+
+def choose_columns(
+    table: "Table", *, exclude: Collection[str], overrides: Overrides | None = None, scope: str = ""
+) -> tuple[list[Column], TableFindings]:
+    """Return the features of a table and the findings about its columns; see `choose_features`."""
+    features = choose_features(table, exclude=exclude, overrides=overrides, scope=scope)
+    return features.columns, features.findings
+
+
+def _infer(cells: "pl.Series", kind: Kind | None, cell_format: CellFormat) -> _Read | ColumnFinding:
+    """Return a column with the kind that the user names or the inferred one, or the reason why it is excluded."""
+    if kind is not None:
+        return _check_named(cells, kind, cell_format)
+    return (_infer_text if is_text(cells) else _infer_values)(cells, cell_format)
 
 
 def _read(cells: "pl.Series", column: Column, cell_format: CellFormat) -> _Read:
@@ -245,7 +223,7 @@ def _check_named(cells: "pl.Series", kind: Kind, cell_format: CellFormat) -> _Re
     return read
 
 
-def _infer(cells: "pl.Series", cell_format: CellFormat) -> _Read | ColumnFinding:
+def _infer_values(cells: "pl.Series", cell_format: CellFormat) -> _Read | ColumnFinding:
     """Return the kind of a column that has a type other than text, or the reason why it is excluded."""
     import polars as pl
 
@@ -302,7 +280,7 @@ def _infer_text(cells: "pl.Series", cell_format: CellFormat) -> _Read | ColumnFi
 
 def _has_codes(present: "pl.Series") -> bool:
     """Return whether the cells are codes of digits, some of which have leading zeros."""
-    if not present.str.contains(_LEADING_ZERO).any():
+    if not present.str.contains(CODE).any():
         return False
     return float(present.str.contains(r"^\d+$").mean()) >= MIN_SHARE  # type: ignore[arg-type]  # booleans
 

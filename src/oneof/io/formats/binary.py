@@ -103,19 +103,17 @@ def read_npz(path: Path) -> Archive:
 @contextmanager
 def _archive(path: Path, names: Collection[str]) -> Iterator[dict[str, Any]]:
     """Open the arrays of an archive; errors begin with its path."""
-    try:
-        arrays = read_arrays(path, names.__contains__)
-    except DataError as error:
-        raise DataError(
-            f"{path} is damaged, or is not an archive of plain NumPy arrays (pickles are never opened): {error}."
-        ) from None
-    except OSError as error:
-        raise DataError(f"{path} cannot be read: {error.strerror or error}.") from None
-    try:
-        with polars_errors_as_data_errors(path):
+    with polars_errors_as_data_errors(path):
+        try:
+            arrays = read_arrays(path, names.__contains__)
+        except DataError as error:
+            raise DataError(
+                f"{path} is damaged, or is not an archive of plain NumPy arrays (pickles are never opened): {error}."
+            ) from None
+        try:
             yield arrays
-    except DataError as error:
-        raise error.at(path) from None
+        except DataError as error:
+            raise error.at(path) from None
 
 
 def _scan(path: Path, kind: str) -> "pl.LazyFrame":

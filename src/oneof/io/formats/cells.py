@@ -39,6 +39,8 @@ NUMBER_FORMATS: tuple[NumberFormat, ...] = get_args(NumberFormat)
 GROUPS = {",": ",", ".": r"\.", " ": "[ \u00a0\u2007\u2009\u202f]", "'": "['\u2019\u02bc]"}
 """Separators of groups of digits, with a pattern of the characters that are read as each of them."""
 
+CODE = r"^[+-]?0\d+$"
+"""A code with leading zeros such as 007, which is not a number."""
 _SIGN = "[-+\u2212]?"
 _CURRENCY = r"\p{L}{0,3}\p{Sc}|EUR|USD|GBP|CHF|JPY|CNY|INR|AUD|CAD|NZD|SEK|NOK|DKK|PLN|CZK|HUF|BRL|MXN|ZAR|KRW|Rs\.?"
 _WITH_UNIT = (

@@ -6,6 +6,7 @@ discarded: if it ends abnormally, the file is rejected with an error. Ordinary e
 which has the message.
 """
 
+import itertools
 import os
 from collections.abc import Sequence
 from pathlib import Path
@@ -46,7 +47,8 @@ def check_decodable(files: Sequence[Path], kind: str) -> None:
     """
     if not files or _identity(files[0]) in _decoded:
         return
-    group = _first_group(files)
+    sizes = itertools.accumulate(_identity(file)[1] for file in files[:_GROUP_FILES])
+    group = files[: max(sum(size <= _GROUP_BYTES for size in sizes), 1)]
     trial = run_trial(_TRIAL, {"kind": kind, "files": [os.fspath(file.absolute()) for file in group]})
     if trial is None:
         return
@@ -62,26 +64,12 @@ def check_decodable(files: Sequence[Path], kind: str) -> None:
         )
 
 
-def _first_group(files: Sequence[Path]) -> list[Path]:
-    group, size = [files[0]], _size(files[0])
-    for file in files[1:_GROUP_FILES]:
-        size += _size(file)
-        if size > _GROUP_BYTES:
-            break
-        group.append(file)
-    return group
-
-
 def _identity(file: Path) -> tuple[str, int, int]:
     try:
         status = file.stat()
     except OSError:
-        return (str(file.absolute()), -1, -1)
+        return (str(file.absolute()), 0, -1)
     return (str(file.absolute()), status.st_size, status.st_mtime_ns)
-
-
-def _size(file: Path) -> int:
-    return max(_identity(file)[1], 0)
 
 
 def _describe(returncode: int) -> str:

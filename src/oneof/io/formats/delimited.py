@@ -1,12 +1,14 @@
 """Reader of CSV, TSV and other delimited text in blocks of rows; a table is read as the blocks of a stream.
 
-`dialect` detects the form of the text, and `records` finds the cells of each line. A line with other cells than the
-header is an error here, so that polars parses only text with one reading. A column is numbers if all of its cells are,
-and text otherwise; `features` recognizes numbers with missing tokens, dates and other kinds in the text.
+`dialect` detects the form of the text, `records` finds its records, and polars parses blocks of them. polars accepts
+short lines, and marks within cells have several readings: such a block is read cell by cell, and the first line that is
+not a row is an error. A column is numbers if all of its cells are, and text otherwise; `features` recognizes numbers
+with missing tokens, dates and other kinds in the text.
 """
 
 import contextlib
-import io
+import itertools
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -16,10 +18,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from oneof.errors import DataError
-from oneof.io.formats.cells import CellFormat, read_numbers, strip_text
+from oneof.io.formats.cells import CODE, CellFormat, read_numbers, strip_text
 from oneof.io.formats.dialect import COMMENT, COMMON, detect_dialect, western_encoding
 from oneof.io.formats.names import make_unique, match_all, unnamed_columns
-from oneof.io.formats.records import PART_BYTES, Block, QuoteError, RecordOffset, RecordReader
+from oneof.io.formats.records import PART_BYTES, Block, QuoteError, Record, RecordOffset, RecordReader
 from oneof.io.formats.source import polars_errors_as_data_errors
 
 if TYPE_CHECKING:
@@ -111,43 +113,43 @@ class DelimitedReader:
             yield self._parse(block, names, {name: pl.Float64 for name in names if kinds[name] == "number"}), after
 
     def read_file(self) -> "pl.DataFrame":
-        """Return all rows of the file."""
-        try:
-            return self._read_parts()
-        except _EncodingError as error:
-            if self._given.encoding is not None or error.is_damaged:
-                raise
-            self._given = replace(self._given, encoding=western_encoding(error.content))
-        return self._read_parts()
-
-    def _read_parts(self) -> "pl.DataFrame":
-        """Return the rows of all parts: a column that is text in one of them is parsed as text in the earlier ones."""
+        """Return all rows of the file; a late cell of text, or of another encoding, makes it read them again."""
         import polars as pl
 
-        self._reset()
+        text: set[str] = set()
+        while True:
+            self._reset()
+            try:
+                frames, late = self._read_parts(text)
+            except _EncodingError as error:
+                if self._given.encoding is not None or error.is_damaged:
+                    raise
+                self._given = replace(self._given, encoding=western_encoding(error.content))
+                continue
+            if not late:
+                return self._finish(pl.concat(frames, rechunk=False))
+            text |= late
+            frames.clear()
+
+    def _read_parts(self, text: set[str]) -> "tuple[list[pl.DataFrame], set[str]]":
+        """Return the rows of each part, and the columns that are text in a part after one in which they are numbers."""
+        import polars as pl
+
         frames: list[pl.DataFrame] = []
         types: dict[str, Any] = {}
         for block, _ in self._blocks(None, RecordOffset()):
-            self.dropped = self._spec.dropped(self.columns)
-            names = [name for name in self.columns if name not in self.dropped]
-            types = types if frames else self._unknown_types(names)
+            dropped = self._spec.dropped(self.columns)
+            names = [name for name in self.columns if name not in dropped]
+            types = types if frames else {name: None for name in self._unknown_types(names) if name not in text}
             frames.append(self._parse(block, names, types))
         self.dropped = self._spec.dropped(self.columns)
         if not frames:
-            return pl.DataFrame(schema={name: pl.String for name in self.columns if name not in self.dropped})
-        remarks = dict(self._remarks)
-        is_text = [
-            [cells.name for cells in frame if cells.dtype != pl.String and not types.get(cells.name)]
-            for frame in frames
-        ]
-        n_again = max((number for number, names in enumerate(is_text, 1) if names), default=0)
-        for number, (block, _) in zip(range(n_again), self._blocks(None, RecordOffset()), strict=False):
-            frames[number] = frames[number].with_columns(self._parse(block, is_text[number], {}))
-        self._remarks = remarks
+            frames = [pl.DataFrame(schema={name: pl.String for name in self.columns if name not in self.dropped})]
+        late = {cells.name for frame in frames for cells in frame if cells.dtype != pl.String} - types.keys()
         numbers: Any = {name: kind for name, kind in types.items() if kind is not None}
-        if any(frame.schema[name] != kind for frame in frames for name, kind in numbers.items()):
+        if not late and any(dict(frame.schema) != dict(frames[-1].schema) for frame in frames):
             frames = [frame.cast(numbers, strict=False) for frame in frames]
-        return self._finish(pl.concat(frames, rechunk=False))
+        return frames, late
 
     def _unknown_types(self, names: Sequence[str]) -> "dict[str, Any]":
         """Return a type for each column that may be numbers: None until a cell shows it."""
@@ -180,7 +182,7 @@ class DelimitedReader:
         cells: list[str] = []
         if records.header is not None:
             self._check_encoding(records.header)
-            cells = [cell.decode() for cell in records.header.cells(0, str(self.dialect.quote).encode())]
+            cells = [cell.decode() for cell in next(records.header.records()).cells]
         if not any(cell.strip() for cell in cells):
             raise DataError(f"{self.path} is empty. The first line must have the names of the columns.")
         self.columns, changes = make_unique(cells)
@@ -207,36 +209,23 @@ class DelimitedReader:
 
         self._check_encoding(block)
         self._note_joined_lines(block)
-        # If the delimiters are as many as they should be, all rows are complete, or polars refuses one with too many.
-        is_exact = block.n_marks == (len(self.columns) - 1) * len(block)
-        content = block.content if is_exact else self._complete_rows(block)
-        for name in self._coded_columns(block) & types.keys():
-            del types[name]
         known = {name: kind for name, kind in types.items() if kind is not None}
         frame = None
-        if known and not (self.dialect.decimal == "," and b"." in content):
-            with contextlib.suppress(pl.exceptions.PolarsError):  # a cell is not a number
-                frame = self._read_cells(content, names, known)
-                floats = frame.select(pl.col(pl.Float64).is_finite().all())
-                frame = frame if floats.is_empty() or all(floats.row(0)) else None
+        if block.is_plain and known and not (self.dialect.decimal == "," and b"." in block.content):
+            if self._spec.features is not None or not has_codes(block.content, block.delimiter + block.quote):
+                frame = self._read_plain(block, names, known)
+            if frame is not None:
+                is_finite = frame.select(pl.col(pl.Float64).is_finite().all()).rows()
+                frame = frame if all(map(all, is_finite)) else None
+        if frame is None and block.is_plain:
+            frame = self._read_plain(block, names, {})
         if frame is None:
+            content = self._complete_rows(block)
             with polars_errors_as_data_errors(Path(f"{self.path}, line {block.start.line} or later,")):
-                try:
-                    frame = self._read_cells(content, names, {})
-                except pl.exceptions.PolarsError:
-                    frame = self._read_cells(self._complete_rows(block), names, {})
+                frame = self._read_cells(content, COMMON.quote, names, {}).select(names)
         return frame.with_columns(
             self._infer(cells, types) for cells in frame if cells.name in types and cells.dtype == pl.String
         )
-
-    def _coded_columns(self, block: Block) -> set[str]:
-        """Return the columns with a code such as 007, which is text."""
-        codes = find_codes(block.content, f"{self.dialect.delimiter}{self.dialect.quote}".encode())
-        if not len(codes):
-            return set()
-        records = np.searchsorted(block.ends, codes, side="right")
-        numbers = np.unique(np.searchsorted(block.marks, codes) - block.first_marks[records])
-        return {self.columns[number] for number in numbers if number < len(self.columns)}
 
     def _infer(self, cells: "pl.Series", types: "dict[str, Any]") -> "pl.Series":
         """Return cells of text as numbers if all of them are, and update the type of their column."""
@@ -251,34 +240,46 @@ class DelimitedReader:
             del types[cells.name]
         return cells
 
-    def _read_cells(self, content: bytes, names: Sequence[str], types: "Mapping[str, Any]") -> "pl.DataFrame":
-        """Return columns of the given types, or of text.
+    def _read_plain(self, block: Block, names: Sequence[str], types: "Mapping[str, Any]") -> "pl.DataFrame | None":
+        """Return columns of the given types, or of text; None if a cell has another type or a line is not a row.
 
-        Raises
-        ------
-        polars.exceptions.PolarsError
-            If a cell is not of the given type.
+        polars refuses a line with too many cells if the last column is read. It fills the cells that a short line
+        lacks, at least that of the last column, with null. If a cell there is null, the delimiters show whether it is
+        empty or absent.
         """
+        import polars as pl
+
+        with contextlib.suppress(pl.exceptions.PolarsError):
+            frame = self._read_cells(block.content, self.dialect.quote or None, names, types)
+            if len(frame) == len(block) and (
+                not frame[self.columns[-1]].null_count() or block.n_delimiters() == (len(self.columns) - 1) * len(block)
+            ):
+                self._note_blank()
+                return frame.select(names)
+        return None
+
+    def _read_cells(
+        self, content: bytes, quote: str | None, names: Sequence[str], types: "Mapping[str, Any]"
+    ) -> "pl.DataFrame":
+        """Return columns of the given types, or of text, and the last column."""
         import polars as pl
 
         schema = {name: types.get(name, pl.String) for name in self.columns}
         if not content:
-            return pl.DataFrame(schema={name: schema[name] for name in names})
-        # polars refuses a line with too many cells if the last column is read.
+            return pl.DataFrame(schema=schema)
         indices = [number for number, name in enumerate(self.columns) if name in {*names, self.columns[-1]}]
-        frame = pl.read_csv(
-            io.BytesIO(content),
+        return pl.read_csv(
+            content,
             has_header=False,
             schema=schema,
             columns=None if len(indices) == len(self.columns) else indices,
             separator=str(self.dialect.delimiter),
-            quote_char=self.dialect.quote or None,
+            quote_char=quote,
             decimal_comma=self.dialect.decimal == "," != self.dialect.delimiter,
         )
-        return frame.select(names)
 
     def _complete_rows(self, block: Block) -> bytes:
-        """Return the rows of a block without blank lines, each with a cell for each column.
+        """Return the rows of a block without blank lines, each with a cell for each column, in double quotation marks.
 
         A row may end after the last column with a name, or have further cells that are empty.
 
@@ -287,44 +288,35 @@ class DelimitedReader:
         DataError
             At the first line that is not a row of the table.
         """
-        n_columns, delimiter = len(self.columns), str(self.dialect.delimiter).encode()
-        content, widths = block.content, block.widths
-        blank, pieces, done = [], [], 0
-        for i in np.flatnonzero(widths != n_columns).tolist():
-            record = block.record(i)
-            cells = record.rstrip(b"\r\n")
-            end = int(block.ends[i])
-            if widths[i] < n_columns and not cells.strip():
-                blank.append(i)
-                row = b""
-            elif widths[i] < self._n_named:
-                raise self._width_error(block, i)
-            elif widths[i] < n_columns:
-                row = cells + delimiter * (n_columns - int(widths[i])) + b"\n"
-            else:
-                kept = int(block.marks[block.first_marks[i] + n_columns - 1]) - (end - len(record))
-                if cells[kept:].strip(f" {self.dialect.delimiter}{self.dialect.quote}".encode()):
-                    raise self._width_error(block, i)
-                row = cells[:kept] + b"\n"
-            pieces += [content[done : end - len(record)], row]
-            done = end
-        self._note_blank(block, blank)
-        return b"".join([*pieces, content[done:]]) if pieces else content
+        n_columns, mark = len(self.columns), b'"'
+        special = re.compile(b'["\r\n%b]' % re.escape(block.delimiter))
+        rows = []
+        for record in block.records():
+            width = len(record.cells)
+            if width < n_columns and not block.content[record.begin : record.end].strip():
+                self._first_blank = self._first_blank or record.line
+                continue
+            if width < self._n_named or any(cell.strip() for cell in record.cells[n_columns:]):
+                raise self._width_error(block, record)
+            self._note_blank()
+            cells = [*record.cells[:n_columns], *[b""] * (n_columns - width)]
+            quoted = [mark + c.replace(mark, 2 * mark) + mark if special.search(c) else c for c in cells]
+            rows.append(block.delimiter.join(quoted) or mark * 2)
+        return b"".join(row + b"\n" for row in rows)
 
-    def _width_error(self, block: Block, i: int) -> DataError:
-        width, n_columns = int(block.widths[i]), len(self.columns)
+    def _width_error(self, block: Block, record: Record) -> DataError:
+        width, n_columns = len(record.cells), len(self.columns)
         advice = "Correct the line."
-        if width > n_columns and not block.start.row and not i:
+        if width > n_columns and not block.start.row and not record.begin:
             advice += " If the lines above it are not part of the table, delete them."
-        if block.record(i).startswith(COMMENT.encode()):
+        if record.cells[0].startswith(COMMENT.encode()):
             advice = "Correct the line, or delete it if it is a comment."
         if width < n_columns:
             place = f"it ends before column {self.columns[width]!r}"
         else:
-            cells = block.cells(i, str(self.dialect.quote).encode())
-            place = f"after column {self.columns[-1]!r}, it has {_shown(cells[n_columns])}"
+            place = f"after column {self.columns[-1]!r}, it has {_shown(record.cells[n_columns])}"
         found = f"found {width} cells, but the header has {n_columns}: {place}"
-        return DataError(f"{self.path}, line {block.line_of(i)}: {found}. {advice}")
+        return DataError(f"{self.path}, line {record.line}: {found}. {advice}")
 
     def _check_encoding(self, block: Block) -> None:
         if block.content.isascii():
@@ -337,26 +329,24 @@ class DelimitedReader:
             raise _EncodingError(self.path, line, block.content, is_damaged=is_damaged) from None
         self._is_ascii = False
 
-    def _note_blank(self, block: Block, blank: list[int]) -> None:
+    def _note_blank(self) -> None:
         """Add a remark about blank lines above a row."""
-        first = self._first_blank or (block.line_of(blank[0]) if blank else 0)
-        if (len(blank) < len(block)) if self._first_blank else (blank and blank[0] + len(blank) < len(block)):
+        if self._first_blank:
             self._remarks["blank"] = (
-                f"blank lines are ignored, the first one in line {first}; rows are counted without them."
+                f"blank lines are ignored, the first one in line {self._first_blank}; rows are counted without them."
             )
-        self._first_blank = first
 
     def _note_joined_lines(self, block: Block) -> None:
         """Add a remark about the first quoted cell that joins lines, each of which could be a row."""
-        if "quote" in self._remarks or len(self.columns) < 2 or block.lines[-1] == len(block):
+        if "quote" in self._remarks or len(self.columns) < 2 or block.n_lines == len(block):
             return
-        delimiter = str(self.dialect.delimiter).encode()
-        for i in np.flatnonzero(np.diff(block.lines, prepend=0) > 1).tolist():
-            lines = block.record(i).removesuffix(b"\n").split(b"\n")
-            if all(line.count(delimiter) == len(self.columns) - 1 for line in lines):
+        for begin, end in itertools.pairwise((0, *block.ends.tolist())):
+            lines = block.content[begin:end].splitlines()
+            if len(lines) > 1 and all(line.count(block.delimiter) == len(self.columns) - 1 for line in lines):
+                line_number = block.start.line + block.content.count(b"\n", 0, begin)
                 self._remarks["quote"] = (
-                    f"a quoted cell joins {len(lines)} lines from line {block.line_of(i)} on ({_shown(lines[0])}), all "
-                    "of which could be rows. If the file has no quoted cells, add --quote none."
+                    f"a quoted cell joins {len(lines)} lines from line {line_number} on ({_shown(lines[0])}), all of "
+                    "which could be rows. If the file has no quoted cells, add --quote none."
                 )
                 return
 
@@ -364,23 +354,16 @@ class DelimitedReader:
         """Return a whole table without the columns and the last rows that have neither a name nor a value."""
         import polars as pl
 
-        unnamed = self.columns[self._n_named :]
-        unnamed = [name for name in unnamed if name in frame.columns and frame[name].null_count() == len(frame)]
-        frame = frame.drop(unnamed)
-        kept = [name for name in self.columns[self._n_named :] if name in frame.columns]
-        if len(kept) > 1:  # a single one may have the names of rows; several are after a merged cell
-            self._remarks["unnamed"] = unnamed_columns(kept)
-        self.columns = [name for name in self.columns if name not in unnamed]
-        if frame.width > 1 and len(frame) and all(cell is None for cell in frame.row(-1)):
+        unnamed = [name for name in self.columns[self._n_named :] if name in frame.columns]
+        empty = [name for name in unnamed if frame[name].null_count() == len(frame)]
+        if len(unnamed) > len(empty) + 1:  # a single one may have the names of rows; several are after a merged cell
+            self._remarks["unnamed"] = unnamed_columns([name for name in unnamed if name not in empty])
+        frame = frame.drop(empty)
+        self.columns = [name for name in self.columns if name not in empty]
+        if frame.width > 1 and len(frame) and not any(cell is not None for cell in frame.row(-1)):
             has_value = frame.select(pl.any_horizontal(pl.all().is_not_null())).to_series()
-            n_rows = int(has_value.arg_true()[-1]) + 1 if has_value.any() else 0
-            n_empty = len(frame) - n_rows
-            self._remarks["empty"] = (
-                f"the last {n_empty:,} rows have no cells and are left out."
-                if n_empty > 1
-                else "the last row has no cells and is left out."
-            )
-            frame = frame.head(n_rows)
+            n_empty = int(has_value.reverse().arg_max() or 0) if has_value.any() else len(frame)
+            frame = frame.head(-n_empty)
         return frame
 
 
@@ -397,7 +380,10 @@ def as_plain_numbers(frame: "pl.DataFrame", cell_format: CellFormat) -> "pl.Data
 
 
 def plain_numbers(cells: "pl.Series", decimal: str) -> "pl.Series | None":
-    """Return text as integers, or as floats, if every cell is a finite number or empty, and one is a number."""
+    """Return text as integers, or as floats, if every cell is a finite number or empty, and one is a number.
+
+    A code such as 007 is not a number.
+    """
     import polars as pl
 
     text = cells.str.strip_chars()
@@ -406,6 +392,8 @@ def plain_numbers(cells: "pl.Series", decimal: str) -> "pl.Series | None":
     first = text.drop_nulls().head(100)  # most columns of text are not read further
     if not n_present or read_numbers(first, "," if decimal == "," else ".").null_count():
         return None
+    if text.str.contains(CODE).any():
+        return None
     integers = text.cast(pl.Int64, strict=False)
     if integers.null_count() == len(text) - n_present:
         return integers
@@ -413,10 +401,8 @@ def plain_numbers(cells: "pl.Series", decimal: str) -> "pl.Series | None":
     return numbers if numbers.null_count() == len(text) - n_present else None
 
 
-def find_codes(content: bytes, borders: bytes) -> Any:
-    """Return the positions of zeros between a border, possibly with a sign, and further digits before a border.
-
-    These are the cells such as 007, and words of text, such as "born 07".
+def has_codes(content: bytes, borders: bytes) -> bool:
+    """Return whether a cell or a word is a code such as 007 or -01.
 
     Parameters
     ----------
@@ -425,28 +411,22 @@ def find_codes(content: bytes, borders: bytes) -> Any:
     borders : bytes
         The delimiter, and the quotation mark if there is one.
     """
-    cells = np.frombuffer(content, dtype=np.uint8)
+    text = b"\n" + content
+    cells = np.frombuffer(text, dtype=np.uint8)
     is_border = np.zeros(256, dtype=bool)
     is_border[[*borders, *b" \t\r\n"]] = True
-    found = [np.arange(content[:1] == b"0" and content[1:2].isdigit())]
+    code = re.compile(rb"0\d+[\s%b]" % re.escape(borders))
     for start in range(0, len(cells), _SLICE_BYTES):
         part = cells[start : start + _SLICE_BYTES + 2]
-        may_be = part[1:-1] == _ZERO
-        may_be &= (part[2:] - _ZERO) < 10  # smaller bytes wrap around
+        is_zero = (part[1:-1] == _ZERO) & (part[2:] - _ZERO < 10)  # smaller bytes wrap around
         is_before = part[:-2] < ord(".")  # all borders and signs, apart from some delimiters
-        may_be &= is_before if borders[0] < ord(".") else is_before | (part[:-2] == borders[0])
-        found.append(np.flatnonzero(may_be) + start + 1)
-    zeros = np.concatenate(found)
-    before = cells[np.maximum(zeros - 1, 0)]
-    is_signed = (before == ord("+")) | (before == ord("-"))
-    before = np.where(is_signed, cells[np.maximum(zeros - 2, 0)], before)
-    zeros = zeros[(zeros <= is_signed) | is_border[before]]
-    ends, codes = zeros + 2, [zeros[:0]]
-    while len(ends):
-        is_digit = (cells[ends] - _ZERO) < 10
-        codes.append(zeros[~is_digit & is_border[cells[ends]]])
-        zeros, ends = zeros[is_digit], ends[is_digit] + 1
-    return np.concatenate(codes)
+        is_zero &= is_before if borders[0] < ord(".") else is_before | (part[:-2] == borders[0])
+        zeros = np.flatnonzero(is_zero) + start + 1
+        is_signed = (cells[zeros - 1] == ord("+")) | (cells[zeros - 1] == ord("-"))
+        zeros = zeros[is_border[cells[zeros - 1 - is_signed]]]
+        if any(code.match(text, zero) for zero in zeros.tolist()):
+            return True
+    return False
 
 
 def _shown(text: bytes) -> str:

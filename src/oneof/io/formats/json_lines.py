@@ -8,41 +8,15 @@ among lists becomes a list of one member.
 
 import io
 import json
-from collections.abc import Collection, Iterator, Sequence
-from pathlib import Path
+from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING, Any
 
 from oneof.errors import DataError
 from oneof.io.formats.names import match_all
-from oneof.io.formats.records import Block, RecordOffset, RecordReader
+from oneof.io.formats.records import Block
 
 if TYPE_CHECKING:
     import polars as pl
-
-
-class JsonLinesReader:
-    """Reader of the objects of one JSON-lines file.
-
-    Parameters
-    ----------
-    path : Path
-    display : Path, optional
-        Name of the file for messages, if it is a copy.
-
-    Attributes
-    ----------
-    path : Path
-        For messages.
-    """
-
-    def __init__(self, path: Path, *, display: Path | None = None) -> None:
-        self._records = RecordReader(path, display=display)
-        self.path = self._records.path
-
-    def blocks(self, n_rows: int, start: RecordOffset) -> Iterator[tuple[list[dict[str, Any]], RecordOffset]]:
-        """Yield the objects of at most `n_rows` lines, with the offset after them; blank lines are skipped."""
-        for block, after in self._records.blocks(n_rows, start):
-            yield _read_objects(block), after
 
 
 def objects_to_frame(
@@ -63,7 +37,8 @@ def objects_to_frame(
     return pl.DataFrame([_to_series(name, [row.get(name) for row in rows], is_text=name in texts) for name in names])
 
 
-def _read_objects(block: Block) -> list[dict[str, Any]]:
+def read_objects(block: Block) -> list[dict[str, Any]]:
+    """Return the objects of lines; blank lines are skipped."""
     try:
         lines = io.StringIO(block.content.decode(), newline=None)
     except UnicodeDecodeError:

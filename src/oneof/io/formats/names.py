@@ -49,31 +49,27 @@ def make_unique(cells: Sequence[str]) -> tuple[list[str], list[str]]:
     """
     names = [cell.strip() for cell in cells]
     n_named = max(number for number, name in enumerate(names, 1) if name)
-    stripped = [name for name, cell in zip(names, cells, strict=True) if name and name != cell]
-    unnamed = [number for number, name in enumerate(names) if not name]
-    taken = set(names)
-    renamed = []
-    seen: set[str] = set()
+    taken, seen = set(names), {""}
     next_suffix: dict[str, int] = {}
+    renamed: list[str] = []
+    unnamed: list[str] = []
     for number, name in enumerate(names):
-        if name and name not in seen:
+        if name not in seen:
             seen.add(name)
             continue
         base = f"{name}_" if name else "column "
-        suffix = next_suffix.get(base, 2) if name else number
+        suffix = next_suffix.get(name, 2) if name else number
         while f"{base}{suffix}" in taken:
             suffix += 1
         names[number] = f"{base}{suffix}"
         taken.add(names[number])
-        if name:
-            next_suffix[base] = suffix + 1
-            renamed.append(names[number])
+        next_suffix[name] = suffix + 1
+        (renamed if name else unnamed).append(names[number])
     remarks = []
-    if stripped:
-        remarks.append(f"spaces around the names of columns are removed: {format_names(stripped)}.")
     if renamed:
         remarks.append(f"columns with the name of another column are renamed: {format_names(renamed)}.")
-    if inner := [names[number] for number in unnamed if number < n_named]:
+    before_last = {*names[:n_named]}
+    if inner := [name for name in unnamed if name in before_last]:
         remarks.append(unnamed_columns(inner))
     return names, remarks
 

@@ -3,7 +3,6 @@
 import gzip
 import shutil
 import tempfile
-import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -12,7 +11,14 @@ from pathlib import Path
 from oneof.archives import GZIP, check_size
 from oneof.errors import DataError
 from oneof.io.formats import excel
-from oneof.io.formats.source import CHUNK_BYTES, STANDARD_INPUT, Source, display_path, open_standard_input
+from oneof.io.formats.source import (
+    CHUNK_BYTES,
+    STANDARD_INPUT,
+    Source,
+    display_path,
+    file_errors_as_data_errors,
+    open_standard_input,
+)
 
 
 @contextmanager
@@ -52,7 +58,7 @@ def plain_file(source: Source, sheet: str | None = None) -> Iterator[tuple[Sourc
 def _copy(path: Path, folder: Path, name: Path) -> Path:
     """Copy standard input, decompress it or a file unless it expands to an implausible size, and return the copy."""
     copy = folder / "oneof-copy"
-    try:
+    with file_errors_as_data_errors(name):
         if path == STANDARD_INPUT:
             path = folder / "oneof-copy-of-input"
             with open_standard_input() as content, path.open("wb") as raw:
@@ -65,10 +71,4 @@ def _copy(path: Path, folder: Path, name: Path) -> Path:
             while chunk := content.read(CHUNK_BYTES):
                 check_size(file.tell() + len(chunk), size, f"{name}: its content")
                 file.write(chunk)
-    except (EOFError, gzip.BadGzipFile, zlib.error) as error:
-        raise DataError(
-            f"{name} is damaged or truncated ({str(error).rstrip('.')}). Compress it again, or download it again."
-        ) from None
-    except OSError as error:
-        raise DataError(f"{name} cannot be read: {error.strerror or error}.") from None
     return copy

@@ -1,9 +1,11 @@
 """Files of a stream: one file, a folder of files of one format, or standard input."""
 
+import gzip
 import hashlib
 import io
 import os
 import sys
+import zlib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -200,14 +202,26 @@ def _file_identity(file: Path) -> list[Any]:
 
 
 @contextmanager
+def file_errors_as_data_errors(path: Path) -> Iterator[None]:
+    """Raise errors of the file system, and of damaged gzip, as a DataError."""
+    try:
+        yield
+    except (EOFError, gzip.BadGzipFile, zlib.error) as error:
+        raise DataError(
+            f"{path} is damaged or truncated ({str(error).rstrip('.')}). Compress it again, or download it again."
+        ) from None
+    except OSError as error:
+        raise DataError(f"{path} cannot be read: {error.strerror or error}.") from None
+
+
+@contextmanager
 def polars_errors_as_data_errors(path: Path) -> Iterator[None]:
     """Raise errors of polars (including panics on damaged files) and of the file system as a DataError."""
     import polars as pl
 
     try:
-        yield
-    except OSError as error:
-        raise DataError(f"{path} cannot be read: {error.strerror or error}.") from None
+        with file_errors_as_data_errors(path):
+            yield
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
         line = (str(error).strip() or type(error).__name__).splitlines()[0]
         raise DataError(f"{path} cannot be read: {line[:_MAX_MESSAGE].rstrip('.')}.") from None

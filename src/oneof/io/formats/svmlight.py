@@ -6,15 +6,14 @@ The labels of a row are joined by commas, as in scikit-learn, or by the separato
 
 import io
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from oneof.candidates.cells import separators_of, split_labels
 from oneof.candidates.columns import number_to_text
 from oneof.errors import DataError
-from oneof.io.formats.records import Block, RecordOffset, RecordReader
+from oneof.io.formats.records import Block
 
 MAX_INDEX_BITS = 30
 """Limit of the bits of an index, so that 2 ** bits columns of weights fit in memory."""
@@ -52,62 +51,35 @@ class IndexedRows:
         return len(self.labels)
 
 
-class SvmlightReader:
-    """Reader of the rows of one svmlight file.
+def read_indexed_rows(block: Block, separator: str, n_columns: int) -> IndexedRows:
+    """Return the rows of lines, without comments.
 
     Parameters
     ----------
-    path : Path
+    block : Block
     separator : str
         The text between two labels in the result.
     n_columns : int
-        The number of columns of the rows; 0 if only labels are read.
-
-    Attributes
-    ----------
-    path : Path
-        For messages.
+        The number of columns of the rows; 0 if only labels are read, so that the pairs are not parsed.
     """
-
-    def __init__(self, path: Path, *, separator: str, n_columns: int) -> None:
-        self._records = RecordReader(path)
-        self._separator = separator
-        self._n_columns = n_columns
-        self.path = self._records.path
-
-    def blocks(self, n_rows: int, start: RecordOffset) -> Iterator[tuple[IndexedRows, RecordOffset]]:
-        """Yield the rows of at most `n_rows` lines, with the offset after them; comments are skipped."""
-        for block, after in self._records.blocks(n_rows, start):
-            if self._n_columns:
-                yield _parse_rows(block, self._separator, self._n_columns), after
-            else:
-                yield IndexedRows(None, _parse_labels(block, self._separator)), after
-
-
-def _parse_labels(block: Block, separator: str) -> list[str]:
-    """Return the text of the labels of each row, without parsing the pairs."""
-    return _split_lines(block, separator)[1]
-
-
-def _parse_rows(block: Block, separator: str, n_columns: int) -> IndexedRows:
-    """Return the rows of a block; index j is column j."""
-    from sklearn.datasets import load_svmlight_file
-
     lines, labels, pairs = _split_lines(block, separator)
+    if not n_columns:
+        return IndexedRows(None, labels)
     try:
-        rows, _ = _load(load_svmlight_file, pairs, n_columns)
+        return IndexedRows(_load(pairs, n_columns), labels)
     except (ValueError, OverflowError):
         for line, rest in zip(lines, pairs, strict=True):
             try:
-                _load(load_svmlight_file, [rest], n_columns)
+                _load([rest], n_columns)
             except (ValueError, OverflowError):
                 raise _pair_error(f"{block.path}, line {line}", rest, n_columns) from None
         raise
-    return IndexedRows(rows, labels)
 
 
-def _load(load: Any, pairs: Sequence[bytes], n_columns: int) -> Any:
-    return load(io.BytesIO(b"0 " + b"\n0 ".join(pairs)), n_features=n_columns, zero_based=True)
+def _load(pairs: Sequence[bytes], n_columns: int) -> Any:
+    from sklearn.datasets import load_svmlight_file
+
+    return load_svmlight_file(io.BytesIO(b"0 " + b"\n0 ".join(pairs)), n_features=n_columns, zero_based=True)[0]
 
 
 def _split_lines(block: Block, separator: str) -> tuple[list[int], list[str], list[bytes]]:

@@ -1,6 +1,6 @@
 """Numbers of answers per row: fixed, or adapted to the answers, with simulated annotators and on LabelMe.
 
-The assignment is that of a labeling session (`oneof.labeling.annotators.assignment`). Rows are asked in random order.
+The assignment is that of a labeling session (`oneof.labeling.scheduler`). Rows are asked in random order.
 Simulated annotators have accuracies from .7 to .95, drawn uniformly, and give a wrong class at random; 8 of them answer
 in random order. On LabelMe each image has one to three answers of 59 annotators, which are given in random order. An
 image that needs more answers than it has keeps those it has.
@@ -12,10 +12,10 @@ from sklearn.datasets import load_digits
 import oneof
 from benchmarks.common import DOCS, candidate_columns, write_csv
 from benchmarks.crowds import read_answers, vote_correct
-from oneof.labeling.annotators.agreement import MIN_SHARED_ROWS, fit_annotators
-from oneof.labeling.annotators.assignment import CONFIDENCE, DOUBLE_ANNOTATED, Assignment
+from oneof.labeling.annotators import MIN_SHARED_ROWS, fit_annotators
 from oneof.labeling.answers.log import Entry
 from oneof.labeling.answers.state import AnswerState
+from oneof.labeling.scheduler import CONFIDENCE, DOUBLE_ANNOTATED, Assignment
 
 TABLE = DOCS / "labeling_assignment.csv"
 COLUMNS = ("data", "answers", "answers_per_row", "accuracy_votes", "accuracy_model")

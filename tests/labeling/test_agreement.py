@@ -11,7 +11,7 @@ from oneof.candidates import CandidateSets
 from oneof.crowd import AnnotatorModel, krippendorff_alpha
 from oneof.errors import InputError
 from oneof.io import read_labels, read_table
-from oneof.labeling.annotators.agreement import MIN_SHARED_ROWS
+from oneof.labeling.annotators import MIN_SHARED_ROWS
 from oneof.labeling.content.table import LabelTable
 from oneof.labeling.session import LabelingSession
 from tests.labeling.conftest import CLASSES, make_rows

@@ -100,28 +100,22 @@ def test_several_entries_are_written_atomically() -> None:
     log.close()
 
 
-@given(
-    st.lists(st.tuples(st.sampled_from("AB"), st.integers(0, 1), st.sampled_from(["one of", "skip", "undo"]))),
-    st.integers(0, 10),
-)
-def test_preview_equals_the_state_after_adding_the_entries(actions: list, n: int) -> None:
-    """For any entries (answers, skips and undos), the preview equals the answers after adding them."""
+@given(st.lists(st.tuples(st.sampled_from("AB"), st.integers(0, 1), st.sampled_from(["one of", "skip", "undo"]))))
+def test_the_current_answer_is_the_last_one_that_is_not_undone(actions: list) -> None:
+    """For any entries, an annotator's current answer to a row is the last answer that no entry undoes."""
     state, entries = AnswerState(), []
     for number, (who, row, kind) in enumerate(actions, 1):
-        earlier = [e.number for e in entries if (e.row, e.annotator) == (row, who) and e.kind != "undo"]
         undone = {e.undoes for e in entries}
+        earlier = [e.number for e in entries if (e.row, e.annotator) == (row, who) and e.kind != "undo"]
         undoable = [number for number in earlier if number not in undone]
         if kind != "undo" or undoable:
             undoes = undoable[-1] if kind == "undo" else None
             entries.append(Entry(str(number), who, row, kind, undoes=undoes, number=number))
-    for entry in entries[:n]:
-        state.add(entry)
-    before = {row: dict(state.answers(row)) for row in range(2)}
-    previewed = state.preview(entries[n:])
-    assert {row: state.answers(row) for row in range(2)} == before
-    for entry in entries[n:]:
-        state.add(entry)
-    assert previewed == {entry.row: state.answers(entry.row) for entry in entries[n:]}
+            state.add(entries[-1])
+        standing = [e for e in entries if e.kind == "one of" and e.number not in {e.undoes for e in entries}]
+        for i in range(2):
+            assert state.answers(i) == {e.annotator: e for e in standing if e.row == i}
+        assert state.annotators() == sorted({e.annotator for e in standing})
 
 
 @pytest.mark.parametrize("other", [METADATA | {"rows": "other"}, METADATA | {"classes": '["a", "c"]'}])

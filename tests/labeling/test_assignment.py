@@ -9,7 +9,7 @@ import pytest
 
 from oneof.crowd import AnnotatorModel
 from oneof.errors import InputError, InputTypeError
-from oneof.labeling.annotators.assignment import answer_posterior
+from oneof.labeling.scheduler import answer_posterior
 from oneof.labeling.session import LabelingSession
 from tests.labeling.conftest import CLASSES, make_rows
 

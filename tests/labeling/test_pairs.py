@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from oneof.crowd import krippendorff_alpha, krippendorff_interval
-from oneof.labeling.annotators.pairs import compare_pairs
+from oneof.labeling.annotators import compare_pairs
 from oneof.labeling.session import LabelingSession
 from tests.labeling.conftest import CLASSES, make_rows
 from tests.labeling.test_agreement import answer

@@ -6,7 +6,7 @@ from scipy.optimize import brentq
 
 from oneof.labeling.answers.log import Entry
 from oneof.labeling.answers.state import AnswerState
-from oneof.labeling.quality import WINDOW, collect_checks, estimate, wilson
+from oneof.labeling.quality import WINDOW, Check, collect_checks, estimate, wilson
 
 
 def state_of(*entries):
@@ -43,21 +43,22 @@ def test_only_checks_count():
         (7, "one of", (0,), check),
         (7, "undo", (), {"undoes": 8}),
     )
-    assert collect_checks(state, 3) == [(2, True, True), (3, False, False), (4, True, False)]
+    assert collect_checks(state, 3) == [(2, True, 1, 3), (3, False, 2, 3), (4, True, 2, 3)]
     result = estimate(collect_checks(state, 3))
     assert (result.n_checks, result.n_covered, result.n_exact, result.rate) == (3, 2, 1, 2 / 3)
+    assert result.chance == pytest.approx((1 + 2 + 2) / 9)
 
 
 def test_a_corrected_answer_counts_as_corrected():
     """The current answer is compared with the prediction before the first answer."""
     check = {"purpose": "check", "guess": 1}
     state = state_of((0, "one of", (0,), check), (0, "one of", (1,), {"purpose": "free", "guess": 0}))
-    assert collect_checks(state, 3) == [(1, True, True)]
+    assert collect_checks(state, 3) == [(1, True, 1, 3)]
 
 
 def test_the_estimate_uses_the_latest_checks():
     """Checks before the window do not change the estimate."""
-    checks = [(n, n >= 30, True) for n in range(30 + WINDOW)]
+    checks = [Check(n, n >= 30, 1, 3) for n in range(30 + WINDOW)]
     assert estimate(checks).rate == 1
-    assert estimate([]).rate is None
+    assert (estimate([]).rate, estimate([]).chance) == (None, None)
     assert (estimate([]).low, estimate([]).high) == (0, 1)

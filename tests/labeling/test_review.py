@@ -10,8 +10,7 @@ import pytest
 from oneof.audit import LabelIssue, find_label_issues
 from oneof.candidates import CandidateSets
 from oneof.errors import InputError
-from oneof.labeling.content.label_changes import change_labels
-from oneof.labeling.content.table import LabelTable
+from oneof.labeling.content.table import LabelTable, change_labels
 from oneof.labeling.session import LabelingSession
 from tests.labeling.conftest import CLASSES, make_rows
 from tests.labeling.serving import Client, serving
@@ -102,7 +101,7 @@ def test_degrees_do_not_change_other_labels(reviewed: LabelingSession, tmp_path:
     reviewed.answer(question, before[question.row], degree="probably")
     assert pl.read_csv(reviewed.export(tmp_path / "out.csv"))["kind"].to_list() == before
     assert reviewed.review is not None
-    assert reviewed.review.summary(reviewed.answers.state, reviewed.answers.evidence()).n_kept == 1
+    assert reviewed.review.summary(reviewed.answers).n_kept == 1
 
 
 def test_an_undone_answer_is_not_counted(reviewed: LabelingSession) -> None:
@@ -111,10 +110,10 @@ def test_an_undone_answer_is_not_counted(reviewed: LabelingSession) -> None:
     assert question is not None
     reviewed.answer(question, CLASSES)  # all labels: an answer that says nothing keeps the labels
     assert reviewed.review is not None
-    summary = reviewed.review.summary(reviewed.answers.state, reviewed.answers.evidence())
+    summary = reviewed.review.summary(reviewed.answers)
     assert (summary.n_checked, summary.n_kept) == (1, 1)
     reviewed.undo()
-    assert reviewed.review.summary(reviewed.answers.state, reviewed.answers.evidence()).n_checked == 0
+    assert reviewed.review.summary(reviewed.answers).n_checked == 0
 
 
 def test_a_proposal_must_be_a_class() -> None:

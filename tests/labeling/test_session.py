@@ -350,14 +350,14 @@ def test_an_invalid_entry_leaves_the_state_unchanged(begin: Begin) -> None:
     assert session.answers.state.answers(4) == {}
 
 
-def test_answers_that_cannot_be_combined_leave_the_state_unchanged(begin: Begin) -> None:
-    """An error of the aggregation leaves no entry in the state, at every call."""
+def test_answers_that_cannot_be_combined_are_an_error_at_every_call(begin: Begin) -> None:
+    """After an error of the aggregation, no call returns the candidates without the answers."""
     session = begin()
     answers = AnswerStore(AnswerLog(None, {}), session.candidates().mask, session.classes, min_votes=0, top_k=1)
+    answers.import_entries([VALID])
     for _ in range(2):
         with pytest.raises(InputError, match="`min_votes` must be"):
-            answers.import_entries([VALID])
-    assert answers.state.last == 0
+            answers.candidates()
     answers.close()
 
 

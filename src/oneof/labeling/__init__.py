@@ -1,9 +1,8 @@
 """Labeling sessions: active learning with candidate sets as answers, on a local web page or from Python.
 
-Reading order: `session` (the public class), `answer_api` (its answers), `result_api` (combined answers and files),
-`scheduler` (selection of the next row), `learner` (the model), `quality` (its estimated accuracy); below them `answers`
-(log, combination, degrees of certainty, imports), `annotators` (agreement, gold rows, assignment, progress) and
-`content` (the table, images, audio, marked words, proposals); on top `http` (the page).
+Reading order: `session` (the public class), `answers` (log, current answers, degrees of certainty, imports),
+`scheduler` (selection of the next row), `learner` (the model), `quality` (its estimated accuracy), `annotators`
+(agreement, accuracies, progress), `content` (the table, images, audio, proposals), `http` (the page).
 
 Names are imported on first use, so that reading or writing a log of answers starts fast.
 """

@@ -282,8 +282,6 @@ class TrainingLoop:
         Number of new entries after which the model is fitted again.
     background : bool
         Whether a thread fits the model. Otherwise `fit_now` does.
-    on_fit : callable, optional
-        Is called with each new `ModelSnapshot`, in the same thread.
 
     Attributes
     ----------
@@ -294,18 +292,11 @@ class TrainingLoop:
     """
 
     def __init__(
-        self,
-        learner: Learner,
-        get_input: Callable[[], TrainingInput],
-        refit_every: int,
-        *,
-        background: bool,
-        on_fit: Callable[[ModelSnapshot], None] | None = None,
+        self, learner: Learner, get_input: Callable[[], TrainingInput], refit_every: int, *, background: bool
     ) -> None:
         self.snapshot: ModelSnapshot | None = None
         self.last_error: str | None = None
         self._learner, self._get_input, self._refit_every = learner, get_input, refit_every
-        self._on_fit = on_fit
         self._wakeup = threading.Event()
         self._stopping = False
         self._thread = None
@@ -322,8 +313,6 @@ class TrainingLoop:
             self.snapshot = None  # the answers that it was fitted on were undone
             return False
         self.snapshot = self._learner.fit(*data)
-        if self._on_fit is not None:
-            self._on_fit(self.snapshot)
         return True
 
     def fit_now(self, last_entry_id: int) -> None:

@@ -6,8 +6,9 @@ before the row is answered. The fraction of these predictions that the answers a
 rows. The estimate is conservative, since the model has been fitted to more answers afterwards.
 """
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -16,6 +17,25 @@ from oneof.labeling.answers.state import AnswerState, allowed_classes
 WINDOW = 50
 """Number of latest checks in the estimate, since the model changes."""
 _Z = 1.959963984540054  # 0.975 quantile of the normal distribution
+
+
+class Check(NamedTuple):
+    """A random row with a prediction that was stored before the row was answered.
+
+    Attributes
+    ----------
+    n_answers : int
+        Number of answers of the session so far.
+    is_covered : bool
+        Whether the answer allows the prediction.
+    n_allowed, n_classes : int
+        Number of classes that the answer allows, and of all classes.
+    """
+
+    n_answers: int
+    is_covered: bool
+    n_allowed: int
+    n_classes: int
 
 
 @dataclass(frozen=True)
@@ -33,6 +53,10 @@ class Estimate:
         the accuracy.
     low, high : float
         Bounds of Wilson's 95 % interval, in [0, 1]; 0 and 1 without checks.
+    rate : float or None
+        Fraction of covered checks; None without checks.
+    chance : float or None
+        Fraction that labels drawn at random would cover on average; None without checks.
     """
 
     n_checks: int
@@ -40,11 +64,8 @@ class Estimate:
     n_exact: int
     low: float
     high: float
-
-    @property
-    def rate(self) -> float | None:
-        """Fraction of covered checks; None without checks."""
-        return self.n_covered / self.n_checks if self.n_checks else None
+    rate: float | None
+    chance: float | None
 
 
 def wilson(successes: int, n: int) -> tuple[float, float]:
@@ -76,8 +97,8 @@ def wilson(successes: int, n: int) -> tuple[float, float]:
     return max(0.0, float(center - half)), min(1.0, float(center + half))
 
 
-def collect_checks(state: AnswerState, n_classes: int) -> list[tuple[int, bool, bool]]:
-    """Return for each check, in order, the number of answers so far, whether covered, and whether exact.
+def collect_checks(state: AnswerState, n_classes: int) -> list[Check]:
+    """Return the checks in order.
 
     Undone checks, "don't know" answers and checks without a model do not count. A corrected answer counts as corrected.
     """
@@ -90,18 +111,13 @@ def collect_checks(state: AnswerState, n_classes: int) -> list[tuple[int, bool, 
         if entry.purpose == "check" and entry.guess is not None:
             allowed = allowed_classes(state.answers(entry.row).get(entry.annotator, entry), n_classes)
             if allowed:
-                checks.append((n_answers, entry.guess in allowed, len(allowed) == 1))
+                checks.append(Check(n_answers, entry.guess in allowed, len(allowed), n_classes))
     return checks
 
 
-def estimate(checks: Iterable[tuple[int, bool, bool]]) -> Estimate:
-    """Estimate the covering rate of the model from the last checks.
-
-    Parameters
-    ----------
-    checks : iterable of (number of answers, covered, exact)
-        Result of `collect_checks`.
-    """
-    last = list(checks)[-WINDOW:]
-    n_covered = sum(covered for _, covered, _ in last)
-    return Estimate(len(last), n_covered, sum(exact for _, _, exact in last), *wilson(n_covered, len(last)))
+def estimate(checks: Sequence[Check]) -> Estimate:
+    """Estimate the covering rate of the model from the last checks."""
+    last = checks[-WINDOW:]
+    n, n_covered, n_exact = len(last), sum(one.is_covered for one in last), sum(one.n_allowed == 1 for one in last)
+    rate, chance = (n_covered / n, sum(one.n_allowed / one.n_classes for one in last) / n) if n else (None, None)
+    return Estimate(n, n_covered, n_exact, *wilson(n_covered, n), rate, chance)

@@ -1,17 +1,33 @@
-"""Selection of the next question for each window, with leases on the rows that are open in other windows."""
+"""Selection of the next question for each window: which row, and for which purpose.
+
+**Number of answers.** Every row needs `minimum` answers, and a fraction of the rows, drawn at random, one more: without
+these, disagreement would not be visible, and the accuracies of the annotators could not be estimated. A row gets
+another answer, up to `maximum` in all, as long as two of its answers have no class in common, or the probability of its
+most probable class is below `confidence`. With the accuracy r_j of annotator j, an answer of s of K classes adds
+
+    log(r_j / (1 - r_j)) + log((K - s) / s)
+
+to the log probability of each of these classes (the model of sets of `oneof.crowd.AnnotatorModel`, with equal class
+frequencies). Until the accuracies are estimated, only answers that exclude each other count.
+
+**Gold rows** have known labels, and measure the accuracy of each annotator. An annotator gets one gold row among every
+`interval` questions, at a position and in an order drawn at random. The page shows a gold row as any other row.
+
+**Leases.** A row that is open in a window is not asked in another one for ten minutes.
+"""
 
 import secrets
 import time
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from oneof.labeling.annotators.assignment import Assignment
-from oneof.labeling.annotators.gold import GoldQuestions
 from oneof.labeling.answers.log import INFORMED
-from oneof.labeling.answers.state import AnswerState
+from oneof.labeling.answers.state import AnswerState, have_conflict, informative_sets
 from oneof.labeling.learner import Learner, ModelSnapshot
+from oneof.likelihoods import softmax
 from oneof.typing import Floats, Ints, Mask
 
 LEASE_SECONDS = 600.0
@@ -20,6 +36,16 @@ PURPOSES = ("free", "review", INFORMED)
 """Purposes of a question about a given row."""
 MAX_OPEN_QUESTIONS = 1_000
 """Maximum number of asked questions that can still be answered."""
+GOLD_INTERVAL = 20
+"""One question among this many is a gold row, by default."""
+DOUBLE_ANNOTATED = 0.2
+"""Fraction of the rows with one more answer, if the number of answers is adaptive."""
+CONFIDENCE = 0.9
+"""Probability of the most probable class from which on a row needs no more answers."""
+MIN_ACCURACY = 1e-3
+"""Accuracies are at least this, and at most 1 minus this."""
+_SEED = 0
+"""Seed of the double-annotated rows: every process that opens the same answers selects the same ones."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,6 +88,128 @@ class Question:
     def guess(self) -> int | None:
         """Code of the most probable class; None without a model."""
         return None if self.proba is None else int(np.argmax(self.proba))
+
+
+class Assignment:
+    """Decides whether a row needs another answer.
+
+    Parameters
+    ----------
+    state : AnswerState
+    n_rows, n_classes : int
+    minimum, maximum : int
+        Numbers of informative answers of a row.
+    double_annotated : float
+        Fraction of the rows that need one answer more than `minimum`, in [0, 1].
+    confidence : float
+        In (0, 1).
+
+    Attributes
+    ----------
+    n_required : ndarray of shape (n_rows,)
+        Number of answers that a row needs in any case.
+    accuracies : dict of str to float, or None
+        The estimated accuracy of each annotator.
+    """
+
+    def __init__(
+        self,
+        state: AnswerState,
+        n_rows: int,
+        n_classes: int,
+        *,
+        minimum: int,
+        maximum: int,
+        double_annotated: float,
+        confidence: float = CONFIDENCE,
+    ) -> None:
+        self._state, self._n_classes = state, n_classes
+        self._maximum, self._confidence = maximum, confidence
+        self.accuracies: dict[str, float] | None = None
+        self.n_required: Ints = np.full(n_rows, minimum)
+        doubled = np.random.default_rng(_SEED).permutation(n_rows)[: round(double_annotated * n_rows)]
+        self.n_required[doubled] += 1
+        self.is_adaptive = maximum > minimum
+        self.asks_first = self.is_adaptive or bool(len(doubled))
+        """Whether rows with an answer that need another one are asked first."""
+        self.asks_twice = self.is_adaptive or bool((self.n_required > 1).any())
+        """Whether rows are asked of several annotators."""
+
+    def sets(self, row: int) -> dict[str, tuple[int, ...]]:
+        """Return the classes that each informative answer to a row allows, by annotator."""
+        return informative_sets(self._state.answers(row), self._n_classes)
+
+    def is_complete(self, row: int) -> bool:
+        """Return whether a row needs no more answers."""
+        sets = self.sets(row)
+        if len(sets) < self.n_required[row]:
+            return False
+        if not self.is_adaptive or len(sets) >= self._maximum:
+            return True
+        if have_conflict(sets.values()):
+            return False
+        if self.accuracies is None:
+            return True
+        return bool(answer_posterior(sets, self.accuracies, self._n_classes).max() >= self._confidence)
+
+
+def answer_posterior(sets: Mapping[str, Sequence[int]], accuracies: Mapping[str, float], n_classes: int) -> Floats:
+    """Return the probabilities of the classes of a row, (n_classes,), given its answers.
+
+    Parameters
+    ----------
+    sets : dict of annotator to sequence of int
+        The classes that each answer allows; at least one, and not all of them.
+    accuracies : dict of annotator to float
+        Annotators that are missing have the mean of the others.
+    n_classes : int
+    """
+    mean = float(np.mean(list(accuracies.values())))
+    scores = np.zeros(n_classes)
+    for name, allowed in sets.items():
+        rate = min(max(accuracies.get(name, mean), MIN_ACCURACY), 1.0 - MIN_ACCURACY)
+        scores[list(allowed)] += np.log(rate / (1.0 - rate)) + np.log((n_classes - len(allowed)) / len(allowed))
+    return softmax(scores[None])[0]
+
+
+class GoldQuestions:
+    """Decides which questions are gold rows.
+
+    Parameters
+    ----------
+    gold : collection of int
+        Rows with known labels.
+    interval : int
+        One question among this many is a gold row.
+    rng : RandomState
+    """
+
+    def __init__(self, gold: Any, interval: int, rng: Any) -> None:
+        self.rows: Ints = np.array(sorted(gold), dtype=np.int64)
+        self._interval, self._rng = interval, rng
+        self._turns: dict[str, tuple[int, int]] = {}
+
+    def pick(self, annotator: str, state: AnswerState, excluded: Mask) -> int | None:
+        """Return the gold row of the next question of an annotator; None if the question is of another kind.
+
+        Parameters
+        ----------
+        annotator : str
+        state : AnswerState
+        excluded : ndarray of shape (n_samples,), bool
+            Rows that are open in a window, or that the page would display in another way than the question.
+        """
+        if not len(self.rows):
+            return None
+        position, turn = self._turns.get(annotator, (0, 0))
+        if position == 0:
+            turn = int(self._rng.randint(self._interval))
+        self._turns[annotator] = (position + 1) % self._interval, turn
+        if position != turn:
+            return None
+        past = {*state.answered_by(annotator), *state.skipped(annotator)}
+        available = [row for row in self.rows.tolist() if row not in past and not excluded[row]]
+        return int(self._rng.choice(available)) if available else None
 
 
 class QuestionScheduler:

@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -10,11 +10,14 @@ import scipy.sparse as sp
 from sklearn.utils.validation import check_array
 
 from oneof.candidates import CandidateSets, as_candidates, as_classes
-from oneof.errors import InputError, InputTypeError, reraise_as_input_error
+from oneof.errors import InputError, InputTypeError, LabelError, reraise_as_input_error
 from oneof.labeling.content.table import LabelTable
-from oneof.labeling.scheduler import Question
+from oneof.labeling.scheduler import DOUBLE_ANNOTATED, Question
 from oneof.typing import FeatureMatrix, Ints, Labels
 from oneof.validation import check_positive, to_native, unmask
+
+COMBINATIONS = ("votes", "model")
+"""Combinations of the answers of several annotators: candidate sets by votes, or weights by the model."""
 
 
 def check_rows(X: Any) -> FeatureMatrix:
@@ -119,9 +122,13 @@ def check_text(name: str, value: Any) -> None:
         raise InputTypeError(f"`{name}` must be text; got {value!r}.")
 
 
+def _is_row(row: Any, n_rows: int) -> bool:
+    return isinstance(row, int | np.integer) and not isinstance(row, bool) and bool(0 <= row < n_rows)
+
+
 def check_row(row: Any, n_rows: int) -> None:
     """Raise unless `row` is a valid row index."""
-    if isinstance(row, bool) or not isinstance(row, int | np.integer) or not 0 <= row < n_rows:
+    if not _is_row(row, n_rows):
         raise InputError(f"`row` must be an integer from 0 to {n_rows - 1}; got {row!r}.")
 
 
@@ -145,3 +152,64 @@ def check_question(question: Any, n_rows: int) -> None:
     if not isinstance(question, Question):
         raise InputTypeError(f"`question` must be a result of `ask` or `question_for`; got {question!r}.")
     check_row(question.row, n_rows)
+
+
+def check_gold(gold: Any, classes: Labels, n_rows: int) -> dict[int, int]:
+    """Return the code of the known label of each gold row.
+
+    Parameters
+    ----------
+    gold : dict of int to label, or None
+    classes : ndarray of shape (n_classes,)
+    n_rows : int
+
+    Raises
+    ------
+    InputError, InputTypeError, LabelError
+        If `gold` is not a mapping, has a row out of range, or a label that is not one class.
+    """
+    if gold is None:
+        return {}
+    if not isinstance(gold, Mapping):
+        raise InputTypeError(f"`gold` must be a dict of row to label, or None; got {type(gold).__name__}.")
+    codes = {str(name): k for k, name in enumerate(as_classes(classes).tolist())}
+    known = {}
+    for row, label in gold.items():
+        if not _is_row(row, n_rows):
+            raise InputError(f"`gold` must have row indices from 0 to {n_rows - 1} as keys; got {row!r}.")
+        if str(label) not in codes:
+            listed = ", ".join(list(codes)[:8])
+            raise LabelError(f"`gold` must have one of the classes {listed} for row {row}; got {label!r}.")
+        known[int(row)] = codes[str(label)]
+    return known
+
+
+def check_assignment(annotations_per_item: Any, max_annotations: Any, double_annotated: Any) -> dict[str, Any]:
+    """Return the numbers of answers of a row, and the fraction of double-annotated rows, as arguments of `Assignment`.
+
+    Parameters
+    ----------
+    annotations_per_item : int
+    max_annotations : int or None
+        None is `annotations_per_item`.
+    double_annotated : float or None
+        None is 0.2 if the number of answers is adaptive, otherwise 0.
+
+    Raises
+    ------
+    InputError
+        If `max_annotations` is below `annotations_per_item`, or `double_annotated` is not in [0, 1].
+    """
+    check_positive("annotations_per_item", annotations_per_item, integer=True)
+    maximum = annotations_per_item if max_annotations is None else max_annotations
+    check_positive("max_annotations", maximum, integer=True)
+    if maximum < annotations_per_item:
+        raise InputError(
+            f"`max_annotations` must be at least `annotations_per_item` ({annotations_per_item}); got {maximum}."
+        )
+    if double_annotated is None:
+        double_annotated = DOUBLE_ANNOTATED if maximum > annotations_per_item else 0.0
+    check_positive("double_annotated", double_annotated, allow_zero=True)
+    if double_annotated > 1:
+        raise InputError(f"`double_annotated` must be a fraction from 0 to 1; got {double_annotated!r}.")
+    return {"minimum": int(annotations_per_item), "maximum": int(maximum), "double_annotated": float(double_annotated)}

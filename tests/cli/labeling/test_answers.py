@@ -192,7 +192,7 @@ def test_checked_rows_are_not_proposed_again(run: Run) -> None:
     opened = begin("birds.csv", None, **options)
     with opened.session as session:
         assert session.ask("Ann").row == 52
-        assert session.review.summary(session.answers.state, session.answers.evidence()).n_flagged == 1
+        assert session.review.summary(session.answers).n_flagged == 1
     notes = " ".join(opened.notes)
     assert "rows with a checked label are right" in notes
     assert f"about {expected['n_wrong']:.0f} of {expected['labeled']} labeled rows" in notes

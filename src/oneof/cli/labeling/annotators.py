@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from oneof.io import Table
     from oneof.io.answers import AnswerOptions
     from oneof.labeling import LabelingSession
-    from oneof.labeling.annotators.progress import AnnotatorProgress
+    from oneof.labeling.annotators import AnnotatorProgress
     from oneof.typing import Labels
 
 
@@ -125,10 +125,8 @@ def note_chance(session: "LabelingSession") -> list[str]:
 
 def print_annotators(progress: "Sequence[AnnotatorProgress]", summary: dict[str, Any] | None) -> None:
     """Print a table of the progress of each annotator, or JSON with a summary of the session."""
-    from oneof.labeling.annotators.progress import to_dict
-
     if summary is not None:
-        terminal.print_json(summary | {"progress": [to_dict(one) for one in progress]})
+        terminal.print_json(summary | {"progress": [one.to_dict() for one in progress]})
         return
     rows = []
     for one in progress:

@@ -213,7 +213,7 @@ def _find_suspects(
     from oneof.cli.auditing.issues import CHECKED_NOTE, count_folds, describe_rate, find_issues
     from oneof.cli.tables.gold import check_unchecked_rows
     from oneof.errors import InputError
-    from oneof.labeling.annotators.gold import check_gold
+    from oneof.labeling.validation import check_gold
 
     start, sentences = prepared.candidates, []
     if start.is_unlabeled.all():

@@ -21,7 +21,6 @@ reliability for each degree of the answer. Then frequent agreement increases bot
 attributed mostly to the model. Predictions are not a part of the weights.
 """
 
-import threading
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
@@ -31,13 +30,11 @@ import numpy as np
 
 from oneof.candidates import CandidateSets
 from oneof.errors import InputError
-from oneof.labeling.annotators.agreement import AnnotatorFits
 from oneof.labeling.answers.log import DEGREES, Entry
 from oneof.labeling.answers.state import allowed_classes
-from oneof.labeling.answers.store import AnswerStore
 from oneof.solvers.annotators import AnswerColumns
 from oneof.solvers.annotators.reliability import ReliabilitySolution, answer_likelihoods, estimate_reliability
-from oneof.typing import Floats, Ints, Labels, Mask
+from oneof.typing import Floats, Ints, Mask
 
 PRIOR_MEANS = {"sure": 0.95, "probably": 0.8, "guess": 0.5, None: 0.9}
 """Reliability of each degree, and of answers without one, before any comparison."""
@@ -250,53 +247,3 @@ def check_degree(degree: str | None) -> None:
     """Raise unless `degree` is None or one of `DEGREES`."""
     if degree is not None and not (isinstance(degree, str) and degree in DEGREES):
         raise InputError(f"`degree` must be 'sure', 'probably', 'guess' or None; got {degree!r}.")
-
-
-class CombinedAnswers:
-    """The combined answers of a session: votes, weights of the annotators' model, or weights of the degrees.
-
-    Parameters
-    ----------
-    store : AnswerStore
-    annotators : AnnotatorFits
-    gold : dict of row to class code
-        Rows with known labels, whose answers are compared with these, and are not combined.
-    classes : ndarray of shape (n_classes,)
-    """
-
-    def __init__(self, store: AnswerStore, annotators: AnnotatorFits, gold: Mapping[int, int], classes: Labels) -> None:
-        self._store, self._annotators, self._gold, self._classes = store, annotators, gold, classes
-        self._lock = threading.Lock()
-        self._fit: tuple[int, DegreeFit] | None = None
-
-    def current(self) -> DegreeFit:
-        """Return the reliabilities for the current answers."""
-        with self._store.lock:
-            self._store.sync()
-            state = self._store.state
-            last = state.last
-            answered, independent = state.all_answers(), state.first_answers()
-            entries = list(state.entries.values())
-        with self._lock:  # without the lock of the answers, so that no annotator waits
-            if self._fit is None or self._fit[0] < last:
-                predictions = first_predictions(entries)
-                n_classes = len(self._classes)
-                fit = fit_degrees(
-                    answered, n_classes, independent=independent, predictions=predictions, known=self._gold
-                )
-                self._fit = last, fit
-            return self._fit[1]
-
-    def candidates(self, combination: str) -> CandidateSets:
-        """Return the candidate sets of all rows; rows whose answers state degrees have weights."""
-        combined = self._annotators.candidates(combination)
-        with self._store.lock:
-            self._store.sync()
-            if not self._store.state.has_degrees:
-                return combined
-        fit = self.current()
-        if not fit.has_degree.any():  # answers with a degree were undone
-            return combined
-        all_rows = combination == "model"
-        min_answers = 1 if all_rows else self._store.min_votes
-        return fit.weigh(combined, all_rows=all_rows, min_answers=min_answers, unchanged=self._gold)

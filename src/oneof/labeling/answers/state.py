@@ -1,7 +1,8 @@
 """Current answers by row and annotator, and their aggregation to candidate sets."""
 
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from itertools import combinations
 
 import numpy as np
 
@@ -54,21 +55,14 @@ class AnswerState:
         self._versions[pair] = entry.number
         if entry.undoes is not None:
             self._undone.add(entry.undoes)
-        self._stacks[pair] = _update_stack(self._stacks[pair], entry)
-        answers = self._answers[entry.row]
-        self._n_answers[entry.annotator] -= entry.annotator in answers
-        _set_current(answers, entry.annotator, self._stacks[pair])
-        self._n_answers[entry.annotator] += entry.annotator in answers
-
-    def preview(self, entries: Iterable[Entry]) -> dict[int, dict[str, Entry]]:
-        """Return the answers to the rows of the next entries as they will be; no entry is added."""
-        stacks: dict[tuple[int, str], list[Entry]] = {}
-        answers: dict[int, dict[str, Entry]] = {}
-        for entry in (one for one in entries if one.annotator not in self._excluded):
-            pair = entry.row, entry.annotator
-            stacks[pair] = _update_stack(stacks.get(pair, self._stacks.get(pair, ())), entry)
-            _set_current(answers.setdefault(entry.row, dict(self.answers(entry.row))), entry.annotator, stacks[pair])
-        return answers
+            self._stacks[pair] = [earlier for earlier in self._stacks[pair] if earlier.number != entry.undoes]
+        else:
+            self._stacks[pair].append(entry)
+        answers, standing = self._answers[entry.row], [one for one in self._stacks[pair] if one.kind != "skip"]
+        self._n_answers[entry.annotator] += bool(standing) - (entry.annotator in answers)
+        answers.pop(entry.annotator, None)
+        if standing:
+            answers[entry.annotator] = standing[-1]
 
     def answers(self, row: int) -> dict[str, Entry]:
         """Return the current answers to a row by annotator; a skip is not an answer."""
@@ -144,21 +138,6 @@ class AnswerState:
         return result
 
 
-def _update_stack(stack: Sequence[Entry], entry: Entry) -> list[Entry]:
-    """Return the entries of an annotator and row that are not undone, after one more entry."""
-    if entry.undoes is None:
-        return [*stack, entry]
-    return [earlier for earlier in stack if earlier.number != entry.undoes]
-
-
-def _set_current(answers: dict[str, Entry], annotator: str, stack: Sequence[Entry]) -> None:
-    """Set the annotator's current answer to the last one of a stack, ignoring skips."""
-    answered = [earlier for earlier in stack if earlier.kind != "skip"]
-    answers.pop(annotator, None)
-    if answered:
-        answers[annotator] = answered[-1]
-
-
 def allowed_classes(entry: Entry, n_classes: int) -> tuple[int, ...]:
     """Return the classes that an answer leaves possible; an empty tuple for an uninformative answer."""
     if entry.kind == "one of":
@@ -166,6 +145,17 @@ def allowed_classes(entry: Entry, n_classes: int) -> tuple[int, ...]:
     if entry.kind == "none of":
         return tuple(k for k in range(n_classes) if k not in entry.labels)
     return ()
+
+
+def informative_sets(answers: Mapping[str, Entry], n_classes: int) -> dict[str, tuple[int, ...]]:
+    """Return the classes that each informative answer allows, by annotator."""
+    allowed = {name: allowed_classes(entry, n_classes) for name, entry in answers.items()}
+    return {name: classes for name, classes in allowed.items() if classes}
+
+
+def have_conflict(sets: Collection[Sequence[int]]) -> bool:
+    """Return whether two of the sets have no class in common."""
+    return any(set(one).isdisjoint(other) for one, other in combinations(sets, 2))
 
 
 def combine(

@@ -56,28 +56,19 @@ class AnswerStore:
         self.on_change: Callable[[int], None] | None = None
         self._log, self._classes = log, classes
         self.min_votes, self._top_k, self._gold = min_votes, top_k, gold
-        self._evidence = start.copy()
+        self._evidence, self._changed = start.copy(), set[int]()
 
     def sync(self) -> None:
-        """Read all entries that this or another process has written since; after an error, read none of them."""
+        """Read all entries that this or another process has written since; if one is invalid, read none of them."""
         with self.lock:
             entries = self._log.since(self.state.last)
             for entry in entries:
                 self._check(entry)
-            current = self.state.preview(entries)
-            changed = sorted(current)
-            voted = [row for row in changed if row not in self._gold]
-            if voted:
-                answers = {index: current[row] for index, row in enumerate(voted)}
-                combined = combine(
-                    answers, self.start[voted], self._classes, min_votes=self.min_votes, top_k=self._top_k
-                )
-                self._evidence[voted] = combined.evidence
             for entry in entries:
                 self.state.add(entry)
-            for row in changed:
+                self._changed.add(entry.row)
                 if self.on_change is not None:
-                    self.on_change(row)
+                    self.on_change(entry.row)
 
     def write(self, entry: Entry, seen: int) -> Entry:
         """Write an entry unless its row and annotator have an entry with a number above `seen`."""
@@ -113,13 +104,19 @@ class AnswerStore:
     def candidates(self) -> CandidateSets:
         """Return the candidate sets of all rows: the combined answers, or the initial set of a row without answers."""
         with self.lock:
-            self.sync()
-            return from_evidence(self._evidence, self._classes)
+            return from_evidence(self.evidence(), self._classes)
 
     def evidence(self) -> Evidence:
         """Return the evidence of all rows, for reading; it changes with the next answer."""
         with self.lock:
             self.sync()
+            if rows := sorted(self._changed.difference(self._gold)):
+                answers = {index: self.state.answers(row) for index, row in enumerate(rows)}
+                combined = combine(
+                    answers, self.start[rows], self._classes, min_votes=self.min_votes, top_k=self._top_k
+                )
+                self._evidence[rows] = combined.evidence
+            self._changed.clear()  # after an error they are combined again
             return self._evidence
 
     def current_answer(self, row: int, annotator: str) -> Entry | None:
@@ -144,8 +141,8 @@ class AnswerStore:
         """Return every entry, including undone entries and undos."""
         return self._log.since(0)
 
-    def checks(self) -> list[tuple[int, bool, bool]]:
-        """Return, for each random check, the number of answers so far, whether covered, and whether exact."""
+    def checks(self) -> list[quality.Check]:
+        """Return the random rows by which the model is evaluated, in order."""
         with self.lock:
             self.sync()
             return quality.collect_checks(self.state, len(self._classes))

@@ -7,8 +7,8 @@ import numpy as np
 
 from oneof.audit import LabelIssue
 from oneof.errors import InputError
-from oneof.labeling.answers.state import AnswerState
-from oneof.labeling.content.label_changes import is_changed
+from oneof.labeling.answers.store import AnswerStore
+from oneof.labeling.content.table import is_changed
 from oneof.typing import Evidence, Labels
 
 
@@ -64,15 +64,9 @@ class Review:
         """Return the code of the proposed label and the probability that the labels are wrong; None for other rows."""
         return self._proposals.get(row)
 
-    def summary(self, state: AnswerState, evidence: Evidence) -> ReviewSummary:
-        """Return the numbers of flagged rows by their current answers.
-
-        Parameters
-        ----------
-        state : AnswerState
-        evidence : ndarray of shape (n_samples, n_classes)
-            Evidence after the answers.
-        """
+    def summary(self, answers: AnswerStore) -> ReviewSummary:
+        """Return the numbers of flagged rows by their current answers."""
+        evidence, state = answers.evidence(), answers.state
         checked = np.array([row for row in self._proposals if state.answers(row)], dtype=np.int64)
         known = np.array(
             [any(entry.kind != "unknown" for entry in state.answers(row).values()) for row in checked.tolist()],

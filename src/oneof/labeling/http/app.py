@@ -3,7 +3,7 @@
 import json
 import tempfile
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -17,13 +17,12 @@ from starlette.routing import Route
 
 from oneof.errors import ConflictError, InputError, OneofError
 from oneof.labeling import quality
-from oneof.labeling.annotators.page import agreement_to_dict, answer_to_dict, others_to_dict
-from oneof.labeling.answers.log import Entry
+from oneof.labeling.annotators import MIN_SHARED_ROWS, Agreement, Conflict, PairwiseAgreement
+from oneof.labeling.answers.log import INFORMED, Entry
+from oneof.labeling.answers.state import allowed_classes
 from oneof.labeling.content.media import MediaFolder
-from oneof.labeling.http.openapi import MAX_TEXT, describe
 from oneof.labeling.scheduler import Question
 from oneof.labeling.session import LabelingSession
-from oneof.typing import Floats
 
 _PAGE = Path(__file__).parent / "page"
 _MEDIA_TYPES = {
@@ -35,6 +34,10 @@ _MEDIA_TYPES = {
 }
 _N_NEIGHBORS, _N_HISTORY, _MAX_SUMMARY, _MAX_CURVE_POINTS = 3, 6, 120, 60
 """Numbers of neighbors, history entries, characters of an entry's summary, and points of the quality curve."""
+_MAX_MATRIX_ANNOTATORS, _MAX_CONFUSED = 10, 10
+"""Numbers of annotators of the matrix, those with the most shared rows, and of pairs of confused classes."""
+MAX_TEXT = 200
+"""Maximum length of a name, a window, a key and a question."""
 
 
 @dataclass(frozen=True)
@@ -73,7 +76,6 @@ def make_app(session: LabelingSession, options: PageOptions) -> Starlette:
         Route("/api/export.{suffix:str}", api.export),
         Route("/image/{row}", api.media),
         Route("/audio/{row}", api.media),
-        Route("/openapi.json", _json_endpoint(api.openapi, write=False)),
     ]
     posted = {"ask": api.ask, "answer": api.answer, "undo": api.undo, "open": api.open, "agreement": api.agreement}
     routes += [Route(f"/api/{name}", _json_endpoint(function), methods=["POST"]) for name, function in posted.items()]
@@ -95,15 +97,9 @@ class _Api:
             "is_lead": self._options.is_lead,
         }
 
-    def openapi(self, _: dict[str, Any]) -> dict[str, Any]:
-        media_types = {path: _MEDIA_TYPES[file.suffix] for path, file in page_files().items()}
-        return describe(media_types, self._session.n_rows, len(self._session.classes))
-
     def agreement(self, content: dict[str, Any]) -> dict[str, Any]:
         annotator = _text(content, "annotator")
-        return agreement_to_dict(
-            self._session, annotator, lambda row: _summary(self._session, row), is_lead=self._options.is_lead
-        )
+        return agreement_to_dict(self._session, annotator, is_lead=self._options.is_lead)
 
     def ask(self, content: dict[str, Any]) -> dict[str, Any]:
         annotator, window = _text(content, "annotator"), _text(content, "window")
@@ -194,39 +190,34 @@ class _Api:
         return self._options.is_lead or not self._session.is_shared()
 
 
-def question_to_dict(
-    session: LabelingSession, question: Question | None, *, is_lead: bool = False
-) -> dict[str, Any] | None:
+def question_to_dict(session: LabelingSession, question: Question | None, *, is_lead: bool = False) -> Any:
     """Return a question with its row, the predicted probabilities and the nearest labeled rows, as JSON types.
 
     A check has no prediction, which would bias the answer that evaluates it.
     """
     if question is None:
         return None
-    current = session.answers.current_answer(question.row, question.annotator)
-    initial = session.answers.start[question.row]
+    row = question.row
+    current = session.answers.current_answer(row, question.annotator)
+    initial = session.answers.start[row]
     proba = None if question.purpose == "check" else question.proba
+    proposal = None if session.review is None else session.review.proposal(row)
     return {
         "id": question.id,
-        "row": question.row,
+        "row": row,
         "purpose": "query" if question.purpose == "gold" else question.purpose,
-        "is_suspected": question.purpose in ("query", "gold") and session.is_queued(question.row),
+        "is_suspected": question.purpose in ("query", "gold") and session.is_queued(row),
         "score": question.score,
         "proba": None if proba is None else np.round(proba, 4).tolist(),
         "n_labeled": question.n_labeled,
-        "proposal": proposal_to_dict(session, question.row),
-        "highlight": highlight_to_dict(session, question.row, proba),
-        "item": session.table.item(question.row),
+        "proposal": None if proposal is None else {"label": proposal[0], "probability": proposal[1]},
+        "item": session.table.item(row),
         "candidates": None if initial.all() else np.flatnonzero(initial).tolist(),
         "current_answer": None if current is None else answer_to_dict(current),
         "others": others_to_dict(session, question, is_lead=is_lead),
         "neighbors": [
-            {
-                "row": neighbor.row,
-                "labels": [str(label) for label in neighbor.labels.tolist()],
-                "item": session.table.item(neighbor.row),
-            }
-            for neighbor in session.nearest(question.row, _N_NEIGHBORS, None if is_lead else question.annotator)
+            {"row": one.row, "labels": [*map(str, one.labels.tolist())], "item": session.table.item(one.row)}
+            for one in session.nearest(row, _N_NEIGHBORS, None if is_lead else question.annotator)
         ],
     }
 
@@ -236,72 +227,92 @@ def state_to_dict(session: LabelingSession, annotator: str) -> dict[str, Any]:
     checks = session.answers.checks()
     with session.answers.lock:  # another thread may write an answer
         n_annotators = len(session.answers.state.annotators())
-    estimate = quality.estimate(checks)
-    snapshot = session.snapshot
+        review = None if session.review is None else session.review.summary(session.answers)
+    step = -(-len(checks) // _MAX_CURVE_POINTS) or 1
+    ends = range(len(checks), 0, -step)[::-1]
+    curve = [(checks[end - 1].n_answers, quality.estimate(checks[:end])) for end in ends]
     return {
         "n_rows": session.n_rows,
         "n_remaining": session.n_remaining_for(annotator),
-        "n_labeled": 0 if snapshot is None else snapshot.n_labeled,
+        "n_labeled": 0 if session.snapshot is None else session.snapshot.n_labeled,
         "n_annotators": n_annotators,
         "last_entry": session.answers.state.last,
         "last_error": session.last_error,
-        "estimate": {
-            "n_checks": estimate.n_checks,
-            "n_covered": estimate.n_covered,
-            "n_exact": estimate.n_exact,
-            "rate": estimate.rate,
-            "low": estimate.low,
-            "high": estimate.high,
-        },
-        "curve": _quality_curve(checks),
-        "review": review_to_dict(session),
-        "history": [_entry_to_dict(session, entry) for entry in session.answers.history(annotator, _N_HISTORY)],
+        "estimate": asdict(quality.estimate(checks)),
+        "curve": [{"n_answers": n, "rate": one.rate, "low": one.low, "high": one.high} for n, one in curve],
+        "review": None if review is None else review._asdict() | {"n_checked": review.n_checked},
+        "history": [
+            {"number": entry.number, "row": entry.row, "summary": _summary(session, entry.row)} | answer_to_dict(entry)
+            for entry in session.answers.history(annotator, _N_HISTORY)
+        ],
     }
 
 
-def proposal_to_dict(session: LabelingSession, row: int) -> dict[str, Any] | None:
-    """Return the label that a review proposes for a row, as JSON types."""
-    proposal = None if session.review is None else session.review.proposal(row)
-    return None if proposal is None else {"label": proposal[0], "probability": proposal[1]}
+def agreement_to_dict(session: LabelingSession, annotator: str, *, is_lead: bool) -> dict[str, Any]:
+    """Return the agreement and progress of the annotators, as one of them or the lead may see them, as JSON types.
 
-
-def review_to_dict(session: LabelingSession) -> dict[str, int] | None:
-    """Return the progress of a review, as JSON types."""
-    if session.review is None:
-        return None
-    with session.answers.lock:  # another thread may write an answer
-        summary = session.review.summary(session.answers.state, session.answers.evidence())
-    return summary._asdict() | {"n_checked": summary.n_checked}
-
-
-def highlight_to_dict(session: LabelingSession, row: int, proba: Floats | None) -> dict[str, Any] | None:
-    """Return the marked words of a text, as JSON types."""
-    if session.highlighter is None:
-        return None
-    highlight = session.highlighter.highlight(session.table.item(row)["text"], proba)
-    return None if highlight is None else highlight._asdict()
-
-
-def _quality_curve(checks: list[tuple[int, bool, bool]]) -> list[dict[str, float | int | None]]:
-    """Return the estimates after at most `_MAX_CURVE_POINTS` of the checks."""
-    step = -(-len(checks) // _MAX_CURVE_POINTS) or 1
-    ends = list(range(len(checks), 0, -step))[::-1]
-    points = []
-    for end in ends:
-        estimate = quality.estimate(checks[max(0, end - quality.WINDOW) : end])
-        points.append(
-            {"n_answers": checks[end - 1][0], "rate": estimate.rate, "low": estimate.low, "high": estimate.high}
-        )
-    return points
-
-
-def _entry_to_dict(session: LabelingSession, entry: Entry) -> dict[str, Any]:
+    The lead of a team sees the statistics of all annotators, and the answers to the rows in dispute. Annotators see
+    their own progress, without an accuracy, and the rows in dispute.
+    """
+    agreement = session.agreement(None if is_lead else annotator)
+    progress = [one.to_dict() for one in session.progress()]
     return {
-        "number": entry.number,
-        "row": entry.row,
-        **answer_to_dict(entry),
-        "summary": _summary(session, entry.row),
+        "statistics": _statistics_to_dict(agreement) if is_lead else None,
+        "n_shared": agreement.n_shared,
+        "n_conflicts": agreement.n_conflicts,
+        "n_hidden": agreement.n_hidden,
+        "conflicts": [
+            {"row": one.row, "summary": _summary(session, one.row), "n_answers": len(one.answers)}
+            | (_opinions(one, len(session.classes)) if is_lead else {"label": None, "answers": []})
+            for one in agreement.conflicts
+        ],
+        "progress": progress if is_lead else [one | {"gold": None} for one in progress if one["name"] == annotator],
     }
+
+
+def _statistics_to_dict(agreement: Agreement) -> dict[str, Any]:
+    """Return the statistics from which the annotators can be compared."""
+    names = ("alpha", "alpha_interval", "masi_alpha", "masi_interval", "copies")
+    return {name: getattr(agreement, name) for name in names} | {
+        "annotators": [estimate._asdict() for estimate in agreement.annotators],
+        "min_shared_rows": MIN_SHARED_ROWS,
+        "pairs": _pairs_to_dict(agreement.pairs),
+        "confused": [one._asdict() for one in agreement.pairs.confused[:_MAX_CONFUSED]],
+    }
+
+
+def _pairs_to_dict(pairs: PairwiseAgreement) -> dict[str, Any]:
+    n_shared = pairs.n_shared.sum(axis=1) - np.diag(pairs.n_shared)
+    listed = np.sort(np.argsort(-n_shared, kind="stable")[:_MAX_MATRIX_ANNOTATORS])
+    matrices = {name: getattr(pairs, name)[np.ix_(listed, listed)] for name in ("n_shared", "n_equal", "n_compatible")}
+    names = {"names": [pairs.names[j] for j in listed], "n_hidden": len(pairs.names) - len(listed)}
+    return names | {name: matrix.tolist() for name, matrix in matrices.items()}
+
+
+def _opinions(conflict: Conflict, n_classes: int) -> dict[str, Any]:
+    """Return the answers to a row in dispute."""
+    answers = [
+        {"annotator": name, "differs": conflict.label not in allowed_classes(entry, n_classes)} | answer_to_dict(entry)
+        for name, entry in sorted(conflict.answers.items())
+    ]
+    return {"label": conflict.label, "probability": conflict.probability, "answers": answers}
+
+
+def others_to_dict(session: LabelingSession, question: Question, *, is_lead: bool) -> list[dict[str, Any]]:
+    """Return the current answers of the others to the row of a question, if they are shown; names only for the lead."""
+    if question.purpose != INFORMED:
+        return []
+    with session.answers.lock:
+        answers = dict(session.answers.state.answers(question.row))
+    others = [(name, answer_to_dict(entry)) for name, entry in sorted(answers.items()) if name != question.annotator]
+    if not is_lead:  # not in the order of the names
+        others.sort(key=lambda one: (one[1]["kind"], one[1]["labels"]))
+    return [{"annotator": name if is_lead else None} | answer for name, answer in others]
+
+
+def answer_to_dict(entry: Entry) -> dict[str, Any]:
+    """Return an answer with its degree of certainty, as JSON types."""
+    return {"kind": entry.kind, "labels": list(entry.labels), "degree": entry.degree}
 
 
 def _summary(session: LabelingSession, row: int) -> str:
@@ -342,7 +353,7 @@ def _parse(body: bytes) -> dict[str, Any]:
 async def _on_http_error(_: Request, error: Exception) -> Response:
     """Return a sentence for a path that does not exist, or that has another method."""
     assert isinstance(error, HTTPException)
-    sentences = {404: "The path does not exist; /openapi.json lists the paths.", 405: "The path has another method."}
+    sentences = {404: "The path does not exist.", 405: "The path has another method."}
     sentence = sentences.get(error.status_code, str(error.detail))
     return JSONResponse({"error": sentence}, error.status_code, error.headers)
 

@@ -13,11 +13,10 @@ import pytest
 from oneof.audit import find_label_issues
 from oneof.candidates import CandidateSets
 from oneof.cli.auditing.issues import format_probability
-from oneof.cli.labeling.session import open_session
 from oneof.io.features import Overrides
 from oneof.labeling.http.app import question_to_dict
 from tests.cli.conftest import Run, check_error
-from tests.cli.labeling.conftest import READ_OPTIONS, label_options
+from tests.cli.labeling.conftest import READ_OPTIONS, open_birds
 from tests.cli.test_archives import make_sparse, write_sparse
 
 NAMES = np.array(["finch", "owl", "wren"])
@@ -205,7 +204,7 @@ def test_all_commands_have_one_rate_and_one_list(run: Run, kind: str) -> None:
     assert json.loads(Path("corrected/summary.json").read_text("utf-8"))["audit"]["issues"] == expected["issues"]
     overrides = Overrides(drop=() if kind == "grouped" else ("recorder",))
     read_options = replace(READ_OPTIONS, groups="recorder" if kind == "grouped" else None, overrides=overrides)
-    opened = open_session(Path("noisy.csv"), read_options, label_options(audit=True, hide=()), background=False)
+    opened = open_birds("noisy.csv", read_options, hide=(), serves=True, audit=True)
     with opened.session as session:
         assert [row for row in range(N_ROWS) if session.is_queued(row)] == sorted(rows)
     assert f"a noise rate of {100 * rate:.1f} %" in opened.notes[-1]
@@ -213,7 +212,7 @@ def test_all_commands_have_one_rate_and_one_list(run: Run, kind: str) -> None:
 
 def test_labeling_begins_with_the_suspected_rows(run: Run, noisy: Path) -> None:
     """`oneof label --audit` asks about the suspected rows first, exact ones too, in the order of the audit."""
-    opened = open_session(noisy, READ_OPTIONS, label_options(audit=True), background=False)
+    opened = open_birds(noisy, READ_OPTIONS, serves=True, audit=True)
     assert "suspected rows are asked first" in opened.notes[-1]
     frame = make_noisy()
     issues = find_label_issues(
@@ -238,7 +237,7 @@ def test_labeling_by_groups_begins_with_the_rows_of_the_audit_by_groups(run: Run
     frame = make_noisy().with_columns(recorder=pl.int_range(N_ROWS) // 5)
     frame.write_csv("noisy.csv")
     read_options = replace(READ_OPTIONS, groups="recorder")
-    opened = open_session(Path("noisy.csv"), read_options, label_options(audit=True), background=False)
+    opened = open_birds("noisy.csv", read_options, serves=True, audit=True)
     audits = (run(*AUDIT, "--json", *options).out for options in (("--groups", "recorder"), ("--drop", "recorder")))
     expected, without = ([issue["row"] for issue in json.loads(one)["issues"]] for one in audits)
     assert expected != without

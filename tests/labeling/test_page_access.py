@@ -17,6 +17,16 @@ __all__ = ["birds"]  # a fixture
 AXE = importlib.util.find_spec("axe_playwright_python")
 TAB, SPACE = "\ue004", " "
 needs_axe = pytest.mark.skipif(AXE is None, reason="axe-playwright-python, which has axe-core, is not installed")
+OVERFLOWING = """
+const wide = [...document.querySelectorAll('button, a, input, h1, h2, h3, label, header *, th, .note')].filter((e) => {
+  if (!e.checkVisibility() || e.matches('.summary')) return false;
+  if (e.closest('.visually-hidden, .side-by-side, .wide')) return false;
+  const {left, right} = e.getBoundingClientRect();
+  const isCut = e.scrollWidth > e.clientWidth + 1 && getComputedStyle(e).display !== 'inline';
+  return left < 0 || right > window.innerWidth + 0.5 || isCut;
+});
+return [document.documentElement.scrollWidth, wide.map((e) => e.id || e.outerHTML)];
+"""
 RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
 
 
@@ -142,18 +152,6 @@ def test_colors_of_the_settings(page: Page, birds: LabelingSession) -> None:
         page.browser.execute_script("localStorage.clear()")
 
 
-def test_language_of_the_settings(page: Page, birds: LabelingSession) -> None:
-    """The selected language is loaded at once, and stored."""
-    with serving(birds, annotator="あんな") as server:
-        page.open(f"{server.link}?lang=en")
-        page.one("#settings-open").click()
-        page.one("#language [value=fr]").click()
-        page.until(lambda: page.one("html").get_attribute("lang") == "fr" and page.all(".candidate"))
-        page.open(server.link)
-        assert page.one("html").get_attribute("lang") == "fr"
-        page.browser.execute_script("localStorage.clear()")
-
-
 @pytest.mark.parametrize("width", [DESKTOP, PHONE])
 def test_focus_is_visible(page: Page, birds: LabelingSession, width: int) -> None:
     """Each control can be reached by Tab, has an outline then, and is not behind another element."""
@@ -213,3 +211,10 @@ def test_forced_colors_and_reduced_motion(page: Page, birds: LabelingSession) ->
             assert page.browser.execute_script(moving) > 0
         with emulate(page, prefers_reduced_motion="reduce"):
             assert page.browser.execute_script(moving) == 0
+
+
+def test_controls_do_not_overflow(page: Page, birds: LabelingSession) -> None:
+    """At 320 pixels, as with a zoom of 400 %, no control or heading is too wide; wide tables are scrolled."""
+    with emulate(page, width=320), serving(birds, title="とり", annotator="あんな") as server:
+        for state in states(page, birds, server.link):
+            assert page.browser.execute_script(OVERFLOWING) == [320, []], state

@@ -87,19 +87,87 @@ def test_a_phone(page: Page, noted: LabelingSession) -> None:
             page.browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
 
 
-def test_degrees_are_not_behind_the_buttons_of_a_phone(page: Page) -> None:
-    """At 390 x 844 pixels, a table with three labels leaves the degrees of certainty visible above the buttons."""
+HIDDEN = """
+const [selectors, nLabels] = arguments, controls = [...document.querySelectorAll(selectors)];
+controls.push(...[...document.querySelectorAll('.candidate')].slice(0, nLabels));
+return controls.filter((control) => {
+  const {left, top, width, height} = control.getBoundingClientRect();
+  return !control.contains(document.elementFromPoint(left + width / 2, top + height / 2));
+}).map((control) => control.id || control.textContent);
+"""
+
+
+@pytest.mark.parametrize(("width", "height", "n_labels"), [(390, 844, 6), (360, 740, 4), (1280, 800, 10)])
+@pytest.mark.parametrize("n_classes", [3, 24, 60])
+def test_the_row_and_its_answer_are_visible_together(
+    page: Page, n_classes: int, width: int, height: int, n_labels: int
+) -> None:
+    """With any number of labels, at any scroll position, nothing covers the row, the degrees, buttons or first labels."""
     rows, _ = make_rows(N)
     table = LabelTable(pl.DataFrame({f"x{j}": rows[:, 0] + j for j in range(12)}), "kind")
+    classes = [f"kind of bird {k:02d}" for k in range(n_classes)]
     with (
-        LabelingSession(rows, classes=CLASSES, table=table, random_state=0) as session,
+        LabelingSession(rows, classes=classes, table=table, random_state=0) as session,
         serving(session, annotator="Ann") as server,
-        emulate(page, width=390, height=844),
+        emulate(page, width=width, height=height),
     ):
         page.open(server.link)
         page.all(".candidate")[0].click()
-        bottom = page.browser.execute_script(BOX, page.one("#degrees"))["bottom"]
-        assert bottom <= page.browser.execute_script(BOX, page.one("#accept"))["top"]
+        row, panel = (page.browser.execute_script(BOX, page.one(one)) for one in (".side-by-side", "#answering"))
+        assert row["height"] >= 160
+        assert row["bottom"] <= panel["top"]
+        for position in (0, 150):
+            page.browser.execute_script("window.scrollTo(0, arguments[0])", position)
+            hidden = page.browser.execute_script(HIDDEN, "#degrees button, #question .actions button", n_labels)
+            assert hidden == []
+
+
+def test_a_low_window(page: Page, noted: LabelingSession) -> None:
+    """At 740 x 360 pixels, as on a phone held horizontally, labels and buttons scroll with the row."""
+    with serving(noted, annotator="Ann") as server, emulate(page, width=740, height=360):
+        page.open(server.link)
+        position = "return getComputedStyle(arguments[0]).position"
+        assert page.browser.execute_script(position, page.one("#answering")) == "static"
+
+
+def test_a_selected_label_is_scrolled_into_view(page: Page) -> None:
+    """A label that is selected by its name, and that of an answer that is opened again, is visible."""
+    classes = [f"kind {k:02d}" for k in range(60)]
+    with (
+        LabelingSession(make_rows(N)[0], classes=classes, random_state=0) as session,
+        serving(session, annotator="Ann") as server,
+        emulate(page, width=1280, height=800),
+    ):
+        page.open(server.link)
+        page.press("/", *"kind 57", ENTER)
+        visible = """
+        const label = document.querySelector('.candidate[aria-pressed=true]');
+        const list = document.querySelector('#candidates');
+        const [inner, outer] = [label.getBoundingClientRect(), list.getBoundingClientRect()];
+        return inner.top >= outer.top && inner.bottom <= outer.bottom && window.scrollY === 0;"""
+        assert page.browser.execute_script(visible)
+        page.settle(lambda: page.press(ENTER))
+        assert page.browser.execute_script("return document.querySelector('#candidates').scrollTop") == 0
+        page.settle(lambda: page.press("u"))
+        assert page.ticked() == ["kind 57"]
+        assert page.browser.execute_script(visible)
+
+
+def test_the_quality_is_compared_with_random_labels(page: Page, noted: LabelingSession) -> None:
+    """The rate stands with its interval and with the rate of random labels, which a line of the curve marks."""
+    _, truth = make_rows(N)
+    with serving(noted, annotator="Ann") as server:
+        for _ in range(60):
+            question = noted.ask("Ann")
+            noted.answer(question, CLASSES[truth[question.row]])
+            noted.train()
+        page.open(server.link)
+        estimate = noted.estimate()
+        assert estimate.chance == pytest.approx(1 / 3)
+        assert estimate.low > estimate.chance
+        assert page.one("#interval").text == f"95% interval: {estimate.low:.0%} to {estimate.high:.0%}"
+        assert page.one("#chance").text == "Better than random labels (33%)."
+        assert page.one("#curve .chance").is_displayed()
 
 
 def test_names_and_roles(page: Page, noted: LabelingSession) -> None:

@@ -76,7 +76,7 @@ def test_hostile_json(fuzzed: Client, path: str, body: bytes) -> None:
         "api/none",
         "openapi.json",
         "api/ask",
-        "strings/../../app.py",
+        "content/../../app.py",
         "%00",
         "%ff",
     ],

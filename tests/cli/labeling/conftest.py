@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from oneof.cli.labeling.session import LabelOptions
+from oneof.cli.labeling.options import AnnotatorGroup, LabelOptions, PageGroup, SessionGroup
+from oneof.cli.labeling.session import OpenedSession, open_session
 from oneof.cli.tables.read_options import ReadOptions
 from oneof.labeling.http.server import LabelingServer
 from tests.cli.conftest import Run, make_birds
@@ -54,16 +55,20 @@ def answer_rightly(client: Client) -> None:
         question = client.answer(question, "one of", sorted({k, (k + n % 2) % 3})).json()["question"]
 
 
-def label_options(**more: Any) -> LabelOptions:
-    defaults = {
-        "show": None,
-        "images": None,
-        "hide": ("truth",),
-        "method": "auto",
-        "strategy": "auto",
-        "annotations_per_item": 1,
-    }
-    return LabelOptions(**(defaults | {"combination": "votes", "answers": Path("answers.sqlite"), "seed": 0} | more))
+def open_birds(
+    path: Path | str,
+    read_options: ReadOptions,
+    *,
+    hide: tuple[str, ...] = ("truth",),
+    show: tuple[str, str] | None = None,
+    gold: str | None = None,
+    serves: bool = False,
+    **session: Any,
+) -> OpenedSession:
+    """Open a session of a table, with the options of the command line."""
+    page = PageGroup(show=show, hide=list(hide))
+    options = LabelOptions(page, SessionGroup(**session), AnnotatorGroup(gold=gold))
+    return open_session(Path(path), read_options, options, Path("answers.sqlite"), serves=serves)
 
 
 READ_OPTIONS = ReadOptions(("species",), classes=("finch", "owl", "wren"))

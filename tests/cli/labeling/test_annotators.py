@@ -9,10 +9,8 @@ import polars as pl
 import pytest
 
 from oneof.candidates import CandidateSets
-from oneof.cli.labeling.annotators import AnnotatorGroup
-from oneof.cli.labeling.session import open_session
 from tests.cli.conftest import Run, make_birds
-from tests.cli.labeling.conftest import CLASSES, LABEL, READ_OPTIONS, label_options
+from tests.cli.labeling.conftest import CLASSES, LABEL, READ_OPTIONS, open_birds
 
 
 def test_imported_annotations(run: Run, bare: Path) -> None:
@@ -127,8 +125,7 @@ def test_gold_rows_of_a_column_or_a_file(run: Run, birds: Path) -> None:
         result = run(*common, "--gold", gold, *hide, "--export", exported, "--session", f"{gold}.sqlite")
         assert result.code == 0, result.err
         assert pl.read_parquet(exported)["species"].explode().to_list()[:3] == ["owl", None, "wren"]
-    options = label_options(hide=(), annotators=AnnotatorGroup(gold="known"))
-    with open_session(Path("gold.csv"), READ_OPTIONS, options, background=False).session as session:
+    with open_birds("gold.csv", READ_OPTIONS, hide=(), gold="known").session as session:
         assert "known" not in dict(session.table.item(0)["cells"])
 
 
@@ -163,7 +160,8 @@ def test_the_progress_is_printed_with_exports(run: Run, bare: Path) -> None:
     ("options", "sentence"),
     [
         (("--gold", "absent"), "column 'absent' does not exist"),
-        (("--annotations-per-item", "3", "--max-annotations", "2"), "`max_annotations` must be at least"),
+        (("--annotations-per-item", "3..2"), "`max_annotations` must be at least"),
+        (("--annotations-per-item", "0"), "--annotations-per-item must be a number, or two such as 1..3; got '0'"),
     ],
 )
 def test_bad_options_of_several_annotators(run: Run, bare: Path, options: tuple[str, ...], sentence: str) -> None:

@@ -9,11 +9,11 @@ from typing import Any
 import polars as pl
 import pytest
 
-from oneof.cli.labeling.annotators import AnnotatorGroup
-from oneof.cli.labeling.session import LabelOptions, OpenedSession, open_session
+from oneof.cli.labeling.session import OpenedSession
 from oneof.cli.tables.read_options import ReadOptions
 from oneof.errors import DataError
 from tests.cli.conftest import Run, make_birds
+from tests.cli.labeling.conftest import open_birds
 
 CLASSES = ("finch", "owl", "wren")
 LABEL = ("--labels", "species", "--hide", "truth", "--classes", ",".join(CLASSES))
@@ -116,10 +116,8 @@ def test_invalid_degrees(run: Run, bare: Path, degree: str, sentence: str) -> No
 
 def begin(path: str, classes: Sequence[str] | None, **more: Any) -> OpenedSession:
     """Open a session in which every row may be asked."""
-    given: dict[str, Any] = {"images": None, "hide": ("truth",), "method": "auto", "strategy": "auto", "seed": 0}
-    given |= {"show": None, "annotations_per_item": 1, "combination": "votes", "answers": Path("answers.sqlite")}
     read_options = ReadOptions(("species",), classes=None if classes is None else tuple(classes))
-    return open_session(Path(path), read_options, LabelOptions(**given | more), background=False)
+    return open_birds(path, read_options, **more)
 
 
 def test_a_session_goes_on_with_a_new_class(run: Run, bare: Path) -> None:
@@ -188,8 +186,7 @@ def test_checked_rows_are_not_proposed_again(run: Run) -> None:
     write_wrong()
     expected = json.loads(run("audit", "birds.csv", "--labels", "species", "--gold", "checked", "--json").out)
     assert [issue["row"] for issue in expected["issues"]] == [52]
-    options = {"hide": (), "audit": True, "annotators": AnnotatorGroup(gold="checked")}
-    opened = begin("birds.csv", None, **options)
+    opened = begin("birds.csv", None, hide=(), gold="checked", serves=True, audit=True)
     with opened.session as session:
         assert session.ask("Ann").row == 52
         assert session.review.summary(session.answers).n_flagged == 1

@@ -7,11 +7,10 @@ import numpy as np
 import polars as pl
 import pytest
 
-from oneof.cli.labeling.session import open_session
 from oneof.cli.tables.read_options import ReadOptions
 from oneof.io import Overrides
 from tests.cli.conftest import Run, make_birds
-from tests.cli.labeling.conftest import CLASSES, LABEL, label_options
+from tests.cli.labeling.conftest import CLASSES, LABEL, open_birds
 from tests.labeling.test_audio import write_tone
 
 
@@ -20,7 +19,7 @@ def test_a_text_column(bare: Path) -> None:
     read_options = ReadOptions(
         ("species",), classes=("finch", "owl", "wren"), overrides=Overrides(drop=("span", "mass"))
     )
-    with open_session(bare, read_options, label_options(show=("text", "remark")), background=False).session as session:
+    with open_birds(bare, read_options, show=("text", "remark")).session as session:
         assert session.table.item(3) == {"kind": "text", "text": make_birds()["remark"][3]}
 
 
@@ -33,9 +32,7 @@ def test_images_as_features(run: Run) -> None:
         Image.new("RGB", (20, 20), (200 + i, 0, 0) if i % 2 else (0, 0, 200 + i)).save(names[-1])
     pl.DataFrame({"file": names}).write_csv("images.csv")
     read_options = ReadOptions(("color",), classes=("blue", "red"))
-    opened = open_session(
-        Path("images.csv"), read_options, label_options(show=("image", "file"), hide=()), background=False
-    )
+    opened = open_birds("images.csv", read_options, show=("image", "file"), hide=())
     with opened.session as session:
         for _ in range(6):
             question = session.ask()

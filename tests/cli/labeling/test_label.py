@@ -12,14 +12,13 @@ import pytest
 
 from oneof.candidates import CandidateSets
 from oneof.cli.answers.files import read_answers
-from oneof.cli.labeling.session import open_session
 from oneof.cli.tables.inputs import prepare
 from oneof.cli.tables.read_options import ReadOptions
 from oneof.errors import InputError
 from oneof.io import read_table
 from oneof.io.answers import AnswerOptions
 from tests.cli.conftest import Run, make_birds
-from tests.cli.labeling.conftest import CLASSES, LABEL, READ_OPTIONS, answer_rightly, label_options
+from tests.cli.labeling.conftest import CLASSES, LABEL, READ_OPTIONS, answer_rightly, open_birds
 from tests.labeling.serving import Client
 
 
@@ -134,7 +133,7 @@ def test_bad_options(run: Run, bare: Path, args: list[str], sentence: str) -> No
 def test_methods_by_name(bare: Path, method: str) -> None:
     """Any default estimator can be fitted on the answers, with its scaler."""
     truth = make_birds()["truth"].to_list()
-    with open_session(bare, READ_OPTIONS, label_options(method=method), background=False).session as session:
+    with open_birds(bare, READ_OPTIONS, method=method).session as session:
         for _ in range(12):
             question = session.ask()
             session.answer(question, truth[question.row])

@@ -82,7 +82,7 @@ def test_files_are_stored_with_their_whole_path(run: Run, bare: Path) -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["{", "[" * 60_000, "[1]", '{"pin": "mass", "seed": true, "show": ["text"], "method": 3, "later": 1, "seed": -1}'],
+    ["{", "[" * 60_000, "[1]", '{"pin": "mass", "audit": 1, "show": ["text"], "method": 3, "later": 1}'],
 )
 def test_settings_of_another_program_are_not_used(run: Run, bare: Path, text: str) -> None:
     """Unknown settings, and those of another type, have no effect."""
@@ -111,7 +111,7 @@ def test_every_option_of_the_table_is_stored() -> None:
         ("show", ["text", "a b"], ["--show", "text", "a b"]),
         ("drop", ["a,b", "c"], ["--drop", "a,b,c"]),
         ("date_format", ["%d", "%m"], ["--date-format", "%d", "--date-format", "%m"]),
-        ("max_annotations", 3, ["--max-annotations", "3"]),
+        ("annotations_per_item", "1..3", ["--annotations-per-item", "1..3"]),
     ],
 )
 def test_settings_are_named_as_on_the_command_line(name: str, value: Any, words: list[str]) -> None:

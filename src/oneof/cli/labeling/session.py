@@ -1,13 +1,15 @@
-"""Opening of a labeling session by `oneof label`: its options, the rows of the table, and their initial labels."""
+"""Opening of a session by `oneof label`: the rows of the table, their initial labels, features and suspects."""
 
 import re
 import warnings
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from oneof.cli.labeling.annotators import AnnotatorGroup, read_gold
+from oneof.cli.labeling.answers import read_gold
+from oneof.cli.labeling.options import AnnotatorGroup, LabelOptions, PageGroup
+from oneof.cli.options import read_names
 
 if TYPE_CHECKING:
     import polars as pl
@@ -25,46 +27,6 @@ _FORMULA = re.compile(r"[=@\t\r]|[+-](?![\d.]+$)")
 
 
 @dataclass(frozen=True)
-class LabelOptions:
-    """Options of `oneof label`, apart from those for reading the table.
-
-    Attributes
-    ----------
-    show : (kind, column) or None
-    images : Path or None
-        The folder of the images or audio files; by default the folder of the table.
-    hide : tuple of str
-        Columns that are neither shown nor used as features.
-    method : str
-        Name of a default estimator of `compare`, or "auto" for the session's default.
-    strategy : str
-    annotations_per_item : int
-    combination : str
-    answers : Path
-        The file of answers.
-    seed : int
-    audit : bool
-        Whether the rows whose labels are probably wrong are asked first.
-    pin : tuple of str
-        Columns that are shown first and remain visible.
-    annotators : AnnotatorGroup
-    """
-
-    show: tuple[str, str] | None
-    images: Path | None
-    hide: tuple[str, ...]
-    method: str
-    strategy: str
-    annotations_per_item: int
-    combination: str
-    answers: Path
-    seed: int
-    audit: bool = False
-    pin: tuple[str, ...] = ()
-    annotators: AnnotatorGroup = field(default_factory=AnnotatorGroup)
-
-
-@dataclass(frozen=True)
 class OpenedSession:
     """Session, table, folder of the images or audio files shown, and warnings about the table."""
 
@@ -74,111 +36,172 @@ class OpenedSession:
     notes: tuple[str, ...]
 
 
+@dataclass(frozen=True)
+class Rows:
+    """Rows of a table, and their display.
+
+    Attributes
+    ----------
+    table : Table
+    show, column : str, str or None
+        The kind of the content, and the column that is shown alone.
+    hidden, pinned : tuple of str
+        Columns that are not shown, and those that are shown first.
+    images : MediaFolder or None
+    """
+
+    table: "Table"
+    show: str
+    column: str | None
+    hidden: tuple[str, ...]
+    pinned: tuple[str, ...]
+    images: "MediaFolder | None"
+
+
+@dataclass(frozen=True)
+class Features:
+    """Features of the rows.
+
+    Attributes
+    ----------
+    X : ndarray or CSR matrix
+    estimator : estimator or None
+    prepared : PreparedTable
+        The table with its initial labels, columns and findings.
+    are_of_files : bool
+        Whether the features are those of image or audio files.
+    """
+
+    X: Any
+    estimator: Any
+    prepared: "PreparedTable"
+    are_of_files: bool
+
+
 def open_session(
-    path: Path, read_options: "ReadOptions", label_options: LabelOptions, *, background: bool
+    path: Path, read_options: "ReadOptions", options: LabelOptions, answers_file: Path, *, serves: bool
 ) -> OpenedSession:
-    """Read a table and open a new or existing session; defects of the table raise errors of `oneof.errors`."""
-    from oneof.candidates.cells import DEFAULT_SEPARATOR
-    from oneof.cli.tables.inputs import PreparedTable, check_and_read_groups, resolve_separator
-    from oneof.errors import InputError
-    from oneof.io import (
-        check_texts,
-        choose_features,
-        find_column,
-        make_encoder,
-        notes,
-        read_text_options,
-    )
-    from oneof.labeling.answers.database import stored_classes
-    from oneof.labeling.content.media import AudioFolder, ImageFolder
+    """Read a table and open a new or existing session; defects of the table raise errors of `oneof.errors`.
+
+    A session that serves the page is trained in the background, and asks the suspects of --audit first.
+    """
     from oneof.labeling.content.table import LabelTable
     from oneof.labeling.session import LabelingSession
     from oneof.labeling.validation import NewClassesWarning
 
+    annotators = options.annotators
+    required, maximum = annotators.numbers()
+    rows = _read_rows(path, read_options, options.page, annotators)
+    label = read_options.labels[0]
+    read_options, start, found = _read_labels(rows.table, label, read_options, answers_file)
+    separator = str(read_options.separator)
+    gold = read_gold(annotators, rows.table, start.classes, separator)
+    features = _make_features(rows, start, read_options, options.session.method)
+    sentences = replace(features.prepared.findings, others=tuple(found)).sentences()
+    queue = None
+    if options.session.audit and serves:
+        queue, of_suspects = _find_suspects(features, gold)
+        sentences += of_suspects
+    original = partial(read_options.table.read, path, as_text=["*"], labels=[label])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", NewClassesWarning)  # the notes have its text
+        session = LabelingSession(
+            features.X,
+            start,
+            path=answers_file,
+            table=LabelTable(
+                rows.table.frame, label, rows.show, rows.column, rows.hidden, separator, rows.pinned, original
+            ),
+            estimator=features.estimator,
+            strategy=options.session.strategy,
+            annotations_per_item=required,
+            max_annotations=maximum,
+            gold=gold,
+            combination=annotators.combination,
+            exclude_annotators=annotators.excluded(),
+            background=serves,
+            queue=queue,
+            random_state=0,
+        )
+    return OpenedSession(session, rows.table, rows.images, tuple(sentences))
+
+
+def _read_rows(path: Path, read_options: "ReadOptions", page: PageGroup, annotators: AnnotatorGroup) -> Rows:
+    """Read the table, and check the columns that are shown."""
+    from oneof.errors import InputError
+    from oneof.io import find_column
+    from oneof.labeling.content.media import AudioFolder, ImageFolder
+
     if len(read_options.labels) != 1:
         raise InputError(f"--labels must name one column, for the answers; got {len(read_options.labels)}.")
-    label = read_options.labels[0]
-    kind, column = label_options.show or ("table", None)
-    text_options = read_text_options(read_options.stop_words, read_options.stem)
+    show, column = page.show or ("table", None)
     overrides = read_options.overrides
     as_text = {*overrides.texts, *overrides.categories, *([column] if column else [])}
-    grouped = [] if read_options.groups is None else [read_options.groups]
-    table = read_options.table.read(path, as_text=as_text - {label, *grouped}, labels=[label, *grouped])
+    labels = [*read_options.labels, *([] if read_options.groups is None else [read_options.groups])]
+    table = read_options.table.read(path, as_text=as_text - {*labels}, labels=labels)
     if table.rows is not None:
         raise InputError(f"{path} has a sparse matrix, which has no columns to show. Label a table.")
-    annotators = label_options.annotators
-    gold_column = [str(annotators.gold)] if annotators.is_column() else []
-    hidden = tuple(find_column(name, table.frame.columns, path) for name in [*label_options.hide, *gold_column])
-    pinned = tuple(find_column(name, table.frame.columns, path) for name in label_options.pin)
+    hide = [*read_names("--hide", page.hide), *annotators.gold_column()]
+    hidden = tuple(find_column(name, table.frame.columns, path) for name in hide)
+    pinned = tuple(find_column(name, table.frame.columns, path) for name in read_names("--pin", page.pin))
     if column is not None:
-        if kind not in ("text", "image", "audio"):
-            raise InputError(f"--show must be `text COLUMN`, `image COLUMN` or `audio COLUMN`; got `{kind} {column}`.")
+        if show not in ("text", "image", "audio"):
+            raise InputError(f"--show must be `text COLUMN`, `image COLUMN` or `audio COLUMN`; got `{show} {column}`.")
         find_column(column, table.frame.columns, path)
-    classes, class_notes = _choose_classes(read_options.classes, stored_classes(label_options.answers))
+    folders = {"image": ImageFolder, "audio": AudioFolder}
+    images = folders[show](page.images or path.absolute().parent) if show in folders else None
+    return Rows(table, show, column, hidden, pinned, images)
+
+
+def _read_labels(
+    table: "Table", label: str, read_options: "ReadOptions", answers_file: Path
+) -> "tuple[ReadOptions, CandidateSets, list[Finding]]":
+    """Return the options with the classes and the separator, the initial labels, and findings about them."""
+    from oneof.candidates.cells import DEFAULT_SEPARATOR
+    from oneof.cli.tables.inputs import resolve_separator
+    from oneof.io import notes
+    from oneof.labeling.answers.database import stored_classes
+
+    classes, sentences = _choose_classes(read_options.classes, stored_classes(answers_file))
     read_options = replace(read_options, classes=classes)
     if read_options.separator is None:
         is_labeled = label in table.frame.columns and not _is_empty(table.frame[label])
-        separator, separator_notes = resolve_separator(table, read_options) if is_labeled else (DEFAULT_SEPARATOR, ())
+        separator, of_separator = resolve_separator(table, read_options) if is_labeled else (DEFAULT_SEPARATOR, ())
         read_options = replace(read_options, separator=separator)
-        class_notes = (*class_notes, *separator_notes)
+        sentences = (*sentences, *of_separator)
     start, found = _read_start(table, label, read_options)
-    gold = read_gold(annotators, table, start.classes, str(read_options.separator))
-    found += notes("labels", (*class_notes, *_warn_formulas(start)))
-    folders = {"image": ImageFolder, "audio": AudioFolder}
-    images = folders[kind](label_options.images or path.absolute().parent) if kind in folders else None
+    return read_options, start, [*found, *notes("labels", (*sentences, *_warn_formulas(start)))]
+
+
+def _make_features(rows: Rows, start: "CandidateSets", read_options: "ReadOptions", method: str) -> Features:
+    """Return the features of the columns, or those of the files of a table without other columns."""
+    from oneof.cli.tables.inputs import PreparedTable, check_and_read_groups
+    from oneof.cli.tables.methods import resolve_methods
+    from oneof.errors import InputError
+    from oneof.io import check_texts, choose_features, make_encoder, read_text_options
+
+    table, column, overrides = rows.table, rows.column, read_options.overrides
+    text_options = read_text_options(read_options.stop_words, read_options.stem)
     groups = None if read_options.groups is None else check_and_read_groups(table, read_options)
     prepared = PreparedTable(table, start, None, [], table.frame, text_options, groups=groups)
-    exclude = {label, *hidden, *grouped, *([column] if images and column else [])}
+    is_default = method.lower() == DEFAULT
+    exclude = {*read_options.labels, *rows.hidden, *([] if read_options.groups is None else [read_options.groups])}
+    if rows.images is not None:
+        exclude.add(str(column))
+        if not set(table.frame.columns) - exclude - set(overrides.drop) - set(table.label_columns):
+            if not is_default:
+                raise InputError("--method needs feature columns besides the files. Remove the option, or add columns.")
+            return Features(rows.images.features(table.frame[str(column)].to_list()), None, prepared, True)
     named = (*overrides.texts, *overrides.categories, *overrides.numbers, *overrides.drop)
-    if kind == "text" and column and column not in named:
+    if rows.show == "text" and column and column not in named:
         overrides = replace(overrides, texts=(*overrides.texts, column))  # even if the texts are short
-    if images and not _has_features(table, exclude, overrides):
-        X = of_images = images.features(table.frame[str(column)].to_list())
-        estimator = None
-        if label_options.method.lower() != DEFAULT:
-            raise InputError("--method needs feature columns besides the files. Remove the option, or add columns.")
-    else:
-        features = choose_features(table, exclude=exclude, overrides=overrides, strict=read_options.table.strict)
-        check_texts(features.frame, features.columns, text_options, path)
-        prepared = replace(prepared, columns=features.columns, frame=features.frame)
-        X, of_images = make_encoder(features.columns, text_options).fit_transform(features.frame), None
-        estimator = _make_estimator(prepared, label_options)
-        prepared = replace(prepared, findings=features.findings)
-    sentences = replace(prepared.findings, others=tuple(found)).sentences()
-    queue = None
-    if label_options.audit:
-        queue, of_suspects = _find_suspects(prepared, gold, label_options.seed, of_images)
-        sentences += of_suspects
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", NewClassesWarning)  # `class_notes` has its text
-        session = LabelingSession(
-            X,
-            start,
-            path=label_options.answers,
-            table=LabelTable(
-                table.frame,
-                label,
-                kind,
-                column,
-                hidden,
-                str(read_options.separator),
-                pinned,
-                partial(read_options.table.read, path, as_text=["*"], labels=[label]),
-            ),
-            estimator=estimator,
-            strategy=label_options.strategy,
-            annotations_per_item=label_options.annotations_per_item,
-            max_annotations=annotators.max_annotations,
-            double_annotated=annotators.double_annotated,
-            gold=gold,
-            gold_interval=annotators.gold_interval,
-            combination=label_options.combination,
-            exclude_annotators=annotators.excluded(),
-            background=background,
-            queue=queue,
-            random_state=label_options.seed,
-        )
-    return OpenedSession(session, table, images, tuple(sentences))
+    features = choose_features(table, exclude=exclude, overrides=overrides, strict=read_options.table.strict)
+    check_texts(features.frame, features.columns, text_options, table.path)
+    prepared = replace(prepared, columns=features.columns, frame=features.frame)
+    X = make_encoder(features.columns, text_options).fit_transform(features.frame)
+    # Without the encoder, since the features of the session are already encoded.
+    estimator = None if is_default else next(iter(resolve_methods(prepared, method, 0)[0].values()))[1:]
+    return Features(X, estimator, replace(prepared, findings=features.findings), False)
 
 
 def _choose_classes(
@@ -200,13 +223,11 @@ def _choose_classes(
     return (*stored, *new), (describe_new_classes(new),)
 
 
-def _find_suspects(
-    prepared: "PreparedTable", gold: dict[int, str] | None, seed: int, X: Any = None
-) -> "tuple[list[LabelIssue], list[str]]":
+def _find_suspects(features: Features, gold: dict[int, str] | None) -> "tuple[list[LabelIssue], list[str]]":
     """Return the rows whose labels are probably wrong, the most probable first, and sentences about them.
 
-    They are those of `oneof audit`, with `X` in place of the columns for images. Gold rows have a checked label: it is
-    used to predict the others, and they are not suspected, as by `oneof audit --gold`.
+    They are those of `oneof audit`. Gold rows have a checked label: it is used to predict the others, and they are not
+    suspected, as by `oneof audit --gold`.
     """
     from oneof.audit import find_label_issues
     from oneof.candidates.checked_labels import insert_checked_labels
@@ -215,24 +236,23 @@ def _find_suspects(
     from oneof.errors import InputError
     from oneof.labeling.validation import check_gold
 
-    start, sentences = prepared.candidates, []
+    prepared, sentences = features.prepared, []
+    start = prepared.candidates
     if start.is_unlabeled.all():
         raise InputError("--audit needs a table with labels; all rows are unlabeled. Remove the option.")
     if gold:
-        codes = check_gold(gold, start.classes, len(start))
         labels: list[Any] = [None] * len(start)
-        for row, code in codes.items():
+        for row, code in check_gold(gold, start.classes, len(start)).items():
             labels[row] = start.classes.tolist()[code]
         start, checked, _ = insert_checked_labels(start, labels)
         check_unchecked_rows(start, checked, "remove --gold to audit the labels themselves")
         prepared = replace(prepared, candidates=start, is_checked=checked)
         sentences.append(CHECKED_NOTE)
-    if X is None:
-        _, result = find_issues(prepared, "auto", folds=count_folds(prepared), seed=seed)
+    folds = count_folds(prepared)
+    if features.are_of_files:
+        result = find_label_issues(features.X, start, cv=folds, groups=prepared.groups, checked=prepared.is_checked)
     else:
-        result = find_label_issues(
-            X, start, cv=count_folds(prepared), groups=prepared.groups, checked=prepared.is_checked
-        )
+        _, result = find_issues(prepared, "auto", folds=folds, seed=0)
     issues = result.top()
     asked = f"; the {len(issues)} suspected rows are asked first" if issues else ""
     return issues, [*sentences, f"{describe_rate(result)}{asked}."]
@@ -300,18 +320,3 @@ def _is_empty(cells: "pl.Series") -> bool:
     if cells.dtype == pl.String:
         cells = cells.str.strip_chars().replace("", None)
     return cells.null_count() == len(cells)
-
-
-def _has_features(table: "Table", exclude: set[str], overrides: Any) -> bool:
-    """Return whether the table has feature columns."""
-    return bool(set(table.frame.columns) - exclude - set(overrides.drop) - set(table.label_columns))
-
-
-def _make_estimator(prepared: "PreparedTable", label_options: LabelOptions) -> Any:
-    """Return the requested estimator, or None for the default of the session."""
-    from oneof.cli.tables.methods import resolve_methods
-
-    if label_options.method.lower() == DEFAULT:
-        return None
-    [pipeline] = resolve_methods(prepared, label_options.method, label_options.seed)[0].values()
-    return pipeline[1:]  # without the encoder: the features of the session are already encoded

@@ -14,16 +14,14 @@ from typing import Any
 
 import typer
 
-from oneof.cli.output import terminal
-
 KINDS: dict[str, type] = {
-    **dict.fromkeys(("combination", "gold", "groups", "images", "method", "row", "strategy"), str),
+    **dict.fromkeys(
+        ("annotations_per_item", "combination", "gold", "groups", "images", "method", "row", "strategy"), str
+    ),
     **dict.fromkeys(("decimal", "delimiter", "encoding", "format", "quote", "sheet"), str),
     **dict.fromkeys(("kind", "rest", "separator", "stem", "stop_words", "unreadable_labels"), str),
-    **dict.fromkeys(("annotations_per_item", "gold_interval", "max_annotations", "seed"), int),
     **dict.fromkeys(("audit", "fold_case", "strict", "weighted"), bool),
     **dict.fromkeys(("categorical", "date_format", "drop", "hide", "missing", "numeric", "pin", "show", "text"), list),
-    "double_annotated": float,
 }
 """Stored options, and the types of their values in JSON; lists are lists of text."""
 _FILES = ("gold", "images", "stop_words")
@@ -126,14 +124,10 @@ def read_settings(path: Path) -> dict[str, Any]:
 def _is_valid(name: str, value: Any) -> bool:
     """Return whether a stored value has the type of its option."""
     kind = KINDS[name]
-    if kind is list:
-        is_text = isinstance(value, list) and all(isinstance(one, str) for one in value)
-        return is_text and (name != "show" or len(value) == 2)
-    if isinstance(value, bool) or kind is bool:
-        return isinstance(value, bool) and kind is bool
-    if kind is str:
-        return isinstance(value, str)
-    return isinstance(value, int if kind is int else int | float) and value >= 0
+    if kind is not list:
+        return isinstance(value, kind)
+    is_text = isinstance(value, list) and all(isinstance(one, str) for one in value)
+    return is_text and (name != "show" or len(value) == 2)
 
 
 def _is_given(context: typer.Context, name: str) -> bool:
@@ -155,9 +149,3 @@ def _to_options(settings: Mapping[str, Any]) -> dict[str, Any]:
     if "images" in values:
         values["images"] = Path(values["images"])
     return values
-
-
-def print_settings(settings: Settings, path: Path) -> None:
-    """Print the notes about stored settings."""
-    for sentence in settings.notes(path):
-        terminal.print_note(sentence)

@@ -29,7 +29,6 @@ _MEDIA_TYPES = {
     ".html": "text/html",
     ".css": "text/css",
     ".js": "text/javascript",
-    ".json": "application/json",
     ".svg": "image/svg+xml",
 }
 _N_NEIGHBORS, _N_HISTORY, _MAX_SUMMARY, _MAX_CURVE_POINTS = 3, 6, 120, 60

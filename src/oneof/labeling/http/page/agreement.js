@@ -1,15 +1,14 @@
 // Agreement of several annotators: Krippendorff's alpha, their accuracies, and the rows on which they differ.
 
 import { showPairs, showWork } from "./annotators.js";
-import { answerText } from "./answers.js";
 import { $, make } from "./elements.js";
 import { focusQuestion, state } from "./state.js";
-import { number, parts, percent, text } from "./strings.js";
+import { answerText, count, number, percent } from "./words.js";
 
 export function showAgreement(agreement, openRow) {
   const { statistics } = agreement; // for the lead only
   $("agreement").hidden = false;
-  $("agreement-words").textContent = text(statistics ? "agreement.heading" : "agreement.own");
+  $("agreement-words").textContent = statistics ? "Agreement of the annotators" : "Your progress, and rows in dispute";
   $("statistics").hidden = !statistics;
   if (statistics) showStatistics(statistics, agreement.n_shared);
   showWork(agreement.progress);
@@ -22,39 +21,38 @@ export function showAgreement(agreement, openRow) {
 function showStatistics(statistics, nShared) {
   $("weighted").hidden = !nShared;
   $("alpha").textContent = statistics.alpha === null ? "–" : number(statistics.alpha, 2);
-  $("alpha-words").replaceChildren(...alphaText(statistics, nShared));
+  $("alpha-words").textContent = alphaText(statistics, nShared);
   showPairs(statistics);
   $("annotators").replaceChildren(...statistics.annotators.map((one) => annotatorLine(one)));
   $("accuracy-words").textContent = accuracyText(statistics);
 }
 
 function alphaText({ alpha, alpha_interval: interval, masi_alpha: masi }, n) {
-  if (!n) return parts("agreement.no_shared", { option: make("code", "", "--annotations-per-item 2") });
-  const shared = text("agreement.shared", { n });
-  if (alpha === null) return parts("agreement.undefined", { shared });
-  const limits = interval && { level: percent(0.95), low: number(interval[0], 2), high: number(interval[1], 2) };
-  const range = limits ? `${text("agreement.interval", limits)} ` : "";
-  return [range, text("agreement.scale", { shared }), masi === null ? "" : ` ${text("agreement.masi", { alpha: number(masi, 2) })}`];
+  if (!n) return "No row has answers of two annotators yet. Open a row of another annotator, or start with --annotations-per-item 2.";
+  const shared = `${count(n, "row")} with several answers`;
+  if (alpha === null) return `Not defined, since all answers are equal: ${shared}.`;
+  const range = interval ? `95% interval: ${number(interval[0], 2)} to ${number(interval[1], 2)}. ` : "";
+  const ofSets = masi === null ? "" : ` ${number(masi, 2)} with the MASI distance, by which sets that overlap differ less.`;
+  return `${range}1 is equal answers, 0 is chance; from ${shared}.${ofSets}`;
 }
 
-function accuracyText(statistics) {
-  const known = statistics.annotators.filter((one) => one.accuracy !== null);
-  const bars = known.length ? text("agreement.bars", { level: percent(0.9) }) : "";
-  const isComplete = known.length === statistics.annotators.length;
-  const needed = isComplete ? "" : text("agreement.needed", { n: statistics.min_shared_rows });
-  const copies = statistics.copies.map((names) => text("agreement.copies", { names: names.join(", ") }));
-  return [bars, needed, ...copies].filter(Boolean).join(" ");
+function accuracyText({ annotators, copies, min_shared_rows: needed }) {
+  const sentences = annotators.some((one) => one.accuracy !== null) ? ["The bar is the 90% interval, the mark in it the estimate."] : [];
+  if (annotators.some((one) => one.accuracy === null)) {
+    sentences.push(`The accuracy of an annotator is estimated from at least ${count(needed, "row")} that another annotator has answered, too.`);
+  }
+  for (const names of copies) sentences.push(`Possible copies, whose answers agree unusually often: ${names.join(", ")}.`);
+  return sentences.join(" ");
 }
 
 function annotatorLine(annotator) {
   const line = make("tr", annotator.is_chance ? "chance" : "");
   const name = make("th", "", annotator.name);
   name.scope = "row";
-  if (annotator.is_chance) name.append(make("small", "", text("agreement.chance")));
+  if (annotator.is_chance) name.append(make("small", "", "no better than chance"));
   const accuracy = make("td", "", annotator.accuracy === null ? "–" : percent(annotator.accuracy));
   if (annotator.accuracy !== null) {
-    const limits = { low: percent(annotator.low), high: percent(annotator.high) };
-    accuracy.append(range(annotator), make("small", "", text("agreement.range", limits)));
+    accuracy.append(range(annotator), make("small", "", `${percent(annotator.low)} to ${percent(annotator.high)}`));
   }
   line.append(name, make("td", "", number(annotator.n_answers)), accuracy);
   return line;
@@ -74,24 +72,25 @@ function range(annotator) {
 
 function conflictsText({ n_shared: nShared, n_conflicts: n }) {
   if (!nShared) return "";
-  return n ? text("agreement.conflicts", { n }) : text("agreement.no_conflicts");
+  return n ? `${count(n, "row")} with answers that exclude each other` : "No row has answers that exclude each other.";
 }
 
 function noteText(agreement) {
   const [n, hidden] = [agreement.conflicts.length, agreement.n_hidden];
   const isPart = n > 0 && n + hidden < agreement.n_conflicts;
-  const listed = isPart ? text("agreement.listed", { n }) : n > 1 ? text("agreement.order") : "";
-  const colors = state.session.is_lead && n ? text("agreement.colors") : "";
-  return `${listed} ${hidden ? text("agreement.hidden", { n: hidden }) : ""} ${colors}`.trim();
+  const listed = isPart ? `The ${count(n, "least certain row")} ${n === 1 ? "is" : "are"} listed.` : n > 1 ? "The least certain row is the first." : "";
+  const colors = state.session.is_lead && n ? "Orange answers exclude the most probable label." : "";
+  const unlisted = hidden ? `${count(hidden, "row")} that you may still be asked ${hidden === 1 ? "is" : "are"} not listed.` : "";
+  return [listed, unlisted, colors].filter(Boolean).join(" ");
 }
 
 function conflictItem(conflict, openRow) {
   const button = make("button");
   button.type = "button";
-  const row = String(conflict.row);
-  const summary = make("span", "summary", conflict.summary || text("row.number", { row }));
-  button.append(summary, ...(conflict.answers.length ? opinionLines(conflict) : [make("span", "", text("quality.answers", { n: conflict.n_answers }))]));
-  button.append(make("span", "visually-hidden", text("agreement.open", { row })));
+  const { row } = conflict;
+  const summary = make("span", "summary", conflict.summary || `row ${row}`);
+  button.append(summary, ...(conflict.answers.length ? opinionLines(conflict) : [make("span", "", count(conflict.n_answers, "answer"))]));
+  button.append(make("span", "visually-hidden", `Row ${row}: open the row`));
   button.addEventListener("click", async () => {
     const isInformed = state.session.is_lead || $("informed").checked;
     await openRow(conflict.row, isInformed ? "informed review" : "review");
@@ -104,15 +103,15 @@ function conflictItem(conflict, openRow) {
 
 // The answers to a row in dispute, as the lead sees them.
 function opinionLines(conflict) {
-  const estimate = { label: answerText("one of", [conflict.label]), probability: percent(conflict.probability) };
+  const estimate = `most probable: ${answerText("one of", [conflict.label])} ${percent(conflict.probability)}`;
   const opinions = make("span", "opinions");
   conflict.answers.forEach((one, index) => {
     opinions.append(index ? " · " : "", make("span", one.differs ? "differs" : "", opinionText(one)));
   });
-  return [opinions, make("span", "summary", text("agreement.most_probable", estimate))];
+  return [opinions, make("span", "summary", estimate)];
 }
 
 export function opinionText({ annotator, kind, labels, degree }) {
   const answer = answerText(kind, labels, degree);
-  return annotator === null ? answer : text("agreement.said", { annotator, answer });
+  return annotator === null ? answer : `${annotator}: ${answer}`;
 }

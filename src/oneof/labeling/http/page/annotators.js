@@ -2,7 +2,7 @@
 
 import { $, make } from "./elements.js";
 import { state } from "./state.js";
-import { number, percent, text } from "./strings.js";
+import { count, number, percent } from "./words.js";
 
 // Show who differs from whom, and between which labels.
 export function showPairs({ pairs, confused }) {
@@ -10,7 +10,7 @@ export function showPairs({ pairs, confused }) {
   $("pairs").hidden = names.length < 2;
   $("pairs-head").replaceChildren(make("td"), ...names.map((name) => heading(name, "col")));
   $("pairs-body").replaceChildren(...names.map((name, row) => line(name, names.map((_, column) => pairCell(pairs, row, column)))));
-  $("pairs-note").textContent = nHidden ? text("agreement.pairs_part", { n: names.length }) : "";
+  $("pairs-note").textContent = nHidden ? `The ${count(names.length, "annotator")} with the most common rows are listed.` : "";
   $("confused").hidden = !confused.length;
   $("confused-body").replaceChildren(...confused.map(({ first, second, n_pairs: n }) => {
     const label = (code) => state.session.classes[code];
@@ -21,7 +21,7 @@ export function showPairs({ pairs, confused }) {
 export function showWork(progress) {
   const hasGold = progress.some((one) => one.gold);
   $("work").hidden = !progress.length;
-  $("work-words").textContent = text(state.session.is_lead ? "progress.heading" : "progress.own");
+  $("work-words").textContent = state.session.is_lead ? "Progress of the annotators" : "Your progress";
   $("work-gold").hidden = $("work-gold-note").hidden = !hasGold;
   $("work-body").replaceChildren(...progress.map((one) => workLine(one, hasGold)));
 }
@@ -41,14 +41,13 @@ function workLine(one, hasGold) {
 function lastText(seconds) {
   if (seconds === null) return "–";
   const minutes = Math.floor(seconds / 60);
-  return minutes < 60 ? text("progress.minutes", { n: minutes }) : text("progress.hours", { n: Math.floor(minutes / 60) });
+  return `${minutes < 60 ? count(minutes, "minute") : count(Math.floor(minutes / 60), "hour")} ago`;
 }
 
 function goldCell(gold) {
   if (!gold) return make("td", "", "–");
   const cell = make("td", "", percent(gold.rate));
-  const limits = { low: percent(gold.low), high: percent(gold.high), n: gold.n_rows };
-  cell.append(make("small", "", text("progress.gold_rows", limits)));
+  cell.append(make("small", "", `${percent(gold.low)} to ${percent(gold.high)}, ${count(gold.n_rows, "row")}`));
   return cell;
 }
 
@@ -57,9 +56,9 @@ function pairCell({ n_shared: shared, n_equal: equal, n_compatible: compatible }
   if (row === column) return make("td", "own", "·");
   if (!n) return make("td", "", "–");
   const cell = make("td", "", percent(equal[row][column] / n));
-  cell.append(make("small", "", text("agreement.pair_rows", { n })));
+  cell.append(make("small", "", `of ${count(n, "row")}`));
   const share = percent(compatible[row][column] / n);
-  if (compatible[row][column] > equal[row][column]) cell.append(make("small", "", text("agreement.compatible", { share })));
+  if (compatible[row][column] > equal[row][column]) cell.append(make("small", "", `${share} with a common label`));
   return cell;
 }
 

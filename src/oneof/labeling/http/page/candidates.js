@@ -1,11 +1,10 @@
 // The labels of the open question as buttons, and the selected ones.
 
-import { answerText } from "./answers.js";
 import { setDegree } from "./degrees.js";
 import { $, announce, make } from "./elements.js";
 import { showKeys } from "./keys.js";
 import { state } from "./state.js";
-import { percent, text } from "./strings.js";
+import { answerText, percent } from "./words.js";
 
 const N_DIGIT_KEYS = 10; // labels with a digit key; with more labels, the ten most probable ones
 
@@ -15,6 +14,7 @@ export function showCandidates() {
   $("find").hidden = session.classes.length <= N_DIGIT_KEYS;
   $("filter").value = "";
   $("candidates").replaceChildren(...state.order.map(candidateButton));
+  $("candidates").scrollTop = 0;
   showKeys();
   filter();
   select(question.current_answer ? question.current_answer.labels : []);
@@ -43,20 +43,20 @@ function candidateButton(code, index) {
     bar.style.width = `${100 * proba}%`;
     button.append(bar);
   }
-  const key = make(digit ? "kbd" : "span");
+  const key = make(digit ? "kbd" : "span", "digit");
   if (digit) key.dataset.digit = digit;
   const label = make("span", "label", session.classes[code]);
   label.title = session.classes[code]; // long labels are truncated
   label.translate = false;
   button.append(key, label, proba === null ? make("span") : probabilityText(proba));
-  if (outside) button.append(make("span", "visually-hidden", text("candidate.outside")));
+  if (outside) button.append(make("span", "visually-hidden", "not a candidate in the table"));
   button.addEventListener("click", () => toggle(code));
   return button;
 }
 
 function probabilityText(proba) {
   const element = make("span", "proba");
-  element.append(make("span", "visually-hidden", `${text("candidate.probability")} `), percent(proba));
+  element.append(make("span", "visually-hidden", "probability "), percent(proba));
   return element;
 }
 
@@ -78,10 +78,18 @@ export function select(codes) {
   for (const button of $("candidates").children) button.setAttribute("aria-pressed", String(selected.has(Number(button.dataset.code))));
   $("accept").disabled = !selected.size;
   $("reject").disabled = !selected.size || selected.size === state.session.classes.length;
-  $("accept").firstElementChild.textContent = text(selected.size === 1 ? "answer.this" : "answer.these");
-  $("reject").firstElementChild.textContent = text(selected.size === 1 ? "answer.not_this" : "answer.not_these");
-  if (selected.size) announce(text("answer.selected", { answer: answerText("one of", [...selected].sort((a, b) => a - b)) }));
-  else if (before) announce(text("answer.none_selected"));
+  $("accept").firstElementChild.textContent = selected.size === 1 ? "It is this" : "It is one of these";
+  $("reject").firstElementChild.textContent = selected.size === 1 ? "It is not this" : "None of these";
+  reveal($("candidates").querySelector('[aria-pressed="true"]'));
+  if (selected.size) announce(`${answerText("one of", [...selected].sort((a, b) => a - b))}?`);
+  else if (before) announce("No label is selected.");
+}
+
+// Scroll the labels to one that is not visible. The page itself does not move.
+function reveal(button) {
+  const list = $("candidates");
+  const top = button ? button.offsetTop - list.offsetTop : list.scrollTop;
+  if (top < list.scrollTop || top + (button?.offsetHeight ?? 0) > list.scrollTop + list.clientHeight) list.scrollTop = top;
 }
 
 export function filter() {

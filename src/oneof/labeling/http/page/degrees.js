@@ -2,7 +2,6 @@
 
 import { $ } from "./elements.js";
 import { state } from "./state.js";
-import { text } from "./strings.js";
 
 // Choose a degree, or none, and show it on the buttons.
 export function setDegree(degree) {
@@ -15,15 +14,6 @@ export function toggleDegree(degree) {
   if (!state.question || state.busy) return false;
   setDegree(state.degree === degree ? null : degree);
   return true;
-}
-
-export function withDegree(answer, degree) {
-  switch (degree) {
-    case "sure": return text("said.sure", { answer });
-    case "probably": return text("said.probably", { answer });
-    case "guess": return text("said.guess", { answer });
-    default: return answer;
-  }
 }
 
 for (const button of $("degrees").querySelectorAll("button")) button.addEventListener("click", () => toggleDegree(button.dataset.degree));

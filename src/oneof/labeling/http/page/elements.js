@@ -8,17 +8,10 @@ export function announce(sentence) {
   $("status").textContent = sentence;
 }
 
-// Show a sentence, or a list of texts and elements; hide the alert without one.
+// Show a sentence; hide the alert without one.
 export function showAlert(sentence) {
-  $("alert").replaceChildren(...[sentence].flat());
+  $("alert").textContent = sentence;
   $("alert").hidden = !sentence;
-}
-
-// Return a sentence of the server or of the user's own data, which is not in the language of the page.
-export function foreign(sentence, language = "en") {
-  const element = make("span", "", sentence);
-  element.lang = language;
-  return element;
 }
 
 export function make(name, style = "", text = "") {

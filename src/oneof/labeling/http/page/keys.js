@@ -1,21 +1,20 @@
 // Keyboard shortcuts, which the annotator can change or switch off (WCAG 2.2, 2.1.4).
 
 import { stored } from "./storage.js";
-import { text } from "./strings.js";
 
 export const SHORTCUTS = {
-  accept: { key: "Enter", name: "answer.these" },
-  reject: { key: "n", name: "answer.not_these" },
-  unknown: { key: "d", name: "answer.unknown" },
-  skip: { key: "s", name: "answer.skip" },
-  undo: { key: "u", name: "answer.undo" },
-  sure: { key: "y", name: "degree.sure" },
-  probably: { key: "p", name: "degree.probably" },
-  guess: { key: "g", name: "degree.guess" },
-  find: { key: "/", name: "candidate.find" },
-  keep: { key: "k", name: "review.keep" },
-  take: { key: "t", name: "review.take" },
-  zoom: { key: "z", name: "image.enlarge" },
+  accept: { key: "Enter", name: "It is one of these" },
+  reject: { key: "n", name: "None of these" },
+  unknown: { key: "d", name: "Don’t know" },
+  skip: { key: "s", name: "Skip" },
+  undo: { key: "u", name: "Undo" },
+  sure: { key: "y", name: "Sure" },
+  probably: { key: "p", name: "Probably" },
+  guess: { key: "g", name: "A guess" },
+  find: { key: "/", name: "Find a label" },
+  keep: { key: "k", name: "Keep the labels" },
+  take: { key: "t", name: "Take the proposal" },
+  zoom: { key: "z", name: "Enlarge" },
 };
 
 const changed = stored(() => localStorage, "oneof-keys", () => "{}");
@@ -39,10 +38,10 @@ export function keyOf(action) {
 
 // Set the key of an action, "" for none, or return why it is not possible.
 export function setKey(action, key) {
-  if (/^\s$/.test(key)) return text("settings.space");
-  if (/^\d$/.test(key)) return text("settings.digit");
+  if (/^\s$/.test(key)) return "The space bar presses buttons and cannot be used here.";
+  if (/^\d$/.test(key)) return "Digits select labels and cannot be used here.";
   const other = Object.keys(SHORTCUTS).find((name) => key && name !== action && keyOf(name) === key);
-  if (other) return text("settings.taken", { key: keyName(key), action: text(SHORTCUTS[other].name) });
+  if (other) return `The key ${key} is already used for “${SHORTCUTS[other].name}”.`;
   changed.set(JSON.stringify({ ...changedKeys(), [action]: key }));
   showKeys();
   return "";
@@ -53,10 +52,6 @@ export function resetKeys() {
   showKeys();
 }
 
-export function keyName(key) {
-  return key === "Enter" ? text("key.enter") : key;
-}
-
 // Show the keys of actions in elements with data-key, and of labels in elements with data-digit.
 export function showKeys() {
   const on = shortcutsOn();
@@ -64,7 +59,7 @@ export function showKeys() {
   for (const element of document.querySelectorAll("[data-key], [data-digit]")) {
     const key = element.dataset.digit ?? keyOf(element.dataset.key);
     const control = element.closest("button") ?? element.parentElement.querySelector("input");
-    element.textContent = keyName(key);
+    element.textContent = key;
     element.hidden = !key;
     element.setAttribute("aria-hidden", "true"); // aria-keyshortcuts has the key for screen readers
     if (on && key) control.setAttribute("aria-keyshortcuts", key); else control.removeAttribute("aria-keyshortcuts");

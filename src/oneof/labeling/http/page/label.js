@@ -1,9 +1,8 @@
 // Labeling page: show a question, send the answer, show the next question.
 
-import { answerText } from "./answers.js";
 import { select, toggleDigit } from "./candidates.js";
 import { setDegree, toggleDegree } from "./degrees.js";
-import { $, announce, foreign, showAlert } from "./elements.js";
+import { $, announce, showAlert } from "./elements.js";
 import { listen } from "./keys.js";
 import { enlargeQuestion, listenToZoom } from "./media.js";
 import { showProgress } from "./progress.js";
@@ -13,8 +12,8 @@ import { itemText, phone } from "./rows.js";
 import { Conflict, newKey, send } from "./server.js";
 import { applyColors, listenToSettings } from "./settings.js";
 import { annotator, focusQuestion, identity, state } from "./state.js";
-import { parts, text, translate } from "./strings.js";
 import { listenToLength } from "./texts.js";
+import { answerText } from "./words.js";
 
 // Run one request at a time: keys pressed during a request must not answer the next question.
 async function exclusive(request) {
@@ -26,7 +25,7 @@ async function exclusive(request) {
   } catch (error) {
     if (error instanceof Conflict) {
       await next();
-      showAlert(parts("error.not_saved", { reason: foreign(error.message) }));
+      showAlert(`Not saved: ${error.message}`);
     } else {
       showAlert(error.message);
     }
@@ -44,12 +43,12 @@ function answer(kind) {
   if (!state.question) return;
   const labels = [...state.selected].sort((a, b) => a - b);
   const named = kind === "one of" || kind === "none of";
-  if (named && !labels.length) return announce(text("answer.select_first"));
-  if (kind === "none of" && labels.length === state.session.classes.length) return announce(text("answer.excludes_all"));
+  if (named && !labels.length) return announce("Select one or more labels first, or “Don’t know”.");
+  if (kind === "none of" && labels.length === state.session.classes.length) return announce("This would exclude every label.");
   return exclusive(async () => {
     const content = { question: state.question.id, kind, labels: named ? labels : [], degree: named ? state.degree : null, key: newKey() };
     const response = await send("answer", content);
-    show(response, text("answer.saved", { answer: answerText(kind, content.labels, content.degree) }));
+    show(response, `Saved: ${answerText(kind, content.labels, content.degree)}.`);
   });
 }
 
@@ -66,17 +65,18 @@ function undo() {
     const last = state.history[0];
     const response = await send("undo", { ...identity(), key: newKey(), number: last ? last.number : null });
     show(response);
-    if (!response.undone) return announce(text("answer.nothing_to_undo"));
+    if (!response.undone) return announce("There is nothing to undo.");
     const { kind, labels, degree } = response.undone;
     select(labels);
     setDegree(degree);
-    const row = String(state.question.row);
-    announce(`${text("answer.undone", { answer: answerText(kind, labels, degree) })} ${text("question.open_again", { row })}`);
+    announce(`Undone: ${answerText(kind, labels, degree)}. ${openAgain(state.question.row)}`);
   });
 }
 
+const openAgain = (row) => `Row ${row} is open again.`;
+
 function openRow(row, purpose = "free") {
-  return exclusive(async () => show(await send("open", { ...identity(), row, purpose }), text("question.open_again", { row: String(row) })));
+  return exclusive(async () => show(await send("open", { ...identity(), row, purpose }), openAgain(row)));
 }
 
 // Focus the open question if the focused control has been removed, hidden or disabled, as screen readers would start again
@@ -95,7 +95,7 @@ function show(response, sentence = "") {
   $("done").hidden = Boolean(question);
   if (question) showQuestion();
   showProgress(response.state, openRow);
-  const content = question ? `${text("question.open", { row: String(question.row) })} ${itemText(question.item)}` : text("page.done");
+  const content = question ? `Row ${question.row}. ${itemText(question.item)}` : "All rows are labeled.";
   $("status").textContent = `${sentence} ${content}`;
   $("message").textContent = sentence;
   keepFocus(focused);
@@ -110,7 +110,6 @@ const actions = {
 };
 
 applyColors();
-translate();
 listen(actions, toggleDigit);
 listenToSettings();
 listenToZoom();

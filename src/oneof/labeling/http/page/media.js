@@ -1,7 +1,6 @@
 // Images that can be enlarged, and audio files.
 
 import { $, make } from "./elements.js";
-import { text } from "./strings.js";
 
 const STEP = 1.25; // factor of a step of the zoom
 const [LEAST, MOST] = [1, 16]; // zoom as multiples of the size at which the whole image is visible
@@ -9,12 +8,12 @@ const [LEAST, MOST] = [1, 16]; // zoom as multiples of the size at which the who
 let zoom = 1;
 
 function failed(element, file) {
-  element.addEventListener("error", () => element.replaceWith(make("p", "alert", text("row.media_error", { file }))));
+  element.addEventListener("error", () => element.replaceWith(make("p", "alert", `The file ${file} cannot be displayed.`)));
 }
 
 export function picture(item, row) {
   const image = make("img");
-  image.alt = text("row.image", { row: String(row), file: item.text });
+  image.alt = `Row ${row}: ${item.text}`;
   failed(image, item.text);
   image.src = `image/${row}`;
   return image;
@@ -30,7 +29,7 @@ export function zoomable(item, row) {
   button.setAttribute("aria-haspopup", "dialog");
   const key = make("kbd");
   key.dataset.key = "zoom";
-  button.append(make("span", "", text("image.enlarge")), " ", key);
+  button.append("Enlarge ", key);
   button.addEventListener("click", () => enlarge(image));
   image.addEventListener("click", () => enlarge(image));
   image.addEventListener("error", () => button.remove());
@@ -43,7 +42,7 @@ export function player(item, row) {
   const audio = make("audio");
   audio.controls = true;
   audio.preload = "metadata";
-  audio.setAttribute("aria-label", text("row.audio", { row: String(row), file: item.text }));
+  audio.setAttribute("aria-label", `Row ${row}: sound ${item.text}`);
   failed(audio, item.text);
   audio.src = `audio/${row}`;
   const name = make("p", "note", item.text);
@@ -75,7 +74,7 @@ function setZoom(value, x = $("zoom-image").clientWidth / 2, y = $("zoom-image")
   area.scrollTo(left * next - x, top * next - y);
   $("zoom-out").disabled = next === LEAST;
   $("zoom-in").disabled = next === MOST;
-  $("zoom-factor").textContent = text("image.zoom", { zoom: Math.round(100 * next) });
+  $("zoom-factor").textContent = `${Math.round(100 * next)} %`;
 }
 
 export function listenToZoom() {

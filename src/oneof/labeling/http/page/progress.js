@@ -1,13 +1,12 @@
 // Progress of the labeling, the quality of the model, the annotator's last answers and the agreement.
 
 import { showAgreement } from "./agreement.js";
-import { answerText } from "./answers.js";
-import { $, foreign, make } from "./elements.js";
-import { curve, qualityText } from "./quality.js";
+import { $, make } from "./elements.js";
+import { showQuality } from "./quality.js";
 import { showReviewProgress } from "./review.js";
 import { sendQuietly } from "./server.js";
 import { annotator, state } from "./state.js";
-import { parts, percent, text } from "./strings.js";
+import { answerText, count, number } from "./words.js";
 
 const AGREEMENT_PAUSE = 5; // between requests of the agreement, as a multiple of their time, to limit the work of the server
 
@@ -18,13 +17,8 @@ export function showProgress(progress, openRow) {
   const answered = progress.n_rows - progress.n_remaining;
   $("progress").max = progress.n_rows;
   $("progress").value = answered;
-  $("progress-words").textContent = text("page.answered", { answered, n: progress.n_rows });
-  const { rate, low, high } = progress.estimate;
-  $("rate").textContent = rate === null ? "–" : percent(rate);
-  $("interval").textContent = rate === null ? "" : text("quality.interval", { level: percent(0.95), low: percent(low), high: percent(high) });
-  $("quality").textContent = qualityText(progress.estimate);
-  $("curve").replaceChildren(...(progress.curve.length > 1 ? [curve(progress.curve)] : []));
-  $("model").replaceChildren(...(progress.last_error ? [...parts("quality.fit_error"), " ", foreign(progress.last_error)] : []));
+  $("progress-words").textContent = `${number(answered)} of ${count(progress.n_rows, "row")}`;
+  showQuality(progress);
   $("history").replaceChildren(...state.history.map((entry) => historyItem(entry, openRow)));
   $("history-none").hidden = state.history.length > 0;
   $("undo").disabled = $("undo-last").disabled = !state.history.length;
@@ -51,11 +45,11 @@ async function updateAgreement(progress, openRow) {
 }
 
 function historyItem(entry, openRow) {
-  const row = String(entry.row);
+  const { row } = entry;
   const button = make("button");
   button.type = "button";
-  button.append(make("span", "", answerText(entry.kind, entry.labels, entry.degree)), make("span", "summary", entry.summary || text("row.number", { row })));
-  button.append(make("span", "visually-hidden", text("history.open", { row })));
+  button.append(make("span", "", answerText(entry.kind, entry.labels, entry.degree)), make("span", "summary", entry.summary || `row ${row}`));
+  button.append(make("span", "visually-hidden", `row ${row}: open again`));
   button.addEventListener("click", () => openRow(entry.row));
   const line = make("li");
   line.append(button);

@@ -3,19 +3,17 @@
 import { opinionText } from "./agreement.js";
 import { showCandidates } from "./candidates.js";
 import { $, make } from "./elements.js";
-import { legend } from "./highlights.js";
 import { showReview } from "./review.js";
 import { content, neighborItem, table } from "./rows.js";
 import { state } from "./state.js";
-import { either, number, text } from "./strings.js";
 import { showColorKey, showTexts } from "./texts.js";
+import { count, either, number } from "./words.js";
 
 export function showQuestion() {
   const question = state.question;
   const isTable = question.item.kind === "table";
   $("reason").textContent = reason(question);
   showItem();
-  $("legend").textContent = legend(question.highlight);
   $("others").hidden = !question.others.length;
   $("others-answers").replaceChildren(...question.others.map((one) => make("li", "", opinionText(one))));
   $("neighbors").hidden = isTable || !question.neighbors.length;
@@ -25,39 +23,49 @@ export function showQuestion() {
   showColorKey(question);
   showReview();
   showCandidates();
+  measure();
 }
+
+// Measure the heights above the row and of the labels and buttons, for the table to end between them.
+function measure() {
+  const { style } = document.documentElement;
+  style.setProperty("--above", `${$("item").getBoundingClientRect().top + window.scrollY}px`);
+  style.setProperty("--answering", `${$("answering").offsetHeight}px`);
+}
+
+new ResizeObserver(measure).observe($("answering"));
 
 // The table of a phone differs from that of a wide window.
 export function showItem() {
-  const { item, neighbors, row, highlight } = state.question;
-  $("item").replaceChildren(item.kind === "table" ? table(item, neighbors) : content(item, row, highlight));
+  const { item, neighbors, row } = state.question;
+  $("item").replaceChildren(item.kind === "table" ? table(item, neighbors) : content(item, row));
 }
 
 function reason(question) {
   const score = question.score === null ? "" : scoreText(question.score);
-  const fitted = question.n_labeled ? text("question.fitted", { n: question.n_labeled }) : text("question.not_fitted");
+  const fitted = question.n_labeled ? `Fitted on ${count(question.n_labeled, "row")}.` : "The model has not been fitted yet.";
   return [purpose(question), ["query", "check"].includes(question.purpose) && !question.is_suspected ? score : "", fitted].filter(Boolean).join(" ");
 }
 
-function purpose(question) {
-  const row = String(question.row);
-  if (question.purpose === "check") return text("question.check", { row });
-  if (question.purpose === "free") return text("question.free", { row });
-  if (question.purpose === "review") return text("question.review", { row });
-  if (question.purpose === "informed review") return text("question.informed", { row });
-  if (question.is_suspected) {
-    const labels = (question.candidates ?? []).map((code) => state.session.classes[code]);
-    return text("question.suspected", { row, labels: either(labels), n: labels.length });
+function purpose({ row, purpose: why, is_suspected: isSuspected, candidates, score }) {
+  const given = {
+    check: "drawn at random to evaluate the model", free: "opened by you", review: "in dispute",
+    "informed review": "with the answers of the others",
+  }[why];
+  if (given) return `Row ${row}, ${given}.`;
+  if (isSuspected) {
+    const labels = (candidates ?? []).map((code) => state.session.classes[code]);
+    const [noun, verb] = labels.length === 1 ? ["label", "is"] : ["labels", "are"];
+    return `Row ${row}, suspected: its ${noun} ${either(labels)} ${verb} probably wrong.`;
   }
-  return text(question.score === null ? "question.random" : "question.informative", { row });
+  return `Row ${row}, ${score === null ? "drawn at random" : "the most informative one"}.`;
 }
 
-function scoreText(value) {
-  const score = number(value, 2);
-  switch (state.session.strategy) {
-    case "mutual_information": return text("score.mutual_information", { score }); // an approximation, which may exceed the entropy of a label
-    case "entropy": return text("score.entropy", { score });
-    case "margin": return text("score.margin", { score });
-    default: return "";
-  }
+// The information is an approximation, which may exceed the entropy of a label.
+function scoreText(score) {
+  const value = number(score, 2);
+  const texts = {
+    mutual_information: `Information score ${value}.`, entropy: `Entropy ${value} nats.`, margin: `Similarity of the top two ${value}.`,
+  };
+  return texts[state.session.strategy] ?? "";
 }

@@ -2,7 +2,7 @@
 
 import { $ } from "./elements.js";
 import { state } from "./state.js";
-import { either, percent, text } from "./strings.js";
+import { count, either, number, percent } from "./words.js";
 
 // Codes of the labels that a button of the review answers with, or null without a proposal.
 export function reviewedLabels(kind) {
@@ -18,7 +18,7 @@ export function showReview() {
   const { label, probability } = state.question.proposal;
   $("review-current").textContent = either(kept.map((code) => state.session.classes[code]));
   $("review-proposal").textContent = state.session.classes[label];
-  $("review-probability").textContent = probability === null ? "" : text("review.probability", { probability: percent(probability) });
+  $("review-probability").textContent = probability === null ? "" : `The labels are wrong with probability ${percent(probability)}.`;
 }
 
 export function showReviewProgress(review) {
@@ -27,6 +27,6 @@ export function showReviewProgress(review) {
   const { n_flagged: n, n_checked: checked, n_kept: kept, n_changed: changed, n_unknown: unknown } = review;
   $("review-bar").max = n;
   $("review-bar").value = checked;
-  $("review-words").textContent = text("review.checked", { checked, n });
-  $("review-summary").textContent = text("review.summary", { kept, changed, unknown });
+  $("review-words").textContent = `${number(checked)} of ${count(n, "flagged row")} checked`;
+  $("review-summary").textContent = `${number(kept)} kept, ${number(changed)} changed, ${number(unknown)} not known.`;
 }

@@ -1,22 +1,20 @@
 // Display of rows: a text, an image, an audio file, or a table with the nearest labeled rows.
 
 import { make } from "./elements.js";
-import { appendText } from "./highlights.js";
 import { picture, player, zoomable } from "./media.js";
-import { either, text } from "./strings.js";
+import { either } from "./words.js";
 
 export const phone = window.matchMedia("(max-width: 560px)");
 const LONG = 60; // characters from which a column of the table is wide
 
-export function content(item, row, highlight) {
+export function content(item, row) {
   if (item.kind === "image") return zoomable(item, row);
   if (item.kind === "audio") return player(item, row);
-  if (!item.text) return make("p", "note", text("row.empty"));
-  const paragraph = make("p", "text");
-  appendText(paragraph, item.text, highlight);
+  if (!item.text) return make("p", "note", "This row has no text.");
+  const paragraph = make("p", "text", item.text);
   paragraph.tabIndex = 0; // long texts can be scrolled
   paragraph.setAttribute("role", "region");
-  paragraph.setAttribute("aria-label", text("row.text", { row: String(row) }));
+  paragraph.setAttribute("aria-label", `Text of row ${row}`);
   return paragraph;
 }
 
@@ -24,10 +22,10 @@ export function content(item, row, highlight) {
 export function table(item, neighbors) {
   const head = make("tr");
   if (!phone.matches) head.append(make("td"));
-  head.append(make("th", "this", text("row.this")));
+  head.append(make("th", "this", "This row"));
   for (const neighbor of neighbors) {
     const cell = make("th", "", either(neighbor.labels));
-    cell.append(make("small", "", text("row.number", { row: String(neighbor.row) })));
+    cell.append(make("small", "", `row ${neighbor.row}`));
     head.append(cell);
   }
   const header = make("thead");
@@ -56,7 +54,7 @@ export function table(item, neighbors) {
   for (const cell of head.children) if (cell.tagName === "TH") cell.scope = "col";
   const isWide = [item, ...neighbors.map((neighbor) => neighbor.item)].some(({ cells }) => cells.some(([, value]) => value.length > LONG));
   const element = make("table", isWide ? "texts" : "");
-  const caption = make("caption", "visually-hidden", text(neighbors.length ? "row.with_neighbors" : "row.this"));
+  const caption = make("caption", "visually-hidden", neighbors.length ? "This row and the nearest labeled rows" : "This row");
   element.append(caption, header, body);
   const wrapper = make("div", "side-by-side");
   wrapper.tabIndex = 0;
@@ -84,6 +82,6 @@ export function neighborItem(neighbor) {
 
 export function itemText(item) {
   if (item.kind === "table") return item.cells.slice(0, 12).map(([name, value]) => `${name}: ${value}`).join(", ");
-  if (item.kind === "audio") return text("row.audio_words", { file: item.text });
-  return item.kind === "text" ? item.text.slice(0, 500) : text("row.image_words", { file: item.text });
+  if (item.kind === "audio") return `Sound ${item.text}`;
+  return item.kind === "text" ? item.text.slice(0, 500) : `Image ${item.text}`;
 }

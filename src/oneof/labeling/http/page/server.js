@@ -1,7 +1,6 @@
 // Requests to the server of the page.
 
 import { showAlert } from "./elements.js";
-import { text } from "./strings.js";
 
 const MAX_TRIES = 4; // of a request without response, one per second; its key prevents a second entry
 
@@ -22,8 +21,8 @@ export async function send(path, content) {
         cache: "no-store", credentials: "omit", redirect: "error",
       });
     } catch {
-      if (attempt === MAX_TRIES) throw new Error(text("error.no_server"));
-      showAlert(text("error.retry"));
+      if (attempt === MAX_TRIES) throw new Error("The server does not respond. Restart it and open its new link; every confirmed answer is saved.");
+      showAlert("The server does not respond. Trying again …");
       await new Promise((done) => setTimeout(done, 1000));
       continue;
     }

@@ -1,10 +1,9 @@
-// Settings of the page, which are stored in the browser: language, colors and keyboard shortcuts.
+// Settings of the page, which are stored in the browser: colors and keyboard shortcuts.
 
 import { $, make } from "./elements.js";
-import { SHORTCUTS, keyName, keyOf, resetKeys, setKey, shortcutsOn, useShortcuts } from "./keys.js";
+import { SHORTCUTS, keyOf, resetKeys, setKey, shortcutsOn, useShortcuts } from "./keys.js";
 import { focusQuestion } from "./state.js";
 import { stored } from "./storage.js";
-import { LANGUAGES, chosenLanguage, language, text } from "./strings.js";
 
 const MODIFIERS = ["Alt", "AltGraph", "CapsLock", "Control", "Fn", "Meta", "Shift"];
 
@@ -15,12 +14,6 @@ export function applyColors() {
 }
 
 export function listenToSettings() {
-  for (const [code, name] of Object.entries(LANGUAGES)) {
-    const option = make("option", "", name);
-    option.value = option.lang = code;
-    $("language").append(option);
-  }
-  $("language").value = language;
   $("colors").value = colors.get();
   $("use-shortcuts").checked = shortcutsOn();
   $("keys").append(...Object.keys(SHORTCUTS).map(keyField));
@@ -28,17 +21,13 @@ export function listenToSettings() {
   $("settings-open").addEventListener("click", () => { $("settings-message").textContent = ""; $("settings").showModal(); });
   $("settings-close").addEventListener("click", () => { $("settings").close(); focusQuestion(); });
   $("settings").addEventListener("close", focusQuestion); // also by Escape, so that Enter submits an answer, and does not open the settings again
-  $("language").addEventListener("change", () => {
-    chosenLanguage.set($("language").value);
-    window.location.search = ""; // open questions and answers are on the server
-  });
   $("colors").addEventListener("change", () => { colors.set($("colors").value); applyColors(); });
   $("use-shortcuts").addEventListener("change", () => { useShortcuts($("use-shortcuts").checked); showFields(); });
-  $("keys-reset").addEventListener("click", () => { resetKeys(); showFields(text("settings.were_reset")); });
+  $("keys-reset").addEventListener("click", () => { resetKeys(); showFields("The default keys are set."); });
 }
 
 function keyField(action) {
-  const field = make("label", "", text(SHORTCUTS[action].name));
+  const field = make("label", "", SHORTCUTS[action].name);
   const input = make("input");
   input.dataset.action = action;
   input.autocomplete = "off";
@@ -60,15 +49,14 @@ function keyField(action) {
 
 function change(action, key) {
   const problem = setKey(action, key);
-  const name = text(SHORTCUTS[action].name);
-  showFields(problem || (key ? text("settings.key_set", { action: name, key: keyName(key) }) : text("settings.key_removed", { action: name })));
+  showFields(problem || `${SHORTCUTS[action].name}: ${key ? `key ${key}` : "no key"}.`);
 }
 
 function showFields(message = "") {
   $("settings-message").textContent = message;
   $("keys-reset").disabled = !shortcutsOn();
   for (const input of $("keys").querySelectorAll("input")) {
-    input.value = keyName(keyOf(input.dataset.action));
+    input.value = keyOf(input.dataset.action);
     input.disabled = !shortcutsOn();
   }
 }

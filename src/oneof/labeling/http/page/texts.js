@@ -3,7 +3,6 @@
 import { $, make } from "./elements.js";
 import { state } from "./state.js";
 import { stored } from "./storage.js";
-import { text } from "./strings.js";
 
 const LONG_CELL = 160, LONG_TEXT = 600; // characters from which a text can be shortened
 const shortened = stored(() => localStorage, "oneof-shorten", () => ""); // empty: in full
@@ -36,11 +35,11 @@ export function showColorKey({ item, neighbors, proba, candidates }) {
   const isTable = item.kind === "table";
   const isSame = neighbors.some(({ item: other }) => isTable && other.cells.some(([, value], index) => value === item.cells[index][1]));
   const entries = [
-    [isTable, "row", text("key.row")],
-    [isTable && neighbors.length, "neighbor", text("key.neighbors")],
-    [isSame, "same", text("key.same")],
-    [proba, "proba", text("key.proba")],
-    [candidates && candidates.length < state.session.classes.length, "outside", text("key.outside")],
+    [isTable, "row", "the row to label"],
+    [isTable && neighbors.length, "neighbor", "the nearest labeled rows, with their labels as headings"],
+    [isSame, "same", "gray: the same value as the row to label"],
+    [proba, "proba", "bar and percentage: probability of the label by the model"],
+    [candidates && candidates.length < state.session.classes.length, "outside", "dashed: not a candidate in the table"],
   ];
   $("color-key").replaceChildren(...entries.filter(([shown]) => shown).map(([, name, sentence]) => entry(name, sentence)));
 }

@@ -127,7 +127,7 @@ def test_a_failed_server_frees_its_port(session: LabelingSession, monkeypatch: p
         raise KeyboardInterrupt
 
     monkeypatch.setattr(socket, "socket", lambda *kind: sockets.append(original(*kind)) or sockets[-1])
-    monkeypatch.setattr("oneof.labeling.http.app.make_app", stopped)
+    monkeypatch.setattr("oneof.labeling.http.app.PageApp.make", stopped)
     with pytest.raises(KeyboardInterrupt):
         LabelingServer(session)
     assert [socket_.fileno() for socket_ in sockets] == [-1]

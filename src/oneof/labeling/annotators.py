@@ -492,9 +492,8 @@ def measure_progress(
         for name, entry in answers.items():
             sizes[name].append(len(allowed_classes(entry, n_classes)))
     times: dict[str, list[float]] = defaultdict(list)
-    for entry in state.entries.values():
-        if entry.kind != "undo" and not state.is_undone(entry.number):
-            times[entry.annotator] += [entry.at] * (entry.kind != "skip" and entry.purpose != "import")
+    for entry in state.standing():
+        times[entry.annotator] += [entry.at] * (entry.kind != "skip" and entry.purpose != "import")
     return tuple(
         AnnotatorProgress(
             name=name,

@@ -104,8 +104,8 @@ def collect_checks(state: AnswerState, n_classes: int) -> list[Check]:
     """
     checks = []
     n_answers = 0
-    for entry in state.entries.values():
-        if entry.kind in ("undo", "skip") or state.is_undone(entry.number):
+    for entry in reversed([*state.standing()]):
+        if entry.kind == "skip":
             continue
         n_answers += 1
         if entry.purpose == "check" and entry.guess is not None:

@@ -285,14 +285,8 @@ class QuestionScheduler:
         pool = self._pool(annotator)
         if not pool.any():
             return None
-        # A gold row is displayed as the question that it replaces: both are rows of the queue, or both are not.
-        other_kind = self._is_queued != bool(pool[self._queue].any())
-        gold = self._gold.pick(annotator, self._state, self._leased() | other_kind)
-        if gold is not None:
-            score = None if snapshot is None else self._learner.score(snapshot, gold)
-            return self._lease(gold, annotator, window, "gold", score, snapshot)
-        row, purpose, score = self._pick(pool, snapshot)
-        return self._lease(row, annotator, window, purpose, score, snapshot)
+        row, purpose = self._pick(annotator, pool, snapshot)
+        return self._lease(row, annotator, window, purpose, snapshot)
 
     def question_for(
         self, row: int, annotator: str, window: str, snapshot: ModelSnapshot | None, purpose: str = "free"
@@ -302,7 +296,7 @@ class QuestionScheduler:
             self._informed.add((row, annotator))
         elif (row, annotator) in self._informed:
             purpose = INFORMED
-        return self._lease(row, annotator, window, purpose, None, snapshot)
+        return self._lease(row, annotator, window, purpose, snapshot)
 
     def get_question(self, question_id: str) -> Question | None:
         """Return an asked question by its id, even if its lease has expired."""
@@ -314,9 +308,7 @@ class QuestionScheduler:
         if pair in self._leases and self._leases[pair][1].id == question.id:
             del self._leases[pair]
 
-    def _lease(
-        self, row: int, annotator: str, window: str, purpose: str, score: float | None, snapshot: ModelSnapshot | None
-    ) -> Question:
+    def _lease(self, row: int, annotator: str, window: str, purpose: str, snapshot: ModelSnapshot | None) -> Question:
         is_asked_once = purpose == "gold" and not self._assignment.asks_twice
         is_shown = purpose == INFORMED or is_asked_once or not set(self._assignment.sets(row)) - {annotator}
         question = Question(
@@ -325,7 +317,7 @@ class QuestionScheduler:
             annotator=annotator,
             window=window,
             purpose=purpose,
-            score=score,
+            score=None if snapshot is None or purpose in PURPOSES else self._score(row, snapshot),
             proba=snapshot.proba[row].copy() if snapshot is not None and is_shown else None,  # a view keeps all rows
             n_labeled=0 if snapshot is None else snapshot.n_labeled,
             seen=self._state.version(row, annotator),
@@ -352,25 +344,29 @@ class QuestionScheduler:
         leased[[question.row for _, question in self._leases.values()]] = True
         return leased
 
-    def _pick(self, pool: Mask, snapshot: ModelSnapshot | None) -> tuple[int, str, float | None]:
-        """Return a row of the pool, its purpose and its score."""
+    def _pick(self, annotator: str, pool: Mask, snapshot: ModelSnapshot | None) -> tuple[int, str]:
+        """Return a row of the pool, or a gold row, and the purpose of the question."""
         queued = self._queue[pool[self._queue]]
+        # A gold row is displayed as the question that it replaces: both are rows of the queue, or both are not.
+        other_kind = self._is_queued != bool(len(queued))
+        gold = self._gold.pick(annotator, self._state, self._leased() | other_kind)
+        if gold is not None:
+            return gold, "gold"
         if len(queued):
-            row = int(queued[0])
-            return row, "query", None if snapshot is None else self._learner.score(snapshot, row)
+            return int(queued[0]), "query"
         self._n_asked += 1
-        pending = np.flatnonzero(pool & self._is_answered) if self._assignment.asks_first else np.zeros(0, np.int64)
-        if snapshot is None:
-            return int(self._rng.choice(pending if len(pending) else np.flatnonzero(pool))), "query", None
         unanswered = np.flatnonzero(pool & ~self._is_answered)  # the model may be fitted to the answers to a row
-        if self._check_interval and self._n_asked % self._check_interval == 0 and len(unanswered):
-            row = int(self._rng.choice(unanswered))
-            return row, "check", self._learner.score(snapshot, row)
-        if len(pending):
-            row = int(self._rng.choice(pending))
-            return row, "query", self._learner.score(snapshot, row)
-        available = np.flatnonzero(pool[snapshot.rows])
-        if len(available):
-            return int(snapshot.rows[available[0]]), "query", float(snapshot.scores[available[0]])
-        row = int(self._rng.choice(np.flatnonzero(pool)))  # all prefetched questions are answered
-        return row, "query", self._learner.score(snapshot, row)
+        is_check = self._check_interval and self._n_asked % self._check_interval == 0
+        if snapshot is not None and is_check and len(unanswered):
+            return int(self._rng.choice(unanswered)), "check"
+        pending = np.flatnonzero(pool & self._is_answered)
+        if self._assignment.asks_first and len(pending):
+            return int(self._rng.choice(pending)), "query"
+        if snapshot is not None and pool[snapshot.rows].any():
+            return int(snapshot.rows[pool[snapshot.rows]][0]), "query"
+        return int(self._rng.choice(np.flatnonzero(pool))), "query"  # all prefetched questions are answered
+
+    def _score(self, row: int, snapshot: ModelSnapshot) -> float | None:
+        """Return the utility of a row, which is known for prefetched questions."""
+        at = np.flatnonzero(snapshot.rows == row)
+        return float(snapshot.scores[at[0]]) if len(at) else self._learner.score(snapshot, row)

@@ -19,7 +19,7 @@ from oneof.crowd import Answers
 from oneof.errors import LabelError
 from oneof.files import as_path
 from oneof.io.answers import name_rows
-from oneof.labeling import quality
+from oneof.labeling import quality, validation
 from oneof.labeling.annotators import (
     Agreement,
     AnnotatorEstimate,
@@ -37,25 +37,6 @@ from oneof.labeling.content.review import Review, as_issues
 from oneof.labeling.content.table import LabelTable, export_changes
 from oneof.labeling.learner import Learner, ModelSnapshot, Neighbor, TrainingInput, TrainingLoop, nearest_labeled
 from oneof.labeling.scheduler import GOLD_INTERVAL, PURPOSES, Assignment, GoldQuestions, Question, QuestionScheduler
-from oneof.labeling.validation import (
-    COMBINATIONS,
-    NewClassesWarning,
-    check_assignment,
-    check_counts,
-    check_excluded,
-    check_gold,
-    check_name,
-    check_question,
-    check_queue,
-    check_row,
-    check_rows,
-    check_start,
-    check_table,
-    check_text,
-    check_window,
-    describe_new_classes,
-    session_metadata,
-)
 from oneof.messages import warn
 from oneof.typing import Evidence, Ints
 from oneof.validation import check_bool, check_choice, check_instance, check_positive, check_random_state
@@ -195,48 +176,57 @@ class LabelingSession:
         queue: Any = None,
         random_state: Any = None,
     ) -> None:
-        numbers = check_assignment(annotations_per_item, max_annotations, double_annotated)
-        check_counts(gold_interval=gold_interval, refit_every=refit_every, prefetch=prefetch)
-        check_counts(min_votes=min_votes, top_k=1 if top_k is None else top_k)
+        numbers = validation.check_assignment(annotations_per_item, max_annotations, double_annotated)
+        counts = {"gold_interval": gold_interval, "refit_every": refit_every, "prefetch": prefetch}
+        for name, value in (counts | {"min_votes": min_votes, "top_k": 1 if top_k is None else top_k}).items():
+            check_positive(name, value, integer=True)
         check_positive("check_interval", check_interval, integer=True, allow_zero=True)
         check_bool("background", background)
-        check_choice("combination", combination, COMBINATIONS)
-        self._rows, self._combination = check_rows(X), combination
+        check_choice("combination", combination, validation.COMBINATIONS)
+        self._rows, self._combination = validation.check_rows(X), combination
         self.n_rows = int(self._rows.shape[0])
-        check_table(table, self.n_rows)
-        self._start = check_start(y, classes, self.n_rows)
+        validation.check_table(table, self.n_rows)
+        self._start = validation.check_start(y, classes, self.n_rows)
         self.classes = self._start.classes
-        self._gold = check_gold(gold, self.classes, self.n_rows)
-        issues, self._excluded = as_issues(queue), check_excluded(exclude_annotators)
-        queued = check_queue([issue.row for issue in issues] if issues else queue, self.n_rows)
+        self._gold = validation.check_gold(gold, self.classes, self.n_rows)
+        issues, self._excluded = as_issues(queue), validation.check_excluded(exclude_annotators)
+        queued = validation.check_queue([issue.row for issue in issues] if issues else queue, self.n_rows)
         self.review = Review(issues, self._start.evidence, self.classes) if issues else None
         rng = check_random_state(random_state)
         self._learner = Learner(self._rows, estimator, strategy, int(prefetch), rng)
         if table is not None:
             self.table = table
-        log = AnswerLog(None if path is None else as_path(path), session_metadata(self._rows, table, self.classes))
+        log = AnswerLog(
+            None if path is None else as_path(path), validation.session_metadata(self._rows, table, self.classes)
+        )
         try:
-            self.answers = AnswerStore(
-                log, hide_labels(self._start.evidence, self._gold, queued), self.classes, min_votes=min_votes,
-                top_k=top_k, gold=self._gold, excluded=self._excluded,
-            )  # fmt: skip
+            self._open(log, hide_labels(self._start.evidence, self._gold, queued), min_votes, top_k)
             assignment = Assignment(self.answers.state, *self._start.shape, **numbers)
-            questions = GoldQuestions(self._gold, int(gold_interval), rng)
-            self._asks_several, self._is_adaptive = assignment.asks_twice, assignment.is_adaptive
-            self._last_accuracies = 0
-            self._scheduler = QuestionScheduler(
-                self._start.mask, self.answers.state, self._learner, assignment, questions, int(check_interval), rng,
-                queued,
-            )  # fmt: skip
-            self.answers.on_change = self._scheduler.update
-            self.answers.sync()
-            if log.new_classes:
-                warn(describe_new_classes(log.new_classes), NewClassesWarning)
+            self._schedule(assignment, int(gold_interval), int(check_interval), rng, queued)
             self._training = TrainingLoop(self._learner, self._training_input, int(refit_every), background=background)
         except BaseException:  # the caller gets no session to close
             log.close()
             raise
         self._wake()
+
+    def _open(self, log: AnswerLog, evidence: Evidence, min_votes: int, top_k: int | None) -> None:
+        """Begin to read the answers of a log."""
+        if log.new_classes:
+            warn(validation.describe_new_classes(log.new_classes), validation.NewClassesWarning)
+        options: dict[str, Any] = {"gold": self._gold, "excluded": self._excluded}
+        self.answers = AnswerStore(log, evidence, self.classes, min_votes=min_votes, top_k=top_k, **options)
+
+    def _schedule(
+        self, assignment: Assignment, gold_interval: int, check_interval: int, rng: Any, queued: Ints | None
+    ) -> None:
+        """Begin to select questions, from the rows that the answers of the log leave."""
+        self._asks_several, self._is_adaptive = assignment.asks_twice, assignment.is_adaptive
+        questions, state = GoldQuestions(self._gold, gold_interval, rng), self.answers.state
+        self._scheduler = QuestionScheduler(
+            self._start.mask, state, self._learner, assignment, questions, check_interval, rng, queued
+        )
+        self.answers.on_change = self._scheduler.update
+        self.answers.sync()
 
     # -- questions ----------------------------------------------------------------------------------------------------
 
@@ -253,10 +243,9 @@ class LabelingSession:
         -------
         Question or None
         """
-        check_window(annotator, window, self._excluded)
-        with self.answers.lock:
-            self.answers.sync()
-            self._training.fit_now(self.answers.state.last)
+        validation.check_window(annotator, window, self._excluded)
+        with self.answers.reading() as state:
+            self._training.fit_now(state.last)
             return self._scheduler.ask(annotator, window, self.snapshot)
 
     def question_for(self, row: int, annotator: str = "me", *, window: str = "", purpose: str = "free") -> Question:
@@ -275,11 +264,10 @@ class LabelingSession:
         -------
         Question
         """
-        check_window(annotator, window, self._excluded)
-        check_row(row, self.n_rows)
+        validation.check_window(annotator, window, self._excluded)
+        validation.check_row(row, self.n_rows)
         check_choice("purpose", purpose, PURPOSES)
-        with self.answers.lock:
-            self.answers.sync()
+        with self.answers.reading():
             return self._scheduler.question_for(int(row), annotator, window, self.snapshot, purpose)
 
     def get_question(self, question: str) -> Question | None:
@@ -293,7 +281,7 @@ class LabelingSession:
         -------
         Question or None
         """
-        check_text("question", question)
+        validation.check_text("question", question)
         with self.answers.lock:
             return self._scheduler.get_question(question)
 
@@ -322,8 +310,7 @@ class LabelingSession:
         int
         """
         self._update_assignment()
-        with self.answers.lock:
-            self.answers.sync()
+        with self.answers.reading():
             return len(self._scheduler.remaining())
 
     def nearest(self, row: int, n: int = 3, annotator: str | None = None) -> list[Neighbor]:
@@ -342,13 +329,9 @@ class LabelingSession:
         list of Neighbor
             At most `n`, the nearest first.
         """
-        check_row(row, self.n_rows)
+        validation.check_row(row, self.n_rows)
         check_positive("n", n, integer=True, allow_zero=True)
-        hidden = np.empty(0, dtype=np.int64)
-        if annotator is not None:
-            with self.answers.lock:
-                answered = list(self.answers.state.answered_by(annotator))
-                hidden = np.setdiff1d(self._scheduler.remaining(), answered)
+        hidden = np.empty(0, dtype=np.int64) if annotator is None else self._hidden(annotator)
         return nearest_labeled(self._learner.rows, self.answers.candidates(), int(row), n, hidden)
 
     def is_shared(self) -> bool:
@@ -358,9 +341,8 @@ class LabelingSession:
         -------
         bool
         """
-        with self.answers.lock:
-            self.answers.sync()
-            return self._asks_several or bool(self._gold) or len(self.answers.state.annotators()) > 1
+        with self.answers.reading() as state:
+            return self._asks_several or bool(self._gold) or len(state.annotators()) > 1
 
     def n_remaining_for(self, annotator: str) -> int:
         """Return the number of rows that remain to be answered, and the gold rows that an annotator may be asked.
@@ -376,12 +358,10 @@ class LabelingSession:
         -------
         int
         """
-        self._update_assignment()
-        with self.answers.lock:
-            self.answers.sync()
-            n_remaining = len(self._scheduler.remaining())
-            n_answered = sum(row in self._gold for row in self.answers.state.answered_by(annotator))
-            return n_remaining + len(self._gold) - n_answered if n_remaining else 0
+        n_remaining = self.n_remaining()
+        with self.answers.reading() as state:
+            n_answered = len(self._gold.keys() & {*state.answered_by(annotator)})
+        return n_remaining + len(self._gold) - n_answered if n_remaining else 0
 
     # -- answers ------------------------------------------------------------------------------------------------------
 
@@ -499,10 +479,8 @@ class LabelingSession:
         ConflictError
             If the entry of this number cannot be undone.
         """
-        check_name(annotator)
-        if key is not None:
-            check_text("key", key)
-        undone = self.answers.undo(annotator, number, key or new_key())
+        validation.check_name(annotator)
+        undone = self.answers.undo(annotator, number, _checked_key(key))
         self._wake()
         return undone
 
@@ -510,21 +488,10 @@ class LabelingSession:
         self, question: Question, kind: Kind, codes: tuple[int, ...], key: str | None, degree: str | None = None
     ) -> Entry:
         """Write an answer, release its question and wake the training thread."""
-        check_question(question, len(self.answers.start))
+        validation.check_question(question, len(self.answers.start))
         check_degree(degree)
-        if key is not None:
-            check_text("key", key)
-        entry = Entry(
-            key or new_key(),
-            question.annotator,
-            question.row,
-            kind,
-            codes,
-            purpose=question.purpose,
-            guess=question.guess,
-            score=question.score,
-            degree=degree,
-        )
+        about = {name: getattr(question, name) for name in ("annotator", "row", "purpose", "guess", "score")}
+        entry = Entry(_checked_key(key), kind=kind, labels=codes, degree=degree, **about)
         with self.answers.lock:
             written = self.answers.write(entry, question.seen)
             self._scheduler.release(question)
@@ -559,8 +526,7 @@ class LabelingSession:
         -------
         CandidateSets
         """
-        combined = self._combine(self._combination if combination is None else combination)
-        return set_labels(combined, self._gold)
+        return set_labels(self._combine(self._combination if combination is None else combination), self._gold)
 
     def reliabilities(self) -> tuple[Reliability, ...]:
         """Return the estimated reliability of each annotator for each degree of certainty.
@@ -617,10 +583,8 @@ class LabelingSession:
         """
         if annotator is None:
             return self._statistics().agreement()
-        check_name(annotator)
-        with self.answers.lock:
-            hidden = set(self._scheduler.remaining().tolist()) - set(self.answers.state.answered_by(annotator))
-        return self._statistics().agreement(hidden)
+        validation.check_name(annotator)
+        return self._statistics().agreement({*self._hidden(annotator).tolist()})
 
     def progress(self) -> tuple[AnnotatorProgress, ...]:
         """Return the work of each annotator: answers, their rate, and the accuracy on gold rows.
@@ -630,9 +594,8 @@ class LabelingSession:
         tuple of oneof.labeling.annotators.AnnotatorProgress
             By name.
         """
-        with self.answers.lock:
-            self.answers.sync()
-            return measure_progress(self.answers.state, self._gold, len(self.classes), time.time())
+        with self.answers.reading() as state:
+            return measure_progress(state, self._gold, len(self.classes), time.time())
 
     # -- files --------------------------------------------------------------------------------------------------------
 
@@ -827,20 +790,24 @@ class LabelingSession:
     def __exit__(self, *_: object) -> None:
         self.close()
 
+    def _hidden(self, annotator: str) -> Ints:
+        """Return the rows that an annotator may still be asked, whose answers are not shown."""
+        with self.answers.reading() as state:
+            return np.setdiff1d(self._scheduler.remaining(), state.answered_by(annotator))
+
     def _statistics(self) -> AnswerStatistics:
         """Return the statistics of the current answers."""
-        with self.answers.lock:
-            self.answers.sync()
-            if self._last_statistics is None or self._last_statistics.last < self.answers.state.last:
-                self._last_statistics = AnswerStatistics(self.answers.state, self._gold, self.n_rows, self.classes)
+        with self.answers.reading() as state:
+            if self._last_statistics is None or self._last_statistics.last < state.last:
+                self._last_statistics = AnswerStatistics(state, self._gold, self.n_rows, self.classes)
             return self._last_statistics
 
     def _combine(self, combination: str) -> CandidateSets:
         """Return the combined answers, and the initial evidence of gold rows."""
-        check_choice("combination", combination, COMBINATIONS)
-        with self.answers.lock:
+        check_choice("combination", combination, validation.COMBINATIONS)
+        with self.answers.reading() as state:
             votes = self.answers.candidates()
-            if combination == "votes" and not self.answers.state.has_degrees:
+            if combination == "votes" and not state.has_degrees:
                 return votes
             statistics = self._statistics()
         initial = from_evidence(self.answers.start, self.classes)
@@ -858,10 +825,15 @@ class LabelingSession:
     def _training_input(self) -> TrainingInput:
         """Return the data for a fit, without the known labels of gold rows, which the page must not show."""
         self._update_assignment()
-        with self.answers.lock:
-            self.answers.sync()
-            remaining, last = self._scheduler.remaining(), self.answers.state.last
+        with self.answers.reading() as state:
+            remaining, last = self._scheduler.remaining(), state.last
         return TrainingInput(self._combine(self._combination), remaining, last)
+
+
+def _checked_key(key: Any) -> str:
+    """Return the key of an entry: the given text, or by default a new one."""
+    validation.check_text("key", "" if key is None else key)
+    return key or new_key()
 
 
 def hide_labels(evidence: Evidence, gold: Mapping[int, int], queue: Ints | None = None) -> Evidence:
@@ -870,8 +842,6 @@ def hide_labels(evidence: Evidence, gold: Mapping[int, int], queue: Ints | None 
     Rows of `queue` are displayed with their initial labels, so gold rows among them keep these.
     """
     rows = np.array(sorted({*gold} - {*([] if queue is None else queue.tolist())}), dtype=np.int64)
-    if not len(rows):
-        return evidence
     exact = rows[(evidence[rows] > 0).sum(axis=1) == 1]
     hidden = evidence.copy()
     hidden[exact] = 1

@@ -77,12 +77,6 @@ def _fingerprint(rows: FeatureMatrix) -> str:
     return digest.hexdigest()
 
 
-def check_counts(**counts: Any) -> None:
-    """Raise unless all parameters are integers above 0."""
-    for name, value in counts.items():
-        check_positive(name, value, integer=True)
-
-
 def check_table(table: Any, n_rows: int) -> None:
     """Raise unless `table` is None or a LabelTable with one row per row of `X`."""
     if table is None:

@@ -31,7 +31,7 @@ import numpy as np
 from oneof.candidates import CandidateSets
 from oneof.errors import InputError
 from oneof.labeling.answers.log import DEGREES, Entry
-from oneof.labeling.answers.state import allowed_classes
+from oneof.labeling.answers.state import informative_sets
 from oneof.solvers.annotators import AnswerColumns
 from oneof.solvers.annotators.reliability import ReliabilitySolution, answer_likelihoods, estimate_reliability
 from oneof.typing import Floats, Ints, Mask
@@ -167,39 +167,31 @@ def fit_degrees(
     """
     independent = answered if independent is None else independent
     names = sorted({name for source in (answered, independent) for given in source.values() for name in given})
-    rows, author, degree, sets = _informative_answers(independent, names, n_classes)
-    guesses = _predictions_with_degree(independent, predictions or {}, n_classes)
     D, J = len(_ORDER), len(names)
+    rows, author, degree, sets = _informative_answers(independent, names, n_classes, predictions or {})
+    is_model = author == J
+    distinct, code = np.unique(sets, axis=0, return_inverse=True)
+    used, index = np.unique(rows, return_inverse=True)
+    evidence = np.ones((len(used), n_classes))
+    for row in {*used.tolist()} & (known or {}).keys():
+        evidence[used == row] = np.arange(n_classes) == (known or {})[row]
 
-    def solve(groups: Ints, n_groups: int, mean: Floats, strength: float) -> ReliabilitySolution:
+    def solve(groups: Ints, means: Floats, strength: float) -> ReliabilitySolution:
         """Return the reliabilities of groups of answers, followed by those of the model for each degree."""
-        all_rows = np.append(rows, [row for row, _, _ in guesses]).astype(np.int64)
-        of_model = np.array([n_groups + stated for _, stated, _ in guesses], dtype=np.int64)
-        distinct, code = np.unique(
-            np.vstack([sets, np.eye(n_classes, dtype=bool)[[guess for *_, guess in guesses]]]),
-            axis=0,
-            return_inverse=True,
-        )
-        used, index = np.unique(all_rows, return_inverse=True)
-        evidence = np.ones((len(used), n_classes))
-        for i, row in enumerate(used.tolist()):
-            if known is not None and row in known:
-                evidence[i] = np.arange(n_classes) == known[row]
-        group = np.append(groups, of_model)
-        columns = AnswerColumns.from_answers(index.ravel(), group, code.ravel(), distinct, n_groups + D, evidence)
-        means = np.append(mean, np.full(D, MODEL_MEAN))
-        strengths = np.append(np.full(n_groups, strength), np.full(D, MODEL_STRENGTH))
-        return estimate_reliability(columns, means, strengths)
+        columns = AnswerColumns.from_answers(index.ravel(), groups, code.ravel(), distinct, len(means) + D, evidence)
+        strengths = np.append(np.full(len(means), strength), np.full(D, MODEL_STRENGTH))
+        return estimate_reliability(columns, np.append(means, np.full(D, MODEL_MEAN)), strengths)
 
-    pooled = solve(degree, D, np.array([PRIOR_MEANS[stated] for stated in _ORDER]), DEGREE_STRENGTH)
-    group = author * D + degree
-    single = solve(group, J * D, np.tile(pooled.reliability[:D], J), ANNOTATOR_STRENGTH)
-    counts = np.append(np.bincount(degree, minlength=D), np.bincount(group, minlength=J * D))
+    priors = np.array([PRIOR_MEANS[stated] for stated in _ORDER])
+    pooled = solve(degree + D * is_model, priors, DEGREE_STRENGTH)
+    single = solve(author * D + degree, np.tile(pooled.reliability[:D], J), ANNOTATOR_STRENGTH)
+    counts = np.bincount(np.append(degree, (author + 1) * D + degree), minlength=(J + 2) * D)
+    counts[:D] -= np.bincount(degree[is_model], minlength=D)
     reliabilities = tuple(
         Reliability(name, stated, int(n), int(m), float(q), float(low), float(high))
         for (name, stated), n, m, q, (low, high) in zip(
             ((name, stated) for name in (None, *names) for stated in _ORDER),
-            counts,
+            counts[: (J + 1) * D],
             chain(pooled.n_informative[:D], single.n_informative[: J * D]),
             chain(pooled.reliability[:D], single.reliability[: J * D]),
             chain(pooled.interval[:D], single.interval[: J * D]),
@@ -207,40 +199,35 @@ def fit_degrees(
         )
         if n or name is None
     )
-    rows, author, degree, sets = _informative_answers(answered, names, n_classes)
+    rows, author, degree, sets = _informative_answers(answered, names, n_classes, {})
     return DegreeFit(rows, sets, degree < len(DEGREES), single.reliability[author * D + degree], reliabilities)
 
 
 def _informative_answers(
-    answered: Mapping[int, Mapping[str, Entry]], names: Sequence[str], n_classes: int
+    answered: Mapping[int, Mapping[str, Entry]],
+    names: Sequence[str],
+    n_classes: int,
+    predictions: Mapping[int, tuple[str, int]],
 ) -> tuple[Ints, Ints, Ints, Mask]:
-    """Return the row, the index of the annotator's name, the number of the degree, and the set of each answer."""
-    given = [
-        (row, name, entry.degree, allowed)
-        for row, answers in sorted(answered.items())
-        for name, entry in answers.items()
-        if (allowed := allowed_classes(entry, n_classes))
-    ]
+    """Return the row, the index of the annotator's name, the number of the degree, and the set of each answer.
+
+    The predictions follow, as answers of one more annotator, the model, with the degree of the answer to their row.
+    """
+    sets = {row: informative_sets(given, n_classes) for row, given in sorted(answered.items())}
     position = {name: j for j, name in enumerate(names)}
-    rows = np.array([row for row, *_ in given], dtype=np.int64)
-    author = np.array([position[name] for _, name, _, _ in given], dtype=np.int64)
-    degree = np.array([_ORDER.index(stated) for _, _, stated, _ in given], dtype=np.int64)
-    sets = np.zeros((len(given), n_classes), dtype=bool)
-    for line, (*_, allowed) in zip(sets, given, strict=True):
+    given = [
+        (row, position[name], _ORDER.index(answered[row][name].degree), allowed)
+        for row, of_row in sets.items()
+        for name, allowed in of_row.items()
+    ]
+    for row, (name, guess) in predictions.items():
+        if name in sets.get(row, {}):
+            given.append((row, len(names), _ORDER.index(answered[row][name].degree), (guess,)))
+    rows, author, degree = (np.array([one[k] for one in given], dtype=np.int64) for k in range(3))
+    mask = np.zeros((len(given), n_classes), dtype=bool)
+    for line, (*_, allowed) in zip(mask, given, strict=True):
         line[list(allowed)] = True
-    return rows, author, degree, sets
-
-
-def _predictions_with_degree(
-    answered: Mapping[int, Mapping[str, Entry]], predictions: Mapping[int, tuple[str, int]], n_classes: int
-) -> list[tuple[int, int, int]]:
-    """Return the row, the number of the degree of its answer, and the class of each prediction of an answered row."""
-    found = []
-    for row, (annotator, guess) in predictions.items():
-        entry = answered.get(row, {}).get(annotator)
-        if entry is not None and allowed_classes(entry, n_classes):
-            found.append((row, _ORDER.index(entry.degree), guess))
-    return found
+    return rows, author, degree, mask
 
 
 def check_degree(degree: str | None) -> None:

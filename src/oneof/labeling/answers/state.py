@@ -1,8 +1,8 @@
 """Current answers by row and annotator, and their aggregation to candidate sets."""
 
 from collections import Counter, defaultdict
-from collections.abc import Collection, Mapping, Sequence
-from itertools import combinations
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from itertools import combinations, islice
 
 import numpy as np
 
@@ -102,9 +102,11 @@ class AnswerState:
         stacks = ((row, stack) for (row, name), stack in self._stacks.items() if name == annotator)
         return [row for row, stack in stacks if stack and stack[-1].kind == "skip"]
 
-    def is_undone(self, number: int) -> bool:
-        """Return whether an entry is undone."""
-        return number in self._undone
+    def standing(self, annotator: str | None = None) -> Iterator[Entry]:
+        """Yield the entries of an annotator, or of all, without undone entries and undos; the latest is the first."""
+        for entry in reversed(self.entries.values()):
+            if annotator in (None, entry.annotator) and entry.kind != "undo" and entry.number not in self._undone:
+                yield entry
 
     def last_undoable(self, annotator: str, number: int | None = None) -> Entry | None:
         """Return the entry to undo: the annotator's last one that is not undone, or the entry of a number.
@@ -121,21 +123,11 @@ class AnswerState:
             if number in self._undone:
                 raise ConflictError(f"answer {number} is already undone.")
             return entry
-        for entry in reversed(self.entries.values()):
-            if entry.annotator == annotator and entry.kind != "undo" and entry.number not in self._undone:
-                return entry
-        return None
+        return next(self.standing(annotator), None)
 
     def history(self, annotator: str | None, n: int) -> list[Entry]:
         """Return the last `n` entries, latest first, without undone entries, undos and imports."""
-        result: list[Entry] = []
-        for entry in reversed(self.entries.values()):
-            if len(result) == n:
-                break
-            matches = annotator is None or entry.annotator == annotator
-            if matches and entry.kind != "undo" and entry.purpose != "import" and entry.number not in self._undone:
-                result.append(entry)
-        return result
+        return list(islice((entry for entry in self.standing(annotator) if entry.purpose != "import"), n))
 
 
 def allowed_classes(entry: Entry, n_classes: int) -> tuple[int, ...]:

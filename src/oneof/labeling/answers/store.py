@@ -2,7 +2,8 @@
 
 import secrets
 import threading
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import contextmanager
 
 from oneof.candidates import CandidateSets
 from oneof.errors import DataError
@@ -70,6 +71,13 @@ class AnswerStore:
                 if self.on_change is not None:
                     self.on_change(entry.row)
 
+    @contextmanager
+    def reading(self) -> Iterator[AnswerState]:
+        """Hold the lock, and yield the state after the last entry of the log."""
+        with self.lock:
+            self.sync()
+            yield self.state
+
     def write(self, entry: Entry, seen: int) -> Entry:
         """Write an entry unless its row and annotator have an entry with a number above `seen`."""
         with self.lock:
@@ -90,15 +98,14 @@ class AnswerStore:
         Return None if there is nothing to undo. A repeated request with the same key, for example after a lost
         response, returns the same entry again.
         """
-        with self.lock:
-            self.sync()
+        with self.reading() as state:
             existing = self._log.find(key)
             if existing is not None and existing.undoes is not None:
-                return self.state.entries.get(existing.undoes)  # None of an excluded annotator
-            undone = self.state.last_undoable(annotator, number)
+                return state.entries.get(existing.undoes)  # None of an excluded annotator
+            undone = state.last_undoable(annotator, number)
             if undone is not None:
                 entry = Entry(key, annotator, undone.row, "undo", undoes=undone.number)
-                self.write(entry, self.state.version(undone.row, annotator))
+                self.write(entry, state.version(undone.row, annotator))
         return undone
 
     def candidates(self) -> CandidateSets:
@@ -108,10 +115,9 @@ class AnswerStore:
 
     def evidence(self) -> Evidence:
         """Return the evidence of all rows, for reading; it changes with the next answer."""
-        with self.lock:
-            self.sync()
+        with self.reading() as state:
             if rows := sorted(self._changed.difference(self._gold)):
-                answers = {index: self.state.answers(row) for index, row in enumerate(rows)}
+                answers = {index: state.answers(row) for index, row in enumerate(rows)}
                 combined = combine(
                     answers, self.start[rows], self._classes, min_votes=self.min_votes, top_k=self._top_k
                 )
@@ -121,21 +127,18 @@ class AnswerStore:
 
     def current_answer(self, row: int, annotator: str) -> Entry | None:
         """Return the annotator's current answer to a row."""
-        with self.lock:
-            self.sync()
-            return self.state.answers(row).get(annotator)
+        with self.reading() as state:
+            return state.answers(row).get(annotator)
 
     def current_answers(self) -> dict[int, dict[str, Entry]]:
         """Return the current answers by row and annotator."""
-        with self.lock:
-            self.sync()
-            return self.state.all_answers()
+        with self.reading() as state:
+            return state.all_answers()
 
     def history(self, annotator: str | None = None, n: int = 10) -> list[Entry]:
         """Return the last `n` entries that are not undone, of one annotator or all, latest first."""
-        with self.lock:
-            self.sync()
-            return self.state.history(annotator, n)
+        with self.reading() as state:
+            return state.history(annotator, n)
 
     def log(self) -> list[Entry]:
         """Return every entry, including undone entries and undos."""
@@ -143,9 +146,8 @@ class AnswerStore:
 
     def checks(self) -> list[quality.Check]:
         """Return the random rows by which the model is evaluated, in order."""
-        with self.lock:
-            self.sync()
-            return quality.collect_checks(self.state, len(self._classes))
+        with self.reading() as state:
+            return quality.collect_checks(state, len(self._classes))
 
     def _check(self, entry: Entry) -> None:
         """Raise if the row or a class of an entry is out of range: another program has changed the file."""

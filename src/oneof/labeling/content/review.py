@@ -51,16 +51,17 @@ class Review:
 
     def __init__(self, issues: Sequence[LabelIssue], start: Evidence, classes: Labels) -> None:
         codes = {label: code for code, label in enumerate(classes.tolist())}
-        self._proposals: dict[int, tuple[int, float | None]] = {}
+        self._proposals: dict[int, dict[str, Any]] = {}
         self._start = start
         for issue in issues:
             code = codes.get(issue.proposed)
             if code is None:
                 raise InputError(f"`queue` has a proposal that is not a class: {issue.proposed!r} for row {issue.row}.")
             probability = float(issue.probability)
-            self._proposals[int(issue.row)] = code, probability if np.isfinite(probability) else None
+            known = probability if np.isfinite(probability) else None
+            self._proposals[int(issue.row)] = {"label": code, "probability": known}
 
-    def proposal(self, row: int) -> tuple[int, float | None] | None:
+    def proposal(self, row: int) -> dict[str, Any] | None:
         """Return the code of the proposed label and the probability that the labels are wrong; None for other rows."""
         return self._proposals.get(row)
 
@@ -79,6 +80,5 @@ class Review:
 
 def as_issues(queue: Any) -> list[LabelIssue]:
     """Return the issues of a queue; an empty list if it is not a list of issues."""
-    if not isinstance(queue, list | tuple) or not all(isinstance(entry, LabelIssue) for entry in queue):
-        return []
-    return list(queue)
+    is_list = isinstance(queue, list | tuple) and all(isinstance(entry, LabelIssue) for entry in queue)
+    return list(queue) if is_list else []

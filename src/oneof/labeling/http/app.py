@@ -1,6 +1,7 @@
 """HTTP application of the labeling page: static files, questions, answers, images and exports."""
 
 import json
+import re
 import tempfile
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
@@ -40,11 +41,12 @@ MAX_TEXT = 200
 
 
 @dataclass(frozen=True)
-class PageOptions:
-    """Options of the page.
+class PageApp:
+    """Application of the page, to be wrapped in `oneof.labeling.http.server.AccessMiddleware`.
 
     Attributes
     ----------
+    session : LabelingSession
     title : str
     annotator : str
         The initial name of the annotator.
@@ -54,81 +56,75 @@ class PageOptions:
         the export of a session of several annotators.
     """
 
+    session: LabelingSession
     title: str
-    annotator: str = "me"
-    images: MediaFolder | None = None
+    annotator: str
+    images: MediaFolder | None
     is_lead: bool = False
 
-
-def make_app(session: LabelingSession, options: PageOptions) -> Starlette:
-    """Return the application, to be wrapped in `oneof.labeling.http.server.AccessMiddleware`.
-
-    Parameters
-    ----------
-    session : LabelingSession
-    options : PageOptions
-    """
-    api = _Api(session, options)
-    routes = [Route(f"/{path}", _file_endpoint(file)) for path, file in page_files().items()]
-    routes += [
-        Route("/api/session", _json_endpoint(api.session_info, write=False)),
-        Route("/api/export.{suffix:str}", api.export),
-        Route("/image/{row}", api.media),
-        Route("/audio/{row}", api.media),
-    ]
-    posted = {"ask": api.ask, "answer": api.answer, "undo": api.undo, "open": api.open, "agreement": api.agreement}
-    routes += [Route(f"/api/{name}", _json_endpoint(function), methods=["POST"]) for name, function in posted.items()]
-    return Starlette(routes=routes, exception_handlers={HTTPException: _on_http_error})
-
-
-class _Api:
-    """Endpoints of the page."""
-
-    def __init__(self, session: LabelingSession, options: PageOptions) -> None:
-        self._session, self._options = session, options
+    def make(self) -> Starlette:
+        """Return the application."""
+        files = [file for file in sorted(_PAGE.iterdir()) if file.suffix in _MEDIA_TYPES]
+        routes = [Route(f"/{'' if file.name == 'index.html' else file.name}", _file_endpoint(file)) for file in files]
+        routes += [
+            Route("/api/session", _json_endpoint(self.session_info, write=False)),
+            Route("/api/export.{suffix:str}", self.export),
+            Route("/image/{row}", self.media),
+            Route("/audio/{row}", self.media),
+        ]
+        for function in (self.ask, self.answer, self.undo, self.open, self.agreement):
+            routes.append(Route(f"/api/{function.__name__}", _json_endpoint(function), methods=["POST"]))
+        return Starlette(routes=routes, exception_handlers={HTTPException: _on_http_error})
 
     def session_info(self, _: dict[str, Any]) -> dict[str, Any]:
+        """Return the title, the classes and the strategy."""
         return {
-            "title": self._options.title,
-            "annotator": self._options.annotator,
-            "classes": [str(name) for name in self._session.classes.tolist()],
-            "strategy": self._session.strategy,
-            "is_lead": self._options.is_lead,
+            "title": self.title,
+            "annotator": self.annotator,
+            "classes": [str(name) for name in self.session.classes.tolist()],
+            "strategy": self.session.strategy,
+            "is_lead": self.is_lead,
         }
 
     def agreement(self, content: dict[str, Any]) -> dict[str, Any]:
+        """Return the agreement and progress of the annotators."""
         annotator = _text(content, "annotator")
-        return agreement_to_dict(self._session, annotator, is_lead=self._options.is_lead)
+        return agreement_to_dict(self.session, annotator, is_lead=self.is_lead)
 
     def ask(self, content: dict[str, Any]) -> dict[str, Any]:
+        """Return the next question of a window."""
         annotator, window = _text(content, "annotator"), _text(content, "window")
-        return self._response(annotator, self._session.ask(annotator, window=window))
+        return self._response(annotator, self.session.ask(annotator, window=window))
 
     def open(self, content: dict[str, Any]) -> dict[str, Any]:
+        """Return a question about a given row."""
         annotator, window = _text(content, "annotator"), _text(content, "window")
         row, purpose = _integer(content, "row"), content.get("purpose", "free")
-        question = self._session.question_for(row, annotator, window=window, purpose=purpose)
+        question = self.session.question_for(row, annotator, window=window, purpose=purpose)
         return self._response(annotator, question)
 
     def answer(self, content: dict[str, Any]) -> dict[str, Any]:
-        question, key = self._session.get_question(_text(content, "question")), _text(content, "key")
+        """Write an answer, and return the next question."""
+        question, key = self.session.get_question(_text(content, "question")), _text(content, "key")
         if question is None:
             raise ConflictError("the question has expired. Answer the next one.")
         written = self._write(question, _text(content, "kind"), content.get("labels"), content.get("degree"), key)
-        following = self._session.ask(question.annotator, window=question.window)
+        following = self.session.ask(question.annotator, window=question.window)
         return {"written": written.number} | self._response(question.annotator, following)
 
     def undo(self, content: dict[str, Any]) -> dict[str, Any]:
+        """Undo an answer, and return its question."""
         annotator, window, key = (_text(content, name) for name in ("annotator", "window", "key"))
         number = None if content.get("number") is None else _integer(content, "number")
-        undone = self._session.undo(annotator, number=number, key=key)
+        undone = self.session.undo(annotator, number=number, key=key)
         if undone is None:
-            return {"undone": None} | self._response(annotator, self._session.ask(annotator, window=window))
-        question = self._session.question_for(undone.row, annotator, window=window)
+            return {"undone": None} | self._response(annotator, self.session.ask(annotator, window=window))
+        question = self.session.question_for(undone.row, annotator, window=window)
         entry = {"number": undone.number} | answer_to_dict(undone)
         return {"undone": entry} | self._response(annotator, question)
 
     async def export(self, request: Request) -> Response:
+        """Return the table with its labels."""
         if not self._can_export():
             return PlainTextResponse("Only the link of the lead exports answers of a team, or gold rows.", 403)
         suffix = request.path_params["suffix"]
@@ -144,10 +140,11 @@ class _Api:
         return Response(content, media_type=media_type, headers=headers)
 
     async def media(self, request: Request) -> Response:
-        folder, table, kind = self._options.images, self._session.table, request.url.path.split("/")[-2]
+        """Return the image or the audio file of a row."""
+        folder, table, kind = self.images, self.session.table, request.url.path.split("/")[-2]
         named = str(request.path_params["row"])
         row = int(named) if named.isascii() and named.isdecimal() and len(named) < 16 else None
-        if folder is None or not kind == folder.kind == table.show or row is None or row >= self._session.n_rows:
+        if folder is None or not kind == folder.kind == table.show or row is None or row >= self.session.n_rows:
             return PlainTextResponse("File not found.", 404)
         try:
             path = folder.find(table.item(row)["text"])
@@ -159,34 +156,34 @@ class _Api:
     def _exported(self, suffix: str, combination: str | None) -> bytes:
         with tempfile.TemporaryDirectory(prefix="oneof-") as folder:
             path = Path(folder) / f"labeled.{suffix}"
-            return self._session.export(path, combination=combination).read_bytes()
+            return self.session.export(path, combination=combination).read_bytes()
 
     def _write(self, question: Question, kind: str, labels: Any, degree: Any, key: str) -> Entry:
         """Write an answer of the page."""
         if degree is not None and kind in ("unknown", "skip"):
             raise InputError(f"`degree` must be null if `kind` is {kind!r}; got {degree!r}.")
         if kind == "unknown":
-            return self._session.dont_know(question, key=key)
+            return self.session.dont_know(question, key=key)
         if kind == "skip":
-            return self._session.skip(question, key=key)
+            return self.session.skip(question, key=key)
         if kind not in ("one of", "none of"):
             raise InputError(f"`kind` must be 'one of', 'none of', 'unknown' or 'skip'; got {kind!r}.")
-        classes = self._session.classes.tolist()
+        classes = self.session.classes.tolist()
         if not isinstance(labels, list) or not all(type(k) is int and 0 <= k < len(classes) for k in labels):
             raise InputError(f"`labels` must be a list of class codes from 0 to {len(classes) - 1}; got {labels!r}.")
-        write = self._session.answer if kind == "one of" else self._session.reject
+        write = self.session.answer if kind == "one of" else self.session.reject
         return write(question, [classes[k] for k in labels], degree=degree, key=key)
 
     def _response(self, annotator: str, question: Question | None) -> dict[str, Any]:
-        is_lead = self._options.is_lead
+        is_lead = self.is_lead
         return {
-            "question": question_to_dict(self._session, question, is_lead=is_lead),
-            "state": state_to_dict(self._session, annotator) | {"can_export": self._can_export()},
+            "question": question_to_dict(self.session, question, is_lead=is_lead),
+            "state": state_to_dict(self.session, annotator) | {"can_export": self._can_export()},
         }
 
     def _can_export(self) -> bool:
         """Return whether the link may export: weights reveal the accuracies of others, and labels the gold rows."""
-        return self._options.is_lead or not self._session.is_shared()
+        return self.is_lead or not self.session.is_shared()
 
 
 def question_to_dict(session: LabelingSession, question: Question | None, *, is_lead: bool = False) -> Any:
@@ -200,7 +197,6 @@ def question_to_dict(session: LabelingSession, question: Question | None, *, is_
     current = session.answers.current_answer(row, question.annotator)
     initial = session.answers.start[row]
     proba = None if question.purpose == "check" else question.proba
-    proposal = None if session.review is None else session.review.proposal(row)
     return {
         "id": question.id,
         "row": row,
@@ -209,7 +205,7 @@ def question_to_dict(session: LabelingSession, question: Question | None, *, is_
         "score": question.score,
         "proba": None if proba is None else np.round(proba, 4).tolist(),
         "n_labeled": question.n_labeled,
-        "proposal": None if proposal is None else {"label": proposal[0], "probability": proposal[1]},
+        "proposal": None if session.review is None else session.review.proposal(row),
         "item": session.table.item(row),
         "candidates": None if initial.all() else np.flatnonzero(initial).tolist(),
         "current_answer": None if current is None else answer_to_dict(current),
@@ -224,8 +220,8 @@ def question_to_dict(session: LabelingSession, question: Question | None, *, is_
 def state_to_dict(session: LabelingSession, annotator: str) -> dict[str, Any]:
     """Return the progress of the labeling and the quality of the model, as JSON types."""
     checks = session.answers.checks()
-    with session.answers.lock:  # another thread may write an answer
-        n_annotators = len(session.answers.state.annotators())
+    with session.answers.reading() as state:  # another thread may write an answer
+        n_annotators, last = len(state.annotators()), state.last
         review = None if session.review is None else session.review.summary(session.answers)
     step = -(-len(checks) // _MAX_CURVE_POINTS) or 1
     ends = range(len(checks), 0, -step)[::-1]
@@ -235,7 +231,7 @@ def state_to_dict(session: LabelingSession, annotator: str) -> dict[str, Any]:
         "n_remaining": session.n_remaining_for(annotator),
         "n_labeled": 0 if session.snapshot is None else session.snapshot.n_labeled,
         "n_annotators": n_annotators,
-        "last_entry": session.answers.state.last,
+        "last_entry": last,
         "last_error": session.last_error,
         "estimate": asdict(quality.estimate(checks)),
         "curve": [{"n_answers": n, "rate": one.rate, "low": one.low, "high": one.high} for n, one in curve],
@@ -301,8 +297,8 @@ def others_to_dict(session: LabelingSession, question: Question, *, is_lead: boo
     """Return the current answers of the others to the row of a question, if they are shown; names only for the lead."""
     if question.purpose != INFORMED:
         return []
-    with session.answers.lock:
-        answers = dict(session.answers.state.answers(question.row))
+    with session.answers.reading() as state:
+        answers = dict(state.answers(question.row))
     others = [(name, answer_to_dict(entry)) for name, entry in sorted(answers.items()) if name != question.annotator]
     if not is_lead:  # not in the order of the names
         others.sort(key=lambda one: (one[1]["kind"], one[1]["labels"]))
@@ -357,12 +353,6 @@ async def _on_http_error(_: Request, error: Exception) -> Response:
     return JSONResponse({"error": sentence}, error.status_code, error.headers)
 
 
-def page_files() -> dict[str, Path]:
-    """Return the files of the page by their paths on the server; the path of `index.html` is empty."""
-    files = {file.relative_to(_PAGE).as_posix(): file for file in _PAGE.rglob("*") if file.suffix in _MEDIA_TYPES}
-    return {"" if path == "index.html" else path: files[path] for path in sorted(files)}
-
-
 def _file_endpoint(file: Path) -> Any:
     """Return an endpoint for a file of the page."""
     content, media_type = file.read_bytes(), _MEDIA_TYPES[file.suffix]
@@ -375,14 +365,10 @@ def _file_endpoint(file: Path) -> Any:
 
 def _text(content: dict[str, Any], name: str) -> str:
     value = content.get(name)
-    if not isinstance(value, str) or not 0 < len(value) <= MAX_TEXT or _has_surrogate(value):
+    # JSON can write half of a character, which UTF-8 cannot.
+    if not isinstance(value, str) or not 0 < len(value) <= MAX_TEXT or re.search("[\ud800-\udfff]", value):
         raise InputError(f"`{name}` must be text of 1 to {MAX_TEXT} characters.")
     return value
-
-
-def _has_surrogate(text: str) -> bool:
-    """Return whether a text has half of a character, which JSON can write and UTF-8 cannot."""
-    return any("\ud800" <= letter <= "\udfff" for letter in text)
 
 
 def _integer(content: dict[str, Any], name: str) -> int:

@@ -195,7 +195,7 @@ class LabelingServer:
         port: int = 0,
     ) -> None:
         check_server_installed("labeling")
-        from oneof.labeling.http.app import PageOptions, make_app
+        from oneof.labeling.http.app import PageApp
 
         if not isinstance(session, LabelingSession):
             raise InputTypeError(f"`session` must be a oneof.labeling.LabelingSession; got {type(session).__name__}.")
@@ -204,11 +204,8 @@ class LabelingServer:
             port = self._socket.getsockname()[1]
             token, lead_token = secrets.token_urlsafe(24), secrets.token_urlsafe(24)
             self.link, self.lead_link = (f"http://{LOCALHOST}:{port}/{secret}/" for secret in (token, lead_token))
-            options = PageOptions(title, annotator, images)
-            apps = {
-                token: make_app(session, options),
-                lead_token: make_app(session, replace(options, is_lead=True)),
-            }
+            page = PageApp(session, title, annotator, images)
+            apps = {token: page.make(), lead_token: replace(page, is_lead=True).make()}
             app = AccessMiddleware(apps, hosts_at(port))
             # Without a log of the requests, since it would contain the secret.
             self._server = WebServer(app, self._socket, stop_seconds=2)

@@ -3,7 +3,7 @@
 import { setDegree } from "./degrees.js";
 import { $, announce, make } from "./elements.js";
 import { showKeys } from "./keys.js";
-import { state } from "./state.js";
+import { focusQuestion, state } from "./state.js";
 import { answerText, percent } from "./words.js";
 
 const N_DIGIT_KEYS = 10; // labels with a digit key; with more labels, the ten most probable ones
@@ -62,7 +62,7 @@ function probabilityText(proba) {
 
 function toggle(code) {
   if (state.selected.has(code)) state.selected.delete(code); else state.selected.add(code);
-  select([...state.selected]);
+  select([...state.selected], code);
 }
 
 // Select or deselect the label of a digit key, and return whether there is one.
@@ -72,7 +72,8 @@ export function toggleDigit(digit) {
   return code !== undefined;
 }
 
-export function select(codes) {
+// Select labels, and show one of them, by default the first.
+export function select(codes, shown = codes[0]) {
   const before = state.selected.size;
   const selected = state.selected = new Set(codes);
   for (const button of $("candidates").children) button.setAttribute("aria-pressed", String(selected.has(Number(button.dataset.code))));
@@ -80,7 +81,7 @@ export function select(codes) {
   $("reject").disabled = !selected.size || selected.size === state.session.classes.length;
   $("accept").firstElementChild.textContent = selected.size === 1 ? "It is this" : "It is one of these";
   $("reject").firstElementChild.textContent = selected.size === 1 ? "It is not this" : "None of these";
-  reveal($("candidates").querySelector('[aria-pressed="true"]'));
+  reveal($("candidates").querySelector(`[data-code="${shown}"]`));
   if (selected.size) announce(`${answerText("one of", [...selected].sort((a, b) => a - b))}?`);
   else if (before) announce("No label is selected.");
 }
@@ -102,8 +103,9 @@ $("filter").addEventListener("keydown", (event) => {
   if (event.key !== "Enter" && event.key !== "Escape") return;
   event.preventDefault();
   const first = [...$("candidates").children].find((button) => !button.hidden);
-  if (event.key === "Enter" && first && $("filter").value.trim()) toggle(Number(first.dataset.code));
+  const chosen = event.key === "Enter" && first && $("filter").value.trim() ? first : null;
   $("filter").value = "";
   filter();
-  $("question").focus();
+  if (chosen) toggle(Number(chosen.dataset.code));
+  focusQuestion();
 });

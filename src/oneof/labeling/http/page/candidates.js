@@ -1,6 +1,5 @@
-// The labels of the open question as buttons, and the selected ones.
+// The labels of the open question as buttons, the selected ones, and the degree of certainty.
 
-import { setDegree } from "./degrees.js";
 import { $, announce, make } from "./elements.js";
 import { showKeys } from "./keys.js";
 import { focusQuestion, state } from "./state.js";
@@ -109,3 +108,18 @@ $("filter").addEventListener("keydown", (event) => {
   if (chosen) toggle(Number(chosen.dataset.code));
   focusQuestion();
 });
+
+// Choose a degree, or none, and show it on the buttons.
+export function setDegree(degree) {
+  state.degree = degree;
+  for (const button of $("degrees").querySelectorAll("button")) button.setAttribute("aria-pressed", String(button.dataset.degree === degree));
+}
+
+// Choose a degree, or none if it is chosen already; return false without a question, which leaves the key to the browser.
+export function toggleDegree(degree) {
+  if (!state.question || state.busy) return false;
+  setDegree(state.degree === degree ? null : degree);
+  return true;
+}
+
+for (const button of $("degrees").querySelectorAll("button")) button.addEventListener("click", () => toggleDegree(button.dataset.degree));

@@ -1,6 +1,6 @@
 // Keyboard shortcuts, which the annotator can change or switch off (WCAG 2.2, 2.1.4).
 
-import { stored } from "./storage.js";
+import { stored } from "./state.js";
 
 export const SHORTCUTS = {
   accept: { key: "Enter", name: "It is one of these" },

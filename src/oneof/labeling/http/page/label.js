@@ -1,18 +1,15 @@
 // Labeling page: show a question, send the answer, show the next question.
 
-import { select, toggleDigit } from "./candidates.js";
-import { setDegree, toggleDegree } from "./degrees.js";
+import { select, setDegree, toggleDegree, toggleDigit } from "./candidates.js";
 import { $, announce, showAlert } from "./elements.js";
 import { listen } from "./keys.js";
 import { enlargeQuestion, listenToZoom } from "./media.js";
 import { showProgress } from "./progress.js";
-import { showItem, showQuestion } from "./question.js";
-import { reviewedLabels } from "./review.js";
+import { listenToLength, reviewedLabels, showItem, showQuestion } from "./question.js";
 import { itemText, phone } from "./rows.js";
 import { Conflict, newKey, send } from "./server.js";
 import { applyColors, listenToSettings } from "./settings.js";
 import { annotator, focusQuestion, identity, state } from "./state.js";
-import { listenToLength } from "./texts.js";
 import { answerText } from "./words.js";
 
 // Run one request at a time: keys pressed during a request must not answer the next question.

@@ -1,13 +1,14 @@
-// Display of the open question: why it is asked, its row, its labels and the nearest labeled rows.
+// Display of the open question: why it is asked, its row, its labels, the nearest labeled rows, and a review of its labels.
 
 import { opinionText } from "./agreement.js";
 import { showCandidates } from "./candidates.js";
 import { $, make } from "./elements.js";
-import { showReview } from "./review.js";
 import { content, neighborItem, table } from "./rows.js";
-import { state } from "./state.js";
-import { showColorKey, showTexts } from "./texts.js";
-import { count, either, number } from "./words.js";
+import { state, stored } from "./state.js";
+import { count, either, number, percent } from "./words.js";
+
+const LONG_CELL = 160, LONG_TEXT = 600; // characters from which a text can be shortened
+const shortened = stored(() => localStorage, "oneof-shorten", () => ""); // empty: in full
 
 export function showQuestion() {
   const question = state.question;
@@ -68,4 +69,66 @@ function scoreText(score) {
     mutual_information: `Information score ${value}.`, entropy: `Entropy ${value} nats.`, margin: `Similarity of the top two ${value}.`,
   };
   return texts[state.session.strategy] ?? "";
+}
+
+// Codes of the labels that a button of the review answers with, or null without a proposal.
+export function reviewedLabels(kind) {
+  const question = state.question;
+  if (!question?.proposal || !question.candidates) return null;
+  return kind === "keep" ? question.candidates : [question.proposal.label];
+}
+
+function showReview() {
+  const kept = reviewedLabels("keep");
+  $("review").hidden = !kept;
+  if (!kept) return;
+  const { label, probability } = state.question.proposal;
+  $("review-current").textContent = either(kept.map((code) => state.session.classes[code]));
+  $("review-proposal").textContent = state.session.classes[label];
+  $("review-probability").textContent = probability === null ? "" : `The labels are wrong with probability ${percent(probability)}.`;
+}
+
+function showTexts({ item, neighbors }) {
+  const items = [item, ...neighbors.map((neighbor) => neighbor.item)];
+  $("shorten-choice").hidden = !items.some(isLong);
+  applyLength();
+}
+
+function isLong(item) {
+  if (item.kind === "table") return item.cells.some(([, value]) => value.length > LONG_CELL);
+  return item.kind === "text" && item.text.length > LONG_TEXT;
+}
+
+function applyLength() {
+  $("shorten").checked = Boolean(shortened.get());
+  $("question").classList.toggle("shortened", $("shorten").checked);
+}
+
+export function listenToLength() {
+  $("shorten").addEventListener("change", () => {
+    shortened.set($("shorten").checked ? "yes" : "");
+    applyLength();
+  });
+}
+
+// Explain the colors and lines that the question has.
+function showColorKey({ item, neighbors, proba, candidates }) {
+  const isTable = item.kind === "table";
+  const isSame = neighbors.some(({ item: other }) => isTable && other.cells.some(([, value], index) => value === item.cells[index][1]));
+  const entries = [
+    [isTable, "row", "the row to label"],
+    [isTable && neighbors.length, "neighbor", "the nearest labeled rows, with their labels as headings"],
+    [isSame, "same", "gray: the same value as the row to label"],
+    [proba, "proba", "bar and percentage: probability of the label by the model"],
+    [candidates && candidates.length < state.session.classes.length, "outside", "dashed: not a candidate in the table"],
+  ];
+  $("color-key").replaceChildren(...entries.filter(([shown]) => shown).map(([, name, sentence]) => entry(name, sentence)));
+}
+
+function entry(name, sentence) {
+  const line = make("li");
+  const sample = make("span", `sample ${name}`);
+  sample.setAttribute("aria-hidden", "true");
+  line.append(sample, " ", sentence);
+  return line;
 }

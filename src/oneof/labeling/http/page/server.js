@@ -10,16 +10,20 @@ export function newKey() {
 
 export class Conflict extends Error {}
 
+function request(path, content) {
+  return fetch(`api/${path}`, {
+    method: content ? "POST" : "GET",
+    headers: content ? { "Content-Type": "application/json" } : {},
+    body: content ? JSON.stringify(content) : undefined,
+    cache: "no-store", credentials: "omit", redirect: "error",
+  });
+}
+
 export async function send(path, content) {
   for (let attempt = 1; ; attempt += 1) {
     let response;
     try {
-      response = await fetch(`api/${path}`, {
-        method: content ? "POST" : "GET",
-        headers: content ? { "Content-Type": "application/json" } : {},
-        body: content ? JSON.stringify(content) : undefined,
-        cache: "no-store", credentials: "omit", redirect: "error",
-      });
+      response = await request(path, content);
     } catch {
       if (attempt === MAX_TRIES) throw new Error("The server does not respond. Restart it and open its new link; every confirmed answer is saved.");
       showAlert("The server does not respond. Trying again …");
@@ -37,10 +41,7 @@ export async function send(path, content) {
 // Return a response of the server, or null after an error: the next answer requests it again.
 export async function sendQuietly(path, content) {
   try {
-    const response = await fetch(`api/${path}`, {
-      method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(content),
-      cache: "no-store", credentials: "omit", redirect: "error",
-    });
+    const response = await request(path, content);
     return response.ok ? await response.json() : null;
   } catch {
     return null;

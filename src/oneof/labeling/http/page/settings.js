@@ -2,8 +2,7 @@
 
 import { $, make } from "./elements.js";
 import { SHORTCUTS, keyOf, resetKeys, setKey, shortcutsOn, useShortcuts } from "./keys.js";
-import { focusQuestion } from "./state.js";
-import { stored } from "./storage.js";
+import { focusQuestion, stored } from "./state.js";
 
 const MODIFIERS = ["Alt", "AltGraph", "CapsLock", "Control", "Fn", "Meta", "Shift"];
 

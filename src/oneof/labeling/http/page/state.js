@@ -1,8 +1,7 @@
-// State of the page that several of its parts read: the session, the open question, and the annotator of this browser.
+// State of the page that several of its parts read, and values stored in the browser.
 
 import { $ } from "./elements.js";
 import { newKey } from "./server.js";
-import { stored } from "./storage.js";
 
 export const state = {
   session: null, // title, classes, strategy
@@ -13,6 +12,22 @@ export const state = {
   order: [], // codes in display order
   busy: false, // whether a request is running
 };
+
+// Return the accessors of a value in localStorage or sessionStorage; `initial` is used until a value is set.
+export function stored(storage, name, initial) {
+  let value = null; // fallback for browsers without storage
+  return {
+    get() {
+      try { value = storage().getItem(name) ?? value; } catch { /* not allowed */ }
+      if (value === null) this.set(initial());
+      return value;
+    },
+    set(newValue) {
+      value = newValue;
+      try { storage().setItem(name, newValue); } catch { /* not allowed */ }
+    },
+  };
+}
 
 export const annotator = stored(() => localStorage, "oneof-annotator", () => state.session.annotator);
 const ownWindow = stored(() => sessionStorage, "oneof-window", newKey);

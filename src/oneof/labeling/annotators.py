@@ -330,8 +330,7 @@ class AnswerStatistics:
 
     def accuracies(self) -> dict[str, float] | None:
         """Return the estimated accuracies that the first answers identify; None without any."""
-        known = {one.name: one.accuracy for one in estimate_annotators(self.first()) if one.accuracy is not None}
-        return known or None
+        return {one.name: one.accuracy for one in estimate_annotators(self.first()) if one.accuracy is not None} or None
 
     def agreement(self, hidden: Collection[int] = ()) -> Agreement:
         """Return the agreement of the annotators; conflicts about hidden rows are counted and not listed."""

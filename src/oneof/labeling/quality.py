@@ -103,11 +103,8 @@ def collect_checks(state: AnswerState, n_classes: int) -> list[Check]:
     Undone checks, "don't know" answers and checks without a model do not count. A corrected answer counts as corrected.
     """
     checks = []
-    n_answers = 0
-    for entry in reversed([*state.standing()]):
-        if entry.kind == "skip":
-            continue
-        n_answers += 1
+    answers = [entry for entry in state.standing() if entry.kind != "skip"][::-1]
+    for n_answers, entry in enumerate(answers, 1):
         if entry.purpose == "check" and entry.guess is not None:
             allowed = allowed_classes(state.answers(entry.row).get(entry.annotator, entry), n_classes)
             if allowed:

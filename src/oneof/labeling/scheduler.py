@@ -285,8 +285,10 @@ class QuestionScheduler:
         pool = self._pool(annotator)
         if not pool.any():
             return None
-        row, purpose = self._pick(annotator, pool, snapshot)
-        return self._lease(row, annotator, window, purpose, snapshot)
+        row, purpose, score = self._pick(annotator, pool, snapshot)
+        if score is None and snapshot is not None:
+            score = self._learner.score(snapshot, row)
+        return self._lease(row, (annotator, window), purpose, snapshot, score)
 
     def question_for(
         self, row: int, annotator: str, window: str, snapshot: ModelSnapshot | None, purpose: str = "free"
@@ -296,7 +298,7 @@ class QuestionScheduler:
             self._informed.add((row, annotator))
         elif (row, annotator) in self._informed:
             purpose = INFORMED
-        return self._lease(row, annotator, window, purpose, snapshot)
+        return self._lease(row, (annotator, window), purpose, snapshot)
 
     def get_question(self, question_id: str) -> Question | None:
         """Return an asked question by its id, even if its lease has expired."""
@@ -308,7 +310,10 @@ class QuestionScheduler:
         if pair in self._leases and self._leases[pair][1].id == question.id:
             del self._leases[pair]
 
-    def _lease(self, row: int, annotator: str, window: str, purpose: str, snapshot: ModelSnapshot | None) -> Question:
+    def _lease(
+        self, row: int, pair: tuple[str, str], purpose: str, snapshot: ModelSnapshot | None, score: float | None = None
+    ) -> Question:
+        annotator, window = pair
         is_asked_once = purpose == "gold" and not self._assignment.asks_twice
         is_shown = purpose == INFORMED or is_asked_once or not set(self._assignment.sets(row)) - {annotator}
         question = Question(
@@ -317,12 +322,12 @@ class QuestionScheduler:
             annotator=annotator,
             window=window,
             purpose=purpose,
-            score=None if snapshot is None or purpose in PURPOSES else self._score(row, snapshot),
+            score=score,
             proba=snapshot.proba[row].copy() if snapshot is not None and is_shown else None,  # a view keeps all rows
             n_labeled=0 if snapshot is None else snapshot.n_labeled,
             seen=self._state.version(row, annotator),
         )
-        self._leases[annotator, window] = time.monotonic(), question
+        self._leases[pair] = time.monotonic(), question
         self._open[question.id] = question
         if len(self._open) > MAX_OPEN_QUESTIONS:
             del self._open[next(iter(self._open))]
@@ -344,29 +349,25 @@ class QuestionScheduler:
         leased[[question.row for _, question in self._leases.values()]] = True
         return leased
 
-    def _pick(self, annotator: str, pool: Mask, snapshot: ModelSnapshot | None) -> tuple[int, str]:
-        """Return a row of the pool, or a gold row, and the purpose of the question."""
+    def _pick(self, annotator: str, pool: Mask, snapshot: ModelSnapshot | None) -> tuple[int, str, float | None]:
+        """Return a row of the pool, or a gold row, the purpose of the question, and the score of a prefetched one."""
         queued = self._queue[pool[self._queue]]
         # A gold row is displayed as the question that it replaces: both are rows of the queue, or both are not.
         other_kind = self._is_queued != bool(len(queued))
         gold = self._gold.pick(annotator, self._state, self._leased() | other_kind)
         if gold is not None:
-            return gold, "gold"
+            return gold, "gold", None
         if len(queued):
-            return int(queued[0]), "query"
+            return int(queued[0]), "query", None
         self._n_asked += 1
         unanswered = np.flatnonzero(pool & ~self._is_answered)  # the model may be fitted to the answers to a row
         is_check = self._check_interval and self._n_asked % self._check_interval == 0
         if snapshot is not None and is_check and len(unanswered):
-            return int(self._rng.choice(unanswered)), "check"
+            return int(self._rng.choice(unanswered)), "check", None
         pending = np.flatnonzero(pool & self._is_answered)
         if self._assignment.asks_first and len(pending):
-            return int(self._rng.choice(pending)), "query"
-        if snapshot is not None and pool[snapshot.rows].any():
-            return int(snapshot.rows[pool[snapshot.rows]][0]), "query"
-        return int(self._rng.choice(np.flatnonzero(pool))), "query"  # all prefetched questions are answered
-
-    def _score(self, row: int, snapshot: ModelSnapshot) -> float | None:
-        """Return the utility of a row, which is known for prefetched questions."""
-        at = np.flatnonzero(snapshot.rows == row)
-        return float(snapshot.scores[at[0]]) if len(at) else self._learner.score(snapshot, row)
+            return int(self._rng.choice(pending)), "query", None
+        available = [] if snapshot is None else np.flatnonzero(pool[snapshot.rows])
+        if snapshot is not None and len(available):
+            return int(snapshot.rows[available[0]]), "query", float(snapshot.scores[available[0]])
+        return int(self._rng.choice(np.flatnonzero(pool))), "query", None  # all prefetched questions are answered

@@ -182,8 +182,7 @@ def fit_degrees(
         strengths = np.append(np.full(len(means), strength), np.full(D, MODEL_STRENGTH))
         return estimate_reliability(columns, np.append(means, np.full(D, MODEL_MEAN)), strengths)
 
-    priors = np.array([PRIOR_MEANS[stated] for stated in _ORDER])
-    pooled = solve(degree + D * is_model, priors, DEGREE_STRENGTH)
+    pooled = solve(degree + D * is_model, np.array([PRIOR_MEANS[stated] for stated in _ORDER]), DEGREE_STRENGTH)
     single = solve(author * D + degree, np.tile(pooled.reliability[:D], J), ANNOTATOR_STRENGTH)
     counts = np.bincount(np.append(degree, (author + 1) * D + degree), minlength=(J + 2) * D)
     counts[:D] -= np.bincount(degree[is_model], minlength=D)

@@ -367,7 +367,7 @@ class QuestionScheduler:
         pending = np.flatnonzero(pool & self._is_answered)
         if self._assignment.asks_first and len(pending):
             return int(self._rng.choice(pending)), "query", None
-        available = [] if snapshot is None else np.flatnonzero(pool[snapshot.rows])
-        if snapshot is not None and len(available):
-            return int(snapshot.rows[available[0]]), "query", float(snapshot.scores[available[0]])
+        if snapshot is not None and pool[snapshot.rows].any():
+            first = int(pool[snapshot.rows].argmax())
+            return int(snapshot.rows[first]), "query", float(snapshot.scores[first])
         return int(self._rng.choice(np.flatnonzero(pool))), "query", None  # all prefetched questions are answered

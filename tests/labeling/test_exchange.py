@@ -87,10 +87,12 @@ def test_a_long_table(begin: Begin, table: LabelTable, tmp_path: Path) -> None:
         "bird 5,w1,finch|wren\nbird 6,w3,\n",
     )
     session = begin(table=table)
-    assert session.import_annotations(path, match="name") == 3
+    with pytest.warns(UserWarning, match="annotators without informative answers are omitted: 'w3'"):
+        assert session.import_annotations(path, match="name") == 3
     sets = session.candidates().to_sets()
     assert (sets[4], sets[5], sets[6]) == ({"owl"}, {"finch", "wren"}, set(CLASSES))
-    assert session.import_annotations(path, match="name") == 0
+    with pytest.warns(UserWarning, match="'w3'"):
+        assert session.import_annotations(path, match="name") == 0
     assert {entry.annotator for entry in session.answers.log()} == {"w1", "w2"}
 
 

@@ -289,7 +289,9 @@ def _read_csv(path: Path, source: Source, n_rows: int | None, spec: BatchSpec, s
 
 def _read_json(path: Path, source: Source, n_rows: int | None, spec: BatchSpec, start: RecordOffset) -> Iterator[Batch]:
     reader = RecordReader(path, display=source.display)
-    blocks = ((read_objects(block), after) for block, after in reader.blocks(n_rows or BATCH_ROWS, start))
+    blocks: Iterator[tuple[list[dict[str, Any]], RecordOffset]] = (
+        (read_objects(block), after) for block, after in reader.blocks(n_rows or BATCH_ROWS, start)
+    )
     if n_rows is None:
         blocks = iter([([item for objects, _ in blocks for item in objects], RecordOffset())])
     is_first = start.row == 0

@@ -1,4 +1,7 @@
-"""Checks of loaded support vector machines: libsvm does not check array bounds, so the arrays must be consistent."""
+"""Checks of the arrays of a loaded model that compiled code follows without checks of bounds.
+
+They are those of libsvm's support vector machines and of decision trees, at any depth of the model.
+"""
 
 from collections.abc import Iterator
 from functools import partial
@@ -9,17 +12,6 @@ import numpy as np
 import scipy.sparse as sp
 
 CLASSIFIERS = ("c_svc", "nu_svc")
-
-
-def svm_arrays_consistent(loaded: Any) -> bool:
-    """Return whether the arrays of every libsvm estimator in an object, at any depth, are consistent."""
-    from sklearn.svm._base import BaseLibSVM
-
-    return all(
-        _is_consistent(item)
-        for item in walk_objects(loaded)
-        if isinstance(item, BaseLibSVM) and "support_" in vars(item)
-    )
 
 
 def walk_objects(root: Any) -> Iterator[Any]:
@@ -44,7 +36,48 @@ def walk_objects(root: Any) -> Iterator[Any]:
         pending += getattr(item, "__dict__", {}).values()
 
 
-def _is_consistent(svm: Any) -> bool:
+def inconsistent_part(loaded: Any) -> str:
+    """Return the kind of the first arrays in an object, at any depth, that are inconsistent; empty text without any.
+
+    In a tree, a child must come after its parent, so that a path ends, and features must be columns of X. Splits of
+    categorical features are not supported.
+    """
+    from sklearn.ensemble._gb import BaseGradientBoosting
+    from sklearn.ensemble._hist_gradient_boosting.gradient_boosting import BaseHistGradientBoosting
+    from sklearn.ensemble._hist_gradient_boosting.predictor import TreePredictor
+    from sklearn.svm._base import BaseLibSVM
+    from sklearn.tree import BaseDecisionTree
+    from sklearn.tree._tree import Tree
+
+    checked: set[int] = set()
+    trees: set[int] = set()
+    try:
+        for item in walk_objects(loaded):
+            valid = True
+            if isinstance(item, BaseLibSVM) and "support_" in vars(item):
+                if not _is_valid_svm(item):
+                    return "the arrays of a support vector machine"
+            elif isinstance(item, BaseHistGradientBoosting) and "_predictors" in vars(item):
+                predictors = [predictor for iteration in item._predictors for predictor in iteration]
+                valid = all(_is_valid_predictor(predictor, item.n_features_in_) for predictor in predictors)
+                valid &= item._preprocessor is None
+                checked.update(map(id, predictors))
+            elif isinstance(item, BaseDecisionTree) and "tree_" in vars(item):
+                valid = _is_valid_tree(item.tree_, item.n_features_in_)
+                checked.add(id(item.tree_))
+            elif isinstance(item, BaseGradientBoosting) and "estimators_" in vars(item):
+                valid = all(tree.n_features_in_ == item.n_features_in_ for tree in item.estimators_.ravel())
+            elif isinstance(item, Tree | TreePredictor):
+                trees.add(id(item))
+            if not valid:
+                return "the nodes of a decision tree"
+    except (AttributeError, IndexError, KeyError, TypeError, ValueError):
+        return "the nodes of a decision tree"
+    # Trees that are not parts of an estimator have no number of features.
+    return "" if trees <= checked else "the nodes of a decision tree"
+
+
+def _is_valid_svm(svm: Any) -> bool:
     """Return whether the arrays of a fitted SVM have the lengths that libsvm's `set_model` assumes."""
     try:
         size, n_support = len(svm.support_), np.asarray(svm._n_support)
@@ -73,3 +106,49 @@ def _is_consistent(svm: Any) -> bool:
         )
     except (AttributeError, IndexError, TypeError, ValueError):
         return False
+
+
+def _is_valid_predictor(predictor: Any, n_features: int) -> bool:
+    """Return whether the nodes of a tree of histogram gradient boosting are valid."""
+    from sklearn.ensemble._hist_gradient_boosting.common import PREDICTOR_RECORD_DTYPE
+
+    nodes = predictor.nodes
+    if not isinstance(nodes, np.ndarray) or nodes.dtype != PREDICTOR_RECORD_DTYPE or nodes.ndim != 1:
+        return False
+    inner = nodes["is_leaf"] == 0
+    valid = _are_valid_children(nodes["left"], nodes["right"], inner)
+    features = nodes["feature_idx"][inner]
+    return valid and not nodes["is_categorical"].any() and bool(((features >= 0) & (features < n_features)).all())
+
+
+def _is_valid_tree(tree: Any, n_features: int) -> bool:
+    """Return whether the nodes of a tree of scikit-learn's `tree` module are valid."""
+    if not 0 < tree.node_count <= tree.capacity or tree.n_features != n_features:
+        return False
+    left, right = tree.children_left, tree.children_right
+    inner = left != -1
+    features = tree.feature[inner]
+    return (
+        _are_valid_children(left, right, inner)
+        and bool(((features >= 0) & (features < n_features)).all())
+        and tree.max_depth >= _depth(left, right, inner)
+    )
+
+
+def _are_valid_children(left: Any, right: Any, inner: Any) -> bool:
+    """Return whether there is a node, and the children of inner nodes are nodes that come after them."""
+    index = np.flatnonzero(inner)
+    return len(inner) > 0 and all(
+        bool(((side[index].astype(np.int64) > index) & (side[index].astype(np.int64) < len(inner))).all())
+        for side in (left, right)
+    )
+
+
+def _depth(left: Any, right: Any, inner: Any) -> int:
+    """Return the number of edges on the longest path, for valid children."""
+    depth, level = 0, np.array([0])
+    while inner[level].any():
+        level = level[inner[level]]
+        level = np.unique(np.concatenate([left[level], right[level]]))
+        depth += 1
+    return depth

@@ -18,7 +18,7 @@ Reading order: `newton_cg` (the solver), `problem` (objective and derivatives),
 `inside_means` (the means over sets and over level sets), `dual_ascent` (the start on sparse rows).
 """
 
-from oneof.solvers.clpl.newton_cg import CLPLSolution, solve_clpl
+from oneof.solvers.clpl.newton_cg import CLPLSolution, minimize, solve_clpl
 from oneof.solvers.clpl.problem import CLPLProblem
 
-__all__ = ["CLPLProblem", "CLPLSolution", "solve_clpl"]
+__all__ = ["CLPLProblem", "CLPLSolution", "minimize", "solve_clpl"]

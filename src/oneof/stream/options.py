@@ -7,7 +7,7 @@ from typing import Any
 from oneof.candidates.encoding import WeightOptions
 from oneof.errors import InputError, InputTypeError
 from oneof.estimators.online._base import check_online
-from oneof.io import Column, Overrides, TableOptions, TextOptions
+from oneof.io import CellFormat, Column, Dialect, Overrides, TableOptions, TextOptions
 from oneof.io.batches import BATCH_ROWS, BatchSpec
 from oneof.io.formats.source import Source
 from oneof.io.formats.svmlight import MAX_INDEX_BITS
@@ -100,9 +100,13 @@ class StreamOptions:
             if prior.ndim != 1:
                 raise InputError(f"`prior` must have one number for each class; got {self.prior!r}.")
             object.__setattr__(self, "prior", tuple(prior.tolist()))
+        object.__setattr__(self, "weighted", bool(self.weighted))
         object.__setattr__(self, "rest", self.rest if isinstance(self.rest, str) else bool(self.rest))
         for name, kind in (("overrides", Overrides), ("text_options", TextOptions), ("table", TableOptions)):
             check_instance(name, getattr(self, name), kind)
+        for name, kind in (("dialect", Dialect), ("cell_format", CellFormat)):
+            check_instance(name, getattr(self.table, name), kind)
+        check_bool("strict", self.table.strict)
         for name, max_value in (("batch_rows", 2**30), ("hash_bits", MAX_INDEX_BITS), ("n_epochs", 2**30)):
             check_positive(name, getattr(self, name), integer=True, max_value=max_value)
             object.__setattr__(self, name, int(getattr(self, name)))  # the powers of NumPy's small integers overflow

@@ -104,8 +104,8 @@ class StreamOptions:
         object.__setattr__(self, "rest", self.rest if isinstance(self.rest, str) else bool(self.rest))
         for name, kind in (("overrides", Overrides), ("text_options", TextOptions), ("table", TableOptions)):
             check_instance(name, getattr(self, name), kind)
-        for name, kind in (("dialect", Dialect), ("cell_format", CellFormat)):
-            check_instance(name, getattr(self.table, name), kind)
+        check_instance("dialect", self.table.dialect, Dialect)
+        check_instance("cell_format", self.table.cell_format, CellFormat)
         check_bool("strict", self.table.strict)
         for name, max_value in (("batch_rows", 2**30), ("hash_bits", MAX_INDEX_BITS), ("n_epochs", 2**30)):
             check_positive(name, getattr(self, name), integer=True, max_value=max_value)

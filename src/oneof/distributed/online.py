@@ -1,10 +1,9 @@
 """Online classifiers over blocks: iterative parameter mixing, with a round for each of their epochs.
 
-Each block runs an epoch from the averaged weights, and the weights are averaged again. With one block the state of the
-solver passes from round to round, and the weights are identical to those of the ordinary `fit`.
+Each block runs an epoch from the averaged weights, and the weights are averaged again. A single block runs all epochs
+in one round, with the weights of the ordinary `fit`.
 """
 
-import copy
 import operator
 from collections.abc import Callable
 from typing import Any
@@ -36,36 +35,39 @@ def fit_online(classifier: OnlineClassifier, blocks: RowBlocks) -> None:
         dtype=blocks.dtype,
         average=bool(classifier.average),
     )
-    for epoch in range(classifier.n_epochs):
-        seeds = _seeds(random_state, blocks) if classifier.shuffle else [None for _ in blocks.blocks]
-        if len(blocks.blocks) == 1:
-            state = map_reduce(blocks.blocks, _run_epoch, solver, state, seeds[0])
-            continue
+    if len(blocks.blocks) == 1:
+        rng = random_state if classifier.shuffle else None
+        state = map_reduce(blocks.blocks, _run_epochs, solver, state, rng, classifier.n_epochs)
+    else:
+        state = _mix(classifier.n_epochs, blocks, solver, state, random_state if classifier.shuffle else None)
+    blocks.set_input_attributes(classifier)
+    classifier._set_fitted_attributes(state)
+
+
+def _mix(n_rounds: int, blocks: RowBlocks, solver: EpochSolver, state: OnlineState, rng: Any) -> OnlineState:
+    """Return the averaged state after rounds over several blocks."""
+    for epoch in range(n_rounds):
+        n_blocks = len(blocks.blocks)
+        seeds = [None] * n_blocks if rng is None else rng.randint(np.iinfo(np.int32).max, size=n_blocks).tolist()
         mix, shared_solver = shared(state), shared(solver)
         updates = [
             delayed_task(_epoch_update, block, shared_solver, mix, seed, epoch * metadata.n_rows)
             for block, seed, metadata in zip(blocks.blocks, seeds, blocks.metadata)
         ]
         state = average_updates(state, compute(tree_sum(updates, operator.add)))
-    blocks.set_input_attributes(classifier)
-    classifier._set_fitted_attributes(state)
+    return state
 
 
-def _seeds(random_state: np.random.RandomState, blocks: RowBlocks) -> list[Any]:
-    """Return the seed of each block's row order; for one block, the generator of the ordinary `fit`."""
-    if len(blocks.blocks) == 1:
-        before = copy.deepcopy(random_state)
-        random_state.permutation(blocks.n_rows)
-        return [before]
-    return random_state.randint(np.iinfo(np.int32).max, size=len(blocks.blocks)).tolist()
-
-
-def _run_epoch(block: RowBlock, solver: EpochSolver, state: OnlineState, seed: Any) -> OnlineState:
-    order = None if seed is None else check_random_state(seed).permutation(block.X.shape[0])
+def _run_epochs(block: RowBlock, solver: EpochSolver, state: OnlineState, rng: Any, n_epochs: int = 1) -> OnlineState:
+    """Return the state after epochs over the rows of a block, in random order with a generator."""
     with block_error_context(block.number):
-        return solver(block.X, block.evidence, initial=state, order=order)
+        for _ in range(n_epochs):
+            order = None if rng is None else rng.permutation(block.X.shape[0])
+            state = solver(block.X, block.evidence, initial=state, order=order)
+    return state
 
 
 def _epoch_update(block: RowBlock, solver: EpochSolver, mix: OnlineState, seed: Any, n_processed: int) -> MixUpdate:
-    end = _run_epoch(block, solver, local_state(mix, n_processed), seed)
+    rng = None if seed is None else check_random_state(seed)
+    end = _run_epochs(block, solver, local_state(mix, n_processed), rng)
     return weighted_update(end, int(block.labeled.sum()), block.X.shape[0])

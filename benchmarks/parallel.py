@@ -19,8 +19,8 @@ from threadpoolctl import threadpool_limits
 
 from benchmarks.common import time_alternating
 from distributed import Client, LocalCluster, wait
-from oneof import CLPL, PLGP, PLSVM, AvgPegasos, AvgPerceptron, CandidateSets, MaxPerceptron, distributed
-from oneof.distributed import blocks, clpl, mixing, plgp, reduction
+from oneof import PLGP, AvgPegasos, AvgPerceptron, CandidateSets, LOORidge, MaxPerceptron, distributed
+from oneof.distributed import blocks, loo_ridge, online, plgp, reduction
 from oneof.kernels.feature_maps import Standard
 from oneof.kernels.mapped import MappedKernel
 from oneof.parallel import parallel_map
@@ -59,7 +59,7 @@ def count_communication():
         counts["down"] += len(pickle.dumps(value))
         return originals["shared"](value)
 
-    modules = (reduction, blocks, mixing, clpl, plgp)
+    modules = (reduction, blocks, online, loo_ridge, plgp)
     try:
         for module in modules:
             for name, wrapped in (("compute", compute), ("shared", shared)):
@@ -123,10 +123,8 @@ def dask_tasks():
     gp = PLGP(RBF(8.0), optimizer=None, approximation="nystroem", n_components=100, n_mc_samples=50, random_state=0)
     return [
         ("AvgPegasos, 5 epochs, d = 200", AvgPegasos(n_epochs=5, average=True), 200, 1),
-        ("CLPL, d = 200: products", CLPL(), 200, 1),
-        ("CLPL, d = 40: full Hessian", CLPL(), 40, 1),
-        ("PLGP, m = 100: products, a quarter of the rows", gp, 40, 4),
-        ("PLSVM, d = 40, at most 40 iterations, a quarter of the rows", PLSVM(tol=1e-3, max_iter=40), 40, 4),
+        ("LOORidge, d = 200", LOORidge(random_state=0), 200, 1),
+        ("PLGP, m = 100, a quarter of the rows", gp, 40, 4),
     ]
 
 

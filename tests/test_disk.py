@@ -76,7 +76,7 @@ def _table(path: Path, size: int) -> None:
 
 
 def _checkpoint(path: Path, size: int) -> None:
-    checkpoint.write_checkpoint(path, {"a": 1}, {"V": np.ones((100, size))})
+    checkpoint.write_checkpoint(path, checkpoint.RunState(missing_indicator=np.ones((100, size))), {"a": 1})
 
 
 def _text(path: Path, size: int) -> None:

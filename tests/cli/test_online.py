@@ -252,7 +252,7 @@ def test_a_finished_run_is_not_resumed(run: Run, birds: Path) -> None:
     assert {path.name: path.read_bytes() for path in Path("birds-oneof").iterdir()} == before
     for words, sentence in (
         (("--epochs", "2"), "was written with the option n_epochs 1; got 2"),
-        (("--method", "AvgPegasos"), "belongs to MaxPerceptron; got AvgPegasos"),
+        (("--method", "AvgPegasos"), "written with the method 'MaxPerceptron'; got 'AvgPegasos'"),
         (("--truth", "species"), "--truth cannot be used with --online"),
     ):
         refused = run(*ONLINE, *words, "--resume")

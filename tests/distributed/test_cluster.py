@@ -12,7 +12,7 @@ from joblib import parallel_config
 from sklearn.base import clone
 from sklearn.gaussian_process.kernels import RBF
 
-from oneof import CLPL, PLGP, PLSVM, AvgPegasos, LOORidge, MaxPerceptron, compare, distributed
+from oneof import CLPL, PLGP, AvgPegasos, LOORidge, MaxPerceptron, compare, distributed
 from oneof.distributed import reduction
 from oneof.estimators import loo_ridge
 from tests.distributed.blocks import in_blocks, table
@@ -22,8 +22,6 @@ pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::Depr
 
 MODELS = [
     AvgPegasos(n_epochs=4, average=True, shuffle=True, random_state=0),
-    CLPL(C=0.7),
-    PLSVM(lam=0.05, tol=0.01),
     PLGP(RBF(2.0), optimizer=None, approximation="nystroem", n_components=20, n_mc_samples=20, random_state=0),
     LOORidge("rbf", features="standard", approximation="nystroem", n_components=20, random_state=0),
 ]
@@ -56,7 +54,7 @@ def sequential_fit(model, X, y):
 @pytest.mark.long
 @pytest.mark.parametrize(
     "model",
-    [pytest.param(m, marks=[pytest.mark.slow] * (type(m) is not CLPL), id=type(m).__name__) for m in MODELS],
+    [pytest.param(m, marks=[pytest.mark.slow] * (type(m) is not AvgPegasos), id=type(m).__name__) for m in MODELS],
 )
 def test_a_killed_worker_does_not_change_the_result(cluster, monkeypatch, model):
     """SIGKILL of a worker with its blocks in the middle of the fit does not change the weights."""
@@ -72,7 +70,7 @@ def test_a_killed_worker_does_not_change_the_result(cluster, monkeypatch, model)
             os.kill(pids[1], signal.SIGKILL)
         return original(*values)
 
-    for module in (distributed.blocks, distributed.mixing, distributed.loo_ridge, reduction):
+    for module in (distributed.blocks, distributed.online, distributed.loo_ridge, distributed.plgp, reduction):
         monkeypatch.setattr(module, "compute", compute)
     model_on_cluster = distributed.fit(clone(model), in_blocks(X, LENGTHS), y)
     assert len(rounds) > 4
@@ -93,7 +91,7 @@ def test_the_speed_of_workers_does_not_change_the_result(cluster):
         return block
 
     rows = in_blocks(X, LENGTHS).map_blocks(slowed, dtype=float, meta=np.empty((0, 0)))
-    model = CLPL(C=0.7)
+    model = MODELS[0]
     model_on_cluster = distributed.fit(clone(model), rows, y)
     np.testing.assert_array_equal(model_on_cluster.coef_, sequential_fit(model, X, y).coef_)
 

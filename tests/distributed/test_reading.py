@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from oneof import CLPL, PLEM, PLGP, PLSVM, AvgPerceptron, distributed
+from oneof import PLEM, PLGP, AvgPegasos, AvgPerceptron, LOORidge, distributed
 from oneof.errors import InputError, InputTypeError, LabelError
 from tests.distributed.blocks import in_blocks, table
 
@@ -24,7 +24,7 @@ def objects(values, lengths):
 
 def fitted(y, n=6, lengths=(3, 3), **options):
     X = np.random.default_rng(0).normal(size=(n, 2))
-    return X, distributed.fit(CLPL(), in_blocks(X, lengths), y, **options)
+    return X, distributed.fit(LOORidge(), in_blocks(X, lengths), y, **options)
 
 
 FORMS = [
@@ -43,11 +43,11 @@ def test_classes_equal_those_of_the_ordinary_fit(values, form):
     """Classes and weights equal those of the ordinary fit, for any split of the labels."""
     y = in_blocks(values, (3, 3)) if form is None else form(values, (3, 3))
     X, model = fitted(y)
-    full = CLPL().fit(X, values if isinstance(values, np.ndarray) else np.array([*values, None], dtype=object)[:-1]
+    full = LOORidge().fit(X, values if isinstance(values, np.ndarray) else np.array([*values, None], dtype=object)[:-1]
                        if form is objects else np.asarray(values))  # fmt: skip
     assert model.classes_.tolist() == full.classes_.tolist()
     assert model.classes_.dtype == full.classes_.dtype
-    np.testing.assert_allclose(model.coef_, full.coef_, rtol=1e-7, atol=1e-9)
+    np.testing.assert_allclose(model.decision_function(X), full.decision_function(X), atol=1e-8)
 
 
 def test_given_classes_may_exceed_those_of_the_labels():
@@ -60,8 +60,8 @@ def test_sparse_indicators_in_memory_and_column_chunks():
     """Labels in memory are split in the same way as X, and X may be split along its columns."""
     X, y, _ = table(60)
     rows = da.from_array(X, chunks=(20, 2))
-    model = distributed.fit(CLPL(), rows, sp.csr_array(y.mask.astype(float)))
-    np.testing.assert_allclose(model.coef_, CLPL().fit(X, y).coef_, rtol=1e-7, atol=1e-9)
+    model = distributed.fit(LOORidge(), rows, sp.csr_array(y.mask.astype(float)))
+    np.testing.assert_allclose(model.decision_function(X), LOORidge().fit(X, y).decision_function(X), atol=1e-8)
 
 
 def check_error(match, X, y, estimator=None, kind=InputError, **options):
@@ -76,16 +76,14 @@ def test_mismatched_blocks_raise():
     check_error("`X` must be a dask array or DataFrame", X, y, kind=InputTypeError)
     check_error("got 59 candidate sets for 60 rows", rows, y[:59])
     check_error("got 3 blocks for 2 of X", rows, vector(label, [20, 20, 20]))
-    check_error("block 0: `y` must have the same number of rows as X; got 30 for 20", rows, vector(label, [30, 30]))
-    unknown = rows[rows[:, 0] > -np.inf]
-    check_error("compute_chunk_sizes", unknown, y)
-    check_error("block 0: .*X has 20 rows, but y has 30 candidate sets", unknown, vector(label, [30, 30]))
+    check_error(r"block \d: `y` must have the same number of rows as X; got 30 for", rows, vector(label, [30, 30]))
+    check_error("compute_chunk_sizes", rows[rows[:, 0] > -np.inf], y)
     check_error("every row of every block of y is unlabeled", rows, vector(np.full(60, -1), [20, 40]), classes=[0, 1])
     check_error("got only one class", rows, vector(np.ones(60, dtype=int), [20, 40]), kind=LabelError)
     letters = vector(["a"] * 23 + ["b"] * 37, [20, 40])
     check_error("block 1: row 3: label 'b' is not one of", rows, letters, classes=["a", "c"])
     check_error("`X` must have at least one row", in_blocks(X[:0], [0]), vector(label[:0], [0]), classes=[0, 1])
-    check_error("block 0: row 2", rows, in_blocks(np.arange(60)[:, None] < [2, 2, 2], [20, 40]))
+    check_error(r"block \d: row [02]", rows, in_blocks(np.arange(60)[:, None] < [2, 2, 2], [20, 40]))
     ones = in_blocks(np.ones((60, 3)), [20, 40])
     columns = ones.map_blocks(lambda block, block_id: block[:, : 3 - block_id[0]], dtype=float)
     check_error("block 1 of y has the columns 0, 1, block 0 0, 1, 2", rows, columns)
@@ -96,9 +94,9 @@ def test_unknown_lengths_with_labels_in_the_same_blocks():
     X, _, label = table(60)
     rows, labels = in_blocks(X, [20, 40]), vector(label, [20, 40])
     selected = rows[:, 0] > 0
-    model = distributed.fit(CLPL(), rows[selected], labels[selected])
-    full = CLPL().fit(X[X[:, 0] > 0], label[X[:, 0] > 0])
-    np.testing.assert_allclose(model.coef_, full.coef_, rtol=1e-7, atol=1e-9)
+    model = distributed.fit(LOORidge(), rows[selected], labels[selected])
+    full = LOORidge().fit(X[X[:, 0] > 0], label[X[:, 0] > 0])
+    np.testing.assert_allclose(model.decision_function(X), full.decision_function(X), atol=1e-8)
     assert len(distributed.predict(model, rows[selected]).compute()) == (X[:, 0] > 0).sum()
 
 
@@ -119,7 +117,7 @@ def test_different_numbers_of_features_raise():
 
 def test_overflow_suggests_scaling():
     X, y, _ = table(60)
-    for model in (AvgPerceptron(), CLPL(), PLSVM()):
+    for model in (AvgPerceptron(), AvgPegasos(), LOORidge()):
         check_error("(?i)scale the features", in_blocks(X * 1e200, [30, 30]), y, model)
 
 
@@ -127,8 +125,6 @@ def test_unsupported_estimators_raise():
     X, y, _ = table(60)
     rows = in_blocks(X, [30, 30])
     check_error("over blocks of rows; got PLEM", rows, y, PLEM(), kind=InputTypeError)
-    check_error('`kernel` must be "linear" over blocks', rows, y, PLSVM(kernel="rbf"))
-    check_error('`solver` must be "cccp" over blocks', rows, y, PLSVM(solver="pegasos"))
     check_error('must be "nystroem" over blocks', rows, y, PLGP())
     check_error("needs all rows in memory", rows, y, PLGP(approximation="nystroem", temperature="loo"))
     check_error("n_epochs", rows, y, AvgPerceptron(n_epochs=0))
@@ -138,8 +134,8 @@ def test_without_dask_the_error_names_the_extra():
     """The package can be imported without dask; a call names the extra to install."""
     code = (
         "import sys; sys.modules['dask'] = None\n"
-        "from oneof import CLPL, distributed\n"
-        "try: distributed.fit(CLPL(), [[0.0]], ['a'])\n"
+        "from oneof import AvgPerceptron, distributed\n"
+        "try: distributed.fit(AvgPerceptron(), [[0.0]], ['a'])\n"
         "except ImportError as error: print(error)"
     )
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -7,7 +7,7 @@ import dask.array as da
 import numpy as np
 import pytest
 
-from oneof import CLPL, PLGP, PLSVM, AvgPegasos, CandidateSets, LOORidge, MaxPerceptron, distributed
+from oneof import PLGP, AvgPegasos, CandidateSets, LOORidge, MaxPerceptron, distributed
 from oneof.errors import InputError
 from tests.distributed.blocks import in_blocks, table
 
@@ -34,7 +34,6 @@ def in_delayed_blocks(y):
 @pytest.mark.parametrize(
     "estimator",
     [
-        CLPL(),
         PLGP(approximation="nystroem", n_components=15, optimizer=None, random_state=0),
         LOORidge(approximation="nystroem", n_components=30, random_state=0),
     ],
@@ -56,7 +55,7 @@ def test_blocks_give_the_ordinary_fit(estimator, form):
     assert np.abs(scores[0] - scores[2]).max() > 1e-3
 
 
-@pytest.mark.parametrize("estimator", [MaxPerceptron(n_epochs=3), AvgPegasos(average=True), PLSVM()])
+@pytest.mark.parametrize("estimator", [MaxPerceptron(n_epochs=3), AvgPegasos(average=True)])
 def test_one_block_gives_the_weights_of_the_ordinary_fit(estimator):
     """With a single block the coefficients are identical."""
     X, y = weighted_table()
@@ -78,6 +77,6 @@ def test_delayed_blocks_must_match_the_rows():
     """Another number of delayed blocks, and a matrix of weights, are errors."""
     X, y = weighted_table()
     with pytest.raises(InputError, match="`y` must have the same blocks as X; got 2 blocks for 3 of X"):
-        distributed.fit(CLPL(), in_blocks(X, LENGTHS), in_delayed_blocks(y)[:2])
+        distributed.fit(AvgPegasos(), in_blocks(X, LENGTHS), in_delayed_blocks(y)[:2])
     with pytest.raises(InputError, match="from_weights"):
-        distributed.fit(CLPL(), in_blocks(X, LENGTHS), da.from_array(y.weights, chunks=(LENGTHS, (3,))))
+        distributed.fit(AvgPegasos(), in_blocks(X, LENGTHS), da.from_array(y.weights, chunks=(LENGTHS, (3,))))

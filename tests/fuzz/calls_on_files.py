@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from scipy.io import savemat
 
 from oneof import CLPL, PLKNN, AvgPerceptron, MaxPegasos, datasets, persistence, stream, text
-from oneof.io import CellFormat, Dialect, Overrides, TextOptions
+from oneof.io import CellFormat, Dialect, Overrides, TableOptions, TextOptions
 from oneof.labeling import LabelTable
 from tests.fuzz.labels import NAMES
 from tests.fuzz.strategies import SCALARS, Case, either, fitted, optional, several
@@ -146,11 +146,15 @@ def streams(draw: st.DrawFn) -> Case:
             hash_bits=several(1, 10),
             n_epochs=several(1, 2),
             weighted=either(st.booleans()),
-            dialect=either(st.sampled_from([Dialect(), Dialect("utf-8", ","), Dialect("utf-16", ";", ",")])),
-            cell_format=either(
-                st.sampled_from([CellFormat(), CellFormat(missing=("finch", "0"), dates=("%d", "no%"))])
+            table=either(
+                st.builds(
+                    TableOptions,
+                    st.sampled_from([Dialect(), Dialect("utf-8", ","), Dialect("utf-16", ";", ",")]),
+                    st.sampled_from([CellFormat(), CellFormat(missing=("finch", "0"), dates=("%d", "no%"))]),
+                    st.booleans(),
+                    st.sampled_from([None, *format_.values()]),
+                )
             ),
-            strict=either(st.booleans()),
         )
     )
     if named.get("weighted") is True:
@@ -166,7 +170,7 @@ def streams(draw: st.DrawFn) -> Case:
         either(st.sampled_from([AvgPerceptron(), MaxPegasos(average=True)]), st.one_of(SCALARS, st.just(CLPL())))
     )
     interval = draw(optional(every_rows=several(1, 30), every_seconds=either(st.sampled_from([None, 60.0]))))
-    return _streamed, (source, estimator, named, interval if draw(st.integers(0, 2)) == 0 else None), format_
+    return _streamed, (source, estimator, named, interval if draw(st.integers(0, 2)) == 0 else None), {}
 
 
 def _batches(source: Any, **named: Any) -> Any:
@@ -179,10 +183,10 @@ def _opened(source: Any, **named: Any) -> Any:
     return len(opened.identity())
 
 
-def _streamed(source: Any, estimator: Any, named: Any, interval: Any, **options: Any) -> Any:
+def _streamed(source: Any, estimator: Any, named: Any, interval: Any) -> Any:
     with tempfile.TemporaryDirectory() as scratch:
         checkpoints = None if interval is None else stream.CheckpointConfig(Path(scratch, "kept"), **interval)
-        result = stream.fit_stream(source, estimator, stream.StreamOptions(**named), checkpoints=checkpoints, **options)
+        result = stream.fit_stream(source, estimator, stream.StreamOptions(**named), checkpoints=checkpoints)
     return result.model.steps[-1][1].coef_
 
 

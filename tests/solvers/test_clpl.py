@@ -72,17 +72,6 @@ def test_curvature_is_the_derivative_of_the_gradient(is_weighted):
     np.testing.assert_allclose(bent, numerical, rtol=1e-5, atol=1e-5 * np.abs(bent).max())
 
 
-def test_the_full_hessian_of_weighted_rows():
-    """The full Hessian and its diagonal agree with the Hessian product."""
-    _, _, _, p = problem(is_weighted=True)
-    W, v = np.random.default_rng(2).normal(size=(2, *p.shape))
-    curvatures = p.curvatures(p.matvec(W))
-    hessian = p.loss_hessian(curvatures)
-    np.testing.assert_allclose(np.tensordot(hessian, v, axes=2), p.loss_hvp(curvatures, v), rtol=1e-10, atol=1e-10)
-    diagonal = p.loss_diagonal(p.curvature_by_class(curvatures))
-    np.testing.assert_allclose(np.einsum("kdkd->kd", hessian), diagonal, rtol=1e-10)
-
-
 @pytest.mark.parametrize("case", ["dense", "intercept", "dual ascent"])
 def test_weights_are_rows_for_each_level_set(case):
     """The minimum for weights is that of the level sets as rows, with their masses as sample weights."""

@@ -14,6 +14,7 @@ import polars as pl
 import pytest
 
 from oneof import AvgPegasos, MaxPegasos, persistence
+from oneof.archives import read_arrays
 from oneof.errors import DataError, InputError, WriteError
 from oneof.io import Overrides
 from oneof.stream import CheckpointConfig, StreamOptions, checkpoint, fit_stream
@@ -98,7 +99,7 @@ def test_checkpoints_are_written_at_an_interval_of_rows(files, tmp_path):
         checkpoints = CheckpointConfig(saved, every_rows=every, every_seconds=None)
         with pytest.raises(_Stop):
             fit_stream(files["t.csv"], ESTIMATOR, OPTIONS, checkpoints=checkpoints, callback=_stop_after(6, _Stop))
-        assert checkpoint.read_checkpoint(saved)[0]["total_rows"] == rows
+        assert json.loads(read_arrays(saved)["header"].tobytes())["run"]["total_rows"] == rows
         saved.unlink()
     fit_stream(files["t.csv"], ESTIMATOR, OPTIONS, checkpoints=CheckpointConfig(saved, every_seconds=None))
     fit_stream(files["t.csv"], ESTIMATOR, OPTIONS, checkpoints=CheckpointConfig(saved, every_seconds=1e9))
@@ -153,7 +154,7 @@ def test_other_streams_and_options_are_errors(left, tmp_path):
     with pytest.raises(DataError, match=r"of an unfinished run[.] Continue with --resume, or start again"):
         fit_stream(path, ESTIMATOR, OPTIONS, checkpoints=CheckpointConfig(saved))
     cases = [
-        (path, MaxPegasos(average=True), OPTIONS, "belongs to AvgPegasos; got MaxPegasos"),
+        (path, MaxPegasos(average=True), OPTIONS, "with the method 'AvgPegasos'; got 'MaxPegasos'"),
         (path, AvgPegasos(lam=0.1, average=True, fit_intercept=True), OPTIONS, "parameter lam '0.0001'"),
         (path, ESTIMATOR, StreamOptions(("species",), batch_rows=99, hash_bits=8, n_epochs=2), "batch_rows 100"),
         (path, ESTIMATOR, StreamOptions(("species",), batch_rows=100, hash_bits=8), "option n_epochs 2"),
@@ -165,7 +166,7 @@ def test_other_streams_and_options_are_errors(left, tmp_path):
         ),
     ]
     make_frame(300).write_csv(tmp_path / "u.csv")
-    cases.append((tmp_path / "u.csv", ESTIMATOR, OPTIONS, "belongs to the source"))
+    cases.append((tmp_path / "u.csv", ESTIMATOR, OPTIONS, "was written with the source"))
     for source, estimator, options, message in cases:
         with pytest.raises(DataError, match=message):
             _resume(source, saved, estimator, options)
@@ -222,11 +223,11 @@ def test_standard_input_must_begin_as_before(tmp_path):
 import sys
 from oneof import AvgPegasos
 from oneof.errors import OneofError
-from oneof.stream import CheckpointConfig, StreamOptions, fit_stream
+from oneof.stream import CheckpointConfig, StreamOptions, fit_stream, open_source
 def callback(validation, fraction):
     if sys.argv[2] == "stop" and validation.total.rows == 200: raise KeyboardInterrupt
 try:
-    fit = fit_stream("-", AvgPegasos(), StreamOptions(("species",), batch_rows=100, hash_bits=4), format="csv",
+    fit = fit_stream(open_source("-", "csv"), AvgPegasos(), StreamOptions(("species",), batch_rows=100, hash_bits=4),
                      checkpoints=CheckpointConfig(sys.argv[1], resume=True), callback=callback)
     print(fit.model[-1].coef_.tobytes().hex(), fit.resumed_at)
 except OneofError as error:

@@ -7,13 +7,13 @@ import pytest
 import oneof
 from oneof import AvgPerceptron
 from oneof.errors import DataError, InputError, InputTypeError, LabelError
-from oneof.io import Column, Overrides
-from oneof.stream import StreamOptions, fit_stream
+from oneof.io import Column, Overrides, TableOptions
+from oneof.stream import StreamOptions, fit_stream, open_source
 from tests.stream.bits import assert_same_bits
 from tests.stream.conftest import make_numbers, write_svmlight
 
 SPECIES = StreamOptions(labels=("species",), batch_rows=100, hash_bits=8)
-STRICT = {"strict": True}
+STRICT = {"table": TableOptions(strict=True)}
 LABEL = StreamOptions(labels=("label",), batch_rows=100, hash_bits=8)
 
 
@@ -92,12 +92,12 @@ ERRORS = {
     "no features": ("z,label\n1,a\n1,b\n", {}, r"no feature column remains: .* first 2 rows"),
     "infinite": (
         "x,label\n1,a\n2,b\n3,a\ninf,b\n",
-        {"strict": True},
+        STRICT,
         "row 3: column 'x' must contain finite numbers; got inf",
     ),
     "no number": (
         "x,label\n1,a\n2,b\n3,a\n4,b\nfive,b\n",
-        {"strict": True},
+        STRICT,
         "row 4: column 'x' must contain numbers; got 'five'",
     ),
     "overflow": ("x,label\n1,a\n2,b\n3,a\n2e300,b\n", {}, r"t.csv, row 3: column 'x' contains 2e\+300, whose square"),
@@ -121,7 +121,7 @@ def test_invalid_arguments_are_errors(tmp_path, files):
     with pytest.raises(InputError, match="must name the label column"):
         fit_stream(files["t.csv"], AvgPerceptron())
     with pytest.raises(InputError, match="can be read only once"):
-        fit_stream("-", AvgPerceptron(), StreamOptions(("label",), n_epochs=2), format="csv")
+        fit_stream(open_source("-", "csv"), AvgPerceptron(), StreamOptions(("label",), n_epochs=2))
     for name in ("batch_rows", "hash_bits", "n_epochs"):
         with pytest.raises(InputError, match=f"`{name}` must be .*; got 0"):
             StreamOptions(**{name: 0})

@@ -172,9 +172,10 @@ def test_memory_does_not_grow_with_the_rows(tmp_path, name):
 STDIN = """
 import json
 from oneof import AvgPegasos
+from oneof.io import TableOptions
 from oneof.stream import StreamOptions, fit_stream
-options = StreamOptions(("species",), batch_rows=100, hash_bits=8)
-fit = fit_stream("-", AvgPegasos(average=True), options, format="csv")
+options = StreamOptions(("species",), batch_rows=100, hash_bits=8, table=TableOptions(format="csv"))
+fit = fit_stream("-", AvgPegasos(average=True), options)
 print(json.dumps([fit.classes, fit.model[-1].coef_.tolist()]))
 """
 
@@ -192,7 +193,7 @@ def test_standard_input_is_a_stream_like_any_other(files, monkeypatch):
     with os.fdopen(reading) as pipe:
         monkeypatch.setattr(sys, "stdin", pipe)
         with pytest.raises(LabelError) as caught:
-            fit_stream("-", AvgPegasos(), StreamOptions(("label",), batch_rows=100, hash_bits=8), format="csv")
+            fit_stream(open_source("-", "csv"), AvgPegasos(), StreamOptions(("label",), batch_rows=100, hash_bits=8))
     message = "row 150: label 'c' is not one of the classes 'a', 'b'. Name all classes beforehand (--classes)."
     assert str(caught.value) == f"standard input, {message}"
     assert open_source("-", "csv").identity() == []

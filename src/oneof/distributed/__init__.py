@@ -1,7 +1,7 @@
 """Fitting and predicting over the blocks of dask arrays and DataFrames, on one machine or on many.
 
 The modules in reading order: `fitting` has the public `fit`, `blocks` reads the rows and `reduction` sums over them.
-`clpl`, `plgp`, `loo_ridge` and `mixing` fit the estimators, and `prediction` has the lazy predictions.
+`online`, `loo_ridge` and `plgp` fit the estimators, and `prediction` has the lazy predictions.
 """
 
 from oneof.distributed.fitting import fit

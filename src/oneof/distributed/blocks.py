@@ -27,16 +27,14 @@ class DelayedBlocks(NamedTuple):
     """Number of rows of each block, if dask has it."""
 
 
-def require_dask() -> Any:
-    """Return dask, or raise an error with the command that installs it."""
+def require_dask() -> None:
+    """Raise an error with the command that installs dask, unless it is installed."""
     try:
-        import dask
-        import dask.array
+        import dask.array  # noqa: F401
 
         import distributed  # noqa: F401 - its defaults must be read before any of them is set
     except ImportError as error:
         raise MissingExtraError("dask", "dask") from error
-    return dask
 
 
 def rows_to_delayed(X: Any) -> DelayedBlocks:
@@ -78,18 +76,14 @@ def labels_to_delayed(y: Any, rows: DelayedBlocks, classes: Labels | None) -> De
             f"`y` must have the same blocks as X; got {len(labels.blocks)} blocks for {len(rows.blocks)} of X. Use "
             "y.rechunk({0: X.chunks[0]}), or y.repartition for DataFrames."
         )
-    for number, (n_labels, n_rows) in enumerate(zip(labels.lengths or [], rows.lengths or [])):
-        if n_labels != n_rows:
-            raise InputError(
-                f"block {number}: `y` must have the same number of rows as X; got {n_labels} for {n_rows}. Use "
-                "y.rechunk({0: X.chunks[0]})."
-            )
     return labels
 
 
 def _to_delayed(collection: Any) -> DelayedBlocks | None:
     """Return the blocks of a dask collection or of a list of delayed blocks, or None for any other object."""
-    if isinstance(collection, list | tuple) and collection and all(isinstance(b, _delayed_type()) for b in collection):
+    from dask.delayed import Delayed
+
+    if isinstance(collection, list | tuple) and collection and all(isinstance(b, Delayed) for b in collection):
         return DelayedBlocks(list(collection), None)
     if not hasattr(collection, "__dask_graph__") or not hasattr(collection, "to_delayed"):
         return None
@@ -103,12 +97,6 @@ def _to_delayed(collection: Any) -> DelayedBlocks | None:
     return DelayedBlocks(list(collection.to_delayed()), None)
 
 
-def _delayed_type() -> type:
-    from dask.delayed import Delayed
-
-    return Delayed
-
-
 @dataclass(frozen=True)
 class RowBlock:
     """Block of rows on a worker."""
@@ -118,11 +106,6 @@ class RowBlock:
     """(n_b, d): validated, in the common precision of all blocks."""
     evidence: Evidence
     """(n_b, K)."""
-
-    @property
-    def mask(self) -> Mask:
-        """Mask of the candidates, (n_b, K)."""
-        return support(self.evidence)
 
     @property
     def labeled(self) -> Mask:
@@ -141,6 +124,8 @@ class BlockMetadata:
 
     n_rows: int
     n_labeled: int
+    n_partial: int
+    """Number of labeled rows with several candidates."""
     dtype: Any
     n_features: int
     names: tuple[str, ...] | None
@@ -166,7 +151,6 @@ class RowBlocks:
         InputError
             If the blocks are invalid, or do not match.
         """
-        require_dask()
         given_classes = None if classes is None else as_classes(classes)
         rows = rows_to_delayed(X)
         labels = labels_to_delayed(y, rows, given_classes)
@@ -177,7 +161,7 @@ class RowBlocks:
             for number, (row_block, label_block) in enumerate(zip(rows.blocks, labels.blocks, strict=True))
         ]
         persisted = persist([block for block, _ in tasks] + [metadata for _, metadata in tasks])
-        metadata = _raise_first_error(compute(persisted[len(tasks) :]))
+        metadata = compute(persisted[len(tasks) :])
         nonempty = [number for number, entry in enumerate(metadata) if entry.n_rows]
         blocks = cls([persisted[number] for number in nonempty], [metadata[number] for number in nonempty], all_classes)
         blocks._check(nonempty)
@@ -208,9 +192,10 @@ class RowBlocks:
 
     def set_input_attributes(self, estimator: Any) -> None:
         """Set ``n_features_in_`` and ``feature_names_in_`` of an estimator."""
-        estimator._validate_rows(compute(delayed_task(_first_rows, self.blocks[0])), reset=True)
-        if self.metadata[0].names is not None:
-            estimator.feature_names_in_ = np.array(self.metadata[0].names, dtype=object)
+        estimator.n_features_in_, names = self.metadata[0].n_features, self.metadata[0].names
+        estimator.__dict__.pop("feature_names_in_", None)
+        if names is not None:
+            estimator.feature_names_in_ = np.array(names, dtype=object)
 
     def select(self, indices: Ints) -> tuple[FeatureMatrix, Evidence]:
         """Return some labeled rows with their evidence, which is float64 if that of any of them is.
@@ -253,14 +238,10 @@ class RowBlocks:
     def _in_one_precision(self) -> "RowBlocks":
         """Return blocks of one precision, that of a single array of all rows."""
         dtype = np.result_type(*(entry.dtype for entry in self.metadata))
-        numbers = [number for number, entry in enumerate(self.metadata) if entry.dtype != dtype]
-        if not numbers:
+        if all(entry.dtype == dtype for entry in self.metadata):
             return self
-        blocks, metadata = list(self.blocks), list(self.metadata)
-        cast = persist([delayed_task(_cast, blocks[number], dtype) for number in numbers])
-        for number, block in zip(numbers, cast):
-            blocks[number], metadata[number] = block, replace(metadata[number], dtype=dtype)
-        return RowBlocks(blocks, metadata, self.classes)
+        blocks = persist([delayed_task(_cast, block, dtype) for block in self.blocks])
+        return RowBlocks(blocks, [replace(entry, dtype=dtype) for entry in self.metadata], self.classes)
 
 
 @contextmanager
@@ -273,65 +254,40 @@ def block_error_context(number: int) -> Iterator[None]:
         raise error_type(f"block {number}: {error}") from error
 
 
-def _raise_first_error(results: list[Any]) -> list[Any]:
-    """Return the results of all blocks, or raise the error of the first block that has one."""
-    for result in results:
-        if isinstance(result, InputError):
-            raise result
-    return results
-
-
 def _union_of_classes(labels: DelayedBlocks) -> Labels:
-    tasks = [delayed_task(_label_values, number, block) for number, block in enumerate(labels.blocks)]
-    return common_classes(_raise_first_error(compute(tasks)))
+    return common_classes(compute([delayed_task(_label_values, number, y) for number, y in enumerate(labels.blocks)]))
 
 
 def _label_values(number: int, y: Any) -> Any:
-    try:
-        with block_error_context(number):
-            return collect_values(y)
-    except InputError as error:
-        return error
-
-
-def _read_block(
-    number: int, X: Any, y: Any, template: Any, classes: Labels
-) -> tuple[RowBlock | None, BlockMetadata | InputError]:
-    try:
-        return _validate_block(number, X, y, template, classes)
-    except InputError as error:
-        return None, error
-
-
-def _validate_block(number: int, X: Any, y: Any, template: Any, classes: Labels) -> tuple[RowBlock, BlockMetadata]:
     with block_error_context(number):
-        if len(y) if not sp.issparse(y) else y.shape[0]:
-            candidates = as_candidates(y, classes=classes)
-        else:
-            candidates = None
-        n_rows, n_sets = X.shape[0], 0 if candidates is None else len(candidates)
+        return collect_values(y)
+
+
+def _read_block(number: int, X: Any, y: Any, template: Any, classes: Labels) -> tuple[RowBlock, BlockMetadata]:
+    """Return a block that is validated as the estimator does; an empty block is not read."""
+    with block_error_context(number):
+        n_rows, n_sets = X.shape[0], y.shape[0] if hasattr(y, "shape") else len(y)
+        candidates = as_candidates(y, classes=classes) if n_sets else None
         if n_rows != n_sets:
             raise InputError(
-                f"`y` must have the same blocks as X; X has {n_rows} rows, but y has {n_sets} candidate sets."
+                f"`y` must have the same number of rows as X; got {n_sets} for {n_rows}. Use "
+                "y.rechunk({0: X.chunks[0]})."
             )
         if candidates is None:
             empty = RowBlock(number, np.zeros((0, X.shape[1])), np.zeros((0, len(classes)), dtype=bool))
-            return empty, BlockMetadata(0, 0, np.dtype(np.float64), X.shape[1], None)
+            return empty, BlockMetadata(0, 0, 0, np.dtype(np.float64), X.shape[1], None)
         estimator = clone(template)
         rows = estimator._validate_rows(X, reset=True, finite=False)
         check_finite(rows)
         names = tuple(estimator.feature_names_in_) if hasattr(estimator, "feature_names_in_") else None
         block = RowBlock(number, rows, np.array(candidates.evidence))
-        return block, BlockMetadata(n_rows, int(block.labeled.sum()), rows.dtype, rows.shape[1], names)
+        labeled = block.labeled
+        n_partial = int((labeled & (support(block.evidence).sum(axis=1) > 1)).sum())
+        return block, BlockMetadata(n_rows, int(labeled.sum()), n_partial, rows.dtype, rows.shape[1], names)
 
 
 def _cast(block: RowBlock, dtype: Any) -> RowBlock:
-    return replace(block, X=block.X.astype(dtype))
-
-
-def _first_rows(block: RowBlock) -> Any:
-    first = block.X[:1]
-    return first.toarray() if sp.issparse(first) else first
+    return replace(block, X=block.X.astype(dtype, copy=False))
 
 
 def _select_rows(block: RowBlock, indices: Ints) -> tuple[FeatureMatrix, Evidence]:

@@ -4,23 +4,18 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from oneof.distributed.blocks import RowBlocks, require_dask
-from oneof.distributed.clpl import check_clpl, fit_clpl
 from oneof.distributed.loo_ridge import check_loo_ridge, fit_loo_ridge
-from oneof.distributed.mixing import check_online, check_plsvm, fit_online, fit_plsvm
+from oneof.distributed.online import check_online, fit_online
 from oneof.distributed.plgp import check_plgp, fit_plgp
 from oneof.errors import InputTypeError
 from oneof.estimators.gaussian_process.plgp import PLGP
-from oneof.estimators.linear.clpl import CLPL
 from oneof.estimators.loo_ridge import LOORidge
 from oneof.estimators.online._base import OnlineClassifier
-from oneof.estimators.svm.plsvm import PLSVM
 
 Estimator = TypeVar("Estimator")
 
 _FIT_FUNCTIONS: tuple[tuple[type, Callable[[Any], None], Callable[[Any, RowBlocks], None]], ...] = (
     (OnlineClassifier, check_online, fit_online),
-    (PLSVM, check_plsvm, fit_plsvm),
-    (CLPL, check_clpl, fit_clpl),
     (PLGP, check_plgp, fit_plgp),
     (LOORidge, check_loo_ridge, fit_loo_ridge),
 )
@@ -29,18 +24,18 @@ _FIT_FUNCTIONS: tuple[tuple[type, Callable[[Any], None], Callable[[Any, RowBlock
 def fit(estimator: Estimator, X: Any, y: Any, *, classes: Any = None) -> Estimator:
     """Fit an estimator to rows in blocks.
 
-    `CLPL`, `PLGP` and `LOORidge` reach the result of the ordinary `fit`. The online classifiers and `PLSVM` average the
-    weights of the blocks. With one block their weights are identical to those of the ordinary `fit`; with several
-    blocks they differ. The result depends on the blocks alone, not on the number of workers or on their speed.
+    `LOORidge` and `PLGP` reach the result of the ordinary `fit`. The online classifiers average the weights of the
+    blocks. With one block their weights are identical to those of the ordinary `fit`; with several blocks they differ.
+    The result depends on the blocks alone, not on the number of workers or on their speed.
 
     Tasks run according to dask's settings: on the workers of the last ``distributed.Client``, or in threads of this
     process. If a worker is lost, its tasks run again, provided that dask can load its blocks again.
 
     Parameters
     ----------
-    estimator : AvgPerceptron, MaxPerceptron, AvgPegasos, MaxPegasos, PLSVM, CLPL, PLGP or LOORidge
-        Fitted in place. `PLSVM` must have the linear kernel, `PLGP` ``approximation="nystroem"``. The online
-        classifiers take a round for each of their `n_epochs`.
+    estimator : AvgPerceptron, MaxPerceptron, AvgPegasos, MaxPegasos, LOORidge or PLGP
+        Fitted in place. `PLGP` must have ``approximation="nystroem"``. The online classifiers take a round for each of
+        their `n_epochs`.
     X : dask array or DataFrame of shape (n_samples, n_features)
         Blocks of rows, dense or CSR; some may be empty.
     y : dask array, Series, DataFrame or bag, a list of delayed blocks, or any form of labels that `fit` takes
@@ -69,9 +64,9 @@ def fit(estimator: Estimator, X: Any, y: Any, *, classes: Any = None) -> Estimat
     Examples
     --------
     >>> import dask.array as da
-    >>> from oneof import CLPL, distributed
+    >>> from oneof import AvgPerceptron, distributed
     >>> X = da.from_array([[2.0, 0.1], [1.5, 0.3], [0.2, 1.0], [0.1, 2.0]], chunks=(2, 2))
-    >>> model = distributed.fit(CLPL(), X, [["a"], ["a", "c"], ["b"], ["b", "c"]])
+    >>> model = distributed.fit(AvgPerceptron(), X, [["a"], ["a", "c"], ["b"], ["b", "c"]])
     >>> model.predict([[3.0, 0.0], [0.0, 3.0]]).tolist()
     ['a', 'b']
     >>> distributed.predict(model, X).compute().tolist()
@@ -87,6 +82,6 @@ def fit(estimator: Estimator, X: Any, y: Any, *, classes: Any = None) -> Estimat
             fitted.classes_, fitted._fitted_on = blocks.classes, None
             return estimator
     raise InputTypeError(
-        "`estimator` must be AvgPerceptron, MaxPerceptron, AvgPegasos, MaxPegasos, PLSVM, CLPL, "
-        f'LOORidge or PLGP(approximation="nystroem") over blocks of rows; got {type(estimator).__name__}.'
+        "`estimator` must be AvgPerceptron, MaxPerceptron, AvgPegasos, MaxPegasos, LOORidge or "
+        f'PLGP(approximation="nystroem") over blocks of rows; got {type(estimator).__name__}.'
     )

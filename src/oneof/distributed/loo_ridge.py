@@ -4,6 +4,7 @@ The landmarks and the rows of self-training are collected in one process, up to 
 more rows, a few iterations with all rows follow, each in two rounds over the blocks.
 """
 
+import operator
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -72,8 +73,8 @@ class _WorkerRows:
             delayed_task(_call, function, block, payload, *common, nout=2)
             for block, payload in zip(self.blocks.blocks, map(shared, payloads), strict=True)
         ]
-        total, collected = compute(tree_sum([summand for summand, _ in results], _add), [value for _, value in results])
-        return total, collected
+        total = tree_sum([term for term, _ in results], operator.add)
+        return compute(total, [value for _, value in results])
 
 
 def _call(function: Callable[..., Any], block: RowBlock, payload: Any, *values: Any) -> tuple[Any, Any]:
@@ -83,7 +84,3 @@ def _call(function: Callable[..., Any], block: RowBlock, payload: Any, *values: 
 
 def _labeled_evidence(block: RowBlock) -> Any:
     return block.labeled_rows()[1]
-
-
-def _add(a: Any, b: Any) -> Any:
-    return a + b

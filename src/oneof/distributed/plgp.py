@@ -1,24 +1,23 @@
 """PLGP with Nystroem features over blocks: the method of `TrustRegionNewton` on the weights of the features.
 
 The hyperparameters of the kernel and the landmarks come from random rows, which are collected in one process. They are
-drawn in the same way as by the ordinary `fit`. Everything else is a sum over blocks. If the full Hessian is small, it
-is summed together with the gradient, and a step costs two rounds. Otherwise each product with the Hessian is a round.
+drawn in the same way as by the ordinary `fit`. Everything else is a sum over blocks: a round for each step, and one for
+each product with the Hessian.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from oneof.distributed.blocks import RowBlock, RowBlocks, block_error_context
-from oneof.distributed.reduction import MAX_HESSIAN_SIZE, map_persist, map_reduce
+from oneof.distributed.reduction import compute, delayed_task, map_persist, map_reduce, persist, shared, tree_sum
 from oneof.errors import InputError
 from oneof.estimators.gaussian_process._kernels import check_parameters, make_kernels, optimize_kernels, subsample
 from oneof.estimators.gaussian_process.plgp import PLGP
 from oneof.kernels import total_variance
 from oneof.kernels.nystroem import NystroemFeatures
 from oneof.kernels.pairwise import checked_variance
-from oneof.likelihoods import support
 from oneof.solvers.laplace.model import LikelihoodDerivatives
 from oneof.solvers.laplace.posterior import check_variances, landmark_features, stack_classes
 from oneof.solvers.laplace.posterior_covariance import WeightCovariance
@@ -55,7 +54,9 @@ def fit_plgp(model: PLGP, blocks: RowBlocks) -> None:
     )
     landmarks, _ = blocks.select(np.sort(rng.permutation(n_labeled)[:m]))
     features = landmark_features(kernels, landmarks)
-    sums = DistributedFeatureSums.from_blocks(blocks, kernels, features, m)
+    rows = map_persist(blocks.blocks, _features, kernels, features)
+    is_partial = any(entry.n_partial for entry in blocks.metadata)
+    sums = DistributedFeatureSums(rows, n_labeled, (m, n_classes), is_partial)
     mode = find_weight_mode(
         sums, float(model.sharpness), anneal=bool(model.anneal), max_iter=int(model.max_iter), tol=float(model.tol)
     )
@@ -89,43 +90,27 @@ def _make_and_optimize_kernels(model: PLGP, blocks: RowBlocks, rng: np.random.Ge
     )
 
 
-class _FeatureMoments(NamedTuple):
-    """Moments of the features over some rows."""
-
-    n_rows: int
-    means: Floats
-    squares: float
-    """Sum of the squared distances from the means."""
-
-
 def _total_variance(blocks: RowBlocks) -> float:
-    moments = map_reduce(blocks.blocks, _moments, add=_add_moments)
-    return checked_variance(moments.squares / moments.n_rows)
+    """Return the sum of the variances of the features: that within the blocks, and that of their means."""
+    moments = compute([delayed_task(_moments, block) for block in blocks.blocks])
+    counts, means, variances = (np.array(values) for values in zip(*moments))
+    with np.errstate(over="ignore", invalid="ignore"):  # `checked_variance` raises
+        between = ((means - np.average(means, axis=0, weights=counts)) ** 2).sum(axis=1)
+        return checked_variance(float(np.average(variances + between, weights=counts)))
 
 
-def _moments(block: RowBlock) -> _FeatureMoments:
+def _moments(block: RowBlock) -> tuple[int, Floats, float]:
     rows, _ = block.labeled_rows()
-    means = np.asarray(rows.mean(axis=0, dtype=np.float64)).ravel()
     with block_error_context(block.number):
-        return _FeatureMoments(rows.shape[0], means, rows.shape[0] * total_variance(rows))
+        return rows.shape[0], np.asarray(rows.mean(axis=0, dtype=np.float64)).ravel(), total_variance(rows)
 
 
-def _add_moments(a: _FeatureMoments, b: _FeatureMoments) -> _FeatureMoments:
-    n = a.n_rows + b.n_rows
-    with np.errstate(over="ignore", invalid="ignore"):  # `checked_variance` detects overflow in the sum of all blocks
-        difference = b.means - a.means
-        squares = a.squares + b.squares + a.n_rows * b.n_rows / n * float(difference @ difference)
-    return _FeatureMoments(n, a.means + b.n_rows / n * difference, squares)
-
-
-class _PosteriorEvaluation(NamedTuple):
-    """Value and derivatives of the log likelihood at some weights, summed in one round."""
+class _Evaluation(NamedTuple):
+    """Log likelihood of some rows at some weights, with its gradient, and the largest latent."""
 
     value: float
     gradient: Floats
-    """(m, K)."""
-    hessian: Floats | None
-    """(K m, K m), if it is small."""
+    """Phi^T (q - pi), (m, K)."""
     max_abs: float
     """max |Phi w|."""
 
@@ -134,10 +119,11 @@ class _PosteriorEvaluation(NamedTuple):
 class DistributedDerivatives:
     """Derivatives of the log likelihood at some weights, as `Derivatives`."""
 
-    rows: list[Any]
-    derivatives: list[Any]
-    """`LikelihoodDerivatives` of each block, stored on the workers."""
-    evaluation: _PosteriorEvaluation
+    weights: Floats
+    sharpness: float
+    pairs: list[Any]
+    """The `FeatureRows` of each block with its `LikelihoodDerivatives`, stored on the workers."""
+    evaluation: _Evaluation
 
     @property
     def gradient(self) -> Floats:
@@ -146,9 +132,7 @@ class DistributedDerivatives:
 
     def hvp(self, direction: Floats) -> Floats:
         """Return Phi^T W_true Phi v, (m, K)."""
-        if self.evaluation.hessian is not None:
-            return (self.evaluation.hessian @ direction.T.ravel()).reshape(direction.shape[::-1]).T
-        return map_reduce(list(zip(self.rows, self.derivatives)), _hvp, direction)
+        return map_reduce(self.pairs, _hvp, direction)
 
     def hvp_float32(self, direction: Floats) -> Floats:
         """Return Phi^T W_true Phi v in full precision."""
@@ -159,21 +143,17 @@ class DistributedDerivatives:
         return residual
 
 
+@dataclass
 class DistributedFeatureSums:
     """Sums over all rows, as `oneof.solvers.laplace.weight_space.mode.FeatureSums`."""
 
-    def __init__(self, rows: list[Any], n_rows: int, shape: tuple[int, int], *, is_partial: bool) -> None:
-        self.rows, self.n_rows, self.shape, self.is_partial = rows, n_rows, shape, is_partial
-        self._last: list[tuple[Floats, float, DistributedDerivatives]] = []
-
-    @classmethod
-    def from_blocks(
-        cls, blocks: RowBlocks, kernels: list[Any], features: list[NystroemFeatures], m: int
-    ) -> "DistributedFeatureSums":
-        """Compute the features of all rows, which stay on the workers."""
-        rows = map_persist(blocks.blocks, _features, kernels, features)
-        is_partial = bool(map_reduce(rows, _n_partial))
-        return cls(rows, blocks.n_labeled, (m, len(blocks.classes)), is_partial=is_partial)
+    rows: list[Any]
+    """The `FeatureRows` of each block, stored on the workers."""
+    n_rows: int
+    shape: tuple[int, int]
+    is_partial: bool
+    _last: list[DistributedDerivatives] = field(default_factory=list)
+    """The last two results."""
 
     def zeros(self) -> Floats:
         """Return weights of 0."""
@@ -185,26 +165,26 @@ class DistributedFeatureSums:
 
     def derivatives(self, weights: Floats, sharpness: float) -> DistributedDerivatives:
         """Return the derivatives at these weights, in one round unless they are among the last two results."""
-        for last_weights, last_sharpness, result in self._last:
-            if last_weights is weights and last_sharpness == sharpness:
-                return result
-        derivatives = map_persist(self.rows, _derivatives, weights, sharpness)
-        evaluation = map_reduce(list(zip(self.rows, derivatives)), _evaluate, weights, sharpness, add=_add_evaluations)
-        result = DistributedDerivatives(self.rows, derivatives, evaluation)
-        self._last = [*self._last[-1:], (weights, sharpness, result)]
+        for last in self._last:
+            if last.weights is weights and last.sharpness == sharpness:
+                return last
+        at = shared(weights)
+        tasks = [delayed_task(_evaluate, rows, at, sharpness, nout=2) for rows in self.rows]
+        *derivatives, total = persist([*(own for own, _ in tasks), tree_sum([term for _, term in tasks], _add)])
+        result = DistributedDerivatives(weights, sharpness, list(zip(self.rows, derivatives)), compute(total))
+        self._last = [*self._last[-1:], result]
         return result
 
     def max_abs(self, weights: Floats) -> float:
         """Return max |Phi w| over rows and classes."""
-        for last_weights, _, result in self._last:
-            if last_weights is weights:
-                return result.evaluation.max_abs
+        for last in self._last:
+            if last.weights is weights:
+                return last.evaluation.max_abs
         return map_reduce(self.rows, _max_abs, weights, add=max)
 
     def final_curvature(self, weights: Floats, sharpness: float) -> Floats:
         """Return Phi^T W Phi, (K m, K m), with the positive W."""
-        pairs = list(zip(self.rows, self.derivatives(weights, sharpness).derivatives))
-        return map_reduce(pairs, _curvature, np.inf)
+        return map_reduce(self.derivatives(weights, sharpness).pairs, _curvature)
 
 
 def _features(block: RowBlock, kernels: list[Any], features: list[NystroemFeatures]) -> FeatureRows:
@@ -214,26 +194,14 @@ def _features(block: RowBlock, kernels: list[Any], features: list[NystroemFeatur
     return FeatureRows(stack_classes([own.transform(rows) for own in features]), evidence)
 
 
-def _n_partial(rows: FeatureRows) -> int:
-    return int((support(rows.evidence).sum(axis=1) > 1).sum())
-
-
-def _derivatives(rows: FeatureRows, weights: Floats, sharpness: float) -> LikelihoodDerivatives:
-    return rows.derivatives(weights, sharpness)
-
-
-def _evaluate(
-    pair: tuple[FeatureRows, LikelihoodDerivatives], weights: Floats, sharpness: float
-) -> _PosteriorEvaluation:
-    rows, derivatives = pair
-    hessian = rows.curvature(derivatives, sharpness) if weights.size <= MAX_HESSIAN_SIZE else None
+def _evaluate(rows: FeatureRows, weights: Floats, sharpness: float) -> tuple[LikelihoodDerivatives, _Evaluation]:
+    derivatives = rows.derivatives(weights, sharpness)
     gradient = rows.rmatvec(derivatives.gradient)
-    return _PosteriorEvaluation(rows.value(weights, sharpness), gradient, hessian, _max_abs(rows, weights))
+    return derivatives, _Evaluation(rows.value(weights, sharpness), gradient, _max_abs(rows, weights))
 
 
-def _add_evaluations(a: _PosteriorEvaluation, b: _PosteriorEvaluation) -> _PosteriorEvaluation:
-    hessian = None if a.hessian is None or b.hessian is None else a.hessian + b.hessian
-    return _PosteriorEvaluation(a.value + b.value, a.gradient + b.gradient, hessian, max(a.max_abs, b.max_abs))
+def _add(a: _Evaluation, b: _Evaluation) -> _Evaluation:
+    return _Evaluation(a.value + b.value, a.gradient + b.gradient, max(a.max_abs, b.max_abs))
 
 
 def _max_abs(rows: FeatureRows, weights: Floats) -> float:
@@ -245,6 +213,6 @@ def _hvp(pair: tuple[FeatureRows, LikelihoodDerivatives], direction: Floats) -> 
     return rows.hvp(derivatives, direction)
 
 
-def _curvature(pair: tuple[FeatureRows, LikelihoodDerivatives], sharpness: float) -> Floats:
+def _curvature(pair: tuple[FeatureRows, LikelihoodDerivatives]) -> Floats:
     rows, derivatives = pair
-    return rows.curvature(derivatives, sharpness)
+    return rows.curvature(derivatives, np.inf)

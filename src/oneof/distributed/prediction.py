@@ -3,7 +3,8 @@
 They take any fitted estimator whose predictions for a row do not depend on the other rows.
 """
 
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, TypeAlias
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -18,6 +19,10 @@ from oneof.distributed.blocks import (
 from oneof.distributed.reduction import delayed_task, shared
 from oneof.errors import InputTypeError
 from oneof.estimators.base import Disambiguation
+from oneof.typing import Labels
+
+Output: TypeAlias = tuple[Any, tuple[int, ...]]
+"""Type and shape of the result for a row."""
 
 
 def predict(estimator: Any, X: Any) -> Any:
@@ -43,7 +48,7 @@ def predict(estimator: Any, X: Any) -> Any:
     >>> distributed.predict(model, X).compute().tolist()
     ['a', 'a', 'b', 'b']
     """
-    return _map_blocks(estimator, X, "predict", np.asarray(_classes(estimator)).dtype)
+    return _map_blocks(estimator, "predict", X, (_classes(estimator).dtype, ()))[0]
 
 
 def predict_proba(estimator: Any, X: Any) -> Any:
@@ -69,7 +74,7 @@ def predict_proba(estimator: Any, X: Any) -> Any:
     >>> distributed.predict_proba(model, X).sum(axis=1).round(6).compute().tolist()
     [1.0, 1.0, 1.0, 1.0]
     """
-    return _map_blocks(estimator, X, "predict_proba", np.float64, len(_classes(estimator)))
+    return _map_blocks(estimator, "predict_proba", X, (np.float64, _classes(estimator).shape))[0]
 
 
 def decision_function(estimator: Any, X: Any) -> Any:
@@ -95,8 +100,8 @@ def decision_function(estimator: Any, X: Any) -> Any:
     >>> distributed.decision_function(model, X).shape
     (4, 3)
     """
-    n_classes = len(_classes(estimator))
-    return _map_blocks(estimator, X, "decision_function", np.float64, *([n_classes] if n_classes > 2 else []))
+    shape = _classes(estimator).shape
+    return _map_blocks(estimator, "decision_function", X, (np.float64, () if shape == (2,) else shape))[0]
 
 
 def disambiguate(estimator: Any, X: Any, y: Any) -> Disambiguation:
@@ -124,42 +129,32 @@ def disambiguate(estimator: Any, X: Any, y: Any) -> Disambiguation:
     >>> labels.compute().tolist()
     ['a', 'a', 'b', 'b']
     """
-    require_dask()
-    rows = rows_to_delayed(X)
-    classes = _classes(estimator)
-    sets = labels_to_delayed(y, rows, classes)
-    model = shared(estimator)
-    pairs = [
-        delayed_task(_disambiguate_block, number, model, row_block, set_block, nout=2)
-        for number, (row_block, set_block) in enumerate(zip(rows.blocks, sets.blocks, strict=True))
-    ]
-    dtype = np.asarray(classes).dtype
-    return Disambiguation(
-        _concatenate([labels for labels, _ in pairs], rows, dtype, ()),
-        _concatenate([confidence for _, confidence in pairs], rows, np.float64, ()),
-    )
+    outputs = (_classes(estimator).dtype, ()), (np.float64, ())
+    return Disambiguation(*_map_blocks(estimator, "disambiguate", X, *outputs, y=y))
 
 
-def _classes(estimator: Any) -> Any:
+def _classes(estimator: Any) -> Labels:
     if isinstance(estimator, type) or not hasattr(estimator, "fit"):
         raise InputTypeError(f"`estimator` must be a fitted estimator; got {estimator!r}.")
     check_is_fitted(estimator)
-    return estimator.classes_
+    return np.asarray(estimator.classes_)
 
 
-def _map_blocks(estimator: Any, X: Any, method: str, dtype: Any, *width: int) -> Any:
+def _map_blocks(estimator: Any, method: str, X: Any, *outputs: Output, y: Any = None) -> list[Any]:
+    """Return the outputs of a method, each as a dask array in the blocks of X."""
     require_dask()
     if not hasattr(estimator, method):
         raise InputTypeError(f"`estimator` must have the method {method}; {type(estimator).__name__} does not have it.")
     rows, model = rows_to_delayed(X), shared(estimator)
+    labels = [] if y is None else [labels_to_delayed(y, rows, estimator.classes_).blocks]
     tasks = [
-        delayed_task(_call_method, number, model, method, block, dtype, width)
-        for number, block in enumerate(rows.blocks)
+        delayed_task(_call_method, number, model, method, outputs, *blocks, nout=len(outputs))
+        for number, blocks in enumerate(zip(rows.blocks, *labels, strict=True))
     ]
-    return _concatenate(tasks, rows, dtype, width)
+    return [_concatenate(parts, rows, *output) for parts, output in zip(zip(*tasks), outputs)]
 
 
-def _concatenate(tasks: list[Any], rows: DelayedBlocks, dtype: Any, width: tuple[int, ...]) -> Any:
+def _concatenate(tasks: Sequence[Any], rows: DelayedBlocks, dtype: Any, width: tuple[int, ...]) -> Any:
     import dask.array as da
 
     lengths: list[float] = [*rows.lengths] if rows.lengths else [float("nan") for _ in tasks]
@@ -169,15 +164,12 @@ def _concatenate(tasks: list[Any], rows: DelayedBlocks, dtype: Any, width: tuple
     return da.concatenate(arrays, axis=0)
 
 
-def _call_method(number: int, estimator: Any, method: str, X: Any, dtype: Any, width: tuple[int, ...]) -> Any:
+def _call_method(
+    number: int, estimator: Any, method: str, outputs: tuple[Output, ...], X: Any, *y: Any
+) -> tuple[Any, ...]:
     if X.shape[0] == 0:
-        return np.empty((0, *width), dtype=dtype)
+        return tuple(np.empty((0, *width), dtype=dtype) for dtype, width in outputs)
     with block_error_context(number):
-        return np.asarray(getattr(estimator, method)(X)).astype(dtype, copy=False)
-
-
-def _disambiguate_block(number: int, estimator: Any, X: Any, y: Any) -> tuple[Any, Any]:
-    if X.shape[0] == 0:
-        return np.empty(0, dtype=np.asarray(estimator.classes_).dtype), np.empty(0)
-    with block_error_context(number):
-        return tuple(estimator.disambiguate(X, y))
+        result = getattr(estimator, method)(X, *y)
+    arrays = result if isinstance(result, tuple) else (result,)
+    return tuple(np.asarray(array).astype(dtype, copy=False) for array, (dtype, _) in zip(arrays, outputs, strict=True))

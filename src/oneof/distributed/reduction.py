@@ -23,8 +23,6 @@ import scipy.sparse as sp
 
 from oneof.parallel import single_threaded_blas
 
-MAX_HESSIAN_SIZE = 512
-"""Maximum number of weights for which the full Hessian is summed (2 MB)."""
 GROUP_SIZE = 8
 """Number of messages that one task adds."""
 

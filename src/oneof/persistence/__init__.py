@@ -5,7 +5,7 @@ skops trusts by default (scikit-learn's estimators, built-in containers, NumPy a
 
 Reading order: `saved_model` (a model with the columns of its table), `tables` (the rows of another table as its input),
 `prediction_sets`, this file (`save` and `load`), `archive` (checks before anything is built), `trusted` (the allowed
-types), `vocabularies` (those of text columns), `libsvm_checks` and `tree_checks` (checks of the loaded arrays).
+types), `vocabularies` (those of text columns), `loaded_arrays` (checks of the arrays that compiled code follows).
 """
 
 import os
@@ -24,9 +24,8 @@ from oneof.errors import InputError, InputTypeError, ModelFileError
 from oneof.files import as_path, atomic_write
 from oneof.messages import warn
 from oneof.persistence import archive
-from oneof.persistence.libsvm_checks import svm_arrays_consistent
+from oneof.persistence.loaded_arrays import inconsistent_part, walk_objects
 from oneof.persistence.saved_model import SavedModel
-from oneof.persistence.tree_checks import trees_consistent
 from oneof.persistence.trusted import TRUSTED
 from oneof.persistence.vocabularies import restore_vocabularies, with_compact_vocabularies
 
@@ -94,15 +93,15 @@ def save(path: str | os.PathLike[str], model: Any) -> None:
         check_is_fitted(estimator)
     except NotFittedError:
         raise InputTypeError(f"{type(estimator).__name__} is not fitted. Fit it before saving.") from None
-    if _contains_tensor(estimator):
+    if any(map(is_torch_array, walk_objects(estimator))):
         raise InputTypeError(
             f"{type(estimator).__name__} was fitted to tensors, which a model file cannot contain. Fit it to "
             "X.cpu().numpy()."
         )
-    if not trees_consistent(estimator):
+    if part := inconsistent_part(estimator):
         raise InputTypeError(
-            f"{type(estimator).__name__} cannot be saved: it has decision trees with splits of categorical features. "
-            "Encode the categories, for example by OneHotEncoder."
+            f"{type(estimator).__name__} cannot be saved: {part} are inconsistent, or have splits of categorical "
+            "features. Encode the categories, for example by OneHotEncoder."
         )
     if type(estimator).__module__.startswith("oneof.crowd."):
         has_classifier = "estimator_" in vars(estimator)
@@ -187,20 +186,12 @@ def load(path: str | os.PathLike[str]) -> Any:
         raise ModelFileError(f"the model file {path} cannot be read: {error.strerror or error}.") from None
     except Exception as error:  # a damaged archive raises exceptions of any type
         raise ModelFileError(f"{path} is damaged, or is not a model file of oneof: {_first_line(error)}") from error
-    if not isinstance(content, dict) or content.get("format") != FORMAT:
-        raise ModelFileError(f"{path} is a skops file, but not a model of oneof.")
-    _check_format(path, content.get("format_version"), content.get("oneof_version"))
-    if not svm_arrays_consistent(content):
-        raise ModelFileError(
-            f"{path} is damaged: the arrays of a support vector machine are inconsistent. Fit the model again."
+    saved_version, installed_version = content.get("sklearn_version"), version("scikit-learn")
+    if saved_version != installed_version:
+        warn(
+            f"{path} was written with scikit-learn {saved_version}, and {installed_version} is installed. Check some "
+            "predictions, or fit the model again.",
         )
-    if not trees_consistent(content):
-        raise ModelFileError(f"{path} is damaged: the nodes of a decision tree are inconsistent. Fit the model again.")
-    try:
-        restore_vocabularies(content.get("estimator"))
-    except ModelFileError as error:
-        raise ModelFileError(f"{path} is damaged: {error} Fit the model again.") from None
-    _compare_versions(path, content)
     return _unpack(path, content)
 
 
@@ -214,24 +205,17 @@ def _check_suffix(path: Path) -> None:
         )
 
 
-def _contains_tensor(value: Any) -> bool:
-    """Return whether an estimator, a container or an object of oneof contains a torch tensor."""
-    if is_torch_array(value):
-        return True
-    if isinstance(value, dict):
-        return any(map(_contains_tensor, value.values()))
-    if isinstance(value, list | tuple):
-        return any(map(_contains_tensor, value))
-    has_state = hasattr(value, "__dict__") and not isinstance(value, type)
-    is_searched = hasattr(value, "fit") or type(value).__module__.startswith("oneof.")
-    return has_state and is_searched and any(map(_contains_tensor, vars(value).values()))
-
-
-def _read(path: Path, skops_io: Any) -> Any:
+def _read(path: Path, skops_io: Any) -> dict[str, Any]:
+    """Return the content of a model file; nothing is built before its format and its types are checked."""
     data = archive.read_checked(path)
     declared = archive.declared_format(data)
-    if declared is not None and declared["format"] == FORMAT:
-        _check_format(path, declared["format_version"], declared["oneof_version"])  # older files have untrusted types
+    if declared["format"] != FORMAT:
+        raise ModelFileError(f"{path} is a skops file, but not a model of oneof.")
+    if declared["format_version"] != FORMAT_VERSION:
+        raise ModelFileError(
+            f"{path} has format {declared['format_version']}, written by oneof {declared['oneof_version']}; this "
+            f"version reads the format {FORMAT_VERSION}. Fit the model again, or use the version that wrote it."
+        )
     untrusted = archive.untrusted_types(data, skops_io)
     if untrusted:
         raise ModelFileError(
@@ -240,17 +224,15 @@ def _read(path: Path, skops_io: Any) -> Any:
     with warnings.catch_warnings():
         from sklearn.exceptions import InconsistentVersionWarning
 
-        warnings.simplefilter("ignore", InconsistentVersionWarning)  # _compare_versions warns once
-        return skops_io.loads(data, trusted=list(TRUSTED))
-
-
-def _check_format(path: Path, written: Any, oneof_version: Any) -> None:
-    """Raise unless a file has the format that this version reads."""
-    if written != FORMAT_VERSION:
-        raise ModelFileError(
-            f"{path} has format {written}, written by oneof {oneof_version}; this version reads the format "
-            f"{FORMAT_VERSION}. Fit the model again, or use the version that wrote it."
-        )
+        warnings.simplefilter("ignore", InconsistentVersionWarning)  # `load` warns once
+        content: dict[str, Any] = skops_io.loads(data, trusted=list(TRUSTED))
+    if part := inconsistent_part(content):
+        raise ModelFileError(f"{path} is damaged: {part} are inconsistent. Fit the model again.")
+    try:
+        restore_vocabularies(content["estimator"])
+    except ModelFileError as error:
+        raise ModelFileError(f"{path} is damaged: {error} Fit the model again.") from None
+    return content
 
 
 def _unpack(path: Path, content: Mapping[str, Any]) -> Any:
@@ -261,11 +243,10 @@ def _unpack(path: Path, content: Mapping[str, Any]) -> Any:
         return estimator
     try:
         model = SavedModel(pipeline=estimator, calibration=content.get("calibration"), **table)
-        valid = all(isinstance(part, str) for column in model.columns for part in column)
-        valid &= all(len(column) == 2 for column in model.columns)
-        valid &= all(isinstance(name, str) for name in (*model.label_columns, model.method))
-        valid &= _is_calibration(model.calibration, len(model.classes))
-    except TypeError:
+        names = [part for name, kind in model.columns for part in (name, kind)]
+        valid = all(isinstance(name, str) for name in (*names, *model.label_columns, model.method))
+        valid &= model.calibration is None or _is_calibration(model.calibration, len(model.classes))
+    except (AttributeError, KeyError, TypeError, ValueError):
         valid = False
     if not valid:
         raise ModelFileError(f"{path} lacks the description of its table.")
@@ -273,25 +254,11 @@ def _unpack(path: Path, content: Mapping[str, Any]) -> Any:
 
 
 def _is_calibration(calibration: Any, n_classes: int) -> bool:
-    """Return whether the calibration of a file is None, or has finite arrays of consistent shapes."""
-    if calibration is None:
-        return True
-    try:
-        rows, proba, evidence = (calibration[name] for name in ("rows", "proba", "evidence"))
-        valid = proba.ndim == 2 and proba.shape == evidence.shape == (len(rows), n_classes) and len(rows) > 0
-        valid &= proba.dtype.kind == "f" and evidence.dtype.kind in "bf" and rows.dtype.kind in "iu"
-        return bool(valid and all(np.isfinite(a).all() and (a >= 0).all() for a in (proba, evidence)))
-    except (TypeError, KeyError, AttributeError):
-        return False
-
-
-def _compare_versions(path: Path, content: Mapping[str, Any]) -> None:
-    saved_version, installed_version = content.get("sklearn_version"), version("scikit-learn")
-    if saved_version != installed_version:
-        warn(
-            f"{path} was written with scikit-learn {saved_version}, and {installed_version} is installed. Check some "
-            "predictions, or fit the model again.",
-        )
+    """Return whether the calibration of a file has finite arrays of consistent shapes."""
+    rows, proba, evidence = (calibration[name] for name in ("rows", "proba", "evidence"))
+    valid = proba.ndim == 2 and proba.shape == evidence.shape == (len(rows), n_classes) and len(rows) > 0
+    valid &= proba.dtype.kind == "f" and evidence.dtype.kind in "bf" and rows.dtype.kind in "iu"
+    return bool(valid and all(np.isfinite(a).all() and (a >= 0).all() for a in (proba, evidence)))
 
 
 def _first_line(error: BaseException) -> str:

@@ -1,11 +1,9 @@
 """Checks of the content that a model file declares, before any object is built."""
 
-import contextlib
 import io
 import json
 import sys
 import zipfile
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -20,28 +18,18 @@ _JSON_EXPANSION = 20
 
 def import_skops() -> Any:
     """Return `skops.io`."""
-    try:
-        with _without_array_backends():
-            import skops.io
-    except ImportError:
-        raise MissingExtraError("skops", "cli") from None
-    return skops.io
-
-
-@contextlib.contextmanager
-def _without_array_backends() -> Iterator[None]:
-    """Hide scikit-learn's helpers for torch and dask while skops searches all of scikit-learn for estimators.
-
-    They contain no estimators, and importing them imports torch and dask, which takes three seconds. None in
-    `sys.modules` prevents the import of a module; the modules can be imported afterwards.
-    """
+    # While skops searches all of scikit-learn for estimators, None in `sys.modules` hides scikit-learn's helpers for
+    # torch and dask. They contain no estimators, and importing them imports torch and dask, which takes three seconds.
     hidden = {f"sklearn.externals.array_api_compat.{name}" for name in ("cupy", "dask", "torch")} - sys.modules.keys()
     sys.modules.update(dict.fromkeys(hidden))  # type: ignore[arg-type]  # None is allowed
     try:
-        yield
+        import skops.io
+    except ImportError:
+        raise MissingExtraError("skops", "cli") from None
     finally:
         for name in hidden:
             sys.modules.pop(name, None)
+    return skops.io
 
 
 def untrusted_types(data: bytes, skops_io: Any) -> str:
@@ -55,18 +43,16 @@ def untrusted_types(data: bytes, skops_io: Any) -> str:
     return ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
 
 
-def declared_format(data: bytes) -> dict[str, Any] | None:
+def declared_format(data: bytes) -> dict[str, Any]:
     """Return the format, its number and the version of oneof that a file declares, without building objects.
 
-    The result is None if the file declares no format in this way.
+    A value that the file does not declare in this way is None.
     """
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
-        schema = json.loads(archive.read(_SCHEMA))
-    try:
-        nodes = {name: schema["content"][name] for name in ("format", "format_version", "oneof_version")}
-        return {name: json.loads(node["content"]) for name, node in nodes.items()}
-    except (KeyError, TypeError, ValueError):
-        return None
+        content = json.loads(archive.read(_SCHEMA)).get("content")
+    nodes = content if isinstance(content, dict) else {}
+    names = ("format", "format_version", "oneof_version")
+    return {name: json.loads(nodes[name]["content"]) if name in nodes else None for name in names}
 
 
 def is_within_bounds(data: bytes) -> bool:

@@ -5,13 +5,12 @@ coverage is therefore about the nominal one, without the bound of `oneof.conform
 """
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from oneof.candidates import CandidateSets
 from oneof.errors import InputError
-from oneof.persistence.protocols import ModelLike
 from oneof.solvers.conformal import (
     CALIBRATIONS,
     METHODS,
@@ -25,6 +24,9 @@ from oneof.solvers.conformal import (
 )
 from oneof.typing import Floats, Mask
 from oneof.validation import check_bool, check_choice, check_coverage
+
+if TYPE_CHECKING:
+    from oneof.persistence.saved_model import SavedModel
 
 
 @dataclass(frozen=True)
@@ -45,7 +47,7 @@ def check_set_options(options: CoverageOptions, method: str = "method") -> None:
     check_bool("class_conditional", options.class_conditional)
 
 
-def check_calibrated(model: ModelLike, subject: str = "prediction sets need") -> None:
+def check_calibrated(model: "SavedModel", subject: str = "prediction sets need") -> None:
     """Raise unless a model has calibration rows; `subject` begins the sentence."""
     if model.calibration is not None:
         return
@@ -56,7 +58,7 @@ def check_calibrated(model: ModelLike, subject: str = "prediction sets need") ->
     )
 
 
-def predict_sets(model: ModelLike, proba: Floats, options: CoverageOptions) -> tuple[CandidateSets, list[str]]:
+def predict_sets(model: "SavedModel", proba: Floats, options: CoverageOptions) -> tuple[CandidateSets, list[str]]:
     """Return the prediction sets of rows with these probabilities, and notes about sets that have all classes."""
     assert model.calibration is not None
     calibrated = calibrate_rows(model.calibration, options)
@@ -73,7 +75,7 @@ def predict_sets(model: ModelLike, proba: Floats, options: CoverageOptions) -> t
     return CandidateSets(mask, model.pipeline.classes_), notes
 
 
-def describe_calibration(model: ModelLike, options: CoverageOptions) -> dict[str, Any]:
+def describe_calibration(model: "SavedModel", options: CoverageOptions) -> dict[str, Any]:
     """Return the calibration, its guarantee, the numbers of its rows, and the column of groups, in the types of JSON.
 
     The calibration rows are those that `oneof fit` has held out. With groups, a row was predicted by a model without

@@ -24,11 +24,12 @@ from oneof.io.encoder import find_new_categories
 from oneof.io.findings import describe
 from oneof.io.formats.source import format_of
 from oneof.io.vectors import match_vectors, saved_vectors
-from oneof.persistence.protocols import ModelLike
 from oneof.validation import MIN_HUGE
 
 if TYPE_CHECKING:
     import polars as pl
+
+    from oneof.persistence.saved_model import SavedModel
 
 
 @dataclass(frozen=True)
@@ -53,7 +54,7 @@ class ModelRows:
 
 
 def open_table(
-    model: ModelLike,
+    model: "SavedModel",
     table: Any,
     options: TableOptions | None = None,
     *,
@@ -64,7 +65,7 @@ def open_table(
 
     Parameters
     ----------
-    model : ModelLike
+    model : SavedModel
     table : path-like, DataFrame of pandas or polars, or list of dict
     options : TableOptions, optional
     as_text : collection of str
@@ -87,7 +88,7 @@ def open_table(
         raise error.at(read.path) from None
 
 
-def align_rows(model: ModelLike, table: Table, options: TableOptions | None = None) -> ModelRows:
+def align_rows(model: "SavedModel", table: Table, options: TableOptions | None = None) -> ModelRows:
     """Return the rows of a table as the input of the pipeline of a model.
 
     Cells that are not of the kind of their column, and features that no object of JSON lines has, are missing values,
@@ -95,14 +96,22 @@ def align_rows(model: ModelLike, table: Table, options: TableOptions | None = No
 
     Parameters
     ----------
-    model : ModelLike
+    model : SavedModel
     table : Table
         A result of `open_table`.
     options : TableOptions, optional
     """
     columns, joined = join_options(model, options)
     if not columns:
-        return ModelRows(_sparse_rows(model, table), UnreadableCells(), UnreadableCells(), ())
+        n_features = model.pipeline.n_features_in_
+        if table.rows is None:
+            raise DataError(f"the model was fitted to a sparse matrix without columns; {table.path} has none.")
+        if table.rows.shape[1] != n_features:
+            raise DataError(
+                f"the model was fitted to {n_features:,} features; the matrix of {table.path} has "
+                f"{table.rows.shape[1]:,}."
+            )
+        return ModelRows(table.rows, UnreadableCells(), UnreadableCells(), ())
     unreadable, notes = UnreadableCells(), list(table.remarks)
     if table.is_objects or (joined.format or format_of(table.path)) == "jsonl":
         frame, absent = add_absent_columns(table.frame, columns, table.path, strict=joined.strict)
@@ -118,7 +127,7 @@ def align_rows(model: ModelLike, table: Table, options: TableOptions | None = No
     return ModelRows(rows, unreadable, found, tuple(notes))
 
 
-def join_options(model: ModelLike, table_options: TableOptions | None) -> tuple[list[Column], TableOptions]:
+def join_options(model: "SavedModel", table_options: TableOptions | None) -> tuple[list[Column], TableOptions]:
     """Return the features of a model, and the options of a table with the tokens of missing values of both."""
     unknown = [kind for _, kind in model.columns if kind not in get_args(Kind)]
     if unknown:
@@ -130,15 +139,15 @@ def join_options(model: ModelLike, table_options: TableOptions | None) -> tuple[
 
 
 @contextmanager
-def naming_cells(model: ModelLike, rows: Any, source: Path | None = None) -> Iterator[None]:
+def naming_cells(model: "SavedModel", rows: Any, source: Path | None = None) -> Iterator[None]:
     """Reraise an error of a value of the encoded rows with the column of the table and the cell.
 
     The encoder makes several features from a column, so that numbers of features have no meaning for a table.
 
     Parameters
     ----------
-    model : ModelLike
-    rows : polars.DataFrame, CSR matrix or sequence of mappings
+    model : SavedModel
+    rows : polars.DataFrame or CSR matrix
         The rows of the table before they are encoded. The error of a matrix is unchanged.
     source : Path, optional
         The file of the table.
@@ -148,7 +157,7 @@ def naming_cells(model: ModelLike, rows: Any, source: Path | None = None) -> Ite
     except InputError as error:
         if type(error) is not InputError or error.row is None or not model.columns:
             raise
-        row = rows.row(error.row, named=True) if hasattr(rows, "row") else rows[error.row]
+        row = rows.row(error.row, named=True)
         numbers = {name: _as_number(row.get(name)) for name, kind in model.columns if kind == "number"}
         name = max(numbers, key=lambda name: abs(numbers[name]), default="")
         reason = error.reason
@@ -188,7 +197,7 @@ def add_absent_columns(
     return frame.with_columns(empty), [absent_columns(absent, str(path))]
 
 
-def check_stemmer(model: ModelLike) -> list[str]:
+def check_stemmer(model: "SavedModel") -> list[str]:
     """Return a note if the installed stemmer differs from that of training, since some stems may differ."""
     from oneof.text import stemmer_version
 
@@ -197,15 +206,3 @@ def check_stemmer(model: ModelLike) -> list[str]:
     if trained is None or trained == (installed := stemmer_version()):
         return []
     return [f"the model was fitted with stems of {trained}; {installed} is installed here and some stems may differ."]
-
-
-def _sparse_rows(model: ModelLike, table: Table) -> Any:
-    """Return the rows of a sparse matrix for a model without columns."""
-    n_features = model.pipeline.n_features_in_
-    if table.rows is None:
-        raise DataError(f"the model was fitted to a sparse matrix without columns; {table.path} has none.")
-    if table.rows.shape[1] != n_features:
-        raise DataError(
-            f"the model was fitted to {n_features:,} features; the matrix of {table.path} has {table.rows.shape[1]:,}."
-        )
-    return table.rows

@@ -65,7 +65,7 @@ TRUSTED: tuple[str, ...] = (
     "sklearn.calibration._CalibratedClassifier",
     "sklearn.calibration._SigmoidCalibration",
     "sklearn.calibration._TemperatureScaling",
-    "sklearn.ensemble._hist_gradient_boosting.predictor.TreePredictor",  # see `tree_checks`
+    "sklearn.ensemble._hist_gradient_boosting.predictor.TreePredictor",  # see `loaded_arrays`
     "sklearn.tree._tree.Tree",
     "scipy.sparse._csr.csr_array",  # rows stored by a method; see `_check_sparse`
     "scipy.sparse._csr.csr_matrix",

@@ -9,13 +9,17 @@ import copy
 import json
 from typing import Any
 
+import numpy as np
+import scipy.sparse as sp
+
 from oneof.errors import ModelFileError
+from oneof.persistence.loaded_arrays import walk_objects
 
 _NAME = "vocabulary_"
 
 
 def with_compact_vocabularies(model: Any) -> Any:
-    """Return an estimator in which each vocabulary is text, as a copy of the parts that have one.
+    """Return a model in which each vocabulary is text: a copy that shares the arrays, if there is a vocabulary.
 
     Examples
     --------
@@ -24,29 +28,13 @@ def with_compact_vocabularies(model: Any) -> Any:
     >>> with_compact_vocabularies(fitted).vocabulary_
     '["an", "owl", "wren"]'
     """
-    return _compact(model, {})
-
-
-def _compact(value: Any, memo: dict[int, Any]) -> Any:
-    if id(value) in memo:
-        return memo[id(value)]
-    memo[id(value)] = value  # also of a reference to itself
-    if type(value) in (list, tuple):
-        parts = [_compact(part, memo) for part in value]
-        is_same = all(new is old for new, old in zip(parts, value, strict=True))
-        memo[id(value)] = value if is_same else type(value)(parts)
-    elif type(value) is dict:
-        entries = {key: _compact(part, memo) for key, part in value.items()}
-        memo[id(value)] = value if all(entries[key] is value[key] for key in value) else entries
-    elif _has_parts(value):
-        state = vars(value)
-        changed = {name: new for name, part in state.items() if (new := _compact(part, memo)) is not part}
-        if (terms := _list_terms(state.get(_NAME))) is not None:
-            changed[_NAME] = json.dumps(terms)
-        if changed:
-            memo[id(value)] = copied = copy.copy(value)
-            vars(copied).update(changed)
-    return memo[id(value)]
+    objects, copies = list(walk_objects(model)), {}
+    for item in objects:
+        if (terms := _list_terms(getattr(item, "__dict__", {}).get(_NAME))) is not None:
+            copies[id(item)] = copied = copy.copy(item)
+            vars(copied)[_NAME] = json.dumps(terms)
+    shared = {id(item): item for item in objects if isinstance(item, np.ndarray) or sp.issparse(item)}
+    return copy.deepcopy(model, shared | copies) if copies else model
 
 
 def _list_terms(vocabulary: Any) -> list[str] | None:
@@ -62,27 +50,16 @@ def _list_terms(vocabulary: Any) -> list[str] | None:
 
 
 def restore_vocabularies(model: Any) -> None:
-    """Replace each text of a loaded estimator by its vocabulary, in place.
+    """Replace each text of a loaded model by its vocabulary, in place.
 
     Raises
     ------
     ModelFileError
         If a text is not a list of different terms.
     """
-    pending, seen = [model], set()
-    while pending:
-        value = pending.pop()
-        if id(value) in seen:
-            continue
-        seen.add(id(value))
-        if isinstance(value, list | tuple):
-            pending.extend(value)
-        elif isinstance(value, dict):
-            pending.extend(value.values())
-        elif _has_parts(value):
-            pending.extend(vars(value).values())
-            if isinstance(text := vars(value).get(_NAME), str):
-                vars(value)[_NAME] = _read_terms(text)
+    for item in walk_objects(model):
+        if isinstance(text := getattr(item, "__dict__", {}).get(_NAME), str):
+            vars(item)[_NAME] = _read_terms(text)
 
 
 def _read_terms(text: str) -> dict[str, int]:
@@ -96,9 +73,3 @@ def _read_terms(text: str) -> dict[str, int]:
     if len(vocabulary) < len(terms):
         raise ModelFileError("a vocabulary has a term twice.")
     return vocabulary
-
-
-def _has_parts(value: Any) -> bool:
-    """Return whether a value is an estimator, or another object of oneof with attributes."""
-    has_state = hasattr(value, "__dict__") and not isinstance(value, type)
-    return has_state and (hasattr(value, "fit") or type(value).__module__.startswith("oneof."))

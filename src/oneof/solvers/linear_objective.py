@@ -39,22 +39,6 @@ MIN_PIVOT = 1e-4
 """Smallest variance of a feature given the others, of 1, with which blocks are inverted in single precision."""
 
 
-def penalized(weights: Floats, *, has_intercept: bool) -> Floats:
-    """Return the weights with 0 for the intercept, which is not penalized."""
-    if not has_intercept:
-        return weights
-    return np.column_stack([weights[:, :-1], np.zeros(len(weights))])
-
-
-def penalized_diagonal(loss_diagonal: Floats, *, has_intercept: bool) -> Floats:
-    """Return the diagonal of an objective's Hessian, (K, D), from that of its losses."""
-    diagonal = loss_diagonal + penalized(np.ones_like(loss_diagonal), has_intercept=has_intercept)
-    if not np.isfinite(diagonal).all():
-        raise InputError(OVERFLOW)
-    diagonal[diagonal == 0] = 1.0  # an intercept on which no loss depends
-    return diagonal
-
-
 @dataclass(frozen=True)
 class LinearProblem:
     """Base of the objectives of linear scores; a subclass adds its losses."""
@@ -87,15 +71,18 @@ class LinearProblem:
 
     def penalized(self, weights: Floats) -> Floats:
         """Return the weights with 0 for the intercept, which is not penalized."""
-        return penalized(weights, has_intercept=self.has_intercept)
+        if not self.has_intercept:
+            return weights
+        return np.column_stack([weights[:, :-1], np.zeros(len(weights))])
 
     def diagonal(self, curvatures: Floats) -> Floats:
         """Return the Hessian's diagonal, (K, D), for losses with these (n, K) second derivatives."""
-        return penalized_diagonal(self.loss_diagonal(curvatures), has_intercept=self.has_intercept)
-
-    def loss_diagonal(self, curvatures: Floats) -> Floats:
-        """Return the diagonal of the Hessian of the losses alone, a sum over the rows."""
-        return self.rmatvec(curvatures, self.X.power(2) if sp.issparse(self.X) else self.X**2)
+        losses = self.rmatvec(curvatures, self.X.power(2) if sp.issparse(self.X) else self.X**2)
+        diagonal = losses + self.penalized(np.ones_like(losses))
+        if not np.isfinite(diagonal).all():
+            raise InputError(OVERFLOW)
+        diagonal[diagonal == 0] = 1.0  # an intercept on which no loss depends
+        return diagonal
 
     def block(self, curvature: Floats) -> "HessianBlock":
         """Return the Hessian's block of one class, for losses with these second derivatives, (n,)."""

@@ -1,15 +1,17 @@
 """State of a run over a stream, and its checkpoints.
 
 A checkpoint is JSON and plain arrays in one .npz file, without pickles, which is written atomically. The archive has a
-checksum for every member, so truncated and damaged files are detected.
+checksum for every member, so truncated and damaged files are detected. `RunState` declares what is stored: each field
+is packed by its value, and unpacked by its type.
 """
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import dataclass, field, fields, is_dataclass
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from types import UnionType
+from typing import Any, get_args, get_origin, get_type_hints
 
 import numpy as np
 
@@ -18,16 +20,17 @@ from oneof.errors import DataError
 from oneof.files import as_path, atomic_write, create_directories
 from oneof.io import Column, Finding, UnreadableCells
 from oneof.io.batches import Position
-from oneof.io.formats.records import RecordOffset
 from oneof.io.formats.source import Source
 from oneof.solvers.online import OnlineState
-from oneof.stream.encoder import Moments, StreamEncoder
-from oneof.stream.validation import LabelAutocorrelation, ProgressiveValidation, Window
+from oneof.stream.encoder import Moments
+from oneof.stream.options import StreamOptions
+from oneof.stream.validation import ProgressiveValidation
+from oneof.typing import Mask
 from oneof.validation import check_bool, check_positive
 
 FORMAT = "oneof-checkpoint"
-FORMAT_VERSION = 7
-"""7: the state has the rows whose labels cannot be read, beside the cells; older files cannot be read."""
+FORMAT_VERSION = 8
+"""8: the state is packed by the types of its fields; older files cannot be read."""
 
 _PACKAGES = ("oneof", "numpy", "scikit-learn", "numba", "polars")
 """Packages that may change the last bit of a weight if their version changes."""
@@ -105,7 +108,9 @@ class RunState:
         The prior by which posteriors are divided.
     columns : list of Column, optional
         None before the first batch, and for svmlight files.
-    encoder : StreamEncoder, optional
+    moments : Moments, optional
+    missing_indicator : ndarray of bool, optional
+        The fitted attributes of the `StreamEncoder` of the columns.
     state : OnlineState, optional
         The state of the online classifier.
     validation : ProgressiveValidation
@@ -121,136 +126,61 @@ class RunState:
     epoch: int = 0
     total_rows: int = 0
     classes: list[str] | None = None
+    prior: list[float] | None = None
     columns: list[Column] | None = None
-    encoder: StreamEncoder | None = None
+    moments: Moments | None = None
+    missing_indicator: Mask | None = None
     state: OnlineState | None = None
     validation: ProgressiveValidation = ProgressiveValidation()  # noqa: RUF009 - frozen
     findings: list[Finding] = field(default_factory=list)
-    prior: list[float] | None = None
     unreadable: UnreadableCells = field(default_factory=UnreadableCells)
     unreadable_labels: UnreadableCells = field(default_factory=UnreadableCells)
 
 
-def fingerprint(source: Source, estimator: Any, options: Any) -> dict[str, Any]:
-    """Return the properties that must be equal for a run to be resumed, in the types of JSON."""
-    return {
-        "source": source.name,
-        "format": source.format,
-        "files": source.identity(),
-        "options": _to_builtin(asdict(options)),
-        "method": type(estimator).__name__,
-        "parameters": {name: repr(value) for name, value in sorted(estimator.get_params().items())},
-        "versions": {name: version(name) for name in _PACKAGES}
-        | {"the stemmer": options.text_options.to_dict()["stemmer"]},
-    }
+def fingerprint(source: Source, estimator: Any, options: StreamOptions) -> dict[str, Any]:
+    """Return the facts that must be equal for a run to be resumed, by their names, in the types of JSON."""
+    facts = {"source": source.name, "format": source.format, "files": source.identity()}
+    facts |= {"method": type(estimator).__name__}
+    given = vars(options) | {name: getattr(options.table, name) for name in ("dialect", "cell_format", "strict")}
+    facts |= {f"option {name}": value for name, value in given.items() if name != "table"}
+    facts |= {f"parameter {name}": repr(value) for name, value in sorted(estimator.get_params().items())}
+    facts |= {f"version of {name}": version(name) for name in _PACKAGES}
+    facts["version of the stemmer"] = options.text_options.to_dict()["stemmer"]
+    packed: dict[str, Any] = _pack(facts, {})
+    return packed
 
 
-def check_compatible(header: Mapping[str, Any], identity: Mapping[str, Any], path: Path) -> None:
-    """Raise unless a checkpoint has the same stream, options and versions; the error names the first difference."""
-    stored, current = header.get("identity", {}), identity
-    restart = "or start again with --restart."
-    for key in ("source", "format"):
-        if stored.get(key) != current[key]:
+def check_compatible(stored: Mapping[str, Any], current: Mapping[str, Any], path: Path) -> None:
+    """Raise unless a file was written with the current facts; the error names the first difference."""
+    for name, fact in current.items():
+        if stored.get(name) == fact:
+            continue
+        if name == "files":
             raise DataError(
-                f"{path} belongs to the {key} {stored.get(key)!r}; got {current[key]!r}. Use the same {key}, {restart}"
+                f"{current['source']} has changed since {path} was written. Restore it, or start again with --restart."
             )
-    if stored.get("files") != current["files"]:
-        raise DataError(f"{current['source']} has changed since {path} was written. Restore it, {restart}")
-    for key, word in (("options", "option"), ("parameters", "parameter"), ("versions", "version of")):
-        before, after = stored.get(key, {}), current[key]
-        if key == "parameters" and stored.get("method") != current["method"]:
-            raise DataError(
-                f"{path} belongs to {stored.get('method')}; got {current['method']}. Use the same method, {restart}"
-            )
-        for name in after:
-            if before.get(name) != after[name]:
-                raise DataError(
-                    f"{path} was written with the {word} {name} {before.get(name)!r}; got {after[name]!r}. "
-                    f"Use the same, {restart}"
-                )
-
-
-def pack_state(run: RunState, identity: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return the header and the arrays of the checkpoint of a run after its first batch."""
-    if run.state is None:
-        raise ValueError("a run has no checkpoint before its first batch")
-    arrays = {"V": run.state.V, "U": run.state.U}
-    if run.encoder is not None:
-        moments = run.encoder.moments_
-        arrays |= {f"column_{f.name}": getattr(moments, f.name) for f in fields(moments)}
-        arrays["column_missing_indicator"] = run.encoder.missing_indicator_
-    numbers = {f.name: getattr(run.state, f.name) for f in fields(run.state) if f.name not in arrays}
-    header = {
-        "identity": dict(identity),
-        "position": {"file": run.position.file, "offset": run.position.offset._asdict()},
-        "epoch": run.epoch,
-        "total_rows": run.total_rows,
-        "classes": run.classes,
-        "prior": run.prior,
-        "columns": None if run.columns is None else _to_builtin(run.columns),
-        "encoder": None if run.encoder is None else _to_builtin(run.encoder.get_params()),
-        "state": {name: number.item() if hasattr(number, "item") else number for name, number in numbers.items()},
-        "validation": asdict(run.validation),
-        "findings": [finding.to_dict() for finding in run.findings],
-        "unreadable": run.unreadable.to_dict(),
-        "unreadable_labels": run.unreadable_labels.to_dict(),
-    }
-    return header, arrays
-
-
-def unpack_state(header: Mapping[str, Any], arrays: Mapping[str, Any], path: Path) -> RunState:
-    """Return the run from the header and the arrays of `pack_state`."""
-    try:
-        state = OnlineState(V=arrays["V"], U=arrays["U"], **header["state"])
-        encoder = None
-        if header["encoder"] is not None:
-            params = header["encoder"]
-            words = params["stop_words"]
-            encoder = StreamEncoder(
-                [tuple(column) for column in params["columns"]],
-                params["hash_bits"],
-                tuple(words) if isinstance(words, list) else words,
-                params["stem"],
-            )
-            encoder.moments_ = Moments(*(arrays[f"column_{f.name}"] for f in fields(Moments)))
-            encoder.missing_indicator_ = arrays["column_missing_indicator"]
-        counts = header["validation"]
-        windows = tuple(Window(**window) for window in counts["windows"])
-        total, order = Window(**counts["total"]), LabelAutocorrelation.from_dict(counts["autocorrelation"])
-        return RunState(
-            Position(header["position"]["file"], RecordOffset(**header["position"]["offset"])),
-            header["epoch"],
-            header["total_rows"],
-            header["classes"],
-            None
-            if header["columns"] is None
-            else [Column(name, kind, tuple(formats)) for name, kind, formats in header["columns"]],
-            encoder,
-            state,
-            ProgressiveValidation(**{**counts, "total": total, "windows": windows, "autocorrelation": order}),
-            [Finding.from_dict(finding) for finding in header["findings"]],
-            header["prior"],
-            UnreadableCells.from_dict(header["unreadable"]),
-            UnreadableCells.from_dict(header["unreadable_labels"]),
+        raise DataError(
+            f"{path} was written with the {name} {stored.get(name)!r}; got {fact!r}. Use the same, or start again with "
+            "--restart."
         )
-    except (KeyError, TypeError, AttributeError, ValueError, IndexError):
-        raise DataError(f"{path} lacks fields of a checkpoint. Start again with --restart.") from None
 
 
-def write_checkpoint(path: Path, header: Mapping[str, Any], arrays: Mapping[str, Any]) -> None:
-    """Write a header in the types of JSON, and arrays; an older file is replaced once the new one is on disk."""
-    content = json.dumps({"format": FORMAT, "format_version": FORMAT_VERSION, **header}, allow_nan=False)
+def write_checkpoint(path: Path, run: RunState, identity: Mapping[str, Any]) -> None:
+    """Write the state and the facts of a run; an older file is replaced once the new one is on disk."""
+    arrays: dict[str, Any] = {}
+    header = {"format": FORMAT, "format_version": FORMAT_VERSION, "identity": identity, "run": _pack(run, arrays)}
+    content = json.dumps(header, allow_nan=False).encode()
     with create_directories(path.parent), atomic_write(path) as temporary, temporary.open("wb") as file:
-        np.savez(file, header=np.frombuffer(content.encode(), dtype=np.uint8), **arrays)
+        np.savez(file, header=np.frombuffer(content, dtype=np.uint8), **arrays)
 
 
-def read_checkpoint(path: Path) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return the header and the arrays of a checkpoint.
+def read_checkpoint(path: Path, identity: Mapping[str, Any]) -> RunState:
+    """Return the state in a checkpoint of a run with these facts.
 
     Raises
     ------
     DataError
-        If the file is not a checkpoint, or is damaged.
+        If the file is not a checkpoint, is damaged, or belongs to a run with other facts.
     """
     try:
         arrays = read_arrays(path)
@@ -266,10 +196,43 @@ def read_checkpoint(path: Path) -> tuple[dict[str, Any], dict[str, Any]]:
         raise DataError(
             f"{path} was written by another version of oneof. Use that version, or start again with --restart."
         )
-    return header, arrays
+    check_compatible(header.get("identity", {}), identity, path)
+    try:
+        run: RunState = _unpack(RunState, header["run"], arrays)
+    except (KeyError, TypeError, AttributeError, ValueError, IndexError):
+        raise DataError(f"{path} lacks fields of a checkpoint. Start again with --restart.") from None
+    return run
 
 
-def _to_builtin(value: Any) -> Any:
+def _pack(value: Any, arrays: dict[str, Any]) -> Any:
+    """Return a value in the types of JSON; an array is stored in `arrays`, and its name instead of it."""
+    if isinstance(value, np.ndarray):
+        arrays[name := f"array_{len(arrays)}"] = value
+        return name
+    if isinstance(value, UnreadableCells):
+        return value.to_dict()
+    if is_dataclass(value):
+        value = {f.name: getattr(value, f.name) for f in fields(value)}
+    elif hasattr(value, "_asdict"):
+        value = value._asdict()
     if isinstance(value, dict):
-        return {name: _to_builtin(item) for name, item in value.items()}
-    return [_to_builtin(item) for item in value] if isinstance(value, list | tuple) else value
+        return {name: _pack(item, arrays) for name, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_pack(item, arrays) for item in value]
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def _unpack(kind: Any, value: Any, arrays: Mapping[str, Any]) -> Any:
+    """Return the value of a type that `_pack` has packed."""
+    origin, args = get_origin(kind), get_args(kind)
+    if origin is UnionType:
+        return None if value is None else _unpack(args[0], value, arrays)
+    if origin is np.ndarray:
+        return arrays[value]
+    if origin in (list, tuple):
+        return origin(_unpack(args[0], item, arrays) for item in value)
+    if kind is UnreadableCells:
+        return UnreadableCells.from_dict(value)
+    if is_dataclass(kind) or hasattr(kind, "_fields"):
+        return kind(**{name: _unpack(hint, value[name], arrays) for name, hint in get_type_hints(kind).items()})
+    return value

@@ -7,36 +7,10 @@ from typing import Any
 
 from oneof.errors import DataError, InputTypeError
 from oneof.estimators.online._base import OnlineClassifier
-from oneof.io import (
-    Column,
-    Finding,
-    Table,
-    UnreadableCells,
-    align_columns,
-    check_texts,
-    choose_columns,
-    describe,
-)
-from oneof.io.batches import (
-    Batch,
-    BatchSpec,
-    Position,
-    file_sizes,
-    iterate_batches,
-    progress_fraction,
-)
+from oneof.io import Column, Table, UnreadableCells, align_columns, check_texts, choose_columns, describe
+from oneof.io.batches import Batch, Position, file_sizes, iterate_batches, progress_fraction
 from oneof.io.formats.source import Source, open_source
-from oneof.solvers.online import OnlineState
-from oneof.stream.checkpoint import (
-    CheckpointConfig,
-    RunState,
-    check_compatible,
-    fingerprint,
-    pack_state,
-    read_checkpoint,
-    unpack_state,
-    write_checkpoint,
-)
+from oneof.stream.checkpoint import CheckpointConfig, RunState, fingerprint, read_checkpoint, write_checkpoint
 from oneof.stream.encoder import StreamEncoder
 from oneof.stream.label_passes import initialize, label_reader, sort_classes
 from oneof.stream.options import StreamOptions, check_arguments
@@ -99,7 +73,6 @@ def fit_stream(
     estimator: Any,
     options: StreamOptions | None = None,
     *,
-    format: str | None = None,  # noqa: A002 - the option's name
     checkpoints: CheckpointConfig | None = None,
     callback: StreamCallback | None = None,
 ) -> StreamResult:
@@ -112,12 +85,10 @@ def fit_stream(
     Parameters
     ----------
     source : str, path-like or Source
-        See `read_batches`.
+        See `read_batches`. The format of standard input is that of `open_source`, or of ``options.table``.
     estimator : AvgPerceptron, MaxPerceptron, AvgPegasos or MaxPegasos
         Classifier with its parameters; `n_epochs` and `shuffle` are ignored. The object is not changed.
     options : StreamOptions, optional
-    format : str, optional
-        See `open_source`.
     checkpoints : CheckpointConfig, optional
         The file and the frequency of checkpoints. A resumed run ends with the same weights, bit by bit, as an
         uninterrupted one. The file is not removed at the end.
@@ -160,141 +131,130 @@ def fit_stream(
         check_instance("checkpoints", checkpoints, CheckpointConfig)
     if callback is not None and not callable(callback):
         raise InputTypeError(f"`callback` must be a function, or None; got {callback!r}.")
-    source = source if isinstance(source, Source) else open_source(source, format)
+    source = source if isinstance(source, Source) else open_source(source, options.table.format)
     check_arguments(source, estimator, options)
     identity = fingerprint(source, estimator, options)
     resumed = _resume(checkpoints, identity)
-    fit = _StreamFit(source, estimator, options, resumed or initialize(source, options))
-    last_checkpoint = (fit.run.total_rows, time.monotonic())
+    run = resumed or initialize(source, options)
+    last_checkpoint = (run.total_rows, time.monotonic())
     sizes = None if callback is None else file_sizes(source)
     try:
-        for _ in fit.steps():
-            run = fit.run
+        for run in _learn(source, estimator, options, run):  # noqa: B020 - the next state
             if callback is not None:
                 callback(run.validation, progress_fraction(sizes, run.position))
             if checkpoints is not None and checkpoints.is_due(
                 run.total_rows - last_checkpoint[0], time.monotonic() - last_checkpoint[1]
             ):
-                write_checkpoint(checkpoints.path, *pack_state(run, identity))
+                write_checkpoint(checkpoints.path, run, identity)
                 last_checkpoint = (run.total_rows, time.monotonic())
     except KeyboardInterrupt:
-        # `fit.run` is replaced after each batch, so it never contains half a batch.
-        if checkpoints is not None and fit.run.state is not None:
-            write_checkpoint(checkpoints.path, *pack_state(fit.run, identity))
+        # `run` is replaced after each batch, so it never contains half a batch.
+        if checkpoints is not None and run.state is not None:
+            write_checkpoint(checkpoints.path, run, identity)
         raise
-    return _finalize(fit.run, estimator, None if resumed is None else resumed.total_rows)
+    return _finalize(run, estimator, options, None if resumed is None else resumed.total_rows)
 
 
-class _StreamFit:
-    """One fit, whose state `run` is replaced after each batch."""
-
-    def __init__(self, source: Source, estimator: OnlineClassifier, options: StreamOptions, run: RunState) -> None:
-        self.source = source
-        self.estimator = estimator
-        self.options = options
-        self.run = run
-
-    def steps(self) -> Iterator[None]:
-        """Learn the remaining batches of this and all further passes, one batch per step."""
-        start = time.perf_counter()
-        while self.run.epoch < self.options.n_epochs:
-            spec = self._batch_spec()
-            for batch in iterate_batches(self.source, self.options.batch_rows, spec, self.run.position):
-                with batch.localized():
-                    self.run = self._learn(batch, spec, start)
-                yield
-                start = time.perf_counter()
-            if self.run.total_rows == 0:
-                raise DataError(f"{self.source.display_name} has no rows.")
-            self.run = replace(self.run, epoch=self.run.epoch + 1, position=Position())
-
-    def _batch_spec(self) -> BatchSpec:
-        options, columns = self.options, self.run.columns
-        as_text = {*options.overrides.texts, *options.overrides.categories} - set(options.label_columns)
-        features = None if columns is None else tuple(columns)
-        return BatchSpec(
-            options.label_columns,
-            features,
-            as_text,
-            separator=options.separator,
-            n_columns=2**options.hash_bits,
-            dialect=options.dialect,
-            cell_format=options.cell_format,
-        )
-
-    def _learn(self, batch: Batch, spec: BatchSpec, start: float) -> RunState:
-        run, options = self.run, self.options
-        if run.columns is None and self.source.format != "svmlight":
-            columns, findings = choose_stream_columns(batch, options)
-            text = options.text_options
-            names = [(column.name, str(column.kind)) for column in columns]
-            encoder = StreamEncoder(names, options.hash_bits, text.stop_words, text.stem)
-            run = replace(run, columns=columns, findings=[*run.findings, *findings], encoder=encoder)
-            spec.features = tuple(columns)
-        if run.classes is None:
-            reader = label_reader(options)
-            source = f"the first batch of {batch.path}"
-            classes, of_labels = sort_classes(reader.names(batch.labels), reader, source, options)
-            run = replace(run, classes=classes, findings=[*run.findings, *of_labels])
-        unlabeled = UnreadableCells()
-        reader = label_reader(options, run.classes, run.prior, unreadable=unlabeled, first_row=batch.first_row)
-        evidence = reader.evidence(batch.labels)
-        unreadable = UnreadableCells()
-        encoder_after, rows = _encode(run, batch, None if options.strict else unreadable)
-        state = self.estimator._advance(run.state, rows, evidence)
-        mistakes = state.n_mistakes - (0 if run.state is None else run.state.n_mistakes)
-        validation = run.validation
-        if run.epoch == 0:
-            predicted = None if run.state is None else self.estimator._predict_at(run.state, rows)
-            validation = validation.update(evidence, mistakes, predicted, time.perf_counter() - start)
-        return replace(
-            run,
-            position=batch.after,
-            encoder=encoder_after,
-            unreadable=run.unreadable.merge(unreadable) if run.epoch == 0 else run.unreadable,
-            unreadable_labels=run.unreadable_labels.merge(unlabeled) if run.epoch == 0 else run.unreadable_labels,
-            state=state,
-            validation=validation,
-            total_rows=run.total_rows + len(batch),
-        )
+def _learn(source: Source, estimator: OnlineClassifier, options: StreamOptions, run: RunState) -> Iterator[RunState]:
+    """Yield the state after each of the remaining batches of this and all further passes."""
+    start = time.perf_counter()
+    while run.epoch < options.n_epochs:
+        spec = options.batch_spec(run.columns)
+        for batch in iterate_batches(source, options.batch_rows, spec, run.position):
+            with batch.localized():
+                run = _with_classes(_with_columns(run, batch, options), batch, options)
+                run = _learn_batch(run, batch, estimator, options, start)
+            spec.features = None if run.columns is None else tuple(run.columns)
+            yield run
+            start = time.perf_counter()
+        if run.total_rows == 0:
+            raise DataError(f"{source.display_name} has no rows.")
+        run = replace(run, epoch=run.epoch + 1, position=Position())
 
 
-def choose_stream_columns(batch: Batch, options: StreamOptions) -> tuple[list[Column], list[Finding]]:
-    """Return the features, and findings about the file and its columns, without cells that cannot be read.
+def _with_columns(run: RunState, batch: Batch, options: StreamOptions) -> RunState:
+    """Return the state with the features, and findings about the file and its columns, of the first batch.
 
-    The kinds are inferred as for a table (`oneof.io.choose_columns`), from the rows of the first batch only.
+    The kinds are inferred as for a table (`oneof.io.choose_columns`), from the rows of the first batch only. Cells that
+    cannot be read are found later.
     """
+    if run.columns is not None or not options.labels:
+        return run
     table = Table(batch.content, batch.path, (), batch.cell_format, batch.dialect, batch.remarks)
     scope = f", according to the first {len(batch):,} rows (--batch-rows)"
-    columns, findings = choose_columns(
-        table, exclude=set(options.label_columns), overrides=options.overrides, scope=scope
-    )
+    columns, found = choose_columns(table, exclude=set(options.label_columns), overrides=options.overrides, scope=scope)
     # A column that the user named as text may have its first words in later rows.
     inferred = [column for column in columns if column.name not in options.overrides.texts]
     if not options.overrides.texts or any(column.kind == "text" for column in inferred):
         texts = [column for column in inferred if column.kind == "text"]
         frame = align_columns(batch.content, texts, batch.path, cell_format=batch.cell_format)
         check_texts(frame, texts, options.text_options, batch.path)
-    return columns, [finding for finding in findings.findings() if finding.kind not in ("unreadable", "decimal sign")]
+    findings = [finding for finding in found.findings() if finding.kind not in ("unreadable", "decimal sign")]
+    return replace(run, columns=columns, findings=[*run.findings, *findings])
+
+
+def _with_classes(run: RunState, batch: Batch, options: StreamOptions) -> RunState:
+    """Return the state with the classes of the first batch, unless they are known, and findings about them."""
+    if run.classes is not None:
+        return run
+    reader = label_reader(options)
+    source = f"the first batch of {batch.path}"
+    classes, findings = sort_classes(reader.names(batch.labels), reader, source, options)
+    return replace(run, classes=classes, findings=[*run.findings, *findings])
+
+
+def _learn_batch(
+    run: RunState, batch: Batch, estimator: OnlineClassifier, options: StreamOptions, start: float
+) -> RunState:
+    """Return the state after a batch; losses, moments and unreadable cells are those of the first pass."""
+    unreadable, unlabeled = UnreadableCells(), UnreadableCells()
+    reader = label_reader(options, run.classes, run.prior, unreadable=unlabeled, first_row=batch.first_row)
+    evidence = reader.evidence(batch.labels)
+    encoder, rows = _encode(run, batch, options, unreadable)
+    state = estimator._advance(run.state, rows, evidence)
+    learned = replace(run, position=batch.after, state=state, total_rows=run.total_rows + len(batch))
+    if run.epoch > 0:
+        return learned
+    mistakes = state.n_mistakes - (0 if run.state is None else run.state.n_mistakes)
+    predicted = None if run.state is None else estimator._predict_at(run.state, rows)
+    return replace(
+        learned,
+        moments=getattr(encoder, "moments_", None),
+        missing_indicator=getattr(encoder, "missing_indicator_", None),
+        unreadable=run.unreadable.merge(unreadable),
+        unreadable_labels=run.unreadable_labels.merge(unlabeled),
+        validation=run.validation.update(evidence, mistakes, predicted, time.perf_counter() - start),
+    )
 
 
 def _encode(
-    run: RunState, batch: Batch, unreadable: UnreadableCells | None
+    run: RunState, batch: Batch, options: StreamOptions, unreadable: UnreadableCells
 ) -> tuple[StreamEncoder | None, FeatureMatrix]:
     """Return the encoder and the rows of a batch; after the first pass the encoder does not change."""
-    if run.encoder is None:
+    encoder = _encoder(run, options)
+    if encoder is None:
         return None, batch.content.rows
     frame = align_columns(
         batch.content,
         run.columns or [],
         batch.path,
         cell_format=batch.cell_format,
-        unreadable=unreadable,
+        unreadable=None if options.table.strict else unreadable,
         first_row=batch.first_row,
     )
-    if run.epoch == 0:
-        return run.encoder.partial_fit_transform(frame)
-    return run.encoder, run.encoder.transform(frame)
+    return encoder.partial_fit_transform(frame) if run.epoch == 0 else (encoder, encoder.transform(frame))
+
+
+def _encoder(run: RunState, options: StreamOptions) -> StreamEncoder | None:
+    """Return the encoder of the columns, fitted to the rows so far; None for svmlight files."""
+    if run.columns is None:
+        return None
+    text = options.text_options
+    names = [(column.name, str(column.kind)) for column in run.columns]
+    encoder = StreamEncoder(names, options.hash_bits, text.stop_words, text.stem)
+    if run.moments is not None:
+        encoder.moments_, encoder.missing_indicator_ = run.moments, run.missing_indicator
+    return encoder
 
 
 def _resume(checkpoints: CheckpointConfig | None, identity: dict[str, Any]) -> RunState | None:
@@ -306,23 +266,21 @@ def _resume(checkpoints: CheckpointConfig | None, identity: dict[str, Any]) -> R
         raise DataError(
             f"{path} is the checkpoint of an unfinished run. Continue with --resume, or start again with --restart."
         )
-    header, arrays = read_checkpoint(path)
-    check_compatible(header, identity, path)
-    return unpack_state(header, arrays, path)
+    return read_checkpoint(path, identity)
 
 
-def _finalize(run: RunState, estimator: Any, resumed_at: int | None) -> StreamResult:
+def _finalize(run: RunState, estimator: Any, options: StreamOptions, resumed_at: int | None) -> StreamResult:
     from sklearn.base import clone
     from sklearn.pipeline import Pipeline
 
-    state: OnlineState | None = run.state
-    if state is None or run.classes is None:
+    if run.state is None or run.classes is None:
         raise DataError("the stream has no rows.")
     if run.validation.total.labeled == 0:
         raise DataError("every row is unlabeled. Label some rows.")
-    n_features = state.V.shape[1] - bool(estimator.fit_intercept)
-    classifier = clone(estimator)._load_state(state, run.classes, n_features)
-    steps = [("columns", run.encoder)] if run.encoder is not None else []
+    n_features = run.state.V.shape[1] - bool(estimator.fit_intercept)
+    classifier = clone(estimator)._load_state(run.state, run.classes, n_features)
+    encoder = _encoder(run, options)
+    steps = [] if encoder is None else [("columns", encoder)]
     order_note = run.validation.autocorrelation.note()
     findings = [*run.findings, *run.unreadable_labels.findings("unreadable labels"), *run.unreadable.findings()]
     return StreamResult(

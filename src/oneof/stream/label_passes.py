@@ -8,7 +8,7 @@ import numpy as np
 from oneof.candidates.columns import LabelColumns, LabelFormat, LabelReader, resolve_classes
 from oneof.errors import DataError, InputError, LabelError
 from oneof.io import Finding, UnreadableCells, check_no_weights, class_findings
-from oneof.io.batches import BatchSpec, iterate_batches
+from oneof.io.batches import iterate_batches
 from oneof.io.formats.source import Source
 from oneof.stream.checkpoint import RunState
 from oneof.stream.options import StreamOptions
@@ -46,10 +46,7 @@ def _mean_posterior(source: Source, options: StreamOptions, classes: Sequence[st
 def _map_labels(source: Source, options: StreamOptions, function: Callable[[Any], Any]) -> Iterator[Any]:
     """Yield a function of the labels of each batch, without the features; errors name the rows of the files."""
     is_empty = True
-    spec = BatchSpec(
-        options.label_columns, (), separator=options.separator, dialect=options.dialect, cell_format=options.cell_format
-    )
-    for batch in iterate_batches(source, options.batch_rows, spec):
+    for batch in iterate_batches(source, options.batch_rows, options.batch_spec(())):
         is_empty = False
         with batch.localized():
             result = function(batch.labels)
@@ -76,7 +73,7 @@ def label_reader(
         if unreadable is not None:
             unreadable.add_labels(column, errors, first_row=first_row)
 
-    cells = options.cell_format
+    cells = options.table.cell_format
     form = LabelFormat(options.separator, classes, options.weighted, options.rest, cells.folds_labels, cells.missing)
     kind = "likelihood" if prior is None else options.kind
     columns = LabelColumns(options.labels, form, options.weights, kind, prior)

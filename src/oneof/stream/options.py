@@ -1,15 +1,14 @@
 """Options of a fit to a stream, and the checks of them with the source."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
-
-import numpy as np
 
 from oneof.candidates.encoding import WeightOptions
 from oneof.errors import InputError, InputTypeError
 from oneof.estimators.online._base import check_online
-from oneof.io import CellFormat, Dialect, Overrides, TextOptions
-from oneof.io.batches import BATCH_ROWS
+from oneof.io import CellFormat, Column, Dialect, Overrides, TableOptions, TextOptions
+from oneof.io.batches import BATCH_ROWS, BatchSpec
 from oneof.io.formats.source import Source
 from oneof.io.formats.svmlight import MAX_INDEX_BITS
 from oneof.validation import as_float_array, check_bool, check_instance, check_positive
@@ -44,12 +43,9 @@ class StreamOptions:
         Kinds of columns, which take precedence over those inferred from the first batch.
     text_options : TextOptions
         Stop words and stemmer of texts.
-    dialect : Dialect
-        The known properties of CSV and TSV files; the others are detected from the first bytes of each file.
-    cell_format : CellFormat
-        The known tokens of missing values and formats of dates.
-    strict : bool
-        Whether a cell that is not of the kind of its column is an error. Otherwise it is missing.
+    table : TableOptions
+        The format, the dialect and the cells of the files, as of a table. Properties of CSV and TSV files that it does
+        not have are detected from the first bytes of each file.
     batch_rows : int
         Maximum number of rows in memory.
     hash_bits : int
@@ -81,26 +77,22 @@ class StreamOptions:
     kind: str = "likelihood"
     prior: tuple[float, ...] | None = None
     rest: bool | str = False
-    dialect: Dialect = Dialect()  # noqa: RUF009 - frozen
-    cell_format: CellFormat = CellFormat()  # noqa: RUF009 - frozen
-    strict: bool = False
+    table: TableOptions = TableOptions()  # noqa: RUF009 - frozen
 
     def __post_init__(self) -> None:
         for name in ("labels", "classes"):
             value = getattr(self, name)
-            if name == "classes" and value is None:
-                continue
-            if not isinstance(value, tuple | list) or not all(isinstance(item, str) for item in value):
+            is_names = isinstance(value, tuple | list) and all(isinstance(item, str) for item in value)
+            if not is_names and (name == "labels" or value is not None):
                 raise InputTypeError(f"`{name}` must be a tuple of names; got {value!r}.")
         if not isinstance(self.separator, str) or not self.separator:
             raise InputError(f"`separator` must be the text between two labels; got {self.separator!r}.")
-        check_bool("weighted", self.weighted)
-        object.__setattr__(self, "weighted", bool(self.weighted))
-        if isinstance(self.rest, np.bool_):
-            object.__setattr__(self, "rest", bool(self.rest))
         if self.weights is not None and not isinstance(self.weights, str):
             raise InputTypeError(f"`weights` must be the name of a column, or None; got {self.weights!r}.")
+        check_bool("weighted", self.weighted)
         WeightOptions(self.kind, self.prior, self.rest)  # raises if one of them is invalid
+        if (self.kind != "likelihood" or self.rest) and not self.has_weights:
+            raise InputError("`kind` and `rest` apply to weights only. Add `weighted=True`.")
         if self.prior is not None:
             if self.classes is None:
                 raise InputError("`prior` requires `classes`, which give the order of its numbers.")
@@ -108,18 +100,16 @@ class StreamOptions:
             if prior.ndim != 1:
                 raise InputError(f"`prior` must have one number for each class; got {self.prior!r}.")
             object.__setattr__(self, "prior", tuple(prior.tolist()))
-        if (self.kind != "likelihood" or self.rest) and not self.has_weights:
-            raise InputError("`kind` and `rest` apply to weights only. Add `weighted=True`.")
-        check_instance("overrides", self.overrides, Overrides)
-        check_instance("text_options", self.text_options, TextOptions)
-        check_instance("dialect", self.dialect, Dialect)
-        check_instance("cell_format", self.cell_format, CellFormat)
-        check_bool("strict", self.strict)
-        object.__setattr__(self, "strict", bool(self.strict))
+        object.__setattr__(self, "weighted", bool(self.weighted))
+        object.__setattr__(self, "rest", self.rest if isinstance(self.rest, str) else bool(self.rest))
+        for name, kind in (("overrides", Overrides), ("text_options", TextOptions), ("table", TableOptions)):
+            check_instance(name, getattr(self, name), kind)
+        check_instance("dialect", self.table.dialect, Dialect)
+        check_instance("cell_format", self.table.cell_format, CellFormat)
+        check_bool("strict", self.table.strict)
         for name, max_value in (("batch_rows", 2**30), ("hash_bits", MAX_INDEX_BITS), ("n_epochs", 2**30)):
-            value = getattr(self, name)
-            check_positive(name, value, integer=True, max_value=max_value)
-            object.__setattr__(self, name, int(value))  # a checkpoint is JSON, which has no NumPy numbers
+            check_positive(name, getattr(self, name), integer=True, max_value=max_value)
+            object.__setattr__(self, name, int(getattr(self, name)))  # the powers of NumPy's small integers overflow
 
     @property
     def has_weights(self) -> bool:
@@ -130,6 +120,18 @@ class StreamOptions:
     def label_columns(self) -> tuple[str, ...]:
         """The columns of labels and weights, which are never features."""
         return self.labels if self.weights is None else (*self.labels, self.weights)
+
+    def batch_spec(self, features: Sequence[Column] | None) -> BatchSpec:
+        """Return the columns to read: the labels and the features, which are all other columns by default."""
+        return BatchSpec(
+            self.label_columns,
+            None if features is None else tuple(features),
+            {*self.overrides.texts, *self.overrides.categories} - set(self.label_columns),
+            separator=self.separator,
+            n_columns=2**self.hash_bits,
+            dialect=self.table.dialect,
+            cell_format=self.table.cell_format,
+        )
 
 
 def check_arguments(source: Source, estimator: Any, options: StreamOptions) -> None:

@@ -7,14 +7,13 @@ from the previous rows is then correct for any features. `LabelAutocorrelation` 
 """
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
 
 from oneof.likelihoods import constant_rows
-from oneof.typing import Evidence, Floats, Ints
+from oneof.typing import Evidence, Ints
 
 _MIN_PERSISTENCE, _MAX_PERSISTENCE = 0.3, 0.99
 _MIN_DEVIATIONS = 5.0
@@ -42,39 +41,29 @@ class LabelAutocorrelation:
         Sum of the agreements of each labeled row with itself.
     class_counts : tuple of float
         For each class, the sum of the probabilities that it is drawn.
-    last : tuple of int
-        Codes of the candidates of the last labeled row.
-    last_shares : tuple of float
-        The probabilities that they are drawn; empty if they are equal.
+    last : tuple of float
+        For each class, the probability that it is drawn from the last labeled row; empty before the first.
     """
 
     n_labeled: int = 0
     agreement: float = 0.0
     self_agreement: float = 0.0
     class_counts: tuple[float, ...] = ()
-    last: tuple[int, ...] = ()
-    last_shares: tuple[float, ...] = ()
+    last: tuple[float, ...] = ()
 
     def update(self, evidence: Evidence) -> "LabelAutocorrelation":
         """Return the statistics after a batch."""
         evidence = evidence[~constant_rows(evidence)]
         if not len(evidence):
             return self
-        agreements, self_agreement, class_counts = _compare_neighbors(evidence)
-        agreement = float(agreements.sum())
-        if self.last:
-            shares = self.last_shares or (1 / len(self.last),) * len(self.last)
-            agreement += float(evidence[0, list(self.last)] @ np.array(shares)) / float(evidence[0].sum())
-        last = np.flatnonzero(evidence[-1])
-        weights = evidence[-1, last]
-        last_shares = () if (weights == 1).all() else tuple((weights / weights.sum()).tolist())
+        shares = evidence / evidence.sum(axis=1, keepdims=True)
+        rows = np.vstack([self.last, shares]) if self.last else shares
         return LabelAutocorrelation(
-            self.n_labeled + len(evidence),
-            self.agreement + agreement,
-            self.self_agreement + self_agreement,
-            tuple((class_counts + (self.class_counts or 0.0)).tolist()),
-            tuple(last.tolist()),
-            last_shares,
+            self.n_labeled + len(shares),
+            self.agreement + float(np.vdot(rows[1:], rows[:-1])),
+            self.self_agreement + float(np.vdot(shares, shares)),
+            tuple((shares.sum(axis=0) + (self.class_counts or 0.0)).tolist()),
+            tuple(shares[-1].tolist()),
         )
 
     def note(self) -> str | None:
@@ -108,23 +97,6 @@ class LabelAutocorrelation:
             f"labels come in runs, {ratio} times as long as in random order, so the running loss underestimates the "
             "loss of the model: shuffle the rows, or evaluate the model on other rows."
         )
-
-    @classmethod
-    def from_dict(cls, values: Mapping[str, Any]) -> "LabelAutocorrelation":
-        """Return the statistics stored by `dataclasses.asdict` in the types of JSON."""
-        tuples = ("class_counts", "last", "last_shares")
-        return cls(**{**values, **{name: tuple(values[name]) for name in tuples}})
-
-
-def _compare_neighbors(evidence: Evidence) -> tuple[Floats, float, Floats]:
-    """Return the agreements of consecutive rows, the sum of those with themselves, and the sum of the shares."""
-    if evidence.dtype != bool:
-        shares = evidence / evidence.sum(axis=1, keepdims=True)
-        return (shares[1:] * shares[:-1]).sum(axis=1), float((shares**2).sum()), shares.sum(axis=0)
-    sizes = np.count_nonzero(evidence, axis=1)
-    agreements = np.count_nonzero(evidence[1:] & evidence[:-1], axis=1) / (sizes[1:] * sizes[:-1])
-    class_counts = np.einsum("i,ik->k", 1 / sizes, evidence)  # unlike @, einsum does not convert the mask to floats
-    return agreements, float((1 / sizes).sum()), class_counts
 
 
 @dataclass(frozen=True)

@@ -123,9 +123,7 @@ def _stream_options(read_options: ReadOptions, online_options: OnlineOptions) ->
     return StreamOptions(
         labels=read_options.labels,
         separator=str(read_options.separator),
-        dialect=read_options.table.dialect,
-        cell_format=read_options.table.cell_format,
-        strict=read_options.table.strict,
+        table=read_options.table,
         classes=read_options.classes,
         **asdict(read_options.weights),
         overrides=read_options.overrides,
@@ -213,7 +211,8 @@ def _read_finished(folder: Path, source: "Source", identity: dict[str, Any]) -> 
             f"the run in {folder} is finished, and standard input cannot be compared with its stream. Name another "
             "folder by --out, or replace the run by --restart."
         )
-    check_compatible({"identity": stored}, identity | {"versions": {}}, path)  # nothing is continued
+    facts = {name: fact for name, fact in identity.items() if not name.startswith("version")}  # nothing is continued
+    check_compatible(stored, facts, path)
     return dict(summary)
 
 

@@ -5,7 +5,6 @@ of a row, and all sums over the sets that have a class, cost one pass over its c
 """
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import TypeAlias
 
 import numpy as np
@@ -33,10 +32,6 @@ class SetMeans:
     def spread_squares(self, values: Floats) -> Floats:
         """Return the values of the sets, (n, 1), times the squared derivatives of the means by the scores, (n, K)."""
         return self.fraction**2 * values
-
-    def coupling(self, values: Floats, k: int, j: int) -> Floats:
-        """Return the values times the derivatives of the means by the scores of two classes, (n,)."""
-        return values[:, 0] * self.fraction[:, k] * self.fraction[:, j]
 
     def of_sets(self, values: Floats) -> Floats:
         """Return the values of the rows, (n, 1), for each set."""
@@ -88,11 +83,6 @@ class LevelMeans:
         """Return the masses times the values, (L, 1), times the squared derivatives of the means, (n, K)."""
         return self._spread(self.mass * values / self.size[:, None] ** 2)
 
-    def coupling(self, values: Floats, k: int, j: int) -> Floats:
-        """Return the values times the derivatives of the means by the scores of two classes, (n,)."""
-        has_both = np.maximum(self._rank[:, k], self._rank[:, j])[self.row] < self.size
-        return self.of_rows((has_both / self.size**2)[:, None] * values)[:, 0]
-
     def of_sets(self, values: Floats) -> Floats:
         """Return the values of the rows, (n, 1), for each set, (L, 1)."""
         return values[self.row]
@@ -109,11 +99,6 @@ class LevelMeans:
         row = np.repeat(np.arange(len(rows)), n_sets)
         sets = np.arange(len(row)) + (self.start[rows] - start[:-1])[row]
         return LevelMeans(self.order[rows], start, self.size[sets], row, self.mass[sets])
-
-    @cached_property
-    def _rank(self) -> Ints:
-        """Position of each class in `order`, (n, K)."""
-        return np.argsort(self.order, axis=1)
 
     def _spread(self, values: Floats) -> Floats:
         out = np.empty(self.order.shape)

@@ -1,12 +1,11 @@
 """Solver: dual ascent on sparse rows, then L-BFGS, then Newton steps by conjugate gradients if L-BFGS is slow.
 
-Newton steps have an exact line search. `Objective` is the protocol of their objectives, whose sums over rows may be
-computed anywhere, for example in the workers of a cluster.
+Newton steps have an exact line search.
 """
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -14,8 +13,8 @@ import scipy.sparse as sp
 from oneof.errors import InputError
 from oneof.solvers import lbfgs
 from oneof.solvers.clpl.dual_ascent import GAP_ROUNDING, ascend
-from oneof.solvers.clpl.problem import CLPLProblem, SmoothCLPL
-from oneof.solvers.linear_objective import OVERFLOW, HessianBlock
+from oneof.solvers.clpl.problem import CLPLProblem, LineFunction, SmoothCLPL
+from oneof.solvers.linear_objective import OVERFLOW
 from oneof.typing import Evidence, FeatureMatrix, Floats
 
 MAX_CG_ITER = 1000
@@ -42,58 +41,6 @@ class CLPLSolution:
     def objective(self) -> float:
         """Final value of f."""
         return float(self.objective_path[-1])
-
-
-class LineFunction(Protocol):
-    """Losses along a step, as functions of its length."""
-
-    def derivatives(self, length: float) -> tuple[float, float]:
-        """Return the first and the second derivative of the losses' sum."""
-
-
-class Objective(Protocol):
-    """Objective of `minimize`; scores and curvatures are passed back as they were returned."""
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """(K, D)."""
-
-    @property
-    def blocks_fit(self) -> bool:
-        """True if the Hessian's blocks are small enough to be factorized."""
-
-    def penalized(self, weights: Floats) -> Floats:
-        """Return the weights with 0 for the intercept."""
-
-    def matvec(self, weights: Floats) -> Any:
-        """Return the scores of the rows."""
-
-    def objective(self, weights: Floats, scores: Any) -> float:
-        """Return f."""
-
-    def gradient(self, weights: Floats, scores: Any) -> Floats:
-        """Return the (K, D) gradient of f."""
-
-    def curvatures(self, scores: Any) -> Any:
-        """Return the second derivatives of the losses by the scores."""
-
-    def hvp(self, curvatures: Any, direction: Floats) -> Floats:
-        """Return the Hessian of f times a direction, (K, D)."""
-
-    def hessian_diagonal(self, curvatures: Any) -> Floats:
-        """Return the diagonal of the Hessian of f, (K, D)."""
-
-    def hessian_blocks(self, curvatures: Any) -> list[HessianBlock]:
-        """Return the diagonal blocks of the Hessian of f, one per class."""
-
-    def active(self, scores: Any) -> tuple["Objective", Any]:
-        """Return an objective with the same derivatives at these scores, without the rows that have no loss there."""
-
-    def block_cost(self, curvatures: Any) -> float:
-        """Return the cost of the Hessian's blocks, in products with the Hessian."""
-
-    def line(self, scores: Any, score_step: Any) -> LineFunction:
-        """Return the losses along a step of the scores."""
 
 
 @np.errstate(over="ignore", invalid="ignore")  # overflow is checked, and reported in one message
@@ -153,7 +100,7 @@ def solve_clpl(
 
 
 @np.errstate(over="ignore", invalid="ignore")  # overflow is checked below, and reported in one message
-def minimize(problem: Objective, *, max_iter: int, tol: float, initial: Floats | None = None) -> CLPLSolution:
+def minimize(problem: CLPLProblem, *, max_iter: int, tol: float, initial: Floats | None = None) -> CLPLSolution:
     """Minimize an objective; the other parameters are those of `solve_clpl`."""
     weights = np.zeros(problem.shape) if initial is None else np.array(initial, dtype=np.float64)
     n_iter, converged, accuracy, blocks = 0, False, 0.1, False
@@ -185,7 +132,7 @@ def minimize(problem: Objective, *, max_iter: int, tol: float, initial: Floats |
 
 
 def _newton_step(
-    problem: Objective, curvatures: Any, gradient: Floats, accuracy: float, *, blocks: bool
+    problem: CLPLProblem, curvatures: Any, gradient: Floats, accuracy: float, *, blocks: bool
 ) -> tuple[Floats, int]:
     """Solve H step = -gradient to a relative accuracy by conjugate gradients; return the step and the products used."""
     precondition = _preconditioner(problem, curvatures, blocks=blocks)
@@ -208,7 +155,7 @@ def _newton_step(
     return step, n_products
 
 
-def _preconditioner(problem: Objective, curvatures: Any, *, blocks: bool) -> Callable[[Floats], Floats]:
+def _preconditioner(problem: CLPLProblem, curvatures: Any, *, blocks: bool) -> Callable[[Floats], Floats]:
     """Return the inverse of the Hessian's blocks, one per class, or of its diagonal."""
     if not blocks:
         diagonal = problem.hessian_diagonal(curvatures)
@@ -217,7 +164,7 @@ def _preconditioner(problem: Objective, curvatures: Any, *, blocks: bool) -> Cal
     return lambda residual: np.stack([factor.solve(row) for factor, row in zip(factors, residual)])
 
 
-def _line_minimum(problem: Objective, weights: Floats, step: Floats, line: LineFunction) -> float:
+def _line_minimum(problem: CLPLProblem, weights: Floats, step: Floats, line: LineFunction) -> float:
     """Return the step length that minimizes f, the root of an increasing piecewise linear derivative."""
     linear = float((problem.penalized(weights) * step).sum())
     square = float((problem.penalized(step) ** 2).sum())

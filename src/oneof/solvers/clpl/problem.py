@@ -1,4 +1,4 @@
-"""Convex loss for partial labels: the objective and its derivatives, over rows in memory."""
+"""Convex loss for partial labels: the objective and its derivatives."""
 
 from dataclasses import dataclass, replace
 
@@ -51,7 +51,8 @@ class CLPLProblem(LinearProblem):
     @property
     def blocks_fit(self) -> bool:
         """Whether the Hessian's blocks are small enough to be factorized."""
-        return blocks_fit(self.shape)
+        n_classes, size = self.shape
+        return n_classes * size**2 <= MAX_BLOCK_ENTRIES
 
     def hinges(self, scores: Floats) -> tuple[Floats, Floats]:
         """Return max(0, 1 - mean over the set), (L, 1), and max(0, 1 + score), (n, K)."""
@@ -89,13 +90,9 @@ class CLPLProblem(LinearProblem):
         inner, outer = curvatures
         return self.inside.spread(inner * self.inside.means(score_step)) + outer * score_step
 
-    def loss_hvp(self, curvatures: tuple[Floats, Floats], direction: Floats) -> Floats:
-        """Return the Hessian of the sum of the losses times a direction, (K, D)."""
-        return self.rmatvec(self.hvp_scores(curvatures, self.matvec(direction)), self.X)
-
     def hvp(self, curvatures: tuple[Floats, Floats], direction: Floats) -> Floats:
         """Return the Hessian of f times a direction, (K, D)."""
-        return self.penalized(direction) + self.loss_hvp(curvatures, direction)
+        return self.penalized(direction) + self.rmatvec(self.hvp_scores(curvatures, self.matvec(direction)), self.X)
 
     def curvature_by_class(self, curvatures: tuple[Floats, Floats]) -> Floats:
         """Return the second derivatives of the losses by each single score, (n, K)."""
@@ -119,22 +116,10 @@ class CLPLProblem(LinearProblem):
         n_active = np.count_nonzero(self.curvature_by_class(curvatures))
         return size * (n_active + n_classes * size / 3) / (2.0 * max(len(self.cost), 1) * n_classes)
 
-    def loss_hessian(self, curvatures: tuple[Floats, Floats]) -> Floats:
-        """Return the full Hessian of the sum of the losses, (K, D, K, D)."""
-        inner, outer = curvatures
-        n_classes, size = self.shape
-        hessian = np.empty((n_classes, size, n_classes, size))
-        for k in range(n_classes):
-            for j in range(k + 1):
-                coupling = self.inside.coupling(inner, k, j)
-                hessian[k, :, j] = self.weighted_gram(coupling + outer[:, k] if j == k else coupling)
-                hessian[j, :, k] = hessian[k, :, j]
-        return hessian
-
-    def line(self, scores: Floats, score_step: Floats) -> "LocalLineFunction":
+    def line(self, scores: Floats, score_step: Floats) -> "LineFunction":
         """Return the losses along a step of the scores."""
         means = self.inside.means(scores)[:, 0], self.inside.means(score_step)[:, 0]
-        return LocalLineFunction(self, scores, score_step, *means)
+        return LineFunction(self, scores, score_step, *means)
 
     def active(self, scores: Floats) -> tuple["CLPLProblem", Floats]:
         """Return the problem of the rows with a positive loss at these scores, which has the same derivatives."""
@@ -175,8 +160,8 @@ class SmoothCLPL(SmoothProblem):
 
 
 @dataclass(frozen=True)
-class LocalLineFunction:
-    """Losses of rows in memory at the scores `scores` + length * `score_step`."""
+class LineFunction:
+    """Losses at the scores `scores` + length * `score_step`."""
 
     problem: CLPLProblem
     scores: Floats
@@ -225,9 +210,3 @@ def _outer_derivatives(
         first += cost[i] * row_first
         second += cost[i] * row_second
     return first, second
-
-
-def blocks_fit(shape: tuple[int, int]) -> bool:
-    """Return whether K blocks of D x D numbers are small enough to be factorized."""
-    n_classes, size = shape
-    return n_classes * size**2 <= MAX_BLOCK_ENTRIES

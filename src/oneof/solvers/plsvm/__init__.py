@@ -9,7 +9,7 @@ mass. Dual variables belong to a level set, and features to the row, whose score
 
 Reading order: `problem` (objective and Pegasos), `level_sums` (sums over level sets), `cccp` (the default solver),
 `annealing` (its start), `dual_ascent` (its convex problems), `row_duals` (their solution for one row), `face_newton`
-(steps over all free dual variables), `proximal` (columns far larger than the others), `cocoa` (blocks of rows).
+(steps over all free dual variables), `proximal` (columns far larger than the others).
 """
 
 from oneof.solvers.plsvm.cccp import solve_cccp

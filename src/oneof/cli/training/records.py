@@ -1,4 +1,4 @@
-"""Records of the steps of a fit: `Fit`, `Evaluation`, `Fitted`, `Assessment` and `TrainingResult`."""
+"""Records of the steps of a fit: `Fit`, `Evaluation`, `Fitted` and `TrainingResult`."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -9,17 +9,15 @@ from oneof.cli.training.calibration import CheckedRows, count_rows
 
 if TYPE_CHECKING:
     from oneof.audit import LabelIssues
-    from oneof.audit.accuracy import AccuracyEstimate
     from oneof.cli.option_groups import FitOptions
     from oneof.cli.tables.inputs import PreparedTable
     from oneof.cli.tables.read_options import ReadOptions
     from oneof.comparison import Comparison, LearningCurve
     from oneof.comparison.folds import Task
-    from oneof.conformal import SetEvaluation
     from oneof.crowd import CrowdClassifier
     from oneof.estimators.base import Disambiguation
     from oneof.model_selection.temperature import CalibrationResult
-    from oneof.report import AnnotatorSummary, FirstLabelRate, Headline
+    from oneof.report import AnnotatorSummary, Headline
     from oneof.typing import Floats, Ints
 
 HELD_OUT = "estimating the rates on held-out rows"
@@ -133,20 +131,6 @@ class Fitted:
     posterior: "Floats | None" = None
     confidences: "CalibrationResult | None" = None
     is_calibrated: bool = False
-    notes: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True)
-class Assessment:
-    """Quality of the model on new rows: its headline, and its prediction sets with their coverage."""
-
-    headline: "Headline"
-    accuracy: "AccuracyEstimate | None"
-    first_labels: "FirstLabelRate | None"
-    calibration: dict[str, Any] | None = None
-    sets: "SetEvaluation | None" = None
-    expected_coverage: float | None = None
-    guarantee: str | None = None
     notes: tuple[str, ...] = ()
 
 

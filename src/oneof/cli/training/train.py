@@ -13,6 +13,7 @@ from oneof.cli.auditing.issues import count_folds, describe_rest, find_issues
 from oneof.cli.output.progress import ProgressFactory, Steps
 from oneof.cli.prediction.sets import (
     MIN_CHECKED_ROWS,
+    REPORT_COVERAGE,
     evaluate_calibration,
     find_checked_rows,
     held_out_calibration,
@@ -41,7 +42,6 @@ from oneof.cli.training.records import (
     HELD_OUT,
     RATES,
     WRITING,
-    Assessment,
     Evaluation,
     Fit,
     Fitted,
@@ -53,6 +53,7 @@ from oneof.cli.training.suspects import (
     has_predictions_of_all_rows,
     has_suspects,
 )
+from oneof.report import Assessment
 
 if TYPE_CHECKING:
     from oneof.cli.option_groups import FitOptions
@@ -314,7 +315,7 @@ def assess(fit: Fit, evaluation: Evaluation, fitted: Fitted) -> Assessment:
         )
     is_unknown = is_unknown or fit.has_shared_lists
     headline = make_headline(comparison, candidates, accuracy, is_unknown=is_unknown, leaks=prepared.leaks)
-    assessment = Assessment(headline, accuracy, measure_first_labels(prepared))
+    assessment = Assessment(headline, accuracy, measure_first_labels(prepared), set_coverage=REPORT_COVERAGE)
     proba = fitted.proba
     has_both = fitted.crowd is not None and proba is not None
     known = fitted.model.predict_proba(prepared.frame)[comparison.held_out_rows] if has_both else None

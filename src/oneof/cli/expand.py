@@ -3,8 +3,9 @@
 import functools
 import inspect
 from collections.abc import Callable
+from copy import copy
 from dataclasses import fields, is_dataclass
-from typing import Any
+from typing import Annotated, Any
 
 
 def expand(command: Callable[..., None]) -> Callable[..., None]:
@@ -35,14 +36,17 @@ def expand(command: Callable[..., None]) -> Callable[..., None]:
 
 
 def _parameters(group: Any) -> list[inspect.Parameter]:
-    """Return one parameter for each option of a group."""
+    """Return one parameter for each option of a group, with the title of the group in the help."""
     parameters = []
     for option in fields(group):
         if is_dataclass(option.type):
             parameters += _parameters(option.type)
             continue
+        declared, title = copy(option.type.__metadata__[0]), getattr(group, "TITLE", None)
+        declared.rich_help_panel = title
+        annotation = Annotated[option.type.__origin__, declared]
         kind = inspect.Parameter.KEYWORD_ONLY
-        parameters.append(inspect.Parameter(option.name, kind, default=option.default, annotation=option.type))
+        parameters.append(inspect.Parameter(option.name, kind, default=option.default, annotation=annotation))
     return parameters
 
 

@@ -6,7 +6,7 @@
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, ClassVar
 
 import typer
 
@@ -35,39 +35,26 @@ if TYPE_CHECKING:
 class LabelGroup:
     """Options of the labels of a table."""
 
+    TITLE: ClassVar[str] = "Labels"
+
     separator: Annotated[
         str | None,
         typer.Option(
             "--separator",
             metavar="TEXT",
-            help="Text between two labels of a cell, or several with spaces between them, such as '| ;'; '[]' for "
-            "lists of JSON or Python. By default '|', or ';', ',', ' / ' or '[]' if it plainly separates labels.",
+            help="Text between two labels, or several: '| ;'. [] is a list of JSON. By default it is detected.",
         ),
     ] = None
     classes: Annotated[
-        str | None,
-        typer.Option(
-            "--classes",
-            metavar="A,B,...",
-            help="All classes; by default those in the table. A class with a comma is in double quotes. Use = if the "
-            "first begins with a minus sign: --classes=-1,1.",
-        ),
+        str | None, typer.Option("--classes", metavar="A,B,...", help="All classes; by default those in the table.")
     ] = None
-    fold_case: Annotated[
-        bool,
-        typer.Option(
-            "--fold-case",
-            help="Read labels that differ only in case, spaces, underscores or hyphens as one class, named by its most "
-            "frequent spelling: 'Sea Eagle' and 'sea_eagle'. Weights that a row has for them are merged.",
-        ),
-    ] = False
+    fold_case: Annotated[bool, typer.Option("--fold-case", help="Read 'Sea Eagle' and 'sea_eagle' as one class.")] = (
+        False
+    )
     weighted: Annotated[
         bool,
         typer.Option(
-            "--weighted",
-            help="The labels have weights: text such as 'finch:0.7|wren:0.3', JSON objects, lists of pairs or of "
-            "records with the keys label and probability, or several label columns of numbers. Cells without numbers "
-            "are sets; [] and {} are unlabeled.",
+            "--weighted", help="Labels have weights: 'finch:0.7|wren:0.3', JSON, lists of pairs, or columns of numbers."
         ),
     ] = False
     kind: Annotated[
@@ -75,19 +62,8 @@ class LabelGroup:
         typer.Option(
             "--kind",
             metavar="likelihood|posterior",
-            help="Meaning of the weights. posterior: probabilities of the classes, such as the output of a classifier "
-            "or a language model; they are divided by their mean over the rows. likelihood: probabilities of the "
-            "evidence if the class is true, such as shares of votes or the accuracy of a rule. By default likelihood, "
-            "with a note.",
-        ),
-    ] = None
-    unreadable_labels: Annotated[
-        str | None,
-        typer.Option(
-            "--unreadable-labels",
-            metavar="error|unlabeled",
-            help="Rows whose labels cannot be read, such as broken JSON or a weight below 0: stop with an error, or "
-            "read them as unlabeled rows, with a note. A label that is not in --classes cannot be read.",
+            help="posterior: probabilities of the classes, as of a classifier; likelihood: of the evidence given the "
+            "class, as shares of votes.",
         ),
     ] = None
     rest: Annotated[
@@ -95,9 +71,15 @@ class LabelGroup:
         typer.Option(
             "--rest",
             metavar="auto|NAME",
-            help="Spread a rest over the classes that a row does not list. auto: the difference of the sum of the "
-            "weights from 1. Otherwise the name of a label such as 'other', with its weight. By default unlisted "
-            "classes are ruled out.",
+            help="Spread a rest over unlisted classes: auto, up to a sum of 1, or the weight of a label.",
+        ),
+    ] = None
+    unreadable_labels: Annotated[
+        str | None,
+        typer.Option(
+            "--unreadable-labels",
+            metavar="MODE",
+            help="error, or unlabeled: rows with defective labels have none.",
         ),
     ] = None
 
@@ -134,41 +116,38 @@ class LabelGroup:
 class FeatureGroup:
     """Options of the features of a table."""
 
+    TITLE: ClassVar[str] = "Features"
+
     drop: Annotated[
         list[str] | None,
         typer.Option(
             "--drop",
             metavar="COLUMN",
-            help="Exclude a column, such as an identifier. Repeat the option, or separate names by commas; a name with "
-            "a comma is in double quotes: '\"size, m\"'. A name may be a pattern such as 'q*'. The options below "
-            "accept the same.",
+            help="Exclude columns: names or patterns such as 'q*', with commas between; '\"size, m\"' is one name. The "
+            "next three options accept the same.",
         ),
     ] = None
     text: Annotated[
         list[str] | None,
-        typer.Option("--text", metavar="COLUMN", help="Read a column as text, whose words become features."),
+        typer.Option("--text", metavar="COLUMN", help="Read columns as text, whose words become features."),
     ] = None
     categorical: Annotated[
-        list[str] | None, typer.Option("--categorical", metavar="COLUMN", help="Read a column as categories.")
+        list[str] | None, typer.Option("--categorical", metavar="COLUMN", help="Read columns as categories.")
     ] = None
     numeric: Annotated[
-        list[str] | None, typer.Option("--numeric", metavar="COLUMN", help="Read a column as numbers.")
+        list[str] | None, typer.Option("--numeric", metavar="COLUMN", help="Read columns as numbers.")
     ] = None
     date_format: Annotated[
         list[str] | None,
-        typer.Option(
-            "--date-format",
-            metavar="FORMAT",
-            help="Format of dates that is tried first, such as '%d/%m/%Y'. Others are detected. Repeat the option for "
-            "several.",
-        ),
+        typer.Option("--date-format", metavar="FORMAT", help="Format of dates to try first, such as '%d/%m/%Y'."),
     ] = None
     stop_words: Annotated[
         str,
         typer.Option(
             "--stop-words",
             metavar="LIST",
-            help="Words to remove from text columns: english, none, or a file with one word per line.",
+            help="Words to remove from text: english, none, or a file. Default none.",
+            show_default=False,
         ),
     ] = "none"
     stem: Annotated[
@@ -176,8 +155,8 @@ class FeatureGroup:
         typer.Option(
             "--stem",
             metavar="LANGUAGE",
-            help="Reduce the words of text columns to stems: english, german, ..., or none. Stop words are removed "
-            "first.",
+            help="Stem the words of text: english, german, ..., or none. Default none.",
+            show_default=False,
         ),
     ] = "none"
 
@@ -186,70 +165,41 @@ class FeatureGroup:
 class FileGroup:
     """Options of the file of a table."""
 
+    TITLE: ClassVar[str] = "File, whose form is detected otherwise"
+
     format: Annotated[
         str | None,
         typer.Option(
-            "--format",
-            metavar="NAME",
-            help="Format of standard input, or of a file without a known extension: csv, tsv, jsonl, parquet, excel or "
-            "npz; online csv, tsv, jsonl, svmlight, parquet or arrow.",
+            "--format", metavar="NAME", help="csv, tsv, jsonl, parquet, excel or npz; online also svmlight or arrow."
         ),
     ] = None
     sheet: Annotated[
-        str | None,
-        typer.Option("--sheet", metavar="NAME", help="Sheet of a spreadsheet; by default the first one."),
+        str | None, typer.Option("--sheet", metavar="NAME", help="Sheet of a spreadsheet; by default the first one.")
     ] = None
     delimiter: Annotated[
         str | None,
         typer.Option(
-            "--delimiter",
-            metavar="CHARACTER",
-            help="Delimiter of the cells of CSV: a character, or comma, semicolon, tab or pipe. By default it is "
-            "detected.",
+            "--delimiter", metavar="CHARACTER", help="Delimiter of CSV: a character, or comma, semicolon, tab, pipe."
         ),
     ] = None
     decimal: Annotated[
-        str | None,
-        typer.Option(
-            "--decimal",
-            metavar=".|,",
-            help="Decimal separator of columns of numbers in CSV that do not show it, such as 1,234. By default it is "
-            "detected.",
-        ),
+        str | None, typer.Option("--decimal", metavar=".|,", help="Decimal separator of numbers such as 1,234 in CSV.")
     ] = None
     encoding: Annotated[
-        str | None,
-        typer.Option(
-            "--encoding",
-            metavar="NAME",
-            help="Encoding of CSV, such as utf-8, latin-1 or utf-16. By default it is detected.",
-        ),
+        str | None, typer.Option("--encoding", metavar="NAME", help="Encoding of CSV, such as utf-8 or latin-1.")
     ] = None
     quote: Annotated[
-        str | None,
-        typer.Option(
-            "--quote",
-            metavar="MARK",
-            help="Quotation mark around cells of CSV: double, single or none, if marks are ordinary characters. By "
-            "default it is detected.",
-        ),
+        str | None, typer.Option("--quote", metavar="MARK", help="Quotation mark of CSV: double, single or none.")
     ] = None
     missing: Annotated[
         list[str] | None,
         typer.Option(
-            "--missing",
-            metavar="TOKENS",
-            help="Further tokens of missing values, such as '-,x'; a token with a comma is in double quotes. NA, n.a., "
-            "NaN, null, ? and similar ones are known, and in columns of numbers or dates also -, ., None and unknown.",
+            "--missing", metavar="TOKENS", help="Tokens of missing values besides NA, NaN, null, ? ...: '-,x'."
         ),
     ] = None
     strict: Annotated[
         bool,
-        typer.Option(
-            "--strict",
-            help="Refuse cells that are not of the kind of their column, such as a word among numbers. By default they "
-            "are missing values, and a note counts and names them.",
-        ),
+        typer.Option("--strict", help="Refuse cells that are not of the kind of their column."),
     ] = False
 
     def table_options(
@@ -276,14 +226,15 @@ class FileGroup:
 class AnswerGroup:
     """Options of the answers of annotators."""
 
+    TITLE: ClassVar[str] = "Answers of annotators"
+
     answers: Annotated[
         Path | None,
         typer.Option(
             "--answers",
             metavar="FILE",
-            help="Answers of annotators, from which labels are estimated: a table with a line for each, or a column "
-            "for each annotator, where 'a|b' is a set; or an export of Label Studio, doccano, Argilla or Prodigy. With "
-            "--weights COLUMN, a line for each candidate and its confidence.",
+            help="Estimate labels from answers: a line for each, or a column of each annotator; or an export of Label "
+            "Studio, doccano, Argilla or Prodigy.",
         ),
     ] = None
     row: Row = None
@@ -298,8 +249,7 @@ class AnswerGroup:
         typer.Option(
             "--gold",
             metavar="COLUMN",
-            help="Column of TABLE with checked labels of some rows, which are used in training in place of the labels "
-            "or answers of these rows.",
+            help="Column of TABLE with checked labels, in place of the others.",
         ),
     ] = None
 
@@ -335,14 +285,16 @@ class AnswerGroup:
 class FitOptions:
     """Options of a fit."""
 
+    TITLE: ClassVar[str] = "Model"
+
     method: Annotated[
         str,
         typer.Option(
             "--method",
             metavar="NAME",
-            help="Name of a method, best, or auto. auto is LOORidge, which ignores unlabeled rows. best compares all "
-            "methods except slow ones such as PLGP, and fits the best one. A name may have parameters: "
-            "LOORidge:distractors=cooccurring, or MaxPegasos:n_epochs=50,lam=0.001.",
+            help="auto (LOORidge), best (compare all), or a name, such as CLPL, or with parameters "
+            "LOORidge:distractors=cooccurring.",
+            show_default=False,
         ),
     ] = "auto"
     out: Annotated[Path | None, typer.Option("--out", metavar="DIR", help="Output folder; by default TABLE-oneof.")] = (
@@ -352,12 +304,7 @@ class FitOptions:
     class_weight: options.ClassWeight = "none"
     calibrate: Annotated[
         bool,
-        typer.Option(
-            "--calibrate",
-            help="Scale the probabilities of the model by a temperature that fits the held-out rows with a true "
-            "(--truth) or checked label (--gold), if this lowers their log loss by cross-validation. At least 50 "
-            "labeled rows with such a label are needed. Predicted labels do not change.",
-        ),
+        typer.Option("--calibrate", help="Scale probabilities, by 50 or more true or checked labels."),
     ] = False
     folds: options.Folds = None
     budget: options.Budget = options.DEFAULT_BUDGET
@@ -389,6 +336,8 @@ class FitOptions:
 class CoverageGroup:
     """Options of prediction sets."""
 
+    TITLE: ClassVar[str] = "Prediction sets"
+
     coverage: Annotated[
         float | None,
         typer.Option(
@@ -403,7 +352,7 @@ class CoverageGroup:
         typer.Option(
             "--set-method",
             metavar="lac|aps",
-            help="Prediction sets: lac excludes improbable classes, aps adds the most probable classes up to a total.",
+            help="lac excludes improbable classes, aps adds the most probable classes up to a total.",
         ),
     ] = "lac"
     calibration: Annotated[
@@ -411,15 +360,14 @@ class CoverageGroup:
         typer.Option(
             "--calibration",
             metavar="conservative|sampled|optimistic",
-            help="Prediction sets: use of the training rows with several candidates. conservative: the worst, which "
-            "keeps the guarantee; sampled: all of them, by their probabilities; optimistic: the best one.",
+            help="Use of the training rows with several candidates. conservative: the worst, which keeps the "
+            "guarantee; sampled: all of them, by their probabilities; optimistic: the best one.",
         ),
     ] = "conservative"
     class_conditional: Annotated[
         bool,
         typer.Option(
-            "--class-conditional",
-            help="Prediction sets: cover each class with the probability, and not only the classes on average.",
+            "--class-conditional", help="Cover each class with the probability, and not only the classes on average."
         ),
     ] = False
 
@@ -439,14 +387,21 @@ class CoverageGroup:
 class OnlineGroup:
     """Options of online learning, without those of checkpoints."""
 
-    online: Annotated[
-        bool, typer.Option("--online", help="Learn in batches from data that may be larger than memory.")
-    ] = False
+    TITLE: ClassVar[str] = "Data larger than memory"
+
+    online: Annotated[bool, typer.Option("--online", help="Learn in batches, from data of any size.")] = False
     epochs: Annotated[
-        int, typer.Option("--epochs", metavar="N", min=1, help="Online: number of passes over the data.")
+        int, typer.Option("--epochs", metavar="N", min=1, help="Passes over the data. Default 1.", show_default=False)
     ] = 1
     batch_rows: Annotated[
-        int, typer.Option("--batch-rows", metavar="N", min=1, help="Online: maximum number of rows in memory.")
+        int,
+        typer.Option(
+            "--batch-rows",
+            metavar="N",
+            min=1,
+            help="Maximum number of rows in memory. Default 10,000.",
+            show_default=False,
+        ),
     ] = 10_000
     hash_bits: Annotated[
         int,
@@ -455,12 +410,13 @@ class OnlineGroup:
             metavar="BITS",
             min=1,
             max=30,
-            help="Online: hash words and categories to 2^BITS feature columns.",
+            help="Hash words and categories to 2^BITS features. Default 18.",
+            show_default=False,
         ),
     ] = 18
 
-    def check(self, context: typer.Context, *only_online: str) -> None:
-        """Raise if options were given that have no effect; `only_online` names further options of online learning."""
+    def check(self, context: typer.Context) -> None:
+        """Raise if options were given that have no effect."""
         if self.online:
             reason = "cannot be combined with --online, which has no held-out predictions"
             check_unused(context, ("noise_rate", "class_weight", "calibrate"), reason)
@@ -469,14 +425,33 @@ class OnlineGroup:
             reason = "cannot be combined with --online, which reads the rows in order"
             check_unused(context, ("folds", "groups", "budget", "seed", "sheet"), reason)
             return
-        check_unused(context, ("epochs", "batch_rows", "hash_bits", *only_online), "needs --online: add it")
+        names = ("epochs", "batch_rows", "hash_bits", "checkpoint_rows", "resume")
+        check_unused(context, names, "needs --online: add it")
         if str(context.params.get("method")).lower() != "best":
             check_unused(context, ("budget",), "needs --method best: add it")
+
+
+@dataclass(frozen=True)
+class OnlineFitGroup(OnlineGroup):
+    """Options of online learning."""
+
+    checkpoint_rows: Annotated[
+        int | None,
+        typer.Option(
+            "--checkpoint-rows", metavar="N", min=1, help="Save a checkpoint after N rows too, not only each minute."
+        ),
+    ] = None
+    resume: Annotated[
+        bool | None,
+        typer.Option("--resume/--restart", help="Continue a stopped run from its checkpoint, or start again."),
+    ] = None
 
 
 @dataclass(frozen=True, kw_only=True)
 class ReadGroup:
     """Options for reading a table, of all commands that have labels."""
+
+    TITLE: ClassVar[str] = "Labels"
 
     labels: options.LabelsOrNone = None
     truth: options.Truth = None

@@ -15,28 +15,22 @@ Stream: TypeAlias = Annotated[
     Path,
     typer.Argument(
         metavar="TABLE",
-        help=f"{_TABLES}; or - for standard input, with --format. Online: text (also with .gz), .parquet, .arrow, "
-        ".svmlight, a folder of files, or standard input.",
+        help=f"{_TABLES}; or - for standard input, with --format. Online also .arrow, .svmlight or a folder of files.",
     ),
 ]
 _LABELS = (
-    "Label column with text such as 'a|b', lists, or whole numbers; a row with an empty cell or -1 is unlabeled. "
-    "Alternatively several columns, separated by commas: of 0 and 1, whose names are the classes; or of a primary "
-    "label and further ones. A name with a comma is in double quotes: '\"size, m\"'."
+    "Column of labels: text such as 'a|b', lists or whole numbers; empty or -1 is unlabeled. Or several columns "
+    "with commas between: 0 and 1 of each class, or ranked labels."
 )
 Labels: TypeAlias = Annotated[list[str], typer.Option("--labels", metavar="COLUMN", help=_LABELS)]
-LabelsOrNone: TypeAlias = Annotated[
-    list[str] | None,
-    typer.Option("--labels", metavar="COLUMN", help=_LABELS + " Not for svmlight, whose lines begin with the labels."),
-]
+LabelsOrNone: TypeAlias = Annotated[list[str] | None, typer.Option("--labels", metavar="COLUMN", help=_LABELS)]
 Weights: TypeAlias = Annotated[
     str | None,
     typer.Option(
         "--weights",
         metavar="COLUMN",
-        help="Column of the weights of the labels, in their order: text such as '0.7|0.3', or lists; or one column for "
-        "each of several label columns: --labels label1,label2 --weights prob1,prob2. With --answers, column of the "
-        "confidences of its lines. Implies --weighted.",
+        help="Column of the weights: '0.7|0.3' or lists; or one for each label column. With --answers, of the "
+        "confidences.",
     ),
 ]
 NoiseRate: TypeAlias = Annotated[
@@ -44,9 +38,7 @@ NoiseRate: TypeAlias = Annotated[
     typer.Option(
         "--noise-rate",
         metavar="RATE|auto",
-        help="Fit labels that may exclude the true one: in this fraction of the rows, or auto to estimate it. Rows "
-        "whose labels are probably wrong get weights for the labels proposed instead. If no labels are suspected, "
-        "the fit is the same as without this option.",
+        help="Correct labels that exclude the true one, in this fraction of the rows; auto estimates it.",
     ),
 ]
 Truth: TypeAlias = Annotated[
@@ -54,84 +46,59 @@ Truth: TypeAlias = Annotated[
     typer.Option(
         "--truth",
         metavar="COLUMN",
-        help="Column of true labels, if known; used for evaluation, and by fit to calibrate prediction sets.",
+        help="Column of true labels, for evaluation and calibration.",
     ),
 ]
 Groups: TypeAlias = Annotated[
     str | None,
-    typer.Option(
-        "--groups",
-        metavar="COLUMN",
-        help="Column of groups, such as patients or recordings. All rows of a group are in one fold, so that the rates "
-        "are those of new groups. The column is not a feature.",
-    ),
+    typer.Option("--groups", metavar="COLUMN", help="Column of groups, such as patients: rates are of new groups."),
 ]
 Row: TypeAlias = Annotated[
     str | None,
     typer.Option(
         "--row",
         metavar="COLUMN",
-        help="Answers: column of the names of the rows, in both tables, or field of an export; by default row, or the "
-        "number of the row.",
+        help="Names of the rows in both tables; by default row, or numbers.",
     ),
 ]
 Annotator: TypeAlias = Annotated[
     str | None,
-    typer.Option(
-        "--annotator", metavar="COLUMN", help="Answers: column of the annotators; by default annotator or worker."
-    ),
+    typer.Option("--annotator", metavar="COLUMN", help="Column of the annotators; by default annotator or worker."),
 ]
 Answer: TypeAlias = Annotated[
     str | None,
-    typer.Option(
-        "--answer",
-        metavar="COLUMN",
-        help="Answers: column of the labels, by default answer or label; or question of an export, such as a tag "
-        "of Label Studio, by default the only one.",
-    ),
+    typer.Option("--answer", metavar="COLUMN", help="Labels, by default answer or label; or a question of an export."),
 ]
 ExcludeAnnotator: TypeAlias = Annotated[
     list[str] | None,
-    typer.Option(
-        "--exclude-annotator",
-        metavar="NAME",
-        help="Annotator whose answers are not used in this run. The file of the answers keeps them.",
-    ),
+    typer.Option("--exclude-annotator", metavar="NAME", help="Do not use the answers of an annotator in this run."),
 ]
 Rules: TypeAlias = Annotated[
     Literal["auto", "yes", "no"],
     typer.Option(
         "--rules",
         metavar="auto|yes|no",
-        help="Whether the sources of the answers are rules, which choose their rows, such as labeling functions; by "
-        "default if most of them, or several that agree with others, give one label only.",
+        help="Whether annotators are rules, which choose their rows. Default auto: it is detected.",
+        show_default=False,
     ),
 ]
 AnswersRow: TypeAlias = Annotated[
     str | None,
     typer.Option(
-        "--answers-row",
-        metavar="COLUMN",
-        help="Column of the names of the rows in the file of the answers, or field of an export; by default that "
-        "of --row.",
+        "--answers-row", metavar="COLUMN", help="Column of the names of the rows in the answers, if not --row."
     ),
 ]
 Negation: TypeAlias = Annotated[
     str | None,
-    typer.Option(
-        "--not",
-        metavar="TEXT",
-        help="Answers: text before a label that the row does not have. With --not '!', the answer '!finch' is all "
-        "classes but finch.",
-    ),
+    typer.Option("--not", metavar="TEXT", help="Text before a label that the row does not have, such as '!'."),
 ]
 ClassWeight: TypeAlias = Annotated[
     str,
     typer.Option(
         "--class-weight",
         metavar="balanced|none",
-        help="balanced: rows of rare classes have larger weights in a fit, so that all classes have equal sums. Some "
-        "methods have no weights: name another one, such as CLPL or PLEM, or compare those that have.",
+        help="balanced: all classes have the same weight in a fit, the rare ones too. Not for all methods.",
+        show_default=False,
     ),
 ]
 Folds: TypeAlias = Annotated[
@@ -140,9 +107,7 @@ Folds: TypeAlias = Annotated[
         "--folds",
         metavar="N",
         min=1,
-        help="Number of folds of the cross-validation. 1 is one split that holds out a fifth of the labeled rows, at "
-        "most 10,000, and trains on at most 100,000 others. By default 5 for up to 2,000 labeled rows, and 1 for more; "
-        "with --groups, at most the number of groups.",
+        help="Folds of the cross-validation; 1 holds out a fifth. Default 5, or 1 for more than 2,000 labeled rows.",
         show_default=False,
     ),
 ]
@@ -154,14 +119,19 @@ Budget: TypeAlias = Annotated[
         "--budget",
         metavar="MINUTES",
         min=0.01,
-        help="Time for the comparison of all methods, the cheapest first. Methods for which it does not suffice are "
-        "left out.",
+        help="Time for a comparison of methods. Default 10.",
+        show_default=False,
     ),
 ]
-Seed: TypeAlias = Annotated[int, typer.Option("--seed", metavar="N", min=0, help="Random seed.")]
+Seed: TypeAlias = Annotated[
+    int, typer.Option("--seed", metavar="N", min=0, help="Random seed. Default 0.", show_default=False)
+]
 Json: TypeAlias = Annotated[bool, typer.Option("--json", help="Write only JSON to standard output.")]
 Debug: TypeAlias = Annotated[
-    bool, typer.Option("--debug", envvar="ONEOF_DEBUG", help="Show the traceback of an error.")
+    bool,
+    typer.Option(
+        "--debug", envvar="ONEOF_DEBUG", help="Show the traceback of an error. Also ONEOF_DEBUG=1.", show_envvar=False
+    ),
 ]
 
 

@@ -76,9 +76,7 @@ def render_report(data: ReportData) -> str:
         n_cooccurring=len(cooccurring_classes(sets)),
         pairs=statistics.pair_rows(data),
         curve_sentence=None if curve is None else templating.describe_learning_curve(curve, spread),
-        truth_rates=statistics.compare_with_truth(
-            sets, data.decisions.labels, [] if data.truth is None else data.truth
-        ),
+        truth_rates=_compare_with_truth(data),
         tables={} if summary is None else annotators.describe_annotators(summary),
         worst_classes=statistics.worst_classes,
         has_narrow_bounds=statistics.has_narrow_bounds,
@@ -161,6 +159,12 @@ def render_audit(
         version=version,
         date=date,
     )
+
+
+def _compare_with_truth(data: ReportData) -> statistics.TruthComparison | None:
+    if data.truth is None:
+        return None
+    return statistics.compare_with_truth(data.candidates, list(data.decisions.labels), data.truth.tolist())
 
 
 def _suspects(issues: LabelIssues, preview: Preview, max_rows: int) -> dict[str, Any]:

@@ -3,9 +3,8 @@
 import functools
 import inspect
 from collections.abc import Callable
-from copy import copy
 from dataclasses import fields, is_dataclass
-from typing import Annotated, Any
+from typing import Any
 
 
 def expand(command: Callable[..., None]) -> Callable[..., None]:
@@ -36,15 +35,15 @@ def expand(command: Callable[..., None]) -> Callable[..., None]:
 
 
 def _parameters(group: Any) -> list[inspect.Parameter]:
-    """Return one parameter for each option of a group, with the title of the group in the help."""
+    """Return one parameter for each option of a group, which is listed under its title in the help."""
     parameters = []
     for option in fields(group):
-        if is_dataclass(option.type):
-            parameters += _parameters(option.type)
+        annotation: Any = option.type
+        if is_dataclass(annotation):
+            parameters += _parameters(annotation)
             continue
-        declared, title = copy(option.type.__metadata__[0]), getattr(group, "TITLE", None)
-        declared.rich_help_panel = title
-        annotation = Annotated[option.type.__origin__, declared]
+        if title := getattr(group, "TITLE", None):
+            annotation.__metadata__[0].rich_help_panel = title
         kind = inspect.Parameter.KEYWORD_ONLY
         parameters.append(inspect.Parameter(option.name, kind, default=option.default, annotation=annotation))
     return parameters

@@ -16,8 +16,10 @@ from oneof.cli.tables.first_labels import (
 
 if TYPE_CHECKING:
     from oneof.audit import LabelIssues
+    from oneof.candidates import CandidateSets
     from oneof.cli.tables.inputs import PreparedTable
     from oneof.cli.tables.read_options import ReadOptions
+    from oneof.comparison import Comparison
     from oneof.typing import Floats, Ints
 
 N_FOLDS = 5
@@ -62,27 +64,38 @@ def find_issues(
     prepared: "PreparedTable",
     method: str,
     *,
-    folds: int,
+    folds: int | None = None,
     seed: int = 0,
     noise_rate: float | None = None,
+    rows: "Ints | None" = None,
     progress: Progress | None = None,
 ) -> "tuple[str, LabelIssues]":
-    """Return the name of the method of the held-out predictions, and the issues.
+    """Return the name of the method of the held-out predictions, and the issues of all rows, or of some.
 
     `oneof audit`, `oneof fit` and its report, and `oneof label --audit` all have this rate and this list. A fit with
     --answers has none.
     """
+    import numpy as np
+    from sklearn.utils import _safe_indexing
+
     from oneof.audit import find_label_issues
 
+    def take(values: Any) -> Any:
+        return values if values is None or rows is None else _safe_indexing(values, rows)
+
+    candidates, groups = prepared.candidates if rows is None else prepared.candidates[rows], take(prepared.groups)
+    n_groups = None if groups is None else len(np.unique(np.asarray(groups)[~candidates.is_unlabeled]))
+    if rows is not None and n_groups == 1:
+        groups = n_groups = None
     name, auditor = audit_method(prepared, method, seed)
     return name, find_label_issues(
-        prepared.frame,
-        prepared.candidates,
+        take(prepared.frame),
+        candidates,
         auditor,
-        cv=folds,
-        groups=prepared.groups,
-        checked=excluded_rows(prepared),
-        named=named_classes(prepared),
+        cv=choose_folds(n_groups) if folds is None else folds,
+        groups=groups,
+        checked=take(excluded_rows(prepared)),
+        named=take(named_classes(prepared)),
         noise_rate=noise_rate,
         random_state=seed,
         progress=progress,
@@ -218,3 +231,37 @@ def summarize(issues: "LabelIssues", prepared: "PreparedTable") -> dict[str, Any
             for i in labels.order().tolist()
         ]
     return facts
+
+
+def describe_correction(issues: "LabelIssues", auditor: str) -> str:
+    """Return the noise rate with its origin, and the number of rows that are fitted to corrected weights."""
+    if not issues.n_changed:
+        return f"{describe_rate(issues)}; no row is corrected: the fit is the same as without --noise-rate."
+    n_changed = "1 row is" if issues.n_changed == 1 else f"{issues.n_changed:,} rows are"
+    origin = "" if issues.is_rate_given else f", estimated from predictions of {auditor} without each row's own labels"
+    return f"{describe_rate(issues)}{origin}; {n_changed} fitted to corrected weights."
+
+
+def has_predictions_of_all_rows(comparison: "Comparison", candidates: "CandidateSets") -> bool:
+    """Return whether wrong labels are searched for: not in a table so large that one split of its sets is held out."""
+    is_exact = bool((candidates.is_exact | candidates.is_unlabeled).all())
+    return comparison.n_folds > 1 or (comparison.n_groups is None and is_exact)
+
+
+def find_suspects(
+    prepared: "PreparedTable", method: str, *, seed: int = 0, progress: Progress | None = None
+) -> "LabelIssues | None":
+    """Return the issues of `oneof audit`; None if no row can be audited."""
+    import warnings
+
+    from oneof.audit.detection import only_in_one_group
+
+    excluded, candidates = excluded_rows(prepared), prepared.candidates
+    left_out = candidates.is_unlabeled if excluded is None else candidates.is_unlabeled | excluded
+    if prepared.groups is not None:
+        left_out = left_out | only_in_one_group(candidates, prepared.groups)
+    if left_out.all():
+        return None
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # that some rows are not audited
+        return find_issues(prepared, method, seed=seed, progress=progress)[1]

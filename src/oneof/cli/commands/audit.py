@@ -1,8 +1,9 @@
 """`oneof audit`: find the rows of a table whose labels are probably wrong."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import typer
 
@@ -10,7 +11,6 @@ from oneof.cli import options
 from oneof.cli.auditing.files import write_files
 from oneof.cli.auditing.issues import (
     CHECKED_NOTE,
-    count_folds,
     describe_rate,
     describe_rest,
     describe_wrong_first_labels,
@@ -44,11 +44,12 @@ Examples:
 """
 
 
-def run(
-    context: typer.Context,
-    table: options.TableFile,
-    *,
-    read_group: ReadGroup,
+@dataclass(frozen=True)
+class AuditOptions:
+    """Options of `oneof audit`."""
+
+    TITLE: ClassVar[str] = "Model"
+
     method: Annotated[
         str,
         typer.Option(
@@ -57,8 +58,8 @@ def run(
             help="Name of the method that predicts the held-out rows, if necessary with parameters as in "
             "LOORidge:distractors=cooccurring, or auto: LOORidge.",
         ),
-    ] = "auto",
-    top: Annotated[int, typer.Option("--top", metavar="N", min=0, help="Number of rows to print.")] = 20,
+    ] = "auto"
+    top: Annotated[int, typer.Option("--top", metavar="N", min=0, help="Number of rows to print.")] = 20
     out: Annotated[
         Path | None,
         typer.Option(
@@ -66,10 +67,10 @@ def run(
             metavar="FILE",
             help="Write all labeled rows, the most probably wrong first (.csv), with their identifiers and texts.",
         ),
-    ] = None,
+    ] = None
     report: Annotated[
         Path | None, typer.Option("--report", metavar="FILE", help="Write a page with the suspected rows (.html).")
-    ] = None,
+    ] = None
     folds: Annotated[
         int | None,
         typer.Option(
@@ -80,8 +81,16 @@ def run(
             "groups. Without --groups, LOORidge requires no folds if all rows are exact.",
             show_default=False,
         ),
-    ] = None,
-    seed: options.Seed = 0,
+    ] = None
+    seed: options.Seed = 0
+
+
+def run(
+    context: typer.Context,
+    table: options.TableFile,
+    *,
+    read_group: ReadGroup,
+    audit_options: AuditOptions,
     json: options.Json = False,
     debug: options.Debug = False,
 ) -> None:
@@ -96,17 +105,19 @@ def run(
         from oneof.cli.tables.inputs import prepare
         from oneof.errors import InputError
 
-        if method.lower() == "best":
+        if audit_options.method.lower() == "best":
             raise InputError("--method must name one method, or be auto; got best. `oneof compare` finds the best.")
         read_options = read_group.options(context)
+        out, report = audit_options.out, audit_options.report
         _check_outputs(out, report, [table] if read_options.answers is None else [table, read_options.answers.path])
         prepared = prepare(table, read_options)
         check_unchecked_rows(prepared.candidates, prepared.is_checked, "remove --gold to audit the labels themselves")
         for sentence in (*prepared.notes, *_notes(prepared, read_options)):
             terminal.print_note(sentence)
-        n_folds = count_folds(prepared) if folds is None else folds
         with progress("Predicting held-out rows", each_name=True) as bar:
-            name, issues = find_issues(prepared, method, folds=n_folds, seed=seed, progress=bar)
+            name, issues = find_issues(
+                prepared, audit_options.method, folds=audit_options.folds, seed=audit_options.seed, progress=bar
+            )
         write_files(out, report, issues, prepared, name, options.typed_command(context))
         outputs = [str(path) for path in (out, report) if path is not None]
         if json:
@@ -114,7 +125,7 @@ def run(
             unreadable = {"unreadable_labels": prepared.unreadable_labels.to_dict()}
             terminal.print_json(summarize(issues, prepared) | facts | unreadable)
             return
-        print_issues(issues, table, prepared, top=top)
+        print_issues(issues, table, prepared, top=audit_options.top)
         if prepared.n_groups is not None:
             terminal.print_line(f"Folds by groups: no row is predicted from its group ({prepared.n_groups:,} groups).")
         for path in outputs:

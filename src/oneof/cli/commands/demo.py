@@ -12,7 +12,7 @@ from oneof.cli.output import terminal
 from oneof.cli.output.progress import ProgressFactory, progress
 
 if TYPE_CHECKING:
-    from oneof.cli.training.records import TrainingResult
+    from oneof.cli.training.train import TrainingResult
 
 NAME = "demo"
 EXAMPLES = """\b
@@ -71,9 +71,8 @@ class DemoResult:
 
 def run_digits_demo(folder: Path, *, seed: int, progress_factory: ProgressFactory) -> DemoResult:
     """Write a training and a test table of digits, fit a model and predict the test table."""
-    from oneof.cli.commands.predict import predict, write_predictions
     from oneof.cli.option_groups import FitOptions
-    from oneof.cli.prediction.predictions import load_model
+    from oneof.cli.prediction.predictions import PredictOptions, load_model, predict, write_predictions
     from oneof.cli.tables.read_options import ReadOptions
     from oneof.cli.training.train import train
     from oneof.files import atomic_directory
@@ -87,8 +86,8 @@ def run_digits_demo(folder: Path, *, seed: int, progress_factory: ProgressFactor
     fit_options = FitOptions(method="best", folds=5, seed=seed, out=folder)
     training = train(training_file, read_options, fit_options, command=fit_command, progress_factory=progress_factory)
     model_file, predictions = folder / "model.skops", folder / "digits-test-predictions.csv"
-    prediction = predict(load_model(model_file), test_file, truth="truth")
-    write_predictions(predictions, prediction, read=[model_file, test_file])
+    prediction = predict(load_model(model_file), test_file, PredictOptions(truth="truth"))
+    write_predictions(predictions, prediction, model=model_file)
     estimate = training.comparison.results[0]
     arguments = ["oneof", "predict", str(model_file), str(test_file), "--truth", "truth", "--out", str(predictions)]
     commands = [fit_command, shlex.join(arguments)]

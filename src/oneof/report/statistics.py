@@ -203,24 +203,11 @@ def name_candidates(candidates: CandidateSets, row: int) -> str:
     return ", ".join(names) + (f", … ({more} more)" if more else "")
 
 
-def pair_rows(data: ReportData) -> list[dict[str, Any]]:
+def pair_outcomes(data: ReportData) -> list[counts.PairOutcome]:
     """Return the pairs of labels that cooccur most, and their disambiguated labels."""
     evidence = data.candidates.evidence
     decided = encode_decisions(data.candidates, data.decisions.labels)
-    names = [shorten(label, LABEL_WIDTH) for label in data.candidates.classes.tolist()]
-    pairs = counts.top_pairs(counts.cooccurrence(evidence), MAX_PAIRS)
-    outcomes = counts.pair_outcomes(evidence, decided, pairs)
-    return [
-        {
-            "first": names[outcome.first],
-            "second": names[outcome.second],
-            "n_sets": outcome.n_sets,
-            "decided_first": outcome.decided_first,
-            "decided_second": outcome.decided_second,
-            "other": outcome.n_sets - outcome.decided_first - outcome.decided_second,
-        }
-        for outcome in outcomes
-    ]
+    return counts.pair_outcomes(evidence, decided, counts.top_pairs(counts.cooccurrence(evidence), MAX_PAIRS))
 
 
 def class_rows(candidates: CandidateSets) -> list[tuple[str, float, int]]:

@@ -314,6 +314,7 @@ def _compare(fit: Fit, steps: Steps) -> Evaluation:
             progress=bar,
         )
     if comparison.is_interrupted:
+        steps.skip(CURVE)
         n_compared = sum(result.error is None and result.incomplete is None for result in comparison.results)
         sentence = (
             f"the comparison was interrupted; {comparison.best_method} is the best of {n_compared} "

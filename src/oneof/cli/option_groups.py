@@ -20,7 +20,9 @@ from oneof.cli.options import (
     Row,
     Rules,
     check_unused,
+    flag,
     read_names,
+    value,
 )
 from oneof.cli.output import terminal
 
@@ -39,48 +41,38 @@ class LabelGroup:
 
     separator: Annotated[
         str | None,
-        typer.Option(
+        value(
             "--separator",
-            metavar="TEXT",
-            help="Text between two labels, or several: '| ;'. [] is a list of JSON. By default it is detected.",
+            "TEXT",
+            "Text between two labels, or several: '| ;'. [] is a list of JSON. By default it is detected.",
         ),
     ] = None
-    classes: Annotated[
-        str | None, typer.Option("--classes", metavar="A,B,...", help="All classes; by default those in the table.")
-    ] = None
-    fold_case: Annotated[bool, typer.Option("--fold-case", help="Read 'Sea Eagle' and 'sea_eagle' as one class.")] = (
-        False
-    )
+    classes: Annotated[str | None, value("--classes", "A,B,...", "All classes; by default those in the table.")] = None
+    fold_case: Annotated[bool, flag("--fold-case", "Read 'Sea Eagle' and 'sea_eagle' as one class.")] = False
     weighted: Annotated[
         bool,
-        typer.Option(
-            "--weighted", help="Labels have weights: 'finch:0.7|wren:0.3', JSON, lists of pairs, or columns of numbers."
-        ),
+        flag("--weighted", "Labels have weights: 'finch:0.7|wren:0.3', JSON, lists of pairs, or columns of numbers."),
     ] = False
     kind: Annotated[
         str | None,
-        typer.Option(
+        value(
             "--kind",
-            metavar="likelihood|posterior",
-            help="posterior: probabilities of the classes, as of a classifier; likelihood: of the evidence given the "
+            "likelihood|posterior",
+            "posterior: probabilities of the classes, as of a classifier; likelihood: of the evidence given the "
             "class, as shares of votes.",
         ),
     ] = None
     rest: Annotated[
         str | None,
-        typer.Option(
+        value(
             "--rest",
-            metavar="auto|NAME",
-            help="Spread a rest over unlisted classes: auto, up to a sum of 1, or the weight of a label.",
+            "auto|NAME",
+            "Spread a rest over unlisted classes: auto, up to a sum of 1, or the weight of a label.",
         ),
     ] = None
     unreadable_labels: Annotated[
         str | None,
-        typer.Option(
-            "--unreadable-labels",
-            metavar="MODE",
-            help="error, or unlabeled: rows with defective labels have none.",
-        ),
+        value("--unreadable-labels", "MODE", "error, or unlabeled: rows with defective labels have none."),
     ] = None
 
     def label_errors(self, default: str = "error") -> str:
@@ -98,8 +90,8 @@ class LabelGroup:
         from oneof.errors import InputError
 
         weighted = self.weighted or weights is not None
-        for option, value in (("--kind", self.kind), ("--rest", self.rest)):
-            if value is not None and not weighted:
+        for option, text in (("--kind", self.kind), ("--rest", self.rest)):
+            if text is not None and not weighted:
                 raise InputError(f"{option} needs weighted labels: add --weighted, or --weights COLUMN.")
         if self.kind not in (None, "likelihood", "posterior"):
             raise InputError(f"--kind must be likelihood or posterior; got {self.kind!r}.")
@@ -120,42 +112,38 @@ class FeatureGroup:
 
     drop: Annotated[
         list[str] | None,
-        typer.Option(
+        value(
             "--drop",
-            metavar="COLUMN",
-            help="Exclude columns: names or patterns such as 'q*', with commas between; '\"size, m\"' is one name. The "
+            "COLUMN",
+            "Exclude columns: names or patterns such as 'q*', with commas between; '\"size, m\"' is one name. The "
             "next three options accept the same.",
         ),
     ] = None
     text: Annotated[
         list[str] | None,
-        typer.Option("--text", metavar="COLUMN", help="Read columns as text, whose words become features."),
+        value("--text", "COLUMN", "Read columns as text, whose words become features."),
     ] = None
-    categorical: Annotated[
-        list[str] | None, typer.Option("--categorical", metavar="COLUMN", help="Read columns as categories.")
-    ] = None
-    numeric: Annotated[
-        list[str] | None, typer.Option("--numeric", metavar="COLUMN", help="Read columns as numbers.")
-    ] = None
+    categorical: Annotated[list[str] | None, value("--categorical", "COLUMN", "Read columns as categories.")] = None
+    numeric: Annotated[list[str] | None, value("--numeric", "COLUMN", "Read columns as numbers.")] = None
     date_format: Annotated[
         list[str] | None,
-        typer.Option("--date-format", metavar="FORMAT", help="Format of dates to try first, such as '%d/%m/%Y'."),
+        value("--date-format", "FORMAT", "Format of dates to try first, such as '%d/%m/%Y'."),
     ] = None
     stop_words: Annotated[
         str,
-        typer.Option(
+        value(
             "--stop-words",
-            metavar="LIST",
-            help="Words to remove from text: english, none, or a file. Default none.",
+            "LIST",
+            "Words to remove from text: english, none, or a file. Default none.",
             show_default=False,
         ),
     ] = "none"
     stem: Annotated[
         str,
-        typer.Option(
+        value(
             "--stem",
-            metavar="LANGUAGE",
-            help="Stem the words of text: english, german, ..., or none. Default none.",
+            "LANGUAGE",
+            "Stem the words of text: english, german, ..., or none. Default none.",
             show_default=False,
         ),
     ] = "none"
@@ -169,37 +157,25 @@ class FileGroup:
 
     format: Annotated[
         str | None,
-        typer.Option(
-            "--format", metavar="NAME", help="csv, tsv, jsonl, parquet, excel or npz; online also svmlight or arrow."
-        ),
+        value("--format", "NAME", "csv, tsv, jsonl, parquet, excel or npz; online also svmlight or arrow."),
     ] = None
-    sheet: Annotated[
-        str | None, typer.Option("--sheet", metavar="NAME", help="Sheet of a spreadsheet; by default the first one.")
-    ] = None
+    sheet: Annotated[str | None, value("--sheet", "NAME", "Sheet of a spreadsheet; by default the first one.")] = None
     delimiter: Annotated[
         str | None,
-        typer.Option(
-            "--delimiter", metavar="CHARACTER", help="Delimiter of CSV: a character, or comma, semicolon, tab, pipe."
-        ),
+        value("--delimiter", "CHARACTER", "Delimiter of CSV: a character, or comma, semicolon, tab, pipe."),
     ] = None
-    decimal: Annotated[
-        str | None, typer.Option("--decimal", metavar=".|,", help="Decimal separator of numbers such as 1,234 in CSV.")
-    ] = None
-    encoding: Annotated[
-        str | None, typer.Option("--encoding", metavar="NAME", help="Encoding of CSV, such as utf-8 or latin-1.")
-    ] = None
-    quote: Annotated[
-        str | None, typer.Option("--quote", metavar="MARK", help="Quotation mark of CSV: double, single or none.")
-    ] = None
+    decimal: Annotated[str | None, value("--decimal", ".|,", "Decimal separator of numbers such as 1,234 in CSV.")] = (
+        None
+    )
+    encoding: Annotated[str | None, value("--encoding", "NAME", "Encoding of CSV, such as utf-8 or latin-1.")] = None
+    quote: Annotated[str | None, value("--quote", "MARK", "Quotation mark of CSV: double, single or none.")] = None
     missing: Annotated[
         list[str] | None,
-        typer.Option(
-            "--missing", metavar="TOKENS", help="Tokens of missing values besides NA, NaN, null, ? ...: '-,x'."
-        ),
+        value("--missing", "TOKENS", "Tokens of missing values besides NA, NaN, null, ? ...: '-,x'."),
     ] = None
     strict: Annotated[
         bool,
-        typer.Option("--strict", help="Refuse cells that are not of the kind of their column."),
+        flag("--strict", "Refuse cells that are not of the kind of their column."),
     ] = False
 
     def table_options(
@@ -230,10 +206,10 @@ class AnswerGroup:
 
     answers: Annotated[
         Path | None,
-        typer.Option(
+        value(
             "--answers",
-            metavar="FILE",
-            help="Estimate labels from answers: a line for each, or a column of each annotator; or an export of Label "
+            "FILE",
+            "Estimate labels from answers: a line for each, or a column of each annotator; or an export of Label "
             "Studio, doccano, Argilla or Prodigy.",
         ),
     ] = None
@@ -246,11 +222,7 @@ class AnswerGroup:
     negation: Negation = None
     gold: Annotated[
         str | None,
-        typer.Option(
-            "--gold",
-            metavar="COLUMN",
-            help="Column of TABLE with checked labels, in place of the others.",
-        ),
+        value("--gold", "COLUMN", "Column of TABLE with checked labels, in place of the others."),
     ] = None
 
     def answer_options(self, context: typer.Context) -> "AnswerOptions | None":
@@ -289,22 +261,20 @@ class FitOptions:
 
     method: Annotated[
         str,
-        typer.Option(
+        value(
             "--method",
-            metavar="NAME",
-            help="auto (LOORidge), best (compare all), or a name, such as CLPL, or with parameters "
+            "NAME",
+            "auto (LOORidge), best (compare all), or a name, such as CLPL, or with parameters "
             "LOORidge:distractors=cooccurring.",
             show_default=False,
         ),
     ] = "auto"
-    out: Annotated[Path | None, typer.Option("--out", metavar="DIR", help="Output folder; by default TABLE-oneof.")] = (
-        None
-    )
+    out: Annotated[Path | None, value("--out", "DIR", "Output folder; by default TABLE-oneof.")] = None
     noise_rate: options.NoiseRate = None
     class_weight: options.ClassWeight = "none"
     calibrate: Annotated[
         bool,
-        typer.Option("--calibrate", help="Scale probabilities, by 50 or more true or checked labels."),
+        flag("--calibrate", "Scale probabilities, by 50 or more true or checked labels."),
     ] = False
     folds: options.Folds = None
     budget: options.Budget = options.DEFAULT_BUDGET
@@ -340,35 +310,33 @@ class CoverageGroup:
 
     coverage: Annotated[
         float | None,
-        typer.Option(
+        value(
             "--coverage",
-            metavar="PROBABILITY",
-            help="Add to each prediction a set of classes that contains the true label with this probability, such as "
+            "PROBABILITY",
+            "Add to each prediction a set of classes that contains the true label with this probability, such as "
             "0.9. In a table these are the columns `set`, which `fit --labels set` reads, and `set_size`.",
         ),
     ] = None
     set_method: Annotated[
         str,
-        typer.Option(
+        value(
             "--set-method",
-            metavar="lac|aps",
-            help="lac excludes improbable classes, aps adds the most probable classes up to a total.",
+            "lac|aps",
+            "lac excludes improbable classes, aps adds the most probable classes up to a total.",
         ),
     ] = "lac"
     calibration: Annotated[
         str,
-        typer.Option(
+        value(
             "--calibration",
-            metavar="conservative|sampled|optimistic",
-            help="Use of the training rows with several candidates. conservative: the worst, which keeps the "
-            "guarantee; sampled: all of them, by their probabilities; optimistic: the best one.",
+            "conservative|sampled|optimistic",
+            "Use of the training rows with several candidates. conservative: the worst, which keeps the guarantee; "
+            "sampled: all of them, by their probabilities; optimistic: the best one.",
         ),
     ] = "conservative"
     class_conditional: Annotated[
         bool,
-        typer.Option(
-            "--class-conditional", help="Cover each class with the probability, and not only the classes on average."
-        ),
+        flag("--class-conditional", "Cover each class with the probability, and not only the classes on average."),
     ] = False
 
     def set_options(self) -> "SetOptions | None":
@@ -389,28 +357,20 @@ class OnlineGroup:
 
     TITLE: ClassVar[str] = "Data larger than memory"
 
-    online: Annotated[bool, typer.Option("--online", help="Learn in batches, from data of any size.")] = False
-    epochs: Annotated[
-        int, typer.Option("--epochs", metavar="N", min=1, help="Passes over the data. Default 1.", show_default=False)
-    ] = 1
+    online: Annotated[bool, flag("--online", "Learn in batches, from data of any size.")] = False
+    epochs: Annotated[int, value("--epochs", "N", "Passes over the data. Default 1.", min=1, show_default=False)] = 1
     batch_rows: Annotated[
         int,
-        typer.Option(
-            "--batch-rows",
-            metavar="N",
-            min=1,
-            help="Maximum number of rows in memory. Default 10,000.",
-            show_default=False,
-        ),
+        value("--batch-rows", "N", "Maximum number of rows in memory. Default 10,000.", min=1, show_default=False),
     ] = 10_000
     hash_bits: Annotated[
         int,
-        typer.Option(
+        value(
             "--hash-bits",
-            metavar="BITS",
+            "BITS",
+            "Hash words and categories to 2^BITS features. Default 18.",
             min=1,
             max=30,
-            help="Hash words and categories to 2^BITS features. Default 18.",
             show_default=False,
         ),
     ] = 18
@@ -437,13 +397,11 @@ class OnlineFitGroup(OnlineGroup):
 
     checkpoint_rows: Annotated[
         int | None,
-        typer.Option(
-            "--checkpoint-rows", metavar="N", min=1, help="Save a checkpoint after N rows too, not only each minute."
-        ),
+        value("--checkpoint-rows", "N", "Save a checkpoint after N rows too, not only each minute.", min=1),
     ] = None
     resume: Annotated[
         bool | None,
-        typer.Option("--resume/--restart", help="Continue a stopped run from its checkpoint, or start again."),
+        flag("--resume/--restart", "Continue a stopped run from its checkpoint, or start again."),
     ] = None
 
 

@@ -3,9 +3,20 @@
 import csv
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Annotated, Literal, TypeAlias
+from typing import Annotated, Any, Literal, TypeAlias
 
 import typer
+
+
+def value(name: str, metavar: str, help_: str, **more: Any) -> Any:
+    """Return the declaration of an option with a value."""
+    return typer.Option(name, metavar=metavar, help=help_, **more)
+
+
+def flag(name: str, help_: str) -> Any:
+    """Return the declaration of an option without a value."""
+    return typer.Option(name, help=help_)
+
 
 _TABLES = ".csv, .tsv or .jsonl (each also with .gz), .parquet, .xlsx, .ods or .npz"
 TableFile: TypeAlias = Annotated[
@@ -22,92 +33,81 @@ _LABELS = (
     "Column of labels: text such as 'a|b', lists or whole numbers; empty or -1 is unlabeled. Or several columns "
     "with commas between: 0 and 1 of each class, or ranked labels."
 )
-Labels: TypeAlias = Annotated[list[str], typer.Option("--labels", metavar="COLUMN", help=_LABELS)]
-LabelsOrNone: TypeAlias = Annotated[list[str] | None, typer.Option("--labels", metavar="COLUMN", help=_LABELS)]
+Labels: TypeAlias = Annotated[list[str], value("--labels", "COLUMN", _LABELS)]
+LabelsOrNone: TypeAlias = Annotated[list[str] | None, value("--labels", "COLUMN", _LABELS)]
 Weights: TypeAlias = Annotated[
     str | None,
-    typer.Option(
+    value(
         "--weights",
-        metavar="COLUMN",
-        help="Column of the weights: '0.7|0.3' or lists; or one for each label column. With --answers, of the "
-        "confidences.",
+        "COLUMN",
+        "Column of the weights: '0.7|0.3' or lists; or one for each label column. With --answers, of the confidences.",
     ),
 ]
 NoiseRate: TypeAlias = Annotated[
     str | None,
-    typer.Option(
+    value(
         "--noise-rate",
-        metavar="RATE|auto",
-        help="Correct labels that exclude the true one, in this fraction of the rows; auto estimates it.",
+        "RATE|auto",
+        "Correct labels that exclude the true one, in this fraction of the rows; auto estimates it.",
     ),
 ]
 Truth: TypeAlias = Annotated[
     str | None,
-    typer.Option(
-        "--truth",
-        metavar="COLUMN",
-        help="Column of true labels, for evaluation and calibration.",
-    ),
+    value("--truth", "COLUMN", "Column of true labels, for evaluation and calibration."),
 ]
 Groups: TypeAlias = Annotated[
     str | None,
-    typer.Option("--groups", metavar="COLUMN", help="Column of groups, such as patients: rates are of new groups."),
+    value("--groups", "COLUMN", "Column of groups, such as patients: rates are of new groups."),
 ]
 Row: TypeAlias = Annotated[
     str | None,
-    typer.Option(
-        "--row",
-        metavar="COLUMN",
-        help="Names of the rows in both tables; by default row, or numbers.",
-    ),
+    value("--row", "COLUMN", "Names of the rows in both tables; by default row, or numbers."),
 ]
 Annotator: TypeAlias = Annotated[
     str | None,
-    typer.Option("--annotator", metavar="COLUMN", help="Column of the annotators; by default annotator or worker."),
+    value("--annotator", "COLUMN", "Column of the annotators; by default annotator or worker."),
 ]
 Answer: TypeAlias = Annotated[
     str | None,
-    typer.Option("--answer", metavar="COLUMN", help="Labels, by default answer or label; or a question of an export."),
+    value("--answer", "COLUMN", "Labels, by default answer or label; or a question of an export."),
 ]
 ExcludeAnnotator: TypeAlias = Annotated[
     list[str] | None,
-    typer.Option("--exclude-annotator", metavar="NAME", help="Do not use the answers of an annotator in this run."),
+    value("--exclude-annotator", "NAME", "Do not use the answers of an annotator in this run."),
 ]
 Rules: TypeAlias = Annotated[
     Literal["auto", "yes", "no"],
-    typer.Option(
+    value(
         "--rules",
-        metavar="auto|yes|no",
-        help="Whether annotators are rules, which choose their rows. Default auto: it is detected.",
+        "auto|yes|no",
+        "Whether annotators are rules, which choose their rows. Default auto: it is detected.",
         show_default=False,
     ),
 ]
 AnswersRow: TypeAlias = Annotated[
     str | None,
-    typer.Option(
-        "--answers-row", metavar="COLUMN", help="Column of the names of the rows in the answers, if not --row."
-    ),
+    value("--answers-row", "COLUMN", "Column of the names of the rows in the answers, if not --row."),
 ]
 Negation: TypeAlias = Annotated[
     str | None,
-    typer.Option("--not", metavar="TEXT", help="Text before a label that the row does not have, such as '!'."),
+    value("--not", "TEXT", "Text before a label that the row does not have, such as '!'."),
 ]
 ClassWeight: TypeAlias = Annotated[
     str,
-    typer.Option(
+    value(
         "--class-weight",
-        metavar="balanced|none",
-        help="balanced: all classes have the same weight in a fit, the rare ones too. Not for all methods.",
+        "balanced|none",
+        "balanced: all classes have the same weight in a fit, the rare ones too. Not for all methods.",
         show_default=False,
     ),
 ]
 Folds: TypeAlias = Annotated[
     int | None,
-    typer.Option(
+    value(
         "--folds",
-        metavar="N",
+        "N",
+        "Folds of the cross-validation; 1 holds out a fifth. Default 5, or 1 for more than 2,000 labeled rows.",
         min=1,
-        help="Folds of the cross-validation; 1 holds out a fifth. Default 5, or 1 for more than 2,000 labeled rows.",
         show_default=False,
     ),
 ]
@@ -115,18 +115,10 @@ DEFAULT_BUDGET = 10.0
 """Minutes for a comparison of methods."""
 Budget: TypeAlias = Annotated[
     float,
-    typer.Option(
-        "--budget",
-        metavar="MINUTES",
-        min=0.01,
-        help="Time for a comparison of methods. Default 10.",
-        show_default=False,
-    ),
+    value("--budget", "MINUTES", "Time for a comparison of methods. Default 10.", min=0.01, show_default=False),
 ]
-Seed: TypeAlias = Annotated[
-    int, typer.Option("--seed", metavar="N", min=0, help="Random seed. Default 0.", show_default=False)
-]
-Json: TypeAlias = Annotated[bool, typer.Option("--json", help="Write only JSON to standard output.")]
+Seed: TypeAlias = Annotated[int, value("--seed", "N", "Random seed. Default 0.", min=0, show_default=False)]
+Json: TypeAlias = Annotated[bool, flag("--json", "Write only JSON to standard output.")]
 Debug: TypeAlias = Annotated[
     bool,
     typer.Option(

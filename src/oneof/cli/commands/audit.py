@@ -53,33 +53,33 @@ class AuditOptions:
 
     method: Annotated[
         str,
-        typer.Option(
+        options.value(
             "--method",
-            metavar="NAME",
-            help="Name of the method that predicts the held-out rows, if necessary with parameters as in "
+            "NAME",
+            "Name of the method that predicts the held-out rows, if necessary with parameters as in "
             "LOORidge:distractors=cooccurring, or auto: LOORidge.",
         ),
     ] = "auto"
-    top: Annotated[int, typer.Option("--top", metavar="N", min=0, help="Number of rows to print.")] = 20
+    top: Annotated[int, options.value("--top", "N", "Number of rows to print.", min=0)] = 20
     out: Annotated[
         Path | None,
-        typer.Option(
+        options.value(
             "--out",
-            metavar="FILE",
-            help="Write all labeled rows, the most probably wrong first (.csv), with their identifiers and texts.",
+            "FILE",
+            "Write all labeled rows, the most probably wrong first (.csv), with their identifiers and texts.",
         ),
     ] = None
     report: Annotated[
-        Path | None, typer.Option("--report", metavar="FILE", help="Write a page with the suspected rows (.html).")
+        Path | None, options.value("--report", "FILE", "Write a page with the suspected rows (.html).")
     ] = None
     folds: Annotated[
         int | None,
-        typer.Option(
+        options.value(
             "--folds",
-            metavar="N",
+            "N",
+            "Number of folds of the held-out predictions, by default 5; with --groups, at most the number of groups. "
+            "Without --groups, LOORidge requires no folds if all rows are exact.",
             min=2,
-            help="Number of folds of the held-out predictions, by default 5; with --groups, at most the number of "
-            "groups. Without --groups, LOORidge requires no folds if all rows are exact.",
             show_default=False,
         ),
     ] = None

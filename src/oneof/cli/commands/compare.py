@@ -29,10 +29,10 @@ class CompareOptions:
 
     method: Annotated[
         str,
-        typer.Option(
+        options.value(
             "--method",
-            metavar="NAME",
-            help="Name of one method, with parameters as in LOORidge:distractors=cooccurring, or auto or best: all "
+            "NAME",
+            "Name of one method, with parameters as in LOORidge:distractors=cooccurring, or auto or best: all "
             "methods except slow ones such as PLGP.",
         ),
     ] = "auto"

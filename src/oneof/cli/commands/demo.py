@@ -5,8 +5,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
 from oneof.cli import options
 from oneof.cli.output import terminal
 from oneof.cli.output.progress import ProgressFactory, progress
@@ -28,7 +26,7 @@ _NAMES = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight"
 
 def run(
     *,
-    out: Annotated[Path, typer.Option("--out", metavar="DIR", help="Output folder.")] = Path("oneof-demo"),
+    out: Annotated[Path, options.value("--out", "DIR", "Output folder.")] = Path("oneof-demo"),
     seed: options.Seed = 0,
     json: options.Json = False,
     debug: options.Debug = False,

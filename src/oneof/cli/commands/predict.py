@@ -31,28 +31,26 @@ class OutputGroup:
 
     out: Annotated[
         str | None,
-        typer.Option(
-            "--out",
-            metavar="FILE",
-            help="CSV file to write, or - for standard output; by default TABLE-predictions.csv.",
+        options.value(
+            "--out", "FILE", "CSV file to write, or - for standard output; by default TABLE-predictions.csv."
         ),
     ] = None
     truth: options.Truth = None
     keep: Annotated[
         list[str] | None,
-        typer.Option(
+        options.value(
             "--keep",
-            metavar="COLUMN",
-            help="Copy a column of the table to the predictions, such as the name of a file. Repeat the option, or "
-            "separate names by commas. Columns that identify the rows are copied without the option, unless they were "
-            "dropped by `fit`.",
+            "COLUMN",
+            "Copy a column of the table to the predictions, such as the name of a file. Repeat the option, or "
+            "separate names by commas. Columns that identify the rows are copied without the option, unless they "
+            "were dropped by `fit`.",
         ),
     ] = None
     as_labels: Annotated[
         bool,
-        typer.Option(
+        options.flag(
             "--as-labels",
-            help="Add the column `labels` with the probabilities as text, such as 'finch:0.7|wren:0.3', which `fit "
+            "Add the column `labels` with the probabilities as text, such as 'finch:0.7|wren:0.3', which `fit "
             "--labels labels --weighted --kind posterior` reads.",
         ),
     ] = False

@@ -31,41 +31,39 @@ class ServerOptions:
 
     host: Annotated[
         str,
-        typer.Option(
+        options.value(
             "--host",
-            metavar="ADDRESS",
-            help="Address of this machine that accepts connections. With another one than the default, other machines "
-            "can connect: there is no password and no encryption.",
+            "ADDRESS",
+            "Address of this machine that accepts connections. With another one than the default, other machines can "
+            "connect: there is no password and no encryption.",
         ),
     ] = LOCALHOST
     port: Annotated[
-        int, typer.Option("--port", metavar="PORT", min=0, max=65535, help="Port of the server; 0 selects a free one.")
+        int, options.value("--port", "PORT", "Port of the server; 0 selects a free one.", min=0, max=65535)
     ] = DEFAULT_PORT
     allowed_hosts: Annotated[
         list[str] | None,
-        typer.Option(
+        options.value(
             "--allowed-host",
-            metavar="NAME",
-            help="Host name that requests may have, such as model.example.org; may be repeated. IP addresses and "
+            "NAME",
+            "Host name that requests may have, such as model.example.org; may be repeated. IP addresses and "
             "localhost are accepted, other names only if they are listed; '*' accepts any.",
         ),
     ] = None
-    max_rows: Annotated[
-        int, typer.Option("--max-rows", metavar="N", min=1, help="Maximum number of rows of a request.")
-    ] = MAX_ROWS
+    max_rows: Annotated[int, options.value("--max-rows", "N", "Maximum number of rows of a request.", min=1)] = MAX_ROWS
     max_body_bytes: Annotated[
-        int, typer.Option("--max-body-bytes", metavar="N", min=1, help="Maximum size of the body of a request.")
+        int, options.value("--max-body-bytes", "N", "Maximum size of the body of a request.", min=1)
     ] = MAX_BODY_BYTES
     strict: Annotated[
         bool,
-        typer.Option(
+        options.flag(
             "--strict",
-            help="Refuse rows with cells that are not of the kind of their column, such as a word among numbers. By "
+            "Refuse rows with cells that are not of the kind of their column, such as a word among numbers. By "
             "default they are missing values, and the response names them.",
         ),
     ] = False
     log: Annotated[
-        bool, typer.Option("--log", help="Write one line for each request to standard error: time, path and status.")
+        bool, options.flag("--log", "Write one line for each request to standard error: time, path and status.")
     ] = False
 
 

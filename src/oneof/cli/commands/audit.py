@@ -15,17 +15,19 @@ from oneof.cli.auditing.issues import (
     describe_rate,
     describe_rest,
     describe_wrong_first_labels,
-    find_first_labels,
     find_issues,
     format_probability,
+    issue_table,
     summarize,
-    written_labels,
+    wrong_first_labels,
 )
 from oneof.cli.option_groups import ReadGroup
 from oneof.cli.output import terminal
 from oneof.cli.output.progress import progress
 
 if TYPE_CHECKING:
+    import polars as pl
+
     from oneof.audit import LabelIssues
     from oneof.cli.tables.inputs import PreparedTable
     from oneof.cli.tables.read_options import ReadOptions
@@ -181,59 +183,40 @@ def print_issues(issues: "LabelIssues", table: Path, prepared: "PreparedTable", 
         f"Wrong means that the true label is not among {labels}, whatever their weights. Errors that the features "
         "predict, such as those of one device, are not recognized."
     )
-    n_issues = int(issues.is_issue.sum())
-    if not n_issues:
+    rows = issue_table(issues, prepared)
+    suspected, columns = rows.filter("suspected"), ("proposed", "runner_up", "probability")
+    if suspected.is_empty():
         terminal.print_line("No row has labels that are more probably wrong than right.")
-    listed = issues.top(min(top, n_issues))
-    if listed:
-        rows = [(x.row, str(x.proposed), str(x.runner_up), format_probability(x.probability)) for x in listed]
-        title = f"Suspected rows, counted from 0 ({len(listed)} of {n_issues:,})"
-        _print_rows(title, rows, ("proposed", "runner-up", "probability"), issues, prepared)
-    if issues.candidates.is_weighted.any():
-        _print_first_labels(issues, prepared, top)
-
-
-def _print_first_labels(issues: "LabelIssues", prepared: "PreparedTable", top: int) -> None:
-    """Print the rows whose label of largest weight is probably wrong, with the most probable label."""
-    labels, classes = find_first_labels(issues, prepared), issues.candidates.classes
-    terminal.print_line(describe_wrong_first_labels(labels, prepared))
-    rows = [
-        (
-            int(issues.ranking[i]),
-            str(classes[labels.first[i]]),
-            str(classes[labels.probable[i]]),
-            format_probability(float(labels.wrong[i])),
-        )
-        for i in labels.order()[:top].tolist()
-    ]
-    if rows:
-        title = f"Rows whose first label is probably wrong, counted from 0 ({len(rows)} of {labels.n_wrong:,})"
-        _print_rows(title, rows, ("first", "most probable", "probability"), issues, prepared)
+    _print_rows("Suspected rows", suspected, columns, top, prepared)
+    if "first" in rows.columns:
+        terminal.print_line(describe_wrong_first_labels(issues, prepared, rows))
+        title, columns = "Rows whose first label is probably wrong", ("first", "most_probable", "first_wrong")
+        _print_rows(title, wrong_first_labels(rows), columns, top, prepared)
 
 
 def _print_rows(
-    title: str,
-    rows: Sequence[tuple[int, str, str, str]],
-    headings: tuple[str, ...],
-    issues: "LabelIssues",
-    prepared: "PreparedTable",
+    title: str, rows: "pl.DataFrame", columns: tuple[str, str, str], top: int, prepared: "PreparedTable"
 ) -> None:
-    """Print rows with their identifier and text, their labels or answers, and further cells."""
+    """Print the first rows with an identifier and a text, their labels or answers, two labels, and a probability."""
     from oneof.cli.answers.annotators import describe_answers
 
-    if prepared.answers is None:
-        texts = {row: _first_words(text) for row, text in enumerate(written_labels(issues, prepared))}
-    else:
-        texts = {row: describe_answers(prepared.answers.answers, row) for row, *_ in rows}
-    names = _shown_columns(prepared)
+    names, answers = _shown_columns(prepared), prepared.answers
     cells: dict[str, Any] = {name: prepared.table.frame[name] for name in names}
-    if prepared.answers is not None and prepared.answers.row_column:
-        name = prepared.answers.row_column if prepared.answers.row_column != "row" else "name"
-        cells[name] = prepared.answers.row_names
+    if answers is not None and answers.row_column:
+        name = answers.row_column if answers.row_column != "row" else "name"
+        cells[name] = answers.row_names
         names = list(dict.fromkeys([name, *names]))
-    lines = [(str(row), *(_first_words(cells[name][row]) for name in names), texts[row], *rest) for row, *rest in rows]
-    columns = ("row", *names, "labels" if prepared.answers is None else "answers", *headings)
-    terminal.print_table(title, columns, lines, text_columns=len(columns) - 1)
+    lines = []
+    for row in rows.head(top).to_dicts():
+        number, (one, other, probability) = row["row"], (row[name] for name in columns)
+        labels = _first_words(row["labels"]) if answers is None else describe_answers(answers.answers, number)
+        shown = [_first_words(cells[name][number]) for name in names]
+        lines.append((str(number), *shown, labels, str(one), str(other), format_probability(probability)))
+    if lines:
+        headings = [{"runner_up": "runner-up", "first_wrong": "probability"}.get(name, name) for name in columns]
+        headings = ["row", *names, "labels" if answers is None else "answers", *(h.replace("_", " ") for h in headings)]
+        title = f"{title}, counted from 0 ({len(lines)} of {len(rows):,})"
+        terminal.print_table(title, headings, lines, text_columns=len(headings) - 1)
 
 
 def write_files(
@@ -253,36 +236,12 @@ def write_files(
 
 
 def write_table(path: Path, issues: "LabelIssues", prepared: "PreparedTable") -> None:
-    """Write all labeled rows as CSV, the most probably wrong first; of weighted labels also the first label.
-
-    `first_wrong` is the probability that the label of largest weight is wrong.
-    """
-    import polars as pl
-
+    """Write all labeled rows as CSV, the most probably wrong first, with their identifiers and texts."""
     from oneof.cli.tables.inputs import insert_identifiers
 
-    texts = written_labels(issues, prepared)
-    names = None if prepared.answers is None else prepared.answers.row_names
-    listed = issues.top(len(issues.ranking))
-    columns: dict[str, Any] = {
-        "row": [issue.row for issue in listed],
-        **({} if names is None else {"id": [names[issue.row] for issue in listed]}),
-        "labels": [texts[issue.row] for issue in listed],
-        "proposed": [issue.proposed for issue in listed],
-        "probability": [issue.probability for issue in listed],
-        "runner_up": [issue.runner_up for issue in listed],
-        "suspected": issues.is_issue[issues.ranking].tolist(),
-    }
-    if issues.candidates.is_weighted.any():
-        labels, classes = find_first_labels(issues, prepared), issues.candidates.classes.tolist()
-        columns |= {
-            "first": [None if k < 0 else classes[k] for k in labels.first.tolist()],
-            "most_probable": [classes[k] for k in labels.probable.tolist()],
-            "first_wrong": [None if k < 0 else p for k, p in zip(labels.first, labels.wrong.tolist(), strict=True)],
-        }
-    texts_of_rows = [column.name for column in prepared.columns if column.kind == "text"]
-    names_of_rows = [*prepared.identifiers, *texts_of_rows]
-    insert_identifiers(pl.DataFrame(columns), prepared.table.frame, names_of_rows).write_csv(path)
+    texts = [column.name for column in prepared.columns if column.kind == "text"]
+    names = [*prepared.identifiers, *texts]
+    insert_identifiers(issue_table(issues, prepared), prepared.table.frame, names).write_csv(path)
 
 
 def write_page(path: Path, issues: "LabelIssues", prepared: "PreparedTable", method: str, command: str) -> None:

@@ -7,6 +7,7 @@ import os
 import shlex
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -91,9 +92,10 @@ def fit_online(
         resume=online_options.resume is True,
     )
     with progress("Learning") as bar:
-        callback = None if bar is None else lambda validation, fraction: _print_progress(bar, validation, fraction)
         with naming_the_option(read_options.table.cell_format):
-            fit = fit_stream(source, classifier, options, checkpoints=checkpoints, callback=callback)
+            fit = fit_stream(
+                source, classifier, options, checkpoints=checkpoints, callback=partial(_print_progress, bar)
+            )
     fit = replace(fit, notes=[*describe(leaks), *separator_notes, *fit.notes])
     summary = _summarize(source.name, fit, options, classifier, online_options) | {"identity": identity}
     with atomic_directory(folder) as stage:

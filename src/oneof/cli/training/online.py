@@ -91,11 +91,8 @@ def fit_online(
         CHECKPOINT_SECONDS,
         resume=online_options.resume is True,
     )
-    with progress("Learning") as bar:
-        with naming_the_option(read_options.table.cell_format):
-            fit = fit_stream(
-                source, classifier, options, checkpoints=checkpoints, callback=partial(_print_progress, bar)
-            )
+    with progress("Learning") as bar, naming_the_option(read_options.table.cell_format):
+        fit = fit_stream(source, classifier, options, checkpoints=checkpoints, callback=partial(_print_progress, bar))
     fit = replace(fit, notes=[*describe(leaks), *separator_notes, *fit.notes])
     summary = _summarize(source.name, fit, options, classifier, online_options) | {"identity": identity}
     with atomic_directory(folder) as stage:

@@ -69,13 +69,6 @@ class Prediction:
     """
 
     def __init__(self, model: "SavedModel", table: Path, options: PredictOptions) -> None:
-        truth = options.truth
-        if truth is not None and truth.strip() in {name.strip() for name, _ in model.columns}:
-            raise InputError(
-                f"column {truth!r} of --truth is a feature of the model, so the accuracy would be too high for rows "
-                f"without true labels. Fit the model again with --truth {shlex.quote(truth)} (evaluation only) or "
-                f"--drop {shlex.quote(write_names([truth]))}."
-            )
         self.name, self.files = str(table), [table]
         self.rows = self.n_true = 0
         self.notes: list[str] = []
@@ -98,6 +91,16 @@ class Prediction:
     def frames(self) -> "Iterator[pl.DataFrame]":
         """Yield the predictions: row, copied columns, label, confidence, and a probability or score for each class."""
         raise NotImplementedError
+
+    def _check_truth(self) -> None:
+        """Raise if the column of true labels is a feature of the model, which then predicts labels from themselves."""
+        truth = self._options.truth
+        if truth is not None and truth.strip() in {name.strip() for name, _ in self._model.columns}:
+            raise InputError(
+                f"column {truth!r} of --truth is a feature of the model, so the accuracy would be too high for rows "
+                f"without true labels. Fit the model again with --truth {shlex.quote(truth)} (evaluation only) or "
+                f"--drop {shlex.quote(write_names([truth]))}."
+            )
 
     def to_dict(self) -> dict[str, Any]:
         """Return the rates in the types of JSON."""
@@ -159,6 +162,7 @@ class TablePrediction(Prediction):
             if options.truth is None
             else read_truth(table, options.truth, model.pipeline.classes_, allows_new=True)
         )
+        self._check_truth()
         aligned = align_rows(model, table, options.table)
         with naming_cells(model, aligned.rows, table.path):
             labels = model.pipeline.predict(aligned.rows)
@@ -245,6 +249,7 @@ class StreamPrediction(Prediction):
             )
         if options.truth is not None and not model.columns:
             raise InputError("svmlight files have no column of true labels. Omit --truth.")
+        self._check_truth()
         self._columns, self._table_options = join_options(model, options.table)
         cells, weights = self._table_options.cell_format, weight_arguments(model)
         form = LabelFormat(

@@ -116,7 +116,7 @@ def _reproduce(
                 f"{experiment.name}: {n_pending} of {len(trials)} trials are pending, about "
                 f"{format_minutes(minutes * n_pending / len(plan))} of two cores."
             )
-        with show_progress(experiment.name, every_minute=True) as progress:
+        with show_progress(experiment.name) as progress:
             records = run(trials, experiment.measure, store, jobs=jobs, dask=dask, retry=retry, progress=progress)
         command = f"{PROGRAM} {experiment.name}{' --quick' if quick else ''}"
         command += "" if draws is None else f" --draws {draws}"

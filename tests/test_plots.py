@@ -217,13 +217,13 @@ def test_bars_are_the_counts():
 
 
 def test_heat_maps_show_the_matrices():
-    """The cells have the cooccurrences and the fractions; zeros and the diagonal are blank."""
+    """The cells have the cooccurrences and the fractions; zeros and the diagonal are blank, and no class is alone."""
     y = CandidateSets.from_sets([["a", "b"], ["a", "b"], ["b", "c"], None], classes=["a", "b", "c", "d"])
     mesh = plot_cooccurrence(y, Figure().subplots()).collections[0]
-    assert mesh.get_array().filled(0).tolist() == [[0, 2, 0, 0], [2, 0, 1, 0], [0, 1, 0, 0], [0, 0, 0, 0]]
+    assert mesh.get_array().filled(0).tolist() == [[0, 2, 0], [2, 0, 1], [0, 1, 0]]
     ax = plot_decisions(y, ["a", "b", "c", "d"], Figure().subplots())
     third = 1 / 3
-    expected = [[0.5, 0.5, 0, 0], [third, third, third, 0], [0, 0, 1, 0], [0, 0, 0, 0]]
+    expected = [[0.5, 0.5, 0], [third, third, third], [0, 0, 1]]
     np.testing.assert_allclose(ax.collections[0].get_array().filled(0), expected)
     written = [text.get_text() for text in ax.texts]
     assert written == ["50%", "50%", "33%", "33%", "33%", "100%"]
@@ -236,6 +236,13 @@ def test_many_classes_show_the_most_frequent():
     y = CandidateSets.from_sets(sets)
     for ax in (plot_cooccurrence(y, Figure().subplots()), plot_class_frequencies(y, Figure().subplots())):
         assert [tick.get_text() for tick in ax.get_yticklabels()] == names[10:40]
+
+
+def test_classes_that_hardly_cooccur_are_left_out():
+    """Twelve classes of one row each do not make a matrix of three frequent classes mostly empty."""
+    sets = [["a", "b"], ["b", "c"], ["a", "c"]] * 100 + [[f"junk {k}", "a"] for k in range(12)]
+    ax = plot_cooccurrence(CandidateSets.from_sets(sets), Figure().subplots())
+    assert [tick.get_text() for tick in ax.get_yticklabels()] == ["a", "b", "c"]
 
 
 def test_learning_curve_draws_means_and_bands():

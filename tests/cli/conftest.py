@@ -42,7 +42,7 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.Fixture
     most of the time of a small fit, and are tested in tests/report and tests/comparison.
     """
     if request.node.get_closest_marker("figures") is None:
-        monkeypatch.setattr(page, "draw_figures", lambda _: {})
+        monkeypatch.setattr(page, "draw_figures", lambda _: [])
         monkeypatch.setattr(train, "CURVE_FRACTIONS", (0.4,))
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("ONEOF_DEBUG", raising=False)

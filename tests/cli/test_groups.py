@@ -9,11 +9,10 @@ import numpy as np
 import polars as pl
 import pytest
 
-from oneof.cli.auditing.issues import find_issues
+from oneof.cli.auditing.issues import find_issues, find_suspects
 from oneof.cli.tables.groups import group_notes
 from oneof.cli.tables.inputs import prepare
 from oneof.cli.tables.read_options import ReadOptions
-from oneof.cli.training.suspects import find_suspects
 from oneof.comparison.folds import check_task, make_folds
 from tests.cli.conftest import QUICK, Run, check_error, make_birds
 

@@ -15,7 +15,7 @@ from oneof.cli.auditing.issues import describe_rest
 from oneof.cli.tables.inputs import prepare
 from oneof.cli.tables.read_options import ReadOptions, WeightArguments
 from oneof.cli.training import calibration
-from oneof.cli.training.headline import describe_checked_rows, describe_noise, describe_training_labels
+from oneof.cli.training.headline import describe_noise, describe_training_labels
 from oneof.estimators.base import Disambiguation
 from oneof.likelihoods import softmax
 from oneof.model_selection.temperature import evaluate_temperature
@@ -113,13 +113,11 @@ def test_confidences_that_differ_from_the_accuracy_have_a_note(sharpness: float,
         probabilities=softmax(sharpness * scores),
     )
     measured = replace(comparison, results=(result,))
-    [note] = describe_checked_rows(measured, y, truth.astype(object))
-    assert note.startswith("prediction sets (predict --coverage) are calibrated by 300 held-out rows")
     evaluation = calibration.evaluate(measured, calibration.checked_codes(y, truth, None), None, 0)
     assert evaluation is not None
-    note = calibration.describe(evaluation, "PLKNN", calibrates=False, rows=calibration.CheckedRows(evaluation.n_rows))
-    assert ("too low" in note, "too high" in note) == (size == "low", size == "high")
-    assert ("--calibrate" in note) == (size is not None)
+    notes = calibration.describe(evaluation, "PLKNN", calibrates=False)
+    assert len(notes) == (size is not None)
+    assert all(f"are too {size}" in note and "--calibrate" in note for note in notes)
 
 
 def test_a_temperature_that_does_not_lower_the_loss_is_not_applied() -> None:
@@ -133,13 +131,13 @@ def test_a_temperature_that_does_not_lower_the_loss_is_not_applied() -> None:
         evaluations.append(evaluate_temperature(proba, scores.argmax(axis=1), codes))
     assert {one.lowers_loss for one in evaluations} == {True, False}
     for one in evaluations:
-        note = calibration.describe(one, "PLKNN", calibrates=True, rows=calibration.CheckedRows(one.n_rows))
+        [note] = calibration.describe(one, "PLKNN", calibrates=True)
         assert ("PLKNN are not scaled" in note) == (one.scaled_log_loss >= one.log_loss)
         assert f"{one.log_loss:.3f}" in note
 
 
-def test_checked_rows_that_do_not_count_are_named(run: Run, noisy: Any) -> None:
-    """The error and the note state the labeled rows with a true label, and the reasons of the other ones."""
+def test_only_labeled_held_out_rows_with_a_true_label_count(run: Run, noisy: Any) -> None:
+    """The note and the error state their number, without unlabeled rows and rows that no fold tests."""
     table = pl.read_csv("birds.csv").with_columns(pl.Series("species", noisy))
     shown = pl.int_range(pl.len())
     table = table.with_columns(species=pl.when(shown >= 8).then("species"), truth=pl.when(shown < 66).then("truth"))
@@ -148,29 +146,15 @@ def test_checked_rows_that_do_not_count_are_named(run: Run, noisy: Any) -> None:
     result = run(*fit, "--calibrate", "--json")
     assert result.code == 0, result.err
     summary = json.loads(result.out)
-    sentence = "Rows with a true label that do not count: 8 without labels (no fold holds them out)."
-    [note] = [note for note in summary["notes"] if sentence in note]
-    assert "58 labeled held-out rows with a true label" in note
+    [note] = [note for note in summary["notes"] if "58 labeled held-out rows with a true label" in note]
     assert summary["confidences"]["is_calibrated"] == ("are scaled by" in note)
     table.with_columns(truth=pl.when(shown < 55).then("truth")).write_csv("fewer.csv")
     refused = run("fit", "fewer.csv", *fit[2:], "--calibrate")
-    assert f"got 47 labeled ones. {sentence}" in refused.err
+    assert (
+        "got 47 labeled ones. Rows without labels, and those in no test subset of a fold, do not count." in refused.err
+    )
     split = run("fit", "few.csv", *fit[2:-1], "1", "--groups", "x0", "--calibrate")
-    assert "in no test subset of a fold" in split.err
-
-
-def test_every_row_with_a_true_label_is_counted() -> None:
-    """Rows that count, and those that do not, by their reason, are the rows with a true or checked label."""
-    y = CandidateSets.from_sets([["a"], ["b"], ["a", "b"], ["a", "b"], ["a"], ["b"]])
-    truth = np.array(["a", "c", "a", "b", None, "b"], dtype=object)
-    unlabeled = np.array([False, False, False, True, False, False])
-    y = CandidateSets(y.mask | unlabeled[:, None], y.classes)
-    is_unlabeled = int((y.is_unlabeled & (truth != np.array(None))).sum())
-    splits = [(np.array([0, 1]), np.array([0, 1, 4]))]
-    rows = calibration.count_rows(calibration.checked_codes(y, truth, None), splits, y, truth, None)
-    assert rows == calibration.CheckedRows(1, is_unlabeled, 1, 1)
-    assert rows.n_rows + rows.n_unlabeled + rows.n_other + rows.n_training == 5
-    assert "1 with a true label that is not a class of the labels" in rows.describe_excluded()
+    assert "--calibrate needs at least 50 held-out rows" in split.err
 
 
 def test_a_note_says_why_probabilities_are_not_scaled() -> None:

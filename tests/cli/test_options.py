@@ -11,6 +11,7 @@ import pytest
 import typer
 from hypothesis import given
 from hypothesis import strategies as st
+from typer.testing import CliRunner
 
 from oneof.cli.app import app
 from oneof.cli.expand import expand
@@ -167,3 +168,14 @@ def test_options_of_several_commands_have_one_form() -> None:
     assert [option for option, metavars in forms.items() if None in metavars] == []
     different = {option for option, metavars in forms.items() if len(metavars) > 1}
     assert different == {"--out", "--gold"}  # a folder or a file; a column, or for `label` also a file
+
+
+@pytest.mark.parametrize("command", ["fit", "predict", "compare", "inspect", "audit", "serve", "demo", "datasets"])
+def test_the_help_of_a_command_has_two_screens(command: str) -> None:
+    """It has at most 100 lines at 100 columns, and each option is in one group."""
+    result = CliRunner().invoke(app, [command, "--help"], terminal_width=100, env={"COLUMNS": "100"})
+    lines = result.output.splitlines()
+    assert len(lines) <= 100
+    assert max(map(len, lines)) <= 100
+    options = [line.split()[0] for line in lines if line.startswith("  --")]
+    assert len(options) == len(set(options)) > 0

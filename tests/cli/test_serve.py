@@ -219,7 +219,7 @@ def test_strict(run: Run, model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     run("serve", model, "--strict", "--log", "--allowed-host", "a.example", "--allowed-host", "b.example")
     assert (given["strict"], given["log"], given["allowed_hosts"]) == (True, True, ["a.example", "b.example"])
     run("serve", model)
-    assert (given["strict"], given["log"], given["allowed_hosts"]) == (False, False, ())
+    assert (given["strict"], given["log"], given["allowed_hosts"]) == (False, False, None)
     assert (given["max_rows"], given["max_body_bytes"], given["port"]) == (1_000, 4 * 2**20, 8_000)
 
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from oneof.candidates import CandidateSets
 from oneof.crowd import ClassAccuracies, PairAgreements
-from oneof.report import AnnotatorSummary, DisputedRow, ReportData
+from oneof.report import AnnotatorSummary, Assessment, DisputedRow, ReportData, choose_headline
 
 
 def result(method, covering=0.9, approximated=0.8, accuracy=None, error=None, incomplete=None):
@@ -26,6 +26,14 @@ def result(method, covering=0.9, approximated=0.8, accuracy=None, error=None, in
         error=error,
         incomplete=incomplete,
     )
+
+
+def comparison(*results, n_folds=5, n_held_out=60, **changes):
+    values = {
+        "results": results, "best_method": results[0].method, "n_folds": n_folds, "n_train": 4 * n_held_out // 5,
+        "n_held_out": n_held_out, "n_groups": None, "baseline_warning": "",
+    }  # fmt: skip
+    return SimpleNamespace(**{**values, **changes})
 
 
 def curve(rates, train_sizes=(50, 100, 200), std=0.01, accuracy=None):
@@ -87,16 +95,16 @@ def sample(
     candidates = CandidateSets(mask, classes)
     if weighted:
         candidates = CandidateSets.from_weights(np.where(mask.all(axis=1, keepdims=True), 1.0, proba), classes)
-    best = result("PLKNN", accuracy=0.85 if truth else None)
+    results = (result("PLKNN", accuracy=0.85 if truth else None), result("CLPL", 0.8), result("IPAL", error="it broke"))
+    compared = changes.pop("comparison", comparison(*results, n_held_out=n))
     values = {
-        "title": "Birds", "source": "birds.csv", "candidates": candidates,
-        "comparison": SimpleNamespace(results=(best, result("CLPL", 0.8), result("IPAL", error="it broke")),
-                                      best_method="PLKNN"),
-        "method": "PLKNN", "estimate": best, "n_folds": 5, "n_train": 4 * n // 5, "n_held_out": n,
+        "title": "Birds", "source": "birds.csv", "candidates": candidates, "comparison": compared,
         "learning_curve": curve([0.6, 0.7, 0.9]),
         "decisions": SimpleNamespace(labels=classes[decided], confidence=proba.max(axis=1)),
+        "assessment": Assessment(choose_headline(compared.results[0], None, candidates)),
         "truth": classes[true] if truth else None,
         "preview": lambda row: {"wing": f"{row} mm", "song": "tsip"},
+        "features": ["wing", "song"], "n_features": 2, "findings": ["column 'song' has 3 missing cells."],
         "command": "oneof fit birds.csv --labels seen", "version": "9.8.7", "date": "2025-11-20",
     }  # fmt: skip
     return ReportData(**{**values, **changes})

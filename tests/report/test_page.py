@@ -17,7 +17,7 @@ from oneof import CandidateSets
 from oneof.audit import find_label_issues
 from oneof.errors import InputError, LabelError, MissingExtraError
 from oneof.report import DisputedRow, page, render_audit, render_report, statistics, table_preview, write_report
-from tests.report.data import annotators, result, sample
+from tests.report.data import annotators, comparison, result, sample
 
 # NumPy's text arrays drop a NUL at the end of a label.
 TEXT = st.characters(exclude_characters="\x00")
@@ -65,7 +65,9 @@ SHAPES = {
     "exact rows": {"kinds": (1,)},
     "partial rows": {"kinds": (2,)},
     "numbers": {"names": (0, 1, 2)},
-    "no truth, one method": {"truth": False, "comparison": None, "learning_curve": None, "command": None},
+    "no truth, one method": {
+        "truth": False, "comparison": comparison(result("PLKNN")), "learning_curve": None, "command": None,
+    },
     "no preview": {"preview": lambda _: {}},
     "weights": {"weighted": True},
     "annotators": {"weighted": True, "annotators": annotators()},
@@ -74,10 +76,9 @@ SHAPES = {
     "weights of two classes": {"names": ("no", "yes"), "kinds": (1, 2, None), "weighted": True},
     "weights of 26 classes": {"names": tuple("ABCDEFGHIJKLMNOPQRSTUVWXYZ"), "n": 200, "weighted": True},
     "one split, methods left out": {
-        "n_folds": 1, "learning_curve": None,
-        "comparison": SimpleNamespace(
-            results=(result("PLKNN"), result("CLPL", incomplete="left out: about 1 h estimated")),
-            best_method="PLKNN",
+        "learning_curve": None,
+        "comparison": comparison(
+            result("PLKNN"), result("CLPL", incomplete="left out: about 1 h estimated"), n_folds=1
         ),
     },
 }  # fmt: skip
@@ -124,9 +125,8 @@ def test_text_of_users_is_escaped():
     """Markup in labels, columns, cells, names, errors and the command is text and never an element."""
     names = (NASTY, "</svg><b>", "</style>", "{{ 7 * 7 }}")
     data = sample(
-        names, title=NASTY, source=NASTY, method=NASTY, command=NASTY, version=NASTY, date=NASTY,
-        comparison=SimpleNamespace(results=(result(NASTY), result("b", error=NASTY), result("c", incomplete=NASTY)),
-                                   best_method=NASTY),
+        names, title=NASTY, source=NASTY, command=NASTY, version=NASTY, date=NASTY, features=[NASTY], findings=[NASTY],
+        comparison=comparison(result(NASTY), result("b", error=NASTY), result("c", incomplete=NASTY)),
         preview=lambda _: {NASTY: NASTY, "{{ 1 }}": "{% raw %}"},
         annotators=annotators(
             names=[NASTY, "$x_{y$", "{{ 8 }}"], disputed=[DisputedRow(0, NASTY, NASTY, NASTY, 0.5, NASTY)]
@@ -262,16 +262,9 @@ def test_each_card_and_each_term_has_one_explanation():
     assert rest.count("<dt>Expected accuracy</dt>") == 1
 
 
-def test_a_requested_method_that_is_not_the_best():
-    """If the requested method is not the best one, the page names both."""
-    text = Page(render_report(sample(method="CLPL"))).words
-    assert "CLPL, the method you named; PLKNN was the best of" in text.replace("\N{NO-BREAK SPACE}", " ")
-
-
 def test_accuracy_is_shown_only_if_known():
     """Without a truth no column and no card shows the accuracy."""
-    estimate = result("PLKNN")
-    data = sample(truth=False, estimate=estimate, comparison=None)
+    data = sample(truth=False, comparison=comparison(result("PLKNN")))
     html = render_report(data)
     assert "<dt>Accuracy</dt>" not in html
     assert "true label</th>" not in html
@@ -300,7 +293,7 @@ def test_the_report_is_written_atomically(tmp_path):
     target = tmp_path / "report.html"
     target.write_text("old")
     bad = sample()
-    bad = dataclasses.replace(bad, decisions=SimpleNamespace(labels=["eagle"] * 60, confidence=np.ones(60)))
+    bad = dataclasses.replace(bad, decisions=SimpleNamespace(labels=np.array(["eagle"] * 60), confidence=np.ones(60)))
     with pytest.raises(LabelError):
         write_report(target, bad)
     assert target.read_text() == "old"

@@ -210,7 +210,7 @@ def test_absent_columns_are_missing_and_named() -> None:
     assert [prediction.pop("absent", []) for prediction in reply["predictions"]] == [[], ["span", "color"]]
     assert reply["predictions"] == plain["predictions"]
     [note] = reply["notes"]
-    assert note.startswith("absent columns are missing values: 'span' (row 1), 'color' (row 1).")
+    assert note.startswith("absent columns are missing values: 'span', 'color'.")
 
 
 def test_a_strict_application_refuses_unreadable_cells() -> None:

@@ -7,9 +7,10 @@ Reading order: `app` (the application), `expand` (commands with groups of option
 * `tables`: `inputs` (a table as candidate sets and features), `leaks` (columns that reveal the labels), `methods`
   (pipelines of the methods), `facts` (the facts of a table)
 * `answers`: `files` (answers of annotators), `annotators` (their accuracies)
-* `training`: `records` (of the steps of a fit), `train` (the steps), `calibration` (of the confidences, by checked
-  rows), `files` (its files), `online` (the fit on a stream)
-* `prediction`: `predictions` (of a table), `sets` (sets of classes), `online` (of a stream)
+* `training`: `train` (the records and steps of a fit), `headline` and `calibration` (its first number and its
+  confidences), `corrected` (its rates by corrected labels), `files` (its files), `online` (the fit on a stream)
+* `prediction`: `predictions` (of a table or a stream), `sets` (sets of classes)
+* `auditing`: `issues` (rows whose labels are probably wrong)
 * `labeling`: `session` (the rows that are labeled), `settings` (stored options), `annotators` (several annotators),
   `imports` (answers from files)
 """

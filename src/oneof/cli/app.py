@@ -17,7 +17,7 @@ _UsageError: Any = typer.BadParameter.__mro__[1]
 
 
 class Command(TyperCommand):
-    """Command that keeps the line that was typed, and whose error about an option without values names the values."""
+    """Command that keeps the line that was typed, groups its options in `--help`, and names missing values."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Parse the command line."""
@@ -30,6 +30,19 @@ class Command(TyperCommand):
                 if option in parameter.opts and parameter.nargs > 1:
                     error.message = f"{error.message.rstrip('.')}: {option} {parameter.metavar}."
             raise
+
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        """Write the arguments, and the options of each group under its title."""
+        panels: dict[str, list[tuple[str, str]]] = {}
+        for parameter in self.get_params(ctx):
+            record = parameter.get_help_record(ctx)
+            if record is not None:
+                is_option = parameter.param_type_name == "option"
+                title = getattr(parameter, "rich_help_panel", None) or ("Options" if is_option else "Arguments")
+                panels.setdefault(title, []).append(record)
+        for title in sorted(panels, key=lambda title: title == "Options"):  # those without a group come last
+            with formatter.section(title):
+                formatter.write_dl(panels[title], col_max=29)
 
 
 app = typer.Typer(
@@ -45,7 +58,7 @@ app = typer.Typer(
     add_completion=False,
     rich_markup_mode=None,  # rich would double the time of --help
     pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["-h", "--help"]},
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
 for command in (fit, predict, compare, inspect, audit, serve, label, demo, datasets):
     app.command(command.NAME, cls=Command, epilog=command.EXAMPLES)(expand(command.run))

@@ -35,14 +35,17 @@ def expand(command: Callable[..., None]) -> Callable[..., None]:
 
 
 def _parameters(group: Any) -> list[inspect.Parameter]:
-    """Return one parameter for each option of a group."""
+    """Return one parameter for each option of a group, which is listed under its title in the help."""
     parameters = []
     for option in fields(group):
-        if is_dataclass(option.type):
-            parameters += _parameters(option.type)
+        annotation: Any = option.type
+        if is_dataclass(annotation):
+            parameters += _parameters(annotation)
             continue
+        if title := getattr(group, "TITLE", None):
+            annotation.__metadata__[0].rich_help_panel = title
         kind = inspect.Parameter.KEYWORD_ONLY
-        parameters.append(inspect.Parameter(option.name, kind, default=option.default, annotation=option.type))
+        parameters.append(inspect.Parameter(option.name, kind, default=option.default, annotation=annotation))
     return parameters
 
 

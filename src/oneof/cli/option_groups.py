@@ -6,7 +6,7 @@
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, ClassVar
 
 import typer
 
@@ -20,7 +20,9 @@ from oneof.cli.options import (
     Row,
     Rules,
     check_unused,
+    flag,
     read_names,
+    value,
 )
 from oneof.cli.output import terminal
 
@@ -35,70 +37,42 @@ if TYPE_CHECKING:
 class LabelGroup:
     """Options of the labels of a table."""
 
+    TITLE: ClassVar[str] = "Labels"
+
     separator: Annotated[
         str | None,
-        typer.Option(
+        value(
             "--separator",
-            metavar="TEXT",
-            help="Text between two labels of a cell, or several with spaces between them, such as '| ;'; '[]' for "
-            "lists of JSON or Python. By default '|', or ';', ',', ' / ' or '[]' if it plainly separates labels.",
+            "TEXT",
+            "Text between two labels, or several: '| ;'. [] is a list of JSON. By default it is detected.",
         ),
     ] = None
-    classes: Annotated[
-        str | None,
-        typer.Option(
-            "--classes",
-            metavar="A,B,...",
-            help="All classes; by default those in the table. A class with a comma is in double quotes. Use = if the "
-            "first begins with a minus sign: --classes=-1,1.",
-        ),
-    ] = None
-    fold_case: Annotated[
-        bool,
-        typer.Option(
-            "--fold-case",
-            help="Read labels that differ only in case, spaces, underscores or hyphens as one class, named by its most "
-            "frequent spelling: 'Sea Eagle' and 'sea_eagle'. Weights that a row has for them are merged.",
-        ),
-    ] = False
+    classes: Annotated[str | None, value("--classes", "A,B,...", "All classes; by default those in the table.")] = None
+    fold_case: Annotated[bool, flag("--fold-case", "Read 'Sea Eagle' and 'sea_eagle' as one class.")] = False
     weighted: Annotated[
         bool,
-        typer.Option(
-            "--weighted",
-            help="The labels have weights: text such as 'finch:0.7|wren:0.3', JSON objects, lists of pairs or of "
-            "records with the keys label and probability, or several label columns of numbers. Cells without numbers "
-            "are sets; [] and {} are unlabeled.",
-        ),
+        flag("--weighted", "Labels have weights: 'finch:0.7|wren:0.3', JSON, lists of pairs, or columns of numbers."),
     ] = False
     kind: Annotated[
         str | None,
-        typer.Option(
+        value(
             "--kind",
-            metavar="likelihood|posterior",
-            help="Meaning of the weights. posterior: probabilities of the classes, such as the output of a classifier "
-            "or a language model; they are divided by their mean over the rows. likelihood: probabilities of the "
-            "evidence if the class is true, such as shares of votes or the accuracy of a rule. By default likelihood, "
-            "with a note.",
-        ),
-    ] = None
-    unreadable_labels: Annotated[
-        str | None,
-        typer.Option(
-            "--unreadable-labels",
-            metavar="error|unlabeled",
-            help="Rows whose labels cannot be read, such as broken JSON or a weight below 0: stop with an error, or "
-            "read them as unlabeled rows, with a note. A label that is not in --classes cannot be read.",
+            "likelihood|posterior",
+            "posterior: probabilities of the classes, as of a classifier; likelihood: of the evidence given the "
+            "class, as shares of votes.",
         ),
     ] = None
     rest: Annotated[
         str | None,
-        typer.Option(
+        value(
             "--rest",
-            metavar="auto|NAME",
-            help="Spread a rest over the classes that a row does not list. auto: the difference of the sum of the "
-            "weights from 1. Otherwise the name of a label such as 'other', with its weight. By default unlisted "
-            "classes are ruled out.",
+            "auto|NAME",
+            "Spread a rest over unlisted classes: auto, up to a sum of 1, or the weight of a label.",
         ),
+    ] = None
+    unreadable_labels: Annotated[
+        str | None,
+        value("--unreadable-labels", "MODE", "error, or unlabeled: rows with defective labels have none."),
     ] = None
 
     def label_errors(self, default: str = "error") -> str:
@@ -116,8 +90,8 @@ class LabelGroup:
         from oneof.errors import InputError
 
         weighted = self.weighted or weights is not None
-        for option, value in (("--kind", self.kind), ("--rest", self.rest)):
-            if value is not None and not weighted:
+        for option, text in (("--kind", self.kind), ("--rest", self.rest)):
+            if text is not None and not weighted:
                 raise InputError(f"{option} needs weighted labels: add --weighted, or --weights COLUMN.")
         if self.kind not in (None, "likelihood", "posterior"):
             raise InputError(f"--kind must be likelihood or posterior; got {self.kind!r}.")
@@ -134,50 +108,43 @@ class LabelGroup:
 class FeatureGroup:
     """Options of the features of a table."""
 
+    TITLE: ClassVar[str] = "Features"
+
     drop: Annotated[
         list[str] | None,
-        typer.Option(
+        value(
             "--drop",
-            metavar="COLUMN",
-            help="Exclude a column, such as an identifier. Repeat the option, or separate names by commas; a name with "
-            "a comma is in double quotes: '\"size, m\"'. A name may be a pattern such as 'q*'. The options below "
-            "accept the same.",
+            "COLUMN",
+            "Exclude columns: names or patterns such as 'q*', with commas between; '\"size, m\"' is one name. The "
+            "next three options accept the same.",
         ),
     ] = None
     text: Annotated[
         list[str] | None,
-        typer.Option("--text", metavar="COLUMN", help="Read a column as text, whose words become features."),
+        value("--text", "COLUMN", "Read columns as text, whose words become features."),
     ] = None
-    categorical: Annotated[
-        list[str] | None, typer.Option("--categorical", metavar="COLUMN", help="Read a column as categories.")
-    ] = None
-    numeric: Annotated[
-        list[str] | None, typer.Option("--numeric", metavar="COLUMN", help="Read a column as numbers.")
-    ] = None
+    categorical: Annotated[list[str] | None, value("--categorical", "COLUMN", "Read columns as categories.")] = None
+    numeric: Annotated[list[str] | None, value("--numeric", "COLUMN", "Read columns as numbers.")] = None
     date_format: Annotated[
         list[str] | None,
-        typer.Option(
-            "--date-format",
-            metavar="FORMAT",
-            help="Format of dates that is tried first, such as '%d/%m/%Y'. Others are detected. Repeat the option for "
-            "several.",
-        ),
+        value("--date-format", "FORMAT", "Format of dates to try first, such as '%d/%m/%Y'."),
     ] = None
     stop_words: Annotated[
         str,
-        typer.Option(
+        value(
             "--stop-words",
-            metavar="LIST",
-            help="Words to remove from text columns: english, none, or a file with one word per line.",
+            "LIST",
+            "Words to remove from text: english, none, or a file. Default none.",
+            show_default=False,
         ),
     ] = "none"
     stem: Annotated[
         str,
-        typer.Option(
+        value(
             "--stem",
-            metavar="LANGUAGE",
-            help="Reduce the words of text columns to stems: english, german, ..., or none. Stop words are removed "
-            "first.",
+            "LANGUAGE",
+            "Stem the words of text: english, german, ..., or none. Default none.",
+            show_default=False,
         ),
     ] = "none"
 
@@ -186,70 +153,29 @@ class FeatureGroup:
 class FileGroup:
     """Options of the file of a table."""
 
+    TITLE: ClassVar[str] = "File, whose form is detected otherwise"
+
     format: Annotated[
         str | None,
-        typer.Option(
-            "--format",
-            metavar="NAME",
-            help="Format of standard input, or of a file without a known extension: csv, tsv, jsonl, parquet, excel or "
-            "npz; online csv, tsv, jsonl, svmlight, parquet or arrow.",
-        ),
+        value("--format", "NAME", "csv, tsv, jsonl, parquet, excel or npz; online also svmlight or arrow."),
     ] = None
-    sheet: Annotated[
-        str | None,
-        typer.Option("--sheet", metavar="NAME", help="Sheet of a spreadsheet; by default the first one."),
-    ] = None
+    sheet: Annotated[str | None, value("--sheet", "NAME", "Sheet of a spreadsheet; by default the first one.")] = None
     delimiter: Annotated[
         str | None,
-        typer.Option(
-            "--delimiter",
-            metavar="CHARACTER",
-            help="Delimiter of the cells of CSV: a character, or comma, semicolon, tab or pipe. By default it is "
-            "detected.",
-        ),
+        value("--delimiter", "CHARACTER", "Delimiter of CSV: a character, or comma, semicolon, tab, pipe."),
     ] = None
-    decimal: Annotated[
-        str | None,
-        typer.Option(
-            "--decimal",
-            metavar=".|,",
-            help="Decimal separator of columns of numbers in CSV that do not show it, such as 1,234. By default it is "
-            "detected.",
-        ),
-    ] = None
-    encoding: Annotated[
-        str | None,
-        typer.Option(
-            "--encoding",
-            metavar="NAME",
-            help="Encoding of CSV, such as utf-8, latin-1 or utf-16. By default it is detected.",
-        ),
-    ] = None
-    quote: Annotated[
-        str | None,
-        typer.Option(
-            "--quote",
-            metavar="MARK",
-            help="Quotation mark around cells of CSV: double, single or none, if marks are ordinary characters. By "
-            "default it is detected.",
-        ),
-    ] = None
+    decimal: Annotated[str | None, value("--decimal", ".|,", "Decimal separator of numbers such as 1,234 in CSV.")] = (
+        None
+    )
+    encoding: Annotated[str | None, value("--encoding", "NAME", "Encoding of CSV, such as utf-8 or latin-1.")] = None
+    quote: Annotated[str | None, value("--quote", "MARK", "Quotation mark of CSV: double, single or none.")] = None
     missing: Annotated[
         list[str] | None,
-        typer.Option(
-            "--missing",
-            metavar="TOKENS",
-            help="Further tokens of missing values, such as '-,x'; a token with a comma is in double quotes. NA, n.a., "
-            "NaN, null, ? and similar ones are known, and in columns of numbers or dates also -, ., None and unknown.",
-        ),
+        value("--missing", "TOKENS", "Tokens of missing values besides NA, NaN, null, ? ...: '-,x'."),
     ] = None
     strict: Annotated[
         bool,
-        typer.Option(
-            "--strict",
-            help="Refuse cells that are not of the kind of their column, such as a word among numbers. By default they "
-            "are missing values, and a note counts and names them.",
-        ),
+        flag("--strict", "Refuse cells that are not of the kind of their column."),
     ] = False
 
     def table_options(
@@ -276,14 +202,15 @@ class FileGroup:
 class AnswerGroup:
     """Options of the answers of annotators."""
 
+    TITLE: ClassVar[str] = "Answers of annotators"
+
     answers: Annotated[
         Path | None,
-        typer.Option(
+        value(
             "--answers",
-            metavar="FILE",
-            help="Answers of annotators, from which labels are estimated: a table with a line for each, or a column "
-            "for each annotator, where 'a|b' is a set; or an export of Label Studio, doccano, Argilla or Prodigy. With "
-            "--weights COLUMN, a line for each candidate and its confidence.",
+            "FILE",
+            "Estimate labels from answers: a line for each, or a column of each annotator; or an export of Label "
+            "Studio, doccano, Argilla or Prodigy.",
         ),
     ] = None
     row: Row = None
@@ -295,12 +222,7 @@ class AnswerGroup:
     negation: Negation = None
     gold: Annotated[
         str | None,
-        typer.Option(
-            "--gold",
-            metavar="COLUMN",
-            help="Column of TABLE with checked labels of some rows, which are used in training in place of the labels "
-            "or answers of these rows.",
-        ),
+        value("--gold", "COLUMN", "Column of TABLE with checked labels, in place of the others."),
     ] = None
 
     def answer_options(self, context: typer.Context) -> "AnswerOptions | None":
@@ -335,29 +257,24 @@ class AnswerGroup:
 class FitOptions:
     """Options of a fit."""
 
+    TITLE: ClassVar[str] = "Model"
+
     method: Annotated[
         str,
-        typer.Option(
+        value(
             "--method",
-            metavar="NAME",
-            help="Name of a method, best, or auto. auto is LOORidge, which ignores unlabeled rows. best compares all "
-            "methods except slow ones such as PLGP, and fits the best one. A name may have parameters: "
-            "LOORidge:distractors=cooccurring, or MaxPegasos:n_epochs=50,lam=0.001.",
+            "NAME",
+            "auto (LOORidge), best (compare all), or a name, such as CLPL, or with parameters "
+            "LOORidge:distractors=cooccurring.",
+            show_default=False,
         ),
     ] = "auto"
-    out: Annotated[Path | None, typer.Option("--out", metavar="DIR", help="Output folder; by default TABLE-oneof.")] = (
-        None
-    )
+    out: Annotated[Path | None, value("--out", "DIR", "Output folder; by default TABLE-oneof.")] = None
     noise_rate: options.NoiseRate = None
     class_weight: options.ClassWeight = "none"
     calibrate: Annotated[
         bool,
-        typer.Option(
-            "--calibrate",
-            help="Scale the probabilities of the model by a temperature that fits the held-out rows with a true "
-            "(--truth) or checked label (--gold), if this lowers their log loss by cross-validation. At least 50 "
-            "labeled rows with such a label are needed. Predicted labels do not change.",
-        ),
+        flag("--calibrate", "Scale probabilities, by 50 or more true or checked labels."),
     ] = False
     folds: options.Folds = None
     budget: options.Budget = options.DEFAULT_BUDGET
@@ -389,38 +306,37 @@ class FitOptions:
 class CoverageGroup:
     """Options of prediction sets."""
 
+    TITLE: ClassVar[str] = "Prediction sets"
+
     coverage: Annotated[
         float | None,
-        typer.Option(
+        value(
             "--coverage",
-            metavar="PROBABILITY",
-            help="Add to each prediction a set of classes that contains the true label with this probability, such as "
+            "PROBABILITY",
+            "Add to each prediction a set of classes that contains the true label with this probability, such as "
             "0.9. In a table these are the columns `set`, which `fit --labels set` reads, and `set_size`.",
         ),
     ] = None
     set_method: Annotated[
         str,
-        typer.Option(
+        value(
             "--set-method",
-            metavar="lac|aps",
-            help="Prediction sets: lac excludes improbable classes, aps adds the most probable classes up to a total.",
+            "lac|aps",
+            "lac excludes improbable classes, aps adds the most probable classes up to a total.",
         ),
     ] = "lac"
     calibration: Annotated[
         str,
-        typer.Option(
+        value(
             "--calibration",
-            metavar="conservative|sampled|optimistic",
-            help="Prediction sets: use of the training rows with several candidates. conservative: the worst, which "
-            "keeps the guarantee; sampled: all of them, by their probabilities; optimistic: the best one.",
+            "conservative|sampled|optimistic",
+            "Use of the training rows with several candidates. conservative: the worst, which keeps the guarantee; "
+            "sampled: all of them, by their probabilities; optimistic: the best one.",
         ),
     ] = "conservative"
     class_conditional: Annotated[
         bool,
-        typer.Option(
-            "--class-conditional",
-            help="Prediction sets: cover each class with the probability, and not only the classes on average.",
-        ),
+        flag("--class-conditional", "Cover each class with the probability, and not only the classes on average."),
     ] = False
 
     def set_options(self) -> "SetOptions | None":
@@ -439,28 +355,28 @@ class CoverageGroup:
 class OnlineGroup:
     """Options of online learning, without those of checkpoints."""
 
-    online: Annotated[
-        bool, typer.Option("--online", help="Learn in batches from data that may be larger than memory.")
-    ] = False
-    epochs: Annotated[
-        int, typer.Option("--epochs", metavar="N", min=1, help="Online: number of passes over the data.")
-    ] = 1
+    TITLE: ClassVar[str] = "Data larger than memory"
+
+    online: Annotated[bool, flag("--online", "Learn in batches, from data of any size.")] = False
+    epochs: Annotated[int, value("--epochs", "N", "Passes over the data. Default 1.", min=1, show_default=False)] = 1
     batch_rows: Annotated[
-        int, typer.Option("--batch-rows", metavar="N", min=1, help="Online: maximum number of rows in memory.")
+        int,
+        value("--batch-rows", "N", "Maximum number of rows in memory. Default 10,000.", min=1, show_default=False),
     ] = 10_000
     hash_bits: Annotated[
         int,
-        typer.Option(
+        value(
             "--hash-bits",
-            metavar="BITS",
+            "BITS",
+            "Hash words and categories to 2^BITS features. Default 18.",
             min=1,
             max=30,
-            help="Online: hash words and categories to 2^BITS feature columns.",
+            show_default=False,
         ),
     ] = 18
 
-    def check(self, context: typer.Context, *only_online: str) -> None:
-        """Raise if options were given that have no effect; `only_online` names further options of online learning."""
+    def check(self, context: typer.Context) -> None:
+        """Raise if options were given that have no effect."""
         if self.online:
             reason = "cannot be combined with --online, which has no held-out predictions"
             check_unused(context, ("noise_rate", "class_weight", "calibrate"), reason)
@@ -469,14 +385,31 @@ class OnlineGroup:
             reason = "cannot be combined with --online, which reads the rows in order"
             check_unused(context, ("folds", "groups", "budget", "seed", "sheet"), reason)
             return
-        check_unused(context, ("epochs", "batch_rows", "hash_bits", *only_online), "needs --online: add it")
+        names = ("epochs", "batch_rows", "hash_bits", "checkpoint_rows", "resume")
+        check_unused(context, names, "needs --online: add it")
         if str(context.params.get("method")).lower() != "best":
             check_unused(context, ("budget",), "needs --method best: add it")
+
+
+@dataclass(frozen=True)
+class OnlineFitGroup(OnlineGroup):
+    """Options of online learning."""
+
+    checkpoint_rows: Annotated[
+        int | None,
+        value("--checkpoint-rows", "N", "Save a checkpoint after N rows too, not only each minute.", min=1),
+    ] = None
+    resume: Annotated[
+        bool | None,
+        flag("--resume/--restart", "Continue a stopped run from its checkpoint, or start again."),
+    ] = None
 
 
 @dataclass(frozen=True, kw_only=True)
 class ReadGroup:
     """Options for reading a table, of all commands that have labels."""
+
+    TITLE: ClassVar[str] = "Labels"
 
     labels: options.LabelsOrNone = None
     truth: options.Truth = None

@@ -3,9 +3,20 @@
 import csv
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Annotated, Literal, TypeAlias
+from typing import Annotated, Any, Literal, TypeAlias
 
 import typer
+
+
+def value(name: str, metavar: str, help_: str, **more: Any) -> Any:
+    """Return the declaration of an option with a value."""
+    return typer.Option(name, metavar=metavar, help=help_, **more)
+
+
+def flag(name: str, help_: str) -> Any:
+    """Return the declaration of an option without a value."""
+    return typer.Option(name, help=help_)
+
 
 _TABLES = ".csv, .tsv or .jsonl (each also with .gz), .parquet, .xlsx, .ods or .npz"
 TableFile: TypeAlias = Annotated[
@@ -15,134 +26,88 @@ Stream: TypeAlias = Annotated[
     Path,
     typer.Argument(
         metavar="TABLE",
-        help=f"{_TABLES}; or - for standard input, with --format. Online: text (also with .gz), .parquet, .arrow, "
-        ".svmlight, a folder of files, or standard input.",
+        help=f"{_TABLES}; or - for standard input, with --format. Online also .arrow, .svmlight or a folder of files.",
     ),
 ]
 _LABELS = (
-    "Label column with text such as 'a|b', lists, or whole numbers; a row with an empty cell or -1 is unlabeled. "
-    "Alternatively several columns, separated by commas: of 0 and 1, whose names are the classes; or of a primary "
-    "label and further ones. A name with a comma is in double quotes: '\"size, m\"'."
+    "Column of labels: text such as 'a|b', lists or whole numbers; empty or -1 is unlabeled. Or several columns "
+    "with commas between: 0 and 1 of each class, or ranked labels."
 )
-Labels: TypeAlias = Annotated[list[str], typer.Option("--labels", metavar="COLUMN", help=_LABELS)]
-LabelsOrNone: TypeAlias = Annotated[
-    list[str] | None,
-    typer.Option("--labels", metavar="COLUMN", help=_LABELS + " Not for svmlight, whose lines begin with the labels."),
-]
+Labels: TypeAlias = Annotated[list[str], value("--labels", "COLUMN", _LABELS)]
+LabelsOrNone: TypeAlias = Annotated[list[str] | None, value("--labels", "COLUMN", _LABELS)]
 Weights: TypeAlias = Annotated[
     str | None,
-    typer.Option(
+    value(
         "--weights",
-        metavar="COLUMN",
-        help="Column of the weights of the labels, in their order: text such as '0.7|0.3', or lists; or one column for "
-        "each of several label columns: --labels label1,label2 --weights prob1,prob2. With --answers, column of the "
-        "confidences of its lines. Implies --weighted.",
+        "COLUMN",
+        "Column of the weights: '0.7|0.3' or lists; or one for each label column. With --answers, of the confidences.",
     ),
 ]
 NoiseRate: TypeAlias = Annotated[
     str | None,
-    typer.Option(
+    value(
         "--noise-rate",
-        metavar="RATE|auto",
-        help="Fit labels that may exclude the true one: in this fraction of the rows, or auto to estimate it. Rows "
-        "whose labels are probably wrong get weights for the labels proposed instead. If no labels are suspected, "
-        "the fit is the same as without this option.",
+        "RATE|auto",
+        "Correct labels that exclude the true one, in this fraction of the rows; auto estimates it.",
     ),
 ]
 Truth: TypeAlias = Annotated[
     str | None,
-    typer.Option(
-        "--truth",
-        metavar="COLUMN",
-        help="Column of true labels, if known; used for evaluation, and by fit to calibrate prediction sets.",
-    ),
+    value("--truth", "COLUMN", "Column of true labels, for evaluation and calibration."),
 ]
 Groups: TypeAlias = Annotated[
     str | None,
-    typer.Option(
-        "--groups",
-        metavar="COLUMN",
-        help="Column of groups, such as patients or recordings. All rows of a group are in one fold, so that the rates "
-        "are those of new groups. The column is not a feature.",
-    ),
+    value("--groups", "COLUMN", "Column of groups, such as patients: rates are of new groups."),
 ]
 Row: TypeAlias = Annotated[
     str | None,
-    typer.Option(
-        "--row",
-        metavar="COLUMN",
-        help="Answers: column of the names of the rows, in both tables, or field of an export; by default row, or the "
-        "number of the row.",
-    ),
+    value("--row", "COLUMN", "Names of the rows in both tables; by default row, or numbers."),
 ]
 Annotator: TypeAlias = Annotated[
     str | None,
-    typer.Option(
-        "--annotator", metavar="COLUMN", help="Answers: column of the annotators; by default annotator or worker."
-    ),
+    value("--annotator", "COLUMN", "Column of the annotators; by default annotator or worker."),
 ]
 Answer: TypeAlias = Annotated[
     str | None,
-    typer.Option(
-        "--answer",
-        metavar="COLUMN",
-        help="Answers: column of the labels, by default answer or label; or question of an export, such as a tag "
-        "of Label Studio, by default the only one.",
-    ),
+    value("--answer", "COLUMN", "Labels, by default answer or label; or a question of an export."),
 ]
 ExcludeAnnotator: TypeAlias = Annotated[
     list[str] | None,
-    typer.Option(
-        "--exclude-annotator",
-        metavar="NAME",
-        help="Annotator whose answers are not used in this run. The file of the answers keeps them.",
-    ),
+    value("--exclude-annotator", "NAME", "Do not use the answers of an annotator in this run."),
 ]
 Rules: TypeAlias = Annotated[
     Literal["auto", "yes", "no"],
-    typer.Option(
+    value(
         "--rules",
-        metavar="auto|yes|no",
-        help="Whether the sources of the answers are rules, which choose their rows, such as labeling functions; by "
-        "default if most of them, or several that agree with others, give one label only.",
+        "auto|yes|no",
+        "Whether annotators are rules, which choose their rows. Default auto: it is detected.",
+        show_default=False,
     ),
 ]
 AnswersRow: TypeAlias = Annotated[
     str | None,
-    typer.Option(
-        "--answers-row",
-        metavar="COLUMN",
-        help="Column of the names of the rows in the file of the answers, or field of an export; by default that "
-        "of --row.",
-    ),
+    value("--answers-row", "COLUMN", "Column of the names of the rows in the answers, if not --row."),
 ]
 Negation: TypeAlias = Annotated[
     str | None,
-    typer.Option(
-        "--not",
-        metavar="TEXT",
-        help="Answers: text before a label that the row does not have. With --not '!', the answer '!finch' is all "
-        "classes but finch.",
-    ),
+    value("--not", "TEXT", "Text before a label that the row does not have, such as '!'."),
 ]
 ClassWeight: TypeAlias = Annotated[
     str,
-    typer.Option(
+    value(
         "--class-weight",
-        metavar="balanced|none",
-        help="balanced: rows of rare classes have larger weights in a fit, so that all classes have equal sums. Some "
-        "methods have no weights: name another one, such as CLPL or PLEM, or compare those that have.",
+        "balanced|none",
+        "balanced: all classes have the same weight in a fit, the rare ones too. Not for all methods.",
+        show_default=False,
     ),
 ]
 Folds: TypeAlias = Annotated[
     int | None,
-    typer.Option(
+    value(
         "--folds",
-        metavar="N",
+        "N",
+        "Folds of the cross-validation; 1 holds out a fifth. Default 5, or 1 for more than 2,000 labeled rows.",
         min=1,
-        help="Number of folds of the cross-validation. 1 is one split that holds out a fifth of the labeled rows, at "
-        "most 10,000, and trains on at most 100,000 others. By default 5 for up to 2,000 labeled rows, and 1 for more; "
-        "with --groups, at most the number of groups.",
         show_default=False,
     ),
 ]
@@ -150,18 +115,15 @@ DEFAULT_BUDGET = 10.0
 """Minutes for a comparison of methods."""
 Budget: TypeAlias = Annotated[
     float,
-    typer.Option(
-        "--budget",
-        metavar="MINUTES",
-        min=0.01,
-        help="Time for the comparison of all methods, the cheapest first. Methods for which it does not suffice are "
-        "left out.",
-    ),
+    value("--budget", "MINUTES", "Time for a comparison of methods. Default 10.", min=0.01, show_default=False),
 ]
-Seed: TypeAlias = Annotated[int, typer.Option("--seed", metavar="N", min=0, help="Random seed.")]
-Json: TypeAlias = Annotated[bool, typer.Option("--json", help="Write only JSON to standard output.")]
+Seed: TypeAlias = Annotated[int, value("--seed", "N", "Random seed. Default 0.", min=0, show_default=False)]
+Json: TypeAlias = Annotated[bool, flag("--json", "Write only JSON to standard output.")]
 Debug: TypeAlias = Annotated[
-    bool, typer.Option("--debug", envvar="ONEOF_DEBUG", help="Show the traceback of an error.")
+    bool,
+    typer.Option(
+        "--debug", envvar="ONEOF_DEBUG", help="Show the traceback of an error. Also ONEOF_DEBUG=1.", show_envvar=False
+    ),
 ]
 
 

@@ -13,6 +13,8 @@ from oneof.likelihoods import constant_rows
 from oneof.typing import Evidence, Floats, Ints, Mask
 
 _BLOCK_ROWS = 65_536
+MIN_SHOWN = 0.95
+"""Fraction of the cooccurrences in a heat map, unless there are too many classes."""
 
 
 class SetSizes(NamedTuple):
@@ -187,5 +189,11 @@ def argsort_top(weights: Ints | Floats, limit: int) -> Ints:
 
 
 def most_cooccurring(counts: Ints | Floats, limit: int) -> Ints:
-    """Return the `limit` classes that cooccur most with other classes, in the order of the classes."""
-    return argsort_top(counts.sum(axis=1) - np.diagonal(counts), limit)
+    """Return the classes that cooccur most with others, in the order of the classes: a matrix with few empty cells.
+
+    They are at most `limit`, and as few as have 95 % of the cooccurrences; empty if no two classes cooccur.
+    """
+    totals = counts.sum(axis=1) - np.diagonal(counts)
+    largest = np.sort(totals)[::-1].cumsum()
+    n_needed = int(np.searchsorted(largest, MIN_SHOWN * largest[-1])) + 1
+    return argsort_top(totals, min(limit, n_needed)) if largest[-1] > 0 else np.zeros(0, dtype=np.int64)

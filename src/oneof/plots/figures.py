@@ -27,9 +27,9 @@ if TYPE_CHECKING:
 
 MAX_CLASSES = 30
 """Maximum number of classes in a figure."""
-
 _MAX_ANNOTATED = 12
-"""Maximum number of classes with values in the cells."""
+"""Maximum number of bars or classes with values at the bars or in the cells."""
+_BAR_WIDTH = 0.72
 
 
 def plot_set_sizes(candidates: CandidateSets, ax: "Axes | None" = None) -> "Axes":
@@ -61,38 +61,26 @@ def plot_set_sizes(candidates: CandidateSets, ax: "Axes | None" = None) -> "Axes
     >>> [int(bar.get_height()) for bar in ax.patches]
     [2, 1, 1]
     """
-    check_sets(candidates)
-    ax = new_axes() if ax is None else ax
-    sizes = counts.set_sizes(candidates.mask[~candidates.is_weighted])
-    weighted = weighted_sizes(candidates)
-    last = max(int(np.flatnonzero(sizes.rows).max(initial=1)), int(np.flatnonzero(weighted).max(initial=1)))
+    ax = _axes(candidates, ax)
+    sizes, weighted = counts.set_sizes(candidates.mask[~candidates.is_weighted]), weighted_sizes(candidates)
+    rows = np.pad(sizes.rows, (0, 1)) + weighted
+    last = max(int(np.flatnonzero(rows).max(initial=1)), 1)
     at = np.arange(1, last + 1)
-    rows = np.pad(sizes.rows, (0, 1))[1 : last + 1]
-    bars = [(ax.bar(at, rows, width=0.72, color=PALETTE["accent"], label="sets"), rows)]
+    series = [(rows[1 : last + 1] - weighted[1 : last + 1], "accent", "sets")]
     if weighted.any():
-        above = weighted[1 : last + 1]
-        stacked = ax.bar(at, above, bottom=rows, width=0.72, color=PALETTE["second"], label="with weights")
-        bars = [(stacked, rows + above)]
-        write_legend(ax, loc="lower left", bbox_to_anchor=(0.0, 1.0), ncols=2, borderaxespad=0.2, borderpad=0)
-    step = 1 + (last - 1) // 12
-    ticks, names = list(range(1, last + 1, step)), [str(size) for size in range(1, last + 1, step)]
-    if sizes.n_unlabeled:
-        position = last + 1.3 * max(1.0, last / 14)
-        width = 0.72 * max(1.0, last / 16)
-        unlabeled = ax.bar([position], [sizes.n_unlabeled], width=width, color=PALETTE["muted"])
-        bars.append((unlabeled, np.array([sizes.n_unlabeled])))
-        ticks, names = [*ticks, position], [*names, "no\nlabel"]  # type: ignore[list-item]  # positions are numbers, names are text
-    if last <= 12:
-        for container, totals in bars:
-            labels = [f"{total:,}" for total in totals.tolist()]
-            ax.bar_label(container, labels, padding=2, fontsize=9, color=PALETTE["ink"])
+        series.append((weighted[1 : last + 1], "second", "with weights"))
+    is_annotated = last <= _MAX_ANNOTATED
+    draw_bars(ax, at, series, is_annotated=is_annotated)
+    ticks: list[float] = list(range(1, last + 1, 1 + (last - 1) // 12))
+    names = [str(size) for size in ticks]
+    if sizes.n_unlabeled:  # apart from the sizes, and wider among many bars
+        ticks.append(last + 1.3 * max(1.0, last / 14))
+        names.append("no\nlabel")
+        unlabeled, width = [(np.array([sizes.n_unlabeled]), "muted", "")], _BAR_WIDTH * max(1.0, last / 16)
+        draw_bars(ax, np.array(ticks[-1:]), unlabeled, width=width, is_annotated=is_annotated)
     ax.set_xticks(ticks, names)
-    ax.yaxis.set_major_formatter("{x:,.0f}")
     ax.set_xlabel("effective number of candidates, rounded" if weighted.any() else "candidates in the set")
-    ax.set_ylabel("rows")
     ax.margins(y=0.1)
-    ax.locator_params(axis="y", integer=True)
-    style_axes(ax, grid="y")
     return ax
 
 
@@ -125,21 +113,16 @@ def plot_weights(candidates: CandidateSets, ax: "Axes | None" = None) -> "Axes":
     >>> [int(bar.get_height()) for bar in ax.patches]
     [0, 0, 0, 0, 0, 0, 0, 2, 0, 1]
     """
-    check_sets(candidates)
-    ax = new_axes() if ax is None else ax
+    ax = _axes(candidates, ax)
     rows = counts.largest_shares(candidates.weights[candidates.is_weighted])
     if not rows.any():
         annotate_empty(ax, "No row has weights.")
         return ax
     edges = np.linspace(0, 1, len(rows) + 1)
-    ax.bar(edges[:-1], rows, width=np.diff(edges), align="edge", color=PALETTE["second"], edgecolor=PALETTE["paper"])
+    draw_bars(ax, edges[:-1] + edges[1] / 2, [(rows, "second", "")], width=edges[1])
     ax.set_xlim(0, 1)
     ax.set_xticks(edges[::2], [f"{100 * edge:.0f}%" for edge in edges[::2]])
-    ax.yaxis.set_major_formatter("{x:,.0f}")
     ax.set_xlabel("largest share of the weights of a row")
-    ax.set_ylabel("rows")
-    ax.locator_params(axis="y", integer=True)
-    style_axes(ax, grid="y")
     return ax
 
 
@@ -178,36 +161,24 @@ def plot_class_frequencies(candidates: CandidateSets, ax: "Axes | None" = None) 
     >>> [tick.get_text() for tick in ax.get_yticklabels()]
     ['finch', 'tit', 'wren']
     """
-    check_sets(candidates)
-    ax = new_axes() if ax is None else ax
+    ax = _axes(candidates, ax)
     frequencies = counts.class_frequencies(candidates.evidence)
     selected = counts.argsort_top(frequencies.candidate, MAX_CLASSES)
-    at = np.arange(len(selected))
-    partial = frequencies.candidate[selected] - frequencies.exact[selected]
-    ax.barh(at, frequencies.exact[selected], height=0.72, color=PALETTE["accent"], label="the only candidate")
+    exact = frequencies.exact[selected]
+    partial = frequencies.candidate[selected] - exact
+    series: list[tuple[Any, str, str]] = [(exact, "accent", "the only candidate")]
     if partial.any():
-        ax.barh(
-            at,
-            partial,
-            left=frequencies.exact[selected],
-            height=0.72,
-            color=PALETTE["accent-soft"],
-            label="one of several, by weight" if candidates.is_weighted.any() else "one of several",
-        )
-    ax.set_yticks(at, [shorten(name) for name in candidates.classes[selected].tolist()], parse_math=False)
-    ax.set_ylim(len(selected) - 0.5, -0.5)
-    ax.locator_params(axis="x", nbins=5, integer=True)
-    ax.xaxis.set_major_formatter("{x:,.0f}")
-    ax.set_xlabel("rows")
-    style_axes(ax, grid="x")
-    write_legend(ax, loc="lower left", bbox_to_anchor=(0.0, 1.0), ncols=2, borderaxespad=0.2, borderpad=0)
+        is_weighted = candidates.is_weighted.any()
+        series.append((partial, "accent-soft", "one of several, by weight" if is_weighted else "one of several"))
+    draw_bars(ax, np.arange(len(selected)), series, names=candidates.classes[selected].tolist())
     return ax
 
 
 def plot_cooccurrence(candidates: CandidateSets, ax: "Axes | None" = None) -> "Axes":
-    """Draw how often two labels cooccur in a candidate set; at most the 30 classes that cooccur most.
+    """Draw how often two labels cooccur in a candidate set, for the classes that cooccur most.
 
-    Unlabeled rows and the diagonal are excluded. A row with weights counts by the product of the two weights.
+    They are at most 30, and as few as have 95 % of the cooccurrences. Unlabeled rows and the diagonal are excluded. A
+    row with weights counts by the product of the two weights.
 
     Parameters
     ----------
@@ -233,11 +204,9 @@ def plot_cooccurrence(candidates: CandidateSets, ax: "Axes | None" = None) -> "A
     >>> sorted(tick.get_text() for tick in ax.get_yticklabels())
     ['finch', 'tit', 'wren']
     """
-    check_sets(candidates)
-    ax = new_axes() if ax is None else ax
-    cooccurrence = counts.cooccurrence(candidates.evidence)
-    selected = counts.most_cooccurring(cooccurrence, MAX_CLASSES)
-    values = cooccurrence[np.ix_(selected, selected)].astype(float)
+    ax = _axes(candidates, ax)
+    selected = cooccurring_classes(candidates)
+    values = counts.cooccurrence(candidates.evidence)[np.ix_(selected, selected)].astype(float)
     np.fill_diagonal(values, np.nan)
     top = np.nanmax(values, initial=0.0)
     if not top > 0:
@@ -254,7 +223,7 @@ def plot_cooccurrence(candidates: CandidateSets, ax: "Axes | None" = None) -> "A
 def plot_decisions(candidates: CandidateSets, labels: Any, ax: "Axes | None" = None) -> "Axes":
     """Draw the fraction of partial sets with candidate a (row) whose disambiguated label is b (column).
 
-    A row with weights counts by the weight of candidate a. At most the 30 classes with the most partial sets are shown.
+    A row with weights counts by the weight of candidate a. The classes are those of `plot_cooccurrence`.
 
     Parameters
     ----------
@@ -284,11 +253,10 @@ def plot_decisions(candidates: CandidateSets, labels: Any, ax: "Axes | None" = N
     >>> sorted(tick.get_text() for tick in ax.get_yticklabels())
     ['finch', 'tit', 'wren']
     """
-    check_sets(candidates)
-    ax = new_axes() if ax is None else ax
+    ax = _axes(candidates, ax)
     decided = encode_decisions(candidates, labels)
     fractions = counts.decision_confusion(candidates.evidence, decided)
-    selected = decision_classes(candidates)
+    selected = cooccurring_classes(candidates)
     values = fractions[np.ix_(selected, selected)]
     if not np.isfinite(values).any():
         annotate_empty(ax, "No row has several candidates.")
@@ -313,10 +281,50 @@ def encode_decisions(candidates: CandidateSets, labels: Any) -> Ints:
     return decided
 
 
-def decision_classes(candidates: CandidateSets) -> Ints:
-    """Return the classes of `plot_decisions`: the ones with the most partial sets."""
-    evidence = candidates.evidence
-    return counts.argsort_top(evidence[counts.partial_rows(evidence)].sum(axis=0), MAX_CLASSES)
+def cooccurring_classes(candidates: CandidateSets) -> Ints:
+    """Return the classes of the heat maps: at most 30, which cooccur most, and as few as have 95 % of cooccurrences."""
+    return counts.most_cooccurring(counts.cooccurrence(candidates.evidence), MAX_CLASSES)
+
+
+def draw_bars(
+    ax: "Axes",
+    at: Ints | Floats,
+    series: Sequence[tuple[Any, str, str]],
+    *,
+    names: Sequence[Any] | None = None,
+    width: float = _BAR_WIDTH,
+    is_annotated: bool = False,
+) -> None:
+    """Draw numbers of rows as stacked bars; a series is its numbers, its color in the palette, and its name or "".
+
+    With `names` the bars are horizontal, one a name from top to bottom. With `is_annotated` the totals are above them.
+    """
+    is_horizontal = names is not None
+    rule = {"edgecolor": PALETTE["paper"]} if width < _BAR_WIDTH else {}  # bars of a histogram touch each other
+    style: dict[str, Any]
+    totals = np.zeros(len(at), dtype=series[0][0].dtype)
+    for numbers, color, name in series:
+        style = {"color": PALETTE[color], "label": name or None, **rule}
+        if is_horizontal:
+            bars = ax.barh(at, numbers, left=totals, height=width, **style)
+        else:
+            bars = ax.bar(at, numbers, bottom=totals, width=width, **style)
+        totals = totals + numbers
+    if is_annotated:
+        ax.bar_label(bars, [f"{total:,}" for total in totals], padding=2, fontsize=9, color=PALETTE["ink"])
+    axis = ax.xaxis if is_horizontal else ax.yaxis
+    axis.set_major_formatter("{x:,.0f}")
+    axis.set_label_text("rows")
+    if is_horizontal:
+        ax.locator_params(axis="x", integer=True, nbins=5)
+    else:
+        ax.locator_params(axis="y", integer=True)
+    if names is not None:
+        ax.set_yticks(at, [shorten(name) for name in names], parse_math=False)
+        ax.set_ylim(len(at) - 0.5, -0.5)
+    style_axes(ax, grid=axis.axis_name)
+    if is_horizontal or len(series) > 1:
+        write_legend(ax)
 
 
 def draw_heatmap(
@@ -378,9 +386,10 @@ def heatmap_inches(names: Sequence[Any]) -> tuple[float, float]:
     return max(n * cell + margin + bar, 3.4), max(n * cell + 0.5 + 0.075 * longest, 2.4)
 
 
-def check_sets(candidates: Any) -> None:
-    """Raise unless `candidates` is a CandidateSets; other forms of labels would leave the classes ambiguous."""
+def _axes(candidates: Any, ax: "Axes | None") -> "Axes":
+    """Return the axes to draw on, after a check: other forms of labels would leave the classes ambiguous."""
     if not isinstance(candidates, CandidateSets):
         raise InputTypeError(
             f"`candidates` must be a CandidateSets; got {type(candidates).__name__}. Use `CandidateSets.from_sets(y)`."
         )
+    return new_axes() if ax is None else ax

@@ -113,7 +113,7 @@ def plot_learning_curve(curve: LearningCurveLike, ax: "Axes | None" = None, *, l
     ax.set_xlabel("labeled training rows" + (" (log scale)" if ax.get_xscale() == "log" else ""))
     style_axes(ax, grid="y")
     if n_drawn:  # above the axes, since several curves leave no free corner
-        write_legend(ax, loc="lower left", bbox_to_anchor=(0.0, 1.0), ncols=2, borderaxespad=0.2, borderpad=0)
+        write_legend(ax)
     else:
         write_legend(ax, loc="lower right")
     ax.margins(x=0.04)

@@ -35,9 +35,14 @@ NAME_WIDTH = 22
 _UNPRINTABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]")
 
 
+def replace_unprintable(text: str) -> str:
+    """Return a text that is valid in every page."""
+    return _UNPRINTABLE.sub("\N{REPLACEMENT CHARACTER}", text)
+
+
 def clean(value: Any) -> str:
     """Return a value as one line of text that is valid in every page and figure."""
-    return _UNPRINTABLE.sub("\N{REPLACEMENT CHARACTER}", " ".join(str(value).split()))
+    return replace_unprintable(" ".join(str(value).split()))
 
 
 def shorten(value: Any, width: int = NAME_WIDTH) -> str:
@@ -74,8 +79,9 @@ def style_axes(ax: "Axes", *, grid: str | None = None) -> None:
 
 
 def write_legend(ax: "Axes", **options: Any) -> None:
-    """Add a legend without a frame."""
-    ax.legend(frameon=False, fontsize=FONT_SIZE, labelcolor=PALETTE["ink"], handlelength=1.2, **options)
+    """Add a legend without a frame, by default in one line above the axes."""
+    above = {"loc": "lower left", "bbox_to_anchor": (0.0, 1.0), "ncols": 2, "borderaxespad": 0.2, "borderpad": 0}
+    ax.legend(frameon=False, fontsize=FONT_SIZE, labelcolor=PALETTE["ink"], handlelength=1.2, **(options or above))
 
 
 def annotate_empty(ax: "Axes", sentence: str) -> None:

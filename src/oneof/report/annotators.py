@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from oneof.plots.style import FONT_SIZE, PALETTE, clean, shorten, style_axes
-from oneof.report.data import MIN_SHARED_ROWS, AnnotatorSummary
+from oneof.report.data import AnnotatorSummary
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -105,29 +105,8 @@ def pair_rows(summary: AnnotatorSummary) -> list[PairRow]:
 
 
 def describe_annotators(summary: AnnotatorSummary) -> dict[str, Any]:
-    """Return the values of the section of the page."""
-    return {
-        "n": len(summary.names),
-        "n_answers": int(np.sum(summary.n_answers)),
-        "rows": annotator_rows(summary),
-        "coverage": summary.coverage,
-        "agreement": summary.agreement,
-        "notes": [clean(note) for note in summary.notes],
-        "by_class": class_table(summary),
-        "pairs": pair_rows(summary),
-        "n_pairs": len(summary.pairs.kappa),
-        "min_shared_rows": MIN_SHARED_ROWS,
-        "has_sets": summary.masi_alpha is not None,
-        "disputed": [
-            row._replace(
-                name=clean(row.name),
-                label=clean(row.label),
-                runner_up=clean(row.runner_up),
-                answers=clean(row.answers),
-            )
-            for row in summary.disputed
-        ],
-    }
+    """Return the tables of the section of the page."""
+    return {"rows": annotator_rows(summary), "by_class": class_table(summary), "pairs": pair_rows(summary)}
 
 
 def accuracy_inches(summary: AnnotatorSummary) -> tuple[float, float]:

@@ -9,12 +9,11 @@ import numpy as np
 from oneof.audit import LabelIssues
 from oneof.candidates import CandidateSets
 from oneof.candidates.labels import label_vector
-from oneof.conformal import SetEvaluation
+from oneof.comparison import Comparison, LearningCurve
 from oneof.crowd import ClassAccuracies, PairAgreements
 from oneof.errors import InputError
-from oneof.plots import LearningCurveLike
-from oneof.report.headline import FirstLabelRate, Headline
-from oneof.report.protocols import ComparisonLike, DisambiguationLike, MethodResultLike
+from oneof.estimators.base import Disambiguation
+from oneof.report.assessment import Assessment
 from oneof.typing import Floats, Ints
 
 MIN_SHARED_ROWS = 10
@@ -172,50 +171,35 @@ class ReportData:
         File name of the table.
     candidates : CandidateSets
         The candidate sets of the training rows.
-    comparison : Comparison or None
-        All compared methods; None for a single method.
-    method : str
-        The fitted method.
-    estimate : MethodResult
-        Out-of-sample result of that method.
-    n_folds, n_train, n_held_out : int
-        Number of folds of the out-of-sample results (1 for a single split), of training rows of a fold, and of labeled
-        rows held out.
+    comparison : Comparison
+        The compared methods, or the single one; the first is the fitted one.
     learning_curve : LearningCurve or None
     decisions : Disambiguation
         Disambiguated label and confidence of every training row.
+    assessment : Assessment
+        The headline, and the prediction sets.
     truth : array-like of shape (n_samples,) or None
         True labels, if known; a missing one is None or NaN.
     preview : sequence of mappings, or callable
         For row i (counted from 0) some table cells by column name, to identify the row.
+    features : sequence of str
+        Names of the columns that are features; empty for a sparse matrix.
+    n_features : int
+        Number of these columns, or of the features of a sparse matrix.
+    findings : sequence of str
+        Sentences about the file, its columns and its labels.
     command : str or None
         Command line that reproduces this report.
     version, date : str
         Version of oneof, and the date to print.
-    named : bool, default=True
-        Without a comparison, whether the user requested the method; otherwise it is the default method.
+    is_named : bool, default=True
+        Whether the user requested the method of a single one; otherwise it is the default method.
     annotators : AnnotatorSummary, optional
         The annotators, if the model was fitted to their answers.
-    sets : SetEvaluation, optional
-        Coverage and mean size of the prediction sets of held-out rows.
-    set_coverage : float, default=0.9
-        Their nominal coverage.
-    expected_coverage : float, optional
-        Their expected coverage by the probabilities of the true classes, if wrong labels were corrected.
-    set_guarantee : str, optional
-        One sentence on the coverage of the sets of new rows, and its conditions.
     issues : LabelIssues, optional
         The rows whose sets probably exclude the true label.
     n_corrected : int, optional
         Number of rows whose weights differ from the labels given, if the model was fitted to corrected weights.
-    baseline_warning : str, default=""
-        A sentence if the method is clearly below a simple baseline.
-    n_groups : int, optional
-        Number of groups of rows, if the folds keep groups together.
-    headline : Headline, optional
-        The first number of the page; by default the accuracy, or the covering rate without true labels.
-    first_labels : FirstLabelRate, optional
-        The accuracy of the first labels as given, if they differ from the classes of largest weight of the candidates.
 
     Raises
     ------
@@ -226,31 +210,22 @@ class ReportData:
     title: str
     source: str
     candidates: CandidateSets
-    comparison: ComparisonLike | None
-    method: str
-    estimate: MethodResultLike
-    n_folds: int
-    n_train: int
-    n_held_out: int
-    learning_curve: LearningCurveLike | None
-    decisions: DisambiguationLike
+    comparison: Comparison
+    learning_curve: LearningCurve | None
+    decisions: Disambiguation
+    assessment: Assessment
     truth: Any
     preview: Preview
+    features: Sequence[str]
+    n_features: int
+    findings: Sequence[str]
     command: str | None
     version: str
     date: str
-    named: bool = True
+    is_named: bool = True
     annotators: AnnotatorSummary | None = None
-    sets: SetEvaluation | None = None
-    set_coverage: float = 0.9
-    expected_coverage: float | None = None
-    set_guarantee: str | None = None
     issues: LabelIssues | None = None
     n_corrected: int | None = None
-    baseline_warning: str = ""
-    n_groups: int | None = None
-    headline: Headline | None = None
-    first_labels: FirstLabelRate | None = None
 
     def __post_init__(self) -> None:
         arrays = {"decisions.labels": self.decisions.labels, "decisions.confidence": self.decisions.confidence}
@@ -260,7 +235,3 @@ class ReportData:
         for name, values in arrays.items():
             if len(values) != len(self.candidates):
                 raise InputError(f"`{name}` must have one entry per row ({len(self.candidates)}); got {len(values)}.")
-
-    def cells(self, row: int) -> Mapping[str, str]:
-        """Return the preview cells of a row, counted from 0."""
-        return self.preview(row) if callable(self.preview) else self.preview[row]

@@ -4,14 +4,14 @@ import os
 from collections.abc import Callable
 from functools import cache
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from oneof.audit import LabelIssues
+from oneof.candidates.labels import is_missing
 from oneof.files import atomic_write
 from oneof.plots import (
-    counts,
     plot_class_frequencies,
     plot_cooccurrence,
     plot_decisions,
@@ -19,17 +19,20 @@ from oneof.plots import (
     plot_set_sizes,
     plot_weights,
 )
-from oneof.plots.figures import MAX_CLASSES, decision_classes, heatmap_inches
-from oneof.plots.style import clean
+from oneof.plots.figures import MAX_CLASSES, cooccurring_classes, heatmap_inches
+from oneof.plots.style import shorten
 from oneof.plots.svg import to_svg
 from oneof.report import annotators, statistics, templating
-from oneof.report.data import Preview, ReportData
-from oneof.report.headline import Headline, choose_headline
-from oneof.report.suspects import MAX_REPORT_SUSPECTS, MAX_SUSPECTS, describe_suspects
+from oneof.report.data import MIN_SHARED_ROWS, Preview, ReportData
 
 if TYPE_CHECKING:
     from jinja2 import Template
     from matplotlib.axes import Axes
+
+MAX_SUSPECTS = 100
+"""Maximum number of rows in the table of the page of an audit."""
+MAX_REPORT_SUSPECTS = 20
+"""Maximum number of suspected rows in the report of a fit."""
 
 
 def render_report(data: ReportData) -> str:
@@ -56,48 +59,37 @@ def render_report(data: ReportData) -> str:
     template = _template("report.html")
     from markupsafe import Markup
 
+    sets, comparison, curve, summary = data.candidates, data.comparison, data.learning_curve, data.annotators
     columns, uncertain = statistics.uncertain_rows(data)
-    figures = draw_figures(data) if can_draw() else {}
-    results = statistics.method_rows(data)
+    suspects = None if data.issues is None else _suspects(data.issues, data.preview, MAX_REPORT_SUSPECTS)
+    spread = templating.describe_spread(comparison.n_folds)
     return template.render(
-        title=clean(data.title),
-        source=clean(data.source),
-        method=clean(data.method),
-        estimate=data.estimate,
-        headline=_headline(data),
-        baseline_warning=data.baseline_warning,
-        n_folds=data.n_folds,
-        n_train=data.n_train,
-        n_held_out=data.n_held_out,
-        n_groups=data.n_groups,
-        spread=templating.describe_spread(data.n_folds),
-        n_methods=len(results),
-        compared=data.comparison is not None,
-        named=data.named,
-        best_method=None if data.comparison is None else clean(data.comparison.best_method),
-        results=results,
-        accuracy_known=statistics.accuracy_known(data),
-        rows=statistics.label_summary(data.candidates),
-        baseline=statistics.baseline(data.candidates),
-        sizes=statistics.size_rows(data.candidates),
-        classes=statistics.class_rows(data.candidates),
-        pairs=statistics.pair_rows(data),
-        curve=_curve(data),
-        truth=_truth(data),
-        first_labels=data.first_labels,
-        annotators=None if data.annotators is None else annotators.describe_annotators(data.annotators),
-        sets=statistics.describe_sets(data),
-        suspects=None if data.issues is None else describe_suspects(data.issues, data.preview, MAX_REPORT_SUSPECTS),
-        n_corrected=data.n_corrected,
+        vars(data),
+        results=comparison.results,
+        estimate=comparison.results[0],
+        n_folds=comparison.n_folds,
+        spread=spread,
+        rows=statistics.label_summary(sets),
+        baseline=statistics.baseline(sets),
+        sizes=statistics.size_rows(sets),
+        classes=statistics.class_rows(sets),
+        n_cooccurring=len(cooccurring_classes(sets)),
+        pairs=statistics.pair_outcomes(data),
+        names=sets.classes.tolist(),
+        curve_sentence=None if curve is None else templating.describe_learning_curve(curve, spread),
+        truth_rates=_compare_with_truth(data),
+        tables={} if summary is None else annotators.describe_annotators(summary),
+        worst_classes=statistics.worst_classes,
+        has_narrow_bounds=statistics.has_narrow_bounds,
+        has_noisy_sets=statistics.has_noisy_sets(data),
+        suspects=suspects,
         columns=columns,
         uncertain=uncertain,
         max_uncertain=statistics.MAX_UNCERTAIN,
-        figures={name: Markup(svg) for name, svg in figures.items()},
+        min_shared_rows=MIN_SHARED_ROWS,
+        figures={figure.name: Markup(figure.to_svg()) for figure in draw_figures(data)} if can_draw() else {},
         can_draw=can_draw(),
         max_classes=MAX_CLASSES,
-        command=None if data.command is None else clean(data.command),
-        version=clean(data.version),
-        date=clean(data.date),
     )
 
 
@@ -158,47 +150,46 @@ def render_audit(
         If jinja2 is not installed.
     """
     return _template("audit.html").render(
-        title=clean(f"Wrong labels: {source}"),
-        source=clean(source),
-        method=clean(method),
-        suspects=describe_suspects(issues, preview, MAX_SUSPECTS),
+        title=f"Wrong labels: {source}",
+        source=source,
+        method=method,
+        issues=issues,
+        suspects=_suspects(issues, preview, MAX_SUSPECTS),
         n_groups=n_groups,
-        command=clean(command),
-        version=clean(version),
-        date=clean(date),
+        command=command,
+        version=version,
+        date=date,
     )
 
 
-def _headline(data: ReportData) -> Headline:
-    """Return the headline that is given, or that of the rates."""
-    return data.headline or choose_headline(data.estimate, None, data.candidates)
-
-
-def _curve(data: ReportData) -> dict[str, Any] | None:
-    """Return the points of the learning curve and their description."""
-    curve = data.learning_curve
-    if curve is None:
-        return None
-    n = len(curve.train_sizes)
-    absent = [None] * n
-    columns = [curve.train_sizes, curve.covering_rate, curve.covering_rate_std, curve.accuracy, curve.accuracy_std]
-    points = list(zip(*(absent if column is None else list(column) for column in columns), strict=True))
-    sentence = templating.describe_learning_curve(curve, templating.describe_spread(data.n_folds))
-    return {"sentence": sentence, "points": points, "accuracy": curve.accuracy is not None}
-
-
-def _truth(data: ReportData) -> statistics.TruthComparison | None:
+def _compare_with_truth(data: ReportData) -> statistics.TruthComparison | None:
     if data.truth is None:
         return None
-    return statistics.compare_with_truth(data.candidates, data.decisions.labels.tolist(), data.truth.tolist())
+    return statistics.compare_with_truth(data.candidates, list(data.decisions.labels), data.truth.tolist())
+
+
+def _suspects(issues: LabelIssues, preview: Preview, max_rows: int) -> dict[str, Any]:
+    """Return the table of suspected rows."""
+    columns, rows = statistics.suspected_rows(issues, preview, max_rows)
+    return {"columns": columns, "rows": rows, "n_issues": int(issues.is_issue.sum()), "n_labeled": len(issues.ranking)}
+
+
+def _format_label(label: Any) -> str:
+    """Format a label or a name of the table; a missing one is an empty string."""
+    return "" if is_missing(label) else shorten(label, statistics.LABEL_WIDTH)
 
 
 @cache
 def _template(name: str) -> "Template":
     environment = templating.environment("oneof.report")
     environment.filters.update(
-        percent=templating.format_percent, std=templating.format_std, seconds=templating.format_seconds
+        percent=templating.format_percent,
+        probability=templating.format_probability,
+        std=templating.format_std,
+        seconds=templating.format_seconds,
+        label=_format_label,
     )
+    environment.tests["known"] = templating.is_known
     environment.globals.update(
         pluralize=templating.pluralize, is_known=templating.is_known, count=templating.format_count
     )
@@ -210,57 +201,58 @@ def can_draw() -> bool:
     return find_spec("matplotlib") is not None
 
 
-def draw_figures(data: ReportData) -> dict[str, str]:
-    """Return the figures as SVG by name; empty figures are omitted."""
-    sets = data.candidates
-    labels = data.candidates.classes
-    n_bars = min(sets.shape[1], MAX_CLASSES)
-    figures = {
-        "sizes": _svg(
+class Figure(NamedTuple):
+    """A figure of the report: its size, the function that draws it, and its texts for screen readers."""
+
+    name: str
+    inches: tuple[float, float]
+    draw: "Callable[[Axes], Any]"
+    title: str
+    description: str
+
+    def to_svg(self) -> str:
+        """Draw the figure outside pyplot, so that the caller's session keeps no open figure, and return its SVG."""
+        from matplotlib import figure
+
+        drawn = figure.Figure(figsize=self.inches, layout="constrained")
+        self.draw(drawn.subplots())
+        return to_svg(drawn, prefix=self.name, title=self.title, description=self.description)
+
+
+def draw_figures(data: ReportData) -> list[Figure]:
+    """Return the figures of a report, without empty ones."""
+    sets, curve, summary = data.candidates, data.learning_curve, data.annotators
+    shown = cooccurring_classes(sets)
+    n_bars, cells = min(sets.shape[1], MAX_CLASSES), heatmap_inches(sets.classes[shown].tolist())
+    figures = [
+        Figure(
             "sizes", (5.6, 3.6), lambda ax: plot_set_sizes(sets, ax),
             "Sizes of the candidate sets", "A bar chart of the number of rows with one candidate, two, and so on.",
         ),
-        "classes": _svg(
+        Figure(
             "classes", (5.6, max(0.24 * n_bars + 1.0, 2.0)), lambda ax: plot_class_frequencies(sets, ax),
             "Class frequencies", "A bar chart of the rows per class, split by exact and partial rows.",
         ),
-    }  # fmt: skip
-    if sets.is_weighted.any():
-        figures["weights"] = _svg(
+        sets.is_weighted.any() and Figure(
             "weights", (5.6, 3.0), lambda ax: plot_weights(sets, ax),
             "Weights of the candidates", "A histogram of the largest share of the weights of each row.",
-        )  # fmt: skip
-    if counts.partial_rows(sets.evidence).any():
-        selected = counts.most_cooccurring(counts.cooccurrence(sets.evidence), MAX_CLASSES)
-        figures["cooccurrence"] = _svg(
-            "cooccurrence", heatmap_inches(labels[selected].tolist()), lambda ax: plot_cooccurrence(sets, ax),
+        ),
+        len(shown) > 0 and Figure(
+            "cooccurrence", cells, lambda ax: plot_cooccurrence(sets, ax),
             "Cooccurring labels", "A heat map of labels against labels: the number of rows with both candidates.",
-        )  # fmt: skip
-        figures["decisions"] = _svg(
-            "decisions", heatmap_inches(labels[decision_classes(sets)].tolist()),
-            lambda ax: plot_decisions(sets, data.decisions.labels, ax),
+        ),
+        len(shown) > 0 and Figure(
+            "decisions", cells, lambda ax: plot_decisions(sets, data.decisions.labels, ax),
             "Candidates and disambiguated labels",
             "A heat map: the fraction of the sets with the label of the row that get the label of the column.",
-        )  # fmt: skip
-    summary = data.annotators
-    if summary is not None:
-        figures["annotators"] = _svg(
+        ),
+        summary is not None and Figure(
             "annotators", annotators.accuracy_inches(summary), lambda ax: annotators.plot_accuracies(summary, ax),
             "Accuracies of the annotators", "The accuracy of each annotator as a point, with its interval as a line.",
-        )  # fmt: skip
-    curve = data.learning_curve
-    if curve is not None and np.isfinite(np.asarray(curve.covering_rate, dtype=float)).any():
-        figures["curve"] = _svg(
+        ),
+        curve is not None and np.isfinite(np.asarray(curve.covering_rate, dtype=float)).any() and Figure(
             "curve", (6.4, 4.0), lambda ax: plot_learning_curve(curve, ax),
-            "Learning curve", "A line chart of the held-out covering rate by the number of labeled rows.",
-        )  # fmt: skip
-    return figures
-
-
-def _svg(name: str, inches: tuple[float, float], draw: "Callable[[Axes], Any]", title: str, description: str) -> str:
-    """Draw a figure outside pyplot, so that the caller's session keeps no open figure, and return its SVG."""
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=inches, layout="constrained")
-    draw(figure.subplots())
-    return to_svg(figure, prefix=name, title=title, description=description)
+            "Learning curve", "A line chart of the held-out covering rate by the number of labeled training rows.",
+        ),
+    ]  # fmt: skip
+    return [figure for figure in figures if isinstance(figure, Figure)]

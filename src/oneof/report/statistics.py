@@ -5,13 +5,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from oneof.audit import LabelIssues
 from oneof.candidates import CandidateSets
 from oneof.candidates.labels import is_missing
+from oneof.conformal import SetEvaluation
 from oneof.plots import counts
 from oneof.plots.figures import encode_decisions, weighted_sizes
 from oneof.plots.style import clean, shorten
-from oneof.report.data import MAX_COLUMNS, ReportData
-from oneof.report.templating import is_known
+from oneof.report.data import MAX_COLUMNS, Preview, ReportData
 from oneof.typing import Floats, Ints, Mask
 
 MAX_LEAST_CONFIDENT = 20
@@ -38,8 +39,6 @@ class LabelSummary(NamedTuple):
     unlabeled: int
     mean_size: float
     """Mean effective number of candidates of the partial rows, for a set its size; NaN without any."""
-    never_partial: int
-    """Number of classes in no partial set."""
     weighted: int
     """Number of partial rows with weights."""
 
@@ -71,14 +70,11 @@ class TruthComparison(NamedTuple):
     """Number of rows whose set does not contain the true label."""
 
 
-class UncertainRow(NamedTuple):
-    """A row with low confidence; `number` counts from 0."""
+class ListedRow(NamedTuple):
+    """A row of a table with its candidates; `number` counts from 0."""
 
     number: int
     candidates: str
-    label: str
-    confidence: float
-    truth: str | None
     cells: list[str]
 
 
@@ -89,9 +85,8 @@ def label_summary(candidates: CandidateSets) -> LabelSummary:
     exact, unlabeled = int(candidates.is_exact.sum()), int(candidates.is_unlabeled.sum())
     sizes = candidates.sizes if evidence.dtype == bool else counts.effective_sizes(evidence)
     mean_size = float(sizes[partial].mean()) if partial.any() else float("nan")
-    never = n_classes - int(np.count_nonzero(evidence[partial].any(axis=0)))
     weighted = int(candidates.is_weighted.sum())
-    return LabelSummary(n_rows, n_classes, exact, int(partial.sum()), unlabeled, mean_size, never, weighted)
+    return LabelSummary(n_rows, n_classes, exact, int(partial.sum()), unlabeled, mean_size, weighted)
 
 
 def baseline(candidates: CandidateSets) -> Baseline | None:
@@ -155,7 +150,18 @@ def least_confident(
     return partial[: limit - n_unlabeled], unlabeled[:n_unlabeled]
 
 
-def uncertain_rows(data: ReportData) -> tuple[list[str], list[tuple[str, list[UncertainRow]]]]:
+def list_rows(candidates: CandidateSets, preview: Preview, numbers: Sequence[int]) -> tuple[list[str], list[ListedRow]]:
+    """Return the columns of the preview, and rows with their candidates and the cells of these columns."""
+    previews = [preview(number) if callable(preview) else preview[number] for number in numbers]
+    columns = list(dict.fromkeys(name for cells in previews for name in cells))[:MAX_COLUMNS]
+    listed = [
+        ListedRow(number, name_candidates(candidates, number), [truncate(cells.get(name, "")) for name in columns])
+        for number, cells in zip(numbers, previews, strict=True)
+    ]
+    return columns, listed
+
+
+def uncertain_rows(data: ReportData) -> tuple[list[str], list[tuple[str, list[ListedRow]]]]:
     """Return the preview columns, and the partial and unlabeled rows of lowest confidence, each with a heading.
 
     Rows with a confidence above 0.995 are omitted.
@@ -164,22 +170,18 @@ def uncertain_rows(data: ReportData) -> tuple[list[str], list[tuple[str, list[Un
     partial, unlabeled = (
         rows[~(confidence[rows] > MAX_UNCERTAIN)] for rows in least_confident(data.candidates, confidence)
     )
-    rows = [*partial.tolist(), *unlabeled.tolist()]
-    cells = [data.cells(row) for row in rows]
-    columns = list(dict.fromkeys(name for preview in cells for name in preview))[:MAX_COLUMNS]
-    listed = [
-        UncertainRow(
-            number=row,
-            candidates=name_candidates(data.candidates, row),
-            label=shorten(data.decisions.labels[row], LABEL_WIDTH),
-            confidence=float(data.decisions.confidence[row]),
-            truth=None if data.truth is None else name_truth(data.truth[row]),
-            cells=[truncate(preview.get(name, "")) for name in columns],
-        )
-        for row, preview in zip(rows, cells, strict=True)
-    ]
+    columns, listed = list_rows(data.candidates, data.preview, [*partial.tolist(), *unlabeled.tolist()])
     groups = [("several candidates", listed[: len(partial)]), ("no label", listed[len(partial) :])]
-    return [shorten(name, LABEL_WIDTH) for name in columns], [group for group in groups if group[1]]
+    return columns, [group for group in groups if group[1]]
+
+
+def suspected_rows(
+    issues: LabelIssues, preview: Preview, max_rows: int
+) -> tuple[list[str], list[tuple[ListedRow, Any]]]:
+    """Return the preview columns, and the most probably wrong rows, each with its issue."""
+    listed = issues.top()[:max_rows]
+    columns, rows = list_rows(issues.candidates, preview, [issue.row for issue in listed])
+    return columns, list(zip(rows, listed, strict=True))
 
 
 def name_candidates(candidates: CandidateSets, row: int) -> str:
@@ -201,29 +203,11 @@ def name_candidates(candidates: CandidateSets, row: int) -> str:
     return ", ".join(names) + (f", … ({more} more)" if more else "")
 
 
-def name_truth(label: Any) -> str:
-    """Format a true label; a missing one is an empty string."""
-    return "" if is_missing(label) else shorten(label, LABEL_WIDTH)
-
-
-def pair_rows(data: ReportData) -> list[dict[str, Any]]:
+def pair_outcomes(data: ReportData) -> list[counts.PairOutcome]:
     """Return the pairs of labels that cooccur most, and their disambiguated labels."""
     evidence = data.candidates.evidence
     decided = encode_decisions(data.candidates, data.decisions.labels)
-    names = [shorten(label, LABEL_WIDTH) for label in data.candidates.classes.tolist()]
-    pairs = counts.top_pairs(counts.cooccurrence(evidence), MAX_PAIRS)
-    outcomes = counts.pair_outcomes(evidence, decided, pairs)
-    return [
-        {
-            "first": names[outcome.first],
-            "second": names[outcome.second],
-            "n_sets": outcome.n_sets,
-            "decided_first": outcome.decided_first,
-            "decided_second": outcome.decided_second,
-            "other": outcome.n_sets - outcome.decided_first - outcome.decided_second,
-        }
-        for outcome in outcomes
-    ]
+    return counts.pair_outcomes(evidence, decided, counts.top_pairs(counts.cooccurrence(evidence), MAX_PAIRS))
 
 
 def class_rows(candidates: CandidateSets) -> list[tuple[str, float, int]]:
@@ -245,27 +229,6 @@ def size_rows(candidates: CandidateSets) -> list[tuple[str, int, int]]:
     return [*rows, ("no label", sizes.n_unlabeled, 0)] if sizes.n_unlabeled else rows
 
 
-def method_rows(data: ReportData) -> list[dict[str, Any]]:
-    """Return the compared methods, or the single method, with their results."""
-    results = [data.estimate] if data.comparison is None else list(data.comparison.results)
-    return [
-        {
-            "result": result,
-            "name": clean(result.method),
-            "selected": result.method == data.method,
-            "error": None if result.error is None else clean(result.error),
-            "incomplete": None if result.incomplete is None else clean(result.incomplete),
-        }
-        for result in results
-    ]
-
-
-def accuracy_known(data: ReportData) -> bool:
-    """Return whether the accuracy of any method is known."""
-    results = [data.estimate, *(() if data.comparison is None else data.comparison.results)]
-    return any(is_known(result.accuracy) for result in results)
-
-
 def _format_share(share: float) -> str:
     return f"{share:.2f}" if share >= 0.005 else "<0.01"
 
@@ -285,30 +248,12 @@ def has_narrow_bounds(bounds: Sequence[float]) -> bool:
     return bounds[1] - bounds[0] <= MAX_BOUNDS_WIDTH
 
 
-def describe_sets(data: ReportData) -> dict[str, Any] | None:
-    """Return the values of the section of the prediction sets; of many classes, those of the lowest coverage.
+def worst_classes(sets: SetEvaluation) -> list[Any]:
+    """Return the classes of the lowest coverage by prediction sets."""
+    return sorted(sets.by_class, key=lambda group: (group.coverage, -group.n_rows))[:MAX_SET_CLASSES]
 
-    The sets are too large if a part of the labels is probably wrong, and the model was not fitted to corrected weights.
-    """
-    sets, issues = data.sets, data.issues
-    if sets is None:
-        return None
-    is_noisy = issues is not None and data.n_corrected is None and issues.noise_rate_interval[0] >= MIN_NOISE
-    classes = sorted(sets.by_class, key=lambda group: (group.coverage, -group.n_rows))[:MAX_SET_CLASSES]
-    return {
-        "nominal": data.set_coverage,
-        "expected": data.expected_coverage,
-        "guarantee": data.set_guarantee,
-        "has_answers": data.annotators is not None,
-        "is_noisy": is_noisy,
-        "coverage": sets.coverage,
-        "low": sets.coverage_bounds[0],
-        "high": sets.coverage_bounds[1],
-        "has_narrow_bounds": has_narrow_bounds(sets.coverage_bounds),
-        "mean_size": sets.mean_size,
-        "n_rows": sets.n_rows,
-        "n_exact": sets.n_exact,
-        "n_classes": len(sets.by_class),
-        "classes": [(clean(group.key), group.n_rows, group.coverage, group.mean_size) for group in classes],
-        "sizes": [(group.key, group.n_rows, group.coverage) for group in sets.by_size],
-    }
+
+def has_noisy_sets(data: ReportData) -> bool:
+    """Return whether sets are too large: a part of the labels is probably wrong, and they were not corrected."""
+    issues = data.issues
+    return issues is not None and data.n_corrected is None and issues.noise_rate_interval[0] >= MIN_NOISE

@@ -7,11 +7,14 @@ import numpy as np
 
 from oneof.errors import MissingExtraError
 from oneof.plots import LearningCurveLike
+from oneof.plots.style import replace_unprintable
 
 if TYPE_CHECKING:
     from jinja2 import Environment
 
 NO_VALUE = "\N{EN DASH}"
+MAX_PRINTED = 0.995
+"""Probabilities above this would be rounded to 100 %."""
 _SPACE = "\N{NO-BREAK SPACE}"
 
 
@@ -31,6 +34,7 @@ def environment(package: str) -> "Environment":
         loader=ChoiceLoader([PackageLoader(package), PackageLoader("oneof.report")]),
         autoescape=True,
         undefined=StrictUndefined,
+        finalize=lambda value: replace_unprintable(value) if type(value) is str else value,  # not the Markup of figures
         trim_blocks=True,
         lstrip_blocks=True,
     )
@@ -44,6 +48,11 @@ def is_known(value: float | None) -> bool:
 def format_percent(value: float | None, digits: int = 1) -> str:
     """Format a fraction as a percentage."""
     return f"{100 * value:.{digits}f}{_SPACE}%" if value is not None and math.isfinite(value) else NO_VALUE
+
+
+def format_probability(value: float) -> str:
+    """Format a probability as a percentage; none is shown as certain."""
+    return format_percent(value, 0) if value <= MAX_PRINTED else f">{format_percent(0.99, 0)}"
 
 
 def format_std(value: float | None) -> str:

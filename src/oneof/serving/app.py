@@ -8,7 +8,7 @@ since no header permits it. It cannot send rows either, since the content type o
 
 import asyncio
 import json
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import asdict
 from typing import Any, NoReturn
 
@@ -71,11 +71,12 @@ def make_app(
     """
     if not isinstance(predictor, RowPredictor):
         raise InputTypeError(f"`predictor` must be a RowPredictor; got {type(predictor).__name__}.")
-    api = _Endpoints(predictor, Limits(max_rows, max_body_bytes))
+    limits = Limits(max_rows, max_body_bytes)
+    api = _Predictions(predictor, limits)
     routes = [
-        Route("/health", api.health, methods=["GET"]),
-        Route("/model", api.model, methods=["GET"]),
-        Route("/openapi.json", api.openapi, methods=["GET"]),
+        Route("/health", _constant({"status": "ok"}), methods=["GET"]),
+        Route("/model", _constant(describe_model(predictor, limits)), methods=["GET"]),
+        Route("/openapi.json", _constant(describe(predictor, max_rows)), methods=["GET"]),
         Route("/predict", api.predict, methods=["POST"]),
     ]
     return Starlette(
@@ -85,23 +86,21 @@ def make_app(
     )
 
 
-class _Endpoints:
-    """Endpoints of the application."""
+def _constant(content: dict[str, Any]) -> Callable[[Request], Awaitable[Response]]:
+    """Return an endpoint whose response is constant."""
+
+    async def respond(_: Request) -> Response:
+        return _respond(content)
+
+    return respond
+
+
+class _Predictions:
+    """Endpoint of predictions, and the number of its open requests."""
 
     def __init__(self, predictor: RowPredictor, limits: Limits) -> None:
         self._predictor, self._limits = predictor, limits
-        self._model = describe_model(predictor, limits)
-        self._openapi = describe(predictor, limits.max_rows)
         self._n_open = 0
-
-    async def health(self, _: Request) -> Response:
-        return _respond({"status": "ok"})
-
-    async def model(self, _: Request) -> Response:
-        return _respond(self._model)
-
-    async def openapi(self, _: Request) -> Response:
-        return _respond(self._openapi)
 
     async def predict(self, request: Request) -> Response:
         if self._n_open >= MAX_REQUESTS:
@@ -116,10 +115,7 @@ class _Endpoints:
         finally:
             self._n_open -= 1
         answer: dict[str, Any] = {"prediction": predictions[0]} if single else {"predictions": predictions}
-        notes = [
-            *_describe_unreadable(predictions),
-            *_describe_absent(predictions),
-        ]
+        notes = [*_describe_unreadable(predictions), *_describe_absent(predictions)]
         return _respond(answer | ({"notes": notes} if notes else {}))
 
     async def _read(self, request: Request) -> bytes:
@@ -186,31 +182,11 @@ def _describe_unreadable(predictions: list[dict[str, Any]]) -> list[str]:
 
 def _describe_absent(predictions: list[dict[str, Any]]) -> list[str]:
     """Return a note about the columns that rows lack, if there are any."""
-    columns = _list_columns(predictions, "absent")
+    columns = dict.fromkeys(column for prediction in predictions for column in prediction.get("absent", ()))
     if not columns:
         return []
-    return [f"absent columns are missing values: {columns}. Use null for a missing value, or add its key."]
-
-
-def _list_columns(predictions: list[dict[str, Any]], field: str) -> str:
-    """Return the columns in a list of the predictions, each with its rows; empty text without such a column."""
-    rows = _rows_by_column(predictions, field).items()
-    return enumerate_items(
-        [f"{name!r} (row {own[0]}{_and_more(own)})" for name, own in rows], _MAX_LISTED, conjunction=False
-    )
-
-
-def _rows_by_column(predictions: list[dict[str, Any]], field: str) -> dict[str, list[int]]:
-    """Return the rows of each column in a list of the predictions."""
-    rows: dict[str, list[int]] = {}
-    for row, prediction in enumerate(predictions):
-        for column in prediction.get(field, ()):
-            rows.setdefault(column, []).append(row)
-    return rows
-
-
-def _and_more(rows: list[int]) -> str:
-    return f" and {len(rows) - 1:,} more" * (len(rows) > 1)
+    names = enumerate_items([repr(name) for name in columns], _MAX_LISTED, conjunction=False)
+    return [f"absent columns are missing values: {names}. Use null for a missing value, or add its key."]
 
 
 def _parse(body: bytes) -> Any:
@@ -244,15 +220,16 @@ def _refuse(status: int, sentence: str) -> Response:
 _HEADERS = {"x-content-type-options": "nosniff", "cache-control": "no-store"}
 
 
+_SENTENCES = {
+    404: "the path does not exist: the paths are /health, /model, /openapi.json and /predict.",
+    405: "the method is not allowed: /predict needs POST, all other paths GET.",
+}
+
+
 async def _on_http_error(_: Request, error: Exception) -> Response:
     """Return an error of the framework, such as an unknown path, in the form of all other errors."""
     assert isinstance(error, HTTPException)
-    sentences: dict[int, Callable[[], str]] = {
-        404: lambda: "the path does not exist: the paths are /health, /model, /openapi.json and /predict.",
-        405: lambda: "the method is not allowed: /predict needs POST, all other paths GET.",
-    }
-    sentence = sentences.get(error.status_code, lambda: error.detail)()
-    response = _refuse(error.status_code, sentence)
+    response = _refuse(error.status_code, _SENTENCES.get(error.status_code, error.detail))
     response.headers.update(error.headers or {})
     return response
 

@@ -3,22 +3,21 @@
 import threading
 from collections.abc import Mapping, Sequence
 from datetime import date, time, timedelta
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.pipeline import Pipeline
 
 from oneof.candidates.labels import is_missing
 from oneof.errors import DataError, InputError, InputTypeError
-from oneof.estimators.base import CandidateClassifier
-from oneof.io.columns import misspelled_column, read_columns, saved_columns, suggest_columns
-from oneof.io.findings import KINDS, Kind
+from oneof.io.columns import misspelled_column, read_columns, suggest_columns
+from oneof.io.findings import KINDS
 from oneof.io.formats.names import format_names
 from oneof.io.frames import to_series
 from oneof.io.kinds import unreadable_cell
 from oneof.io.vectors import match_vectors, member_names, saved_vectors
-from oneof.likelihoods import softmax
 from oneof.messages import shorten
+from oneof.model_selection import get_proba
 from oneof.persistence import SavedModel
 from oneof.persistence.prediction_sets import (
     CoverageOptions,
@@ -29,14 +28,11 @@ from oneof.persistence.prediction_sets import (
     predict_mask,
     predict_sets,
 )
-from oneof.persistence.tables import naming_cells
+from oneof.persistence.tables import join_options, naming_cells
 from oneof.typing import FeatureMatrix, Floats, Labels
 
 if TYPE_CHECKING:
     import polars as pl
-
-_TIE = 1e-9
-"""If the two largest probabilities differ by less, `predict` decides, since it may order the scores differently."""
 
 
 class RowPredictor:
@@ -121,24 +117,15 @@ class RowPredictor:
             )
         if not model.columns:
             raise InputError("the model has no columns: it was fitted to a sparse matrix. Fit it to a table.")
-        unknown = [kind for _, kind in model.columns if kind not in get_args(Kind)]
-        if unknown:
-            raise InputError(f"the model has an unknown kind of column, {unknown[0]!r}. Update oneof.")
-        self.model = model
-        columns, cell_format = saved_columns(model.columns, model.summary)
-        self.columns = [(column.name, column.kind) for column in columns]
-        self.classes = list(model.classes)
-        self._lock = threading.Lock()
-        steps = model.pipeline.steps
+        self.model, self.strict, self.classes = model, strict, list(model.classes)
+        self._columns, options = join_options(model, None)
+        self._cell_format = options.cell_format
+        self.columns = [(column.name, column.kind) for column in self._columns]
         self.vectors = saved_vectors(model.summary)
         self._members = {member: name for name, size in self.vectors.items() for member in member_names(name, size)}
-        self._columns, self._cell_format, self._encoder = columns, cell_format, steps[0][1]
-        self.strict = strict
-        self._estimator = steps[1][1] if len(steps) == 2 else Pipeline(steps[1:])
-        method = type(steps[-1][1])
-        self._predicts_largest = issubclass(method, CandidateClassifier) and (
-            method.predict is CandidateClassifier.predict
-        )
+        (_, self._encoder), *steps = model.pipeline.steps
+        self._estimator = steps[0][1] if len(steps) == 1 else Pipeline(steps)
+        self._lock = threading.Lock()
         self.value_name = "probabilities" if hasattr(self._estimator, "predict_proba") else "scores"
         self.set_options: CoverageOptions | None = None
         self.set_notes: list[str] = []
@@ -265,22 +252,14 @@ class RowPredictor:
 
     def _predict(self, X: FeatureMatrix) -> tuple[Labels, Floats, Floats]:
         """Return the labels, the probabilities, and the probabilities or scores of rows."""
-        values = np.asarray(getattr(self._estimator, _METHODS[self.value_name])(X), dtype=np.float64)
-        if self.value_name == "probabilities":
-            proba = values
-        elif values.ndim == 1:  # two classes
-            proba = softmax(np.column_stack([np.zeros(len(values)), values]))
-            values = np.column_stack([-values, values])
-        else:
-            proba = softmax(values)
-        # `predict` would compute the scores again.
-        two_largest = np.partition(proba, -2, axis=1)[:, -2:]
-        if self._predicts_largest and (two_largest[:, 1] - two_largest[:, 0] > _TIE).all():
-            return self._estimator.classes_[np.argmax(proba, axis=1)], proba, values
-        return np.asarray(self._estimator.predict(X)), proba, values
+        labels = np.asarray(self._estimator.predict(X))
+        proba = values = np.asarray(get_proba(self._estimator, X).proba, dtype=np.float64)
+        if self.value_name == "scores":
+            values = np.asarray(self._estimator.decision_function(X), dtype=np.float64)
+            values = np.column_stack([-values, values]) if values.ndim == 1 else values
+        return labels, proba, values
 
 
-_METHODS = {"probabilities": "predict_proba", "scores": "decision_function"}
 _SCALARS = (type(None), bool, int, float, str)
 
 

@@ -36,7 +36,7 @@ class PredictionServer:
         The interface of this machine that accepts connections.
     port : int, default=8000
         0 selects a free port.
-    allowed_hosts : sequence of str
+    allowed_hosts : sequence of str, optional
         Further host names of the server, in addition to localhost, `host` and IP addresses; "*" for any.
     strict : bool, default=False
         Whether a cell that cannot be read is an error.
@@ -74,7 +74,7 @@ class PredictionServer:
         *,
         host: str = LOCALHOST,
         port: int = DEFAULT_PORT,
-        allowed_hosts: Sequence[str] = (),
+        allowed_hosts: Sequence[str] | None = None,
         strict: bool = False,
         log: bool = False,
         sets: Mapping[str, Any] | None = None,
@@ -94,7 +94,7 @@ class PredictionServer:
             self.is_local = ipaddress.ip_address(address).is_loopback
             self.url = f"http://{host}:{port}"
             self._server = WebServer(
-                make_app(predictor, hosts=("localhost", host, *allowed_hosts), **limits),
+                make_app(predictor, hosts=("localhost", host, *(allowed_hosts or ())), **limits),
                 self._socket,
                 stop_seconds=_STOP_SECONDS,
                 limit_concurrency=MAX_CONNECTIONS,

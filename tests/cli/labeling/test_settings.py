@@ -3,6 +3,7 @@
 import inspect
 import json
 import sqlite3
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -99,7 +100,7 @@ def test_settings_of_another_program_are_not_used(run: Run, bare: Path, text: st
 
 def test_every_option_of_the_table_is_stored() -> None:
     """Options for reading the table are stored, apart from the classes, which the log itself has."""
-    groups = {name for group in (LabelGroup, FeatureGroup, FileGroup) for name in group.__dataclass_fields__}
+    groups = {option.name for group in (LabelGroup, FeatureGroup, FileGroup) for option in fields(group)}
     assert groups - set(KINDS) == {"classes"}
 
 

@@ -1,6 +1,6 @@
 """Audit of a table: its held-out predictions, their time, and the result in words and for JSON."""
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from oneof.cli.output import terminal
 from oneof.cli.output.progress import Progress
@@ -15,10 +15,14 @@ from oneof.cli.tables.first_labels import (
 )
 
 if TYPE_CHECKING:
+    import polars as pl
+
     from oneof.audit import LabelIssues
+    from oneof.candidates import CandidateSets
     from oneof.cli.tables.inputs import PreparedTable
     from oneof.cli.tables.read_options import ReadOptions
-    from oneof.typing import Floats, Ints
+    from oneof.comparison import Comparison
+    from oneof.typing import Ints
 
 N_FOLDS = 5
 """Number of folds of the held-out predictions, unless there are fewer groups."""
@@ -62,27 +66,38 @@ def find_issues(
     prepared: "PreparedTable",
     method: str,
     *,
-    folds: int,
+    folds: int | None = None,
     seed: int = 0,
     noise_rate: float | None = None,
+    rows: "Ints | None" = None,
     progress: Progress | None = None,
 ) -> "tuple[str, LabelIssues]":
-    """Return the name of the method of the held-out predictions, and the issues.
+    """Return the name of the method of the held-out predictions, and the issues of all rows, or of some.
 
     `oneof audit`, `oneof fit` and its report, and `oneof label --audit` all have this rate and this list. A fit with
     --answers has none.
     """
+    import numpy as np
+    from sklearn.utils import _safe_indexing
+
     from oneof.audit import find_label_issues
 
+    def take(values: Any) -> Any:
+        return values if values is None or rows is None else _safe_indexing(values, rows)
+
+    candidates, groups = prepared.candidates if rows is None else prepared.candidates[rows], take(prepared.groups)
+    n_groups = None if groups is None else len(np.unique(np.asarray(groups)[~candidates.is_unlabeled]))
+    if rows is not None and n_groups == 1:
+        groups = n_groups = None
     name, auditor = audit_method(prepared, method, seed)
     return name, find_label_issues(
-        prepared.frame,
-        prepared.candidates,
+        take(prepared.frame),
+        candidates,
         auditor,
-        cv=folds,
-        groups=prepared.groups,
-        checked=excluded_rows(prepared),
-        named=named_classes(prepared),
+        cv=choose_folds(n_groups) if folds is None else folds,
+        groups=groups,
+        checked=take(excluded_rows(prepared)),
+        named=take(named_classes(prepared)),
         noise_rate=noise_rate,
         random_state=seed,
         progress=progress,
@@ -118,54 +133,61 @@ def format_probability(probability: float) -> str:
     return ">0.99" if probability > MAX_PRINTED else f"{probability:.2f}"
 
 
-class FirstLabels(NamedTuple):
-    """The label of largest weight of each labeled row, in the order of `LabelIssues.ranking`."""
+def issue_table(issues: "LabelIssues", prepared: "PreparedTable") -> "pl.DataFrame":
+    """Return all labeled rows, the most probably wrong first; with weights also the first label of each row.
 
-    first: "Ints"
-    """Its class code; -1 if several labels have the largest weight."""
-    probable: "Ints"
-    """The code of the most probable class."""
-    wrong: "Floats"
-    """The probability that the first label is wrong; 0 without a first label."""
-    n_first: int
-    """The number of rows with a first label."""
-    interval: tuple[float, float]
-    """An interval of 95 % of the number of rows whose first label is wrong."""
+    `first` is the label of the largest weight, by the weights as they are in the table, null if several have it;
+    `most_probable` the most probable class; `first_wrong` the probability that the first label is wrong.
+    """
+    import numpy as np
+    import polars as pl
 
-    @property
-    def n_wrong(self) -> int:
-        """The number of rows whose first label is more probably wrong than right."""
-        return int((self.wrong > 0.5).sum())
+    texts = written_labels(issues, prepared)
+    listed, rows = issues.top(len(issues.ranking)), issues.ranking
+    columns: dict[str, Any] = {
+        "row": rows,
+        **({} if prepared.answers is None else {"id": [prepared.answers.row_names[row] for row in rows]}),
+        "labels": [texts[row] for row in rows],
+        "proposed": [issue.proposed for issue in listed],
+        "probability": [issue.probability for issue in listed],
+        "runner_up": [issue.runner_up for issue in listed],
+        "suspected": issues.is_issue[rows],
+    }
+    if issues.candidates.is_weighted.any():
+        names = np.array([*issues.candidates.classes.tolist(), None], dtype=object)  # None at -1
+        first, posterior = first_labels(written_weights(prepared))[rows], issues.posterior[rows]
+        wrong = 1.0 - posterior[np.arange(len(rows)), first]
+        columns |= {
+            "first": names[first].tolist(),
+            "most_probable": names[posterior.argmax(axis=1)].tolist(),
+            "first_wrong": [None if k < 0 else p for k, p in zip(first, wrong.tolist(), strict=True)],
+        }
+    return pl.DataFrame(columns)
 
-    def order(self) -> "Ints":
-        """Return the positions of these rows, the most probably wrong first."""
-        import numpy as np
 
-        return np.argsort(-self.wrong, kind="stable")[: self.n_wrong]
+def wrong_first_labels(table: "pl.DataFrame") -> "pl.DataFrame":
+    """Return the rows whose first label is more probably wrong than right, the most probably wrong first."""
+    return table.filter(table["first_wrong"] > 0.5).sort("first_wrong", descending=True, maintain_order=True)
 
 
-def find_first_labels(issues: "LabelIssues", prepared: "PreparedTable") -> FirstLabels:
-    """Return the first label of each labeled row, by the weights as they are in the table, and its errors."""
+def count_first_labels(
+    issues: "LabelIssues", prepared: "PreparedTable", table: "pl.DataFrame"
+) -> tuple[int, float, tuple[float, float]]:
+    """Return the number of rows with a first label, and of those that are wrong, with an interval of 95 %."""
     import numpy as np
 
-    rows, posterior = issues.ranking, issues.posterior
-    code = first_labels(written_weights(prepared))
     names = np.array([*issues.candidates.classes.tolist(), None], dtype=object)  # None at -1
-    _, (low, high) = issues.estimate_accuracy(names[code])
-    first = code[rows]
-    n_first = int((first >= 0).sum())
-    wrong = np.where(first >= 0, 1.0 - posterior[rows, first], 0.0)
-    return FirstLabels(
-        first, posterior[rows].argmax(axis=1), wrong, n_first, (n_first * (1 - high), n_first * (1 - low))
-    )
+    _, (low, high) = issues.estimate_accuracy(names[first_labels(written_weights(prepared))])
+    n_first = table["first_wrong"].count()
+    return n_first, float(table["first_wrong"].sum()), (n_first * (1 - high), n_first * (1 - low))
 
 
-def describe_wrong_first_labels(labels: FirstLabels, prepared: "PreparedTable") -> str:
+def describe_wrong_first_labels(issues: "LabelIssues", prepared: "PreparedTable", table: "pl.DataFrame") -> str:
     """Return the expected number of rows with a wrong first label in a sentence, with its interval and its basis."""
-    low, high = labels.interval
+    n_first, n_wrong, (low, high) = count_first_labels(issues, prepared, table)
     return (
-        f"The first label, {describe_first_label(prepared)}, is wrong in about {labels.wrong.sum():.0f} of "
-        f"{labels.n_first:,} rows ({low:.0f} to {high:.0f}), and more probably wrong than right in {labels.n_wrong:,}. "
+        f"The first label, {describe_first_label(prepared)}, is wrong in about {n_wrong:.0f} of {n_first:,} rows "
+        f"({low:.0f} to {high:.0f}), and more probably wrong than right in {len(wrong_first_labels(table)):,}. "
         "This is estimated from the held-out predictions and the weights, which must not be too large or too small."
     )
 
@@ -188,8 +210,8 @@ def written_labels(issues: "LabelIssues", prepared: "PreparedTable") -> list[str
 
 def summarize(issues: "LabelIssues", prepared: "PreparedTable") -> dict[str, Any]:
     """Return the issues for JSON, with the first labels that are probably wrong if labels have weights."""
-    texts = written_labels(issues, prepared)
-    rate = measure_first_labels(prepared)
+    rate, table = measure_first_labels(prepared), issue_table(issues, prepared)
+    suspected = table.filter("suspected").select("row", "proposed", "probability", "runner_up", candidates="labels")
     facts = {
         "rows": len(issues.candidates),
         "labeled": len(issues.ranking),
@@ -201,20 +223,50 @@ def summarize(issues: "LabelIssues", prepared: "PreparedTable") -> dict[str, Any
         "noise_rate_by_size": issues.noise_rate_by_size,
         "noise_rate_by_label": issues.noise_rate_by_label,
         "checked_first_labels": None if rate is None else rate._asdict(),
-        "issues": [issue._asdict() | {"candidates": texts[issue.row]} for issue in issues.top()],
+        "issues": suspected.to_dicts(),
     }
     if issues.candidates.is_weighted.any():
-        labels, classes = find_first_labels(issues, prepared), issues.candidates.classes.tolist()
-        facts["n_first_labels"] = labels.n_first
-        facts["n_wrong_first_labels"] = float(labels.wrong.sum())
-        facts["n_wrong_first_labels_interval"] = list(labels.interval)
-        facts["first_labels"] = [
-            {
-                "row": int(issues.ranking[i]),
-                "first": classes[labels.first[i]],
-                "most_probable": classes[labels.probable[i]],
-                "probability": float(labels.wrong[i]),
-            }
-            for i in labels.order().tolist()
-        ]
+        n_first, n_wrong, interval = count_first_labels(issues, prepared, table)
+        facts |= {
+            "n_first_labels": n_first,
+            "n_wrong_first_labels": n_wrong,
+            "n_wrong_first_labels_interval": list(interval),
+            "first_labels": wrong_first_labels(table)
+            .select("row", "first", "most_probable", probability="first_wrong")
+            .to_dicts(),
+        }
     return facts
+
+
+def describe_correction(issues: "LabelIssues", auditor: str) -> str:
+    """Return the noise rate with its origin, and the number of rows that are fitted to corrected weights."""
+    if not issues.n_changed:
+        return f"{describe_rate(issues)}; no row is corrected: the fit is the same as without --noise-rate."
+    n_changed = "1 row is" if issues.n_changed == 1 else f"{issues.n_changed:,} rows are"
+    origin = "" if issues.is_rate_given else f", estimated from predictions of {auditor} without each row's own labels"
+    return f"{describe_rate(issues)}{origin}; {n_changed} fitted to corrected weights."
+
+
+def has_predictions_of_all_rows(comparison: "Comparison", candidates: "CandidateSets") -> bool:
+    """Return whether wrong labels are searched for: not in a table so large that one split of its sets is held out."""
+    is_exact = bool((candidates.is_exact | candidates.is_unlabeled).all())
+    return comparison.n_folds > 1 or (comparison.n_groups is None and is_exact)
+
+
+def find_suspects(
+    prepared: "PreparedTable", method: str, *, seed: int = 0, progress: Progress | None = None
+) -> "LabelIssues | None":
+    """Return the issues of `oneof audit`; None if no row can be audited."""
+    import warnings
+
+    from oneof.audit.detection import only_in_one_group
+
+    excluded, candidates = excluded_rows(prepared), prepared.candidates
+    left_out = candidates.is_unlabeled if excluded is None else candidates.is_unlabeled | excluded
+    if prepared.groups is not None:
+        left_out = left_out | only_in_one_group(candidates, prepared.groups)
+    if left_out.all():
+        return None
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # that some rows are not audited
+        return find_issues(prepared, method, seed=seed, progress=progress)[1]

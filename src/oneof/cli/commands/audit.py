@@ -1,30 +1,33 @@
 """`oneof audit`: find the rows of a table whose labels are probably wrong."""
 
+import contextlib
+import datetime
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import typer
 
 from oneof.cli import options
-from oneof.cli.auditing.files import write_files
 from oneof.cli.auditing.issues import (
     CHECKED_NOTE,
-    count_folds,
     describe_rate,
     describe_rest,
     describe_wrong_first_labels,
-    find_first_labels,
     find_issues,
     format_probability,
+    issue_table,
     summarize,
-    written_labels,
+    wrong_first_labels,
 )
 from oneof.cli.option_groups import ReadGroup
 from oneof.cli.output import terminal
 from oneof.cli.output.progress import progress
 
 if TYPE_CHECKING:
+    import polars as pl
+
     from oneof.audit import LabelIssues
     from oneof.cli.tables.inputs import PreparedTable
     from oneof.cli.tables.read_options import ReadOptions
@@ -44,44 +47,53 @@ Examples:
 """
 
 
+@dataclass(frozen=True)
+class AuditOptions:
+    """Options of `oneof audit`."""
+
+    TITLE: ClassVar[str] = "Model"
+
+    method: Annotated[
+        str,
+        options.value(
+            "--method",
+            "NAME",
+            "Name of the method that predicts the held-out rows, if necessary with parameters as in "
+            "LOORidge:distractors=cooccurring, or auto: LOORidge.",
+        ),
+    ] = "auto"
+    top: Annotated[int, options.value("--top", "N", "Number of rows to print.", min=0)] = 20
+    out: Annotated[
+        Path | None,
+        options.value(
+            "--out",
+            "FILE",
+            "Write all labeled rows, the most probably wrong first (.csv), with their identifiers and texts.",
+        ),
+    ] = None
+    report: Annotated[
+        Path | None, options.value("--report", "FILE", "Write a page with the suspected rows (.html).")
+    ] = None
+    folds: Annotated[
+        int | None,
+        options.value(
+            "--folds",
+            "N",
+            "Number of folds of the held-out predictions, by default 5; with --groups, at most the number of groups. "
+            "Without --groups, LOORidge requires no folds if all rows are exact.",
+            min=2,
+            show_default=False,
+        ),
+    ] = None
+    seed: options.Seed = 0
+
+
 def run(
     context: typer.Context,
     table: options.TableFile,
     *,
     read_group: ReadGroup,
-    method: Annotated[
-        str,
-        typer.Option(
-            "--method",
-            metavar="NAME",
-            help="Name of the method that predicts the held-out rows, if necessary with parameters as in "
-            "LOORidge:distractors=cooccurring, or auto: LOORidge.",
-        ),
-    ] = "auto",
-    top: Annotated[int, typer.Option("--top", metavar="N", min=0, help="Number of rows to print.")] = 20,
-    out: Annotated[
-        Path | None,
-        typer.Option(
-            "--out",
-            metavar="FILE",
-            help="Write all labeled rows, the most probably wrong first (.csv), with their identifiers and texts.",
-        ),
-    ] = None,
-    report: Annotated[
-        Path | None, typer.Option("--report", metavar="FILE", help="Write a page with the suspected rows (.html).")
-    ] = None,
-    folds: Annotated[
-        int | None,
-        typer.Option(
-            "--folds",
-            metavar="N",
-            min=2,
-            help="Number of folds of the held-out predictions, by default 5; with --groups, at most the number of "
-            "groups. Without --groups, LOORidge requires no folds if all rows are exact.",
-            show_default=False,
-        ),
-    ] = None,
-    seed: options.Seed = 0,
+    audit_options: AuditOptions,
     json: options.Json = False,
     debug: options.Debug = False,
 ) -> None:
@@ -96,17 +108,19 @@ def run(
         from oneof.cli.tables.inputs import prepare
         from oneof.errors import InputError
 
-        if method.lower() == "best":
+        if audit_options.method.lower() == "best":
             raise InputError("--method must name one method, or be auto; got best. `oneof compare` finds the best.")
         read_options = read_group.options(context)
+        out, report = audit_options.out, audit_options.report
         _check_outputs(out, report, [table] if read_options.answers is None else [table, read_options.answers.path])
         prepared = prepare(table, read_options)
         check_unchecked_rows(prepared.candidates, prepared.is_checked, "remove --gold to audit the labels themselves")
         for sentence in (*prepared.notes, *_notes(prepared, read_options)):
             terminal.print_note(sentence)
-        n_folds = count_folds(prepared) if folds is None else folds
         with progress("Predicting held-out rows", each_name=True) as bar:
-            name, issues = find_issues(prepared, method, folds=n_folds, seed=seed, progress=bar)
+            name, issues = find_issues(
+                prepared, audit_options.method, folds=audit_options.folds, seed=audit_options.seed, progress=bar
+            )
         write_files(out, report, issues, prepared, name, options.typed_command(context))
         outputs = [str(path) for path in (out, report) if path is not None]
         if json:
@@ -114,7 +128,7 @@ def run(
             unreadable = {"unreadable_labels": prepared.unreadable_labels.to_dict()}
             terminal.print_json(summarize(issues, prepared) | facts | unreadable)
             return
-        print_issues(issues, table, prepared, top=top)
+        print_issues(issues, table, prepared, top=audit_options.top)
         if prepared.n_groups is not None:
             terminal.print_line(f"Folds by groups: no row is predicted from its group ({prepared.n_groups:,} groups).")
         for path in outputs:
@@ -169,56 +183,81 @@ def print_issues(issues: "LabelIssues", table: Path, prepared: "PreparedTable", 
         f"Wrong means that the true label is not among {labels}, whatever their weights. Errors that the features "
         "predict, such as those of one device, are not recognized."
     )
-    n_issues = int(issues.is_issue.sum())
-    if not n_issues:
+    rows = issue_table(issues, prepared)
+    suspected, columns = rows.filter("suspected"), ("proposed", "runner_up", "probability")
+    if suspected.is_empty():
         terminal.print_line("No row has labels that are more probably wrong than right.")
-    listed = issues.top(min(top, n_issues))
-    if listed:
-        rows = [(x.row, str(x.proposed), str(x.runner_up), format_probability(x.probability)) for x in listed]
-        title = f"Suspected rows, counted from 0 ({len(listed)} of {n_issues:,})"
-        _print_rows(title, rows, ("proposed", "runner-up", "probability"), issues, prepared)
-    if issues.candidates.is_weighted.any():
-        _print_first_labels(issues, prepared, top)
-
-
-def _print_first_labels(issues: "LabelIssues", prepared: "PreparedTable", top: int) -> None:
-    """Print the rows whose label of largest weight is probably wrong, with the most probable label."""
-    labels, classes = find_first_labels(issues, prepared), issues.candidates.classes
-    terminal.print_line(describe_wrong_first_labels(labels, prepared))
-    rows = [
-        (
-            int(issues.ranking[i]),
-            str(classes[labels.first[i]]),
-            str(classes[labels.probable[i]]),
-            format_probability(float(labels.wrong[i])),
-        )
-        for i in labels.order()[:top].tolist()
-    ]
-    if rows:
-        title = f"Rows whose first label is probably wrong, counted from 0 ({len(rows)} of {labels.n_wrong:,})"
-        _print_rows(title, rows, ("first", "most probable", "probability"), issues, prepared)
+    _print_rows("Suspected rows", suspected, columns, top, prepared)
+    if "first" in rows.columns:
+        terminal.print_line(describe_wrong_first_labels(issues, prepared, rows))
+        title, columns = "Rows whose first label is probably wrong", ("first", "most_probable", "first_wrong")
+        _print_rows(title, wrong_first_labels(rows), columns, top, prepared)
 
 
 def _print_rows(
-    title: str,
-    rows: Sequence[tuple[int, str, str, str]],
-    headings: tuple[str, ...],
-    issues: "LabelIssues",
-    prepared: "PreparedTable",
+    title: str, rows: "pl.DataFrame", columns: tuple[str, str, str], top: int, prepared: "PreparedTable"
 ) -> None:
-    """Print rows with their identifier and text, their labels or answers, and further cells."""
+    """Print the first rows with an identifier and a text, their labels or answers, two labels, and a probability."""
     from oneof.cli.answers.annotators import describe_answers
 
-    if prepared.answers is None:
-        texts = {row: _first_words(text) for row, text in enumerate(written_labels(issues, prepared))}
-    else:
-        texts = {row: describe_answers(prepared.answers.answers, row) for row, *_ in rows}
-    names = _shown_columns(prepared)
+    names, answers = _shown_columns(prepared), prepared.answers
     cells: dict[str, Any] = {name: prepared.table.frame[name] for name in names}
-    if prepared.answers is not None and prepared.answers.row_column:
-        name = prepared.answers.row_column if prepared.answers.row_column != "row" else "name"
-        cells[name] = prepared.answers.row_names
+    if answers is not None and answers.row_column:
+        name = answers.row_column if answers.row_column != "row" else "name"
+        cells[name] = answers.row_names
         names = list(dict.fromkeys([name, *names]))
-    lines = [(str(row), *(_first_words(cells[name][row]) for name in names), texts[row], *rest) for row, *rest in rows]
-    columns = ("row", *names, "labels" if prepared.answers is None else "answers", *headings)
-    terminal.print_table(title, columns, lines, text_columns=len(columns) - 1)
+    lines = []
+    for row in rows.head(top).to_dicts():
+        number, (one, other, probability) = row["row"], (row[name] for name in columns)
+        labels = _first_words(row["labels"]) if answers is None else describe_answers(answers.answers, number)
+        shown = [_first_words(cells[name][number]) for name in names]
+        lines.append((str(number), *shown, labels, str(one), str(other), format_probability(probability)))
+    if lines:
+        headings = [{"runner_up": "runner-up", "first_wrong": "probability"}.get(name, name) for name in columns]
+        headings = ["row", *names, "labels" if answers is None else "answers", *(h.replace("_", " ") for h in headings)]
+        title = f"{title}, counted from 0 ({len(lines)} of {len(rows):,})"
+        terminal.print_table(title, headings, lines, text_columns=len(headings) - 1)
+
+
+def write_files(
+    out: Path | None, report: Path | None, issues: "LabelIssues", prepared: "PreparedTable", method: str, command: str
+) -> None:
+    """Write the table and the page of an audit; each replaces an older file when both are complete."""
+    from oneof.files import atomic_write, create_directories
+
+    with contextlib.ExitStack() as files:
+        for path in filter(None, (out, report)):
+            files.enter_context(create_directories(path.absolute().parent))
+            temporary = files.enter_context(atomic_write(path))
+            if path is out:
+                write_table(temporary, issues, prepared)
+            else:
+                write_page(temporary, issues, prepared, method, command)
+
+
+def write_table(path: Path, issues: "LabelIssues", prepared: "PreparedTable") -> None:
+    """Write all labeled rows as CSV, the most probably wrong first, with their identifiers and texts."""
+    from oneof.cli.tables.inputs import insert_identifiers
+
+    texts = [column.name for column in prepared.columns if column.kind == "text"]
+    names = [*prepared.identifiers, *texts]
+    insert_identifiers(issue_table(issues, prepared), prepared.table.frame, names).write_csv(path)
+
+
+def write_page(path: Path, issues: "LabelIssues", prepared: "PreparedTable", method: str, command: str) -> None:
+    """Write the page with the suspected rows."""
+    import oneof
+    from oneof.report import render_audit, table_preview
+
+    columns = [*prepared.identifiers[:1], *(column.name for column in prepared.columns)]
+    page = render_audit(
+        issues,
+        table_preview(prepared.table.frame, columns, prepared.table.rows),
+        source=prepared.table.path.name,
+        method=method,
+        command=command,
+        version=oneof.__version__,
+        date=datetime.datetime.now().astimezone().date().isoformat(),
+        n_groups=prepared.n_groups,
+    )
+    path.write_text(page, encoding="utf-8", newline="\n")

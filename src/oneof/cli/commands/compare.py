@@ -1,6 +1,7 @@
 """`oneof compare`: cross-validate several methods on a table."""
 
-from typing import Annotated
+from dataclasses import dataclass
+from typing import Annotated, ClassVar
 
 import typer
 
@@ -20,24 +21,33 @@ Examples:
 """
 
 
+@dataclass(frozen=True)
+class CompareOptions:
+    """Options of `oneof compare`."""
+
+    TITLE: ClassVar[str] = "Model"
+
+    method: Annotated[
+        str,
+        options.value(
+            "--method",
+            "NAME",
+            "Name of one method, with parameters as in LOORidge:distractors=cooccurring, or auto or best: all "
+            "methods except slow ones such as PLGP.",
+        ),
+    ] = "auto"
+    class_weight: options.ClassWeight = "none"
+    folds: options.Folds = None
+    budget: options.Budget = options.DEFAULT_BUDGET
+    seed: options.Seed = 0
+
+
 def run(
     context: typer.Context,
     table: options.TableFile,
     *,
     read_group: ReadGroup,
-    method: Annotated[
-        str,
-        typer.Option(
-            "--method",
-            metavar="NAME",
-            help="Name of one method, with parameters as in LOORidge:distractors=cooccurring, or auto or best: all "
-            "methods except slow ones such as PLGP.",
-        ),
-    ] = "auto",
-    class_weight: options.ClassWeight = "none",
-    folds: options.Folds = None,
-    budget: options.Budget = options.DEFAULT_BUDGET,
-    seed: options.Seed = 0,
+    compare_options: CompareOptions,
     json: options.Json = False,
     debug: options.Debug = False,
 ) -> None:
@@ -56,8 +66,9 @@ def run(
 
         read_options = read_group.options(context)
         prepared = prepare(table, read_options)
-        weights_of_classes = options.read_class_weight(class_weight)
-        name = "best" if method.lower() == "auto" else method
+        weights_of_classes = options.read_class_weight(compare_options.class_weight)
+        name = "best" if compare_options.method.lower() == "auto" else compare_options.method
+        seed, folds, budget = compare_options.seed, compare_options.folds, compare_options.budget
         methods, notes = resolve_methods(prepared, name, seed, weights_of_classes)
         answer_notes = [] if prepared.answers is None else [WEIGHTS_NOTE]
         for sentence in (*prepared.notes, *answer_notes, *notes):

@@ -1,18 +1,15 @@
 """`oneof demo`: fit and predict handwritten digits with ambiguous labels."""
 
 import shlex
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
 from oneof.cli import options
 from oneof.cli.output import terminal
-from oneof.cli.output.progress import ProgressFactory, progress
+from oneof.cli.output.progress import progress
 
 if TYPE_CHECKING:
-    from oneof.cli.training.records import TrainingResult
+    from oneof.comparison import Comparison
 
 NAME = "demo"
 EXAMPLES = """\b
@@ -28,7 +25,7 @@ _NAMES = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight"
 
 def run(
     *,
-    out: Annotated[Path, typer.Option("--out", metavar="DIR", help="Output folder.")] = Path("oneof-demo"),
+    out: Annotated[Path, options.value("--out", "DIR", "Output folder.")] = Path("oneof-demo"),
     seed: options.Seed = 0,
     json: options.Json = False,
     debug: options.Debug = False,
@@ -39,84 +36,55 @@ def run(
     The demo runs the commands fit and predict, and prints them.
     """
     with terminal.handle_errors(debug=debug):
-        demo = run_digits_demo(out, seed=seed, progress_factory=progress)
+        summary, comparison = _run(out, seed=seed)
         if json:
-            terminal.print_json(demo.summary)
+            terminal.print_json(summary)
             return
-        terminal.print_line(f"Handwritten digits with ambiguous labels: {demo.training_file}")
-        comparison = demo.training.comparison
+        terminal.print_line(f"Handwritten digits with ambiguous labels: {summary['files'][0]}")
         terminal.print_comparison(f"Held-out estimate ({comparison.evaluation})", comparison)
-        columns = ["", "covering rate", "accuracy"]
-        rows = [[name, *map(terminal.format_percent, rates)] for name, rates in demo.rates.items()]
-        title = f"{demo.training.comparison.best_method} on {demo.n_test} test rows"
-        terminal.print_table(title, columns, rows)
+        rates = {"training rows, each held out once": summary["training"]["estimate"], "test rows": summary["test"]}
+        columns = ("covering_rate", "accuracy")
+        rows = [[name, *(terminal.format_percent(of_rows[key]) for key in columns)] for name, of_rows in rates.items()]
+        title = f"{comparison.best_method} on {summary['test']['rows']} test rows"
+        terminal.print_table(title, ["", "covering rate", "accuracy"], rows)
         terminal.print_line("To repeat this with single commands:")
-        for command in demo.commands:
+        for command in summary["commands"]:
             terminal.print_line(f"  {command}")
         terminal.print_line(f"Report: {out / 'report.html'}")
 
 
-@dataclass(frozen=True)
-class DemoResult:
-    """Result of the demo, and the paths of its files."""
-
-    training_file: Path
-    training: "TrainingResult"
-    n_test: int
-    rates: dict[str, tuple[float | None, float | None]]
-    """Covering rate and accuracy, by the rows that they were computed on."""
-    commands: list[str]
-    summary: dict[str, Any]
-
-
-def run_digits_demo(folder: Path, *, seed: int, progress_factory: ProgressFactory) -> DemoResult:
-    """Write a training and a test table of digits, fit a model and predict the test table."""
-    from oneof.cli.commands.predict import predict, write_predictions
+def _run(folder: Path, *, seed: int) -> "tuple[dict[str, Any], Comparison]":
+    """Write a training and a test table of digits, fit a model and predict the test table; return the summary."""
     from oneof.cli.option_groups import FitOptions
-    from oneof.cli.prediction.predictions import load_model
+    from oneof.cli.prediction.predictions import PredictOptions, load_model, predict, write_predictions
     from oneof.cli.tables.read_options import ReadOptions
     from oneof.cli.training.train import train
     from oneof.files import atomic_directory
 
     training_file, test_file = folder / "digits-train.csv", folder / "digits-test.csv"
     with atomic_directory(folder) as stage:
-        n_test = _write_tables(stage / training_file.name, stage / test_file.name, seed)
+        _write_tables(stage / training_file.name, stage / test_file.name, seed)
     read_options = ReadOptions(labels=("label",), truth="truth")
     words = ["oneof", "fit", str(training_file), "--labels", "label", "--truth", "truth", "--method", "best"]
     fit_command = shlex.join([*words, "--folds", "5", "--seed", str(seed), "--out", str(folder)])
     fit_options = FitOptions(method="best", folds=5, seed=seed, out=folder)
-    training = train(training_file, read_options, fit_options, command=fit_command, progress_factory=progress_factory)
+    training = train(training_file, read_options, fit_options, command=fit_command, progress_factory=progress)
     model_file, predictions = folder / "model.skops", folder / "digits-test-predictions.csv"
-    prediction = predict(load_model(model_file), test_file, truth="truth")
-    write_predictions(predictions, prediction, read=[model_file, test_file])
-    estimate = training.comparison.results[0]
+    prediction = predict(load_model(model_file), test_file, PredictOptions(truth="truth"))
+    write_predictions(predictions, prediction, model=model_file)
     arguments = ["oneof", "predict", str(model_file), str(test_file), "--truth", "truth", "--out", str(predictions)]
-    commands = [fit_command, shlex.join(arguments)]
-    files = [str(training_file), str(test_file), *training.summary["files"], str(predictions)]
-    return DemoResult(
-        training_file,
-        training,
-        n_test,
-        {
-            "training rows, each held out once": (estimate.covering_rate, estimate.accuracy),
-            "test rows": (prediction.covering_rate, prediction.accuracy),
-        },
-        commands,
-        {
-            "training": {key: value for key, value in training.summary.items() if key != "files"},
-            "test": {
-                "rows": n_test,
-                "covering_rate": prediction.covering_rate,
-                "accuracy": prediction.accuracy,
-            },
-            "files": files,
-            "commands": commands,
-        },
-    )
+    test = prediction.to_dict()
+    summary = {
+        "training": {key: value for key, value in training.summary.items() if key != "files"},
+        "test": {name: test[name] for name in ("rows", "covering_rate", "accuracy")},
+        "files": [str(training_file), str(test_file), *training.summary["files"], str(predictions)],
+        "commands": [fit_command, shlex.join(arguments)],
+    }
+    return summary, training.comparison
 
 
-def _write_tables(training_file: Path, test_file: Path, seed: int) -> int:
-    """Write both tables and return the number of test rows."""
+def _write_tables(training_file: Path, test_file: Path, seed: int) -> None:
+    """Write both tables."""
     import numpy as np
     import polars as pl
     from sklearn.datasets import load_digits
@@ -138,4 +106,3 @@ def _write_tables(training_file: Path, test_file: Path, seed: int) -> int:
     training, test = train_test_split(np.arange(len(X)), test_size=0.2, stratify=truth, random_state=seed)
     table[training].write_csv(training_file)
     table[test].write_csv(test_file)
-    return len(test)

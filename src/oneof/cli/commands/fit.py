@@ -3,41 +3,26 @@
 import sys
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
 from oneof.cli import options
-from oneof.cli.option_groups import FitOptions, OnlineGroup, ReadGroup
+from oneof.cli.option_groups import FitOptions, OnlineFitGroup, ReadGroup
 from oneof.cli.output import terminal
 from oneof.cli.output.progress import progress
 
 if TYPE_CHECKING:
     from oneof.cli.tables.facts import TableFacts
     from oneof.cli.tables.read_options import ReadOptions
-    from oneof.cli.training.online import OnlineOptions
 
 NAME = "fit"
 EXAMPLES = """\b
 Examples:
-  oneof fit birds.csv --labels species
-  oneof fit birds.csv --labels species --method best
-  oneof fit birds.xlsx --sheet 2026 --labels species
-  zcat birds.csv.gz | oneof fit - --format csv --labels species
-  oneof fit birds.csv --labels species --separator ';' --drop id --truth checked
-  oneof fit letters.csv --labels topic --text body --stop-words english --stem english
-  oneof fit votes.parquet --labels cat,dog,horse --method CLPL --out model
-  oneof fit birds.csv --labels species --gold checked
-  oneof fit birds.csv --labels species --truth checked --calibrate
-  oneof fit birds.csv --labels species --groups recorder
-  oneof fit birds.csv --labels species --groups recorder --method LOORidge:distractors=cooccurring
-  oneof fit birds.csv --labels species --weighted --kind posterior
-  oneof fit birds.csv --labels species --noise-rate auto
-  oneof fit birds.csv --labels species --method CLPL --class-weight balanced
+  oneof fit birds.csv --labels species --truth checked
+  oneof fit birds.csv --labels species --weighted --kind posterior --method best
   oneof fit birds.csv --answers answers.csv --row id --annotator worker --answer label
-  oneof fit birds.csv --answers label-studio.json --row name
-  oneof fit clicks/ --labels topic --online --checkpoint-rows 1000000
-  zcat clicks.csv.gz | oneof fit - --format csv --labels topic --classes news,sport,arts --online
+  zcat clicks.csv.gz | oneof fit - --format csv --labels topic --classes news,sport --online
 """
 
 
@@ -47,58 +32,24 @@ def run(
     *,
     read_group: ReadGroup,
     fit_options: FitOptions,
-    online_group: OnlineGroup,
-    checkpoint_rows: Annotated[
-        int | None,
-        typer.Option(
-            "--checkpoint-rows", metavar="N", min=1, help="Online: save a checkpoint after this number of rows."
-        ),
-    ] = None,
-    checkpoint_seconds: Annotated[
-        float,
-        typer.Option(
-            "--checkpoint-seconds",
-            metavar="SECONDS",
-            min=0,
-            help="Online: save a checkpoint after this number of seconds; 0 for never.",
-        ),
-    ] = 60.0,
-    resume: Annotated[
-        bool | None,
-        typer.Option(
-            "--resume/--restart",
-            help="Online: resume from the checkpoint of a stopped run, or delete it and start again. A finished run is "
-            "not changed by --resume.",
-        ),
-    ] = None,
+    online_group: OnlineFitGroup,
     json: options.Json = False,
     debug: options.Debug = False,
 ) -> None:
     """Fit a model on a table with partial, weighted or missing labels.
 
-    With --method best, Ctrl-C ends the comparison and fits the best method so far; a second Ctrl-C ends the command.
-
-    Writes model.skops, report.html, training_labels.csv (the most probable label of each row) and summary.json, and
-    replaces older files of these names; with --answers also annotators.csv. With --online, writes model.skops,
-    summary.json and curve.csv (the running loss), and saves checkpoint.npz while it runs.
+    Writes model.skops, report.html, training_labels.csv (the most probable label of each row), summary.json and, with
+    --answers, annotators.csv, in place of older ones. With --online, writes model.skops, summary.json and curve.csv
+    (the running loss). Ctrl-C ends a comparison and fits the best method so far, or saves an online fit for --resume.
     """
     with terminal.handle_errors(debug=debug):
         from oneof.cli.answers.annotators import print_annotators
-        from oneof.cli.training.online import OnlineOptions
         from oneof.cli.training.train import train
 
         read_options = read_group.options(context)
-        online_group.check(context, "checkpoint_rows", "checkpoint_seconds", "resume")
+        online_group.check(context)
         if online_group.online:
-            online_options = OnlineOptions(
-                online_group.epochs,
-                online_group.batch_rows,
-                online_group.hash_bits,
-                checkpoint_rows,
-                checkpoint_seconds or None,
-                resume,
-            )
-            _fit_online(table, read_options, online_options, fit_options, json=json)
+            _fit_online(table, read_options, online_group, fit_options, json=json)
             return
         training = train(
             table,
@@ -147,7 +98,7 @@ def _count_rows(summary: Mapping[str, Any]) -> str:
 def _fit_online(
     table: Path,
     read_options: "ReadOptions",
-    online_options: "OnlineOptions",
+    online_options: OnlineFitGroup,
     fit_options: FitOptions,
     *,
     json: bool,

@@ -66,10 +66,9 @@ def run(
         if not read_options.labels and read_options.answers is None:
             options.check_unused(context, _NEEDS_LABELS, "needs --labels: add it")
         if online_group.online:
-            from oneof.cli.training.online import OnlineOptions, inspect_stream
+            from oneof.cli.training.online import inspect_stream
 
-            online_options = OnlineOptions(online_group.epochs, online_group.batch_rows, online_group.hash_bits)
-            inspection = inspect_stream(table, read_options, online_options)
+            inspection = inspect_stream(table, read_options, online_group)
         else:
             inspection = inspect_table(table, read_options)
         facts = inspection.facts

@@ -1,8 +1,8 @@
 """`oneof serve`: serve the predictions of a model over HTTP."""
 
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 import typer
 
@@ -23,48 +23,55 @@ Examples:
 """
 
 
+@dataclass(frozen=True)
+class ServerOptions:
+    """Options of the server, as arguments of `oneof.serving.server.PredictionServer`."""
+
+    TITLE: ClassVar[str] = "Server"
+
+    host: Annotated[
+        str,
+        options.value(
+            "--host",
+            "ADDRESS",
+            "Address of this machine that accepts connections. With another one than the default, other machines can "
+            "connect: there is no password and no encryption.",
+        ),
+    ] = LOCALHOST
+    port: Annotated[
+        int, options.value("--port", "PORT", "Port of the server; 0 selects a free one.", min=0, max=65535)
+    ] = DEFAULT_PORT
+    allowed_hosts: Annotated[
+        list[str] | None,
+        options.value(
+            "--allowed-host",
+            "NAME",
+            "Host name that requests may have, such as model.example.org; may be repeated. IP addresses and "
+            "localhost are accepted, other names only if they are listed; '*' accepts any.",
+        ),
+    ] = None
+    max_rows: Annotated[int, options.value("--max-rows", "N", "Maximum number of rows of a request.", min=1)] = MAX_ROWS
+    max_body_bytes: Annotated[
+        int, options.value("--max-body-bytes", "N", "Maximum size of the body of a request.", min=1)
+    ] = MAX_BODY_BYTES
+    strict: Annotated[
+        bool,
+        options.flag(
+            "--strict",
+            "Refuse rows with cells that are not of the kind of their column, such as a word among numbers. By "
+            "default they are missing values, and the response names them.",
+        ),
+    ] = False
+    log: Annotated[
+        bool, options.flag("--log", "Write one line for each request to standard error: time, path and status.")
+    ] = False
+
+
 def run(
     model: Annotated[Path, typer.Argument(metavar="MODEL", help="Model file written by oneof fit (model.skops).")],
     *,
-    host: Annotated[
-        str,
-        typer.Option(
-            "--host",
-            metavar="ADDRESS",
-            help="Address of this machine that accepts connections. With another one than the default, other machines "
-            "can connect: there is no password and no encryption.",
-        ),
-    ] = LOCALHOST,
-    port: Annotated[
-        int, typer.Option("--port", metavar="PORT", min=0, max=65535, help="Port of the server; 0 selects a free one.")
-    ] = DEFAULT_PORT,
-    allowed_host: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--allowed-host",
-            metavar="NAME",
-            help="Host name that requests may have, such as model.example.org; may be repeated. IP addresses and "
-            "localhost are accepted, other names only if they are listed; '*' accepts any.",
-        ),
-    ] = None,
-    max_rows: Annotated[
-        int, typer.Option("--max-rows", metavar="N", min=1, help="Maximum number of rows of a request.")
-    ] = MAX_ROWS,
-    max_body_bytes: Annotated[
-        int, typer.Option("--max-body-bytes", metavar="N", min=1, help="Maximum size of the body of a request.")
-    ] = MAX_BODY_BYTES,
-    strict: Annotated[
-        bool,
-        typer.Option(
-            "--strict",
-            help="Refuse rows with cells that are not of the kind of their column, such as a word among numbers. By "
-            "default they are missing values, and the response names them.",
-        ),
-    ] = False,
+    server_options: ServerOptions,
     coverage_group: CoverageGroup,
-    log: Annotated[
-        bool, typer.Option("--log", help="Write one line for each request to standard error: time, path and status.")
-    ] = False,
     json: options.Json = False,
     debug: options.Debug = False,
 ) -> None:
@@ -91,17 +98,8 @@ def run(
             check_calibrated(saved, "--coverage needs")
         for sentence in check_stemmer(saved):
             terminal.print_note(sentence)
-        server = PredictionServer(
-            saved,
-            host=host,
-            port=port,
-            allowed_hosts=allowed_host or (),
-            strict=strict,
-            log=log,
-            sets=asdict(coverage_group) if has_sets else {},
-            max_rows=max_rows,
-            max_body_bytes=max_body_bytes,
-        )
+        sets = asdict(coverage_group) if has_sets else {}
+        server = PredictionServer(saved, sets=sets, **asdict(server_options))
         for sentence in server.notes:
             terminal.print_note(sentence)
         if not server.is_local:

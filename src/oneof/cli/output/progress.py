@@ -13,6 +13,8 @@ from oneof.cli.output import terminal
 _DELAY = 1.0
 """Seconds before the progress bar appears."""
 _REDRAWS_PER_SECOND = 2
+_LINE_SECONDS = 60.0
+"""Seconds between two lines without a terminal."""
 
 
 class Progress(Protocol):
@@ -30,10 +32,9 @@ class ProgressFactory(Protocol):
         title: str,
         /,
         *,
-        every_minute: bool = False,
         each_name: bool = False,
         is_step: bool = False,
-    ) -> AbstractContextManager[Progress | None]:
+    ) -> AbstractContextManager[Progress]:
         """Return the context manager; see `progress` for the options."""
 
 
@@ -41,20 +42,19 @@ class ProgressFactory(Protocol):
 def progress(
     title: str,
     *,
-    every_minute: bool = False,
     each_name: bool = False,
     is_step: bool = False,
-) -> Iterator[Progress | None]:
+) -> Iterator[Progress]:
     """Yield a callback that shows a progress bar and the remaining time on standard error.
 
     The bar appears after a second. Its time left, known from the first finished part on, decreases between two calls.
-    If standard error is not a terminal: None, or a callback that writes at most one line a minute with `every_minute`,
-    and one line for each name with `each_name`. With `is_step`, one line is written at the beginning.
+    If standard error is not a terminal, the callback writes at most one line a minute, or one for each name with
+    `each_name`. With `is_step`, one line is written at the beginning.
     """
     if not sys.stderr.isatty():
         if is_step:
             terminal.print_note(f"{title}.")
-        yield _each_minute(title) if every_minute else _each_name(title) if each_name else None
+        yield _write_lines(title, each_name=each_name)
         return
     from rich.console import Console
     from rich.progress import BarColumn, ProgressColumn, Task, TextColumn
@@ -111,7 +111,7 @@ class Steps:
         """Leave out a step that is not needed."""
         self._titles.remove(title)
 
-    def step(self, title: str, *, each_name: bool = False) -> AbstractContextManager[Progress | None]:
+    def step(self, title: str, *, each_name: bool = False) -> AbstractContextManager[Progress]:
         """Return the context manager of the progress of a step; without a terminal it has a line, or one a name."""
         text = f"{title[:1].upper()}{title[1:]} (step {self._titles.index(title) + 1} of {len(self._titles)})"
         return self._factory(text, each_name=each_name, is_step=not each_name)
@@ -131,34 +131,20 @@ def format_left(seconds_left: float | None) -> str:
     return f"about {terminal.format_duration(round(seconds_left))} left"
 
 
-def _each_name(title: str) -> Progress:
-    """Return a callback that writes one line when a fit begins, and when the first step of each name is done."""
-    start, last = time.monotonic(), ""
+def _write_lines(title: str, *, each_name: bool) -> Progress:
+    """Return a callback that writes a line when a fit begins or the first step of a name is done, or one a minute."""
+    start = last_time = time.monotonic()
+    last_name = ""
 
     def update(done: int, total: int | None, name: str, seconds_left: float | None = None) -> None:
-        nonlocal last
-        if name != last and (done or name.startswith("fitting ")):
-            last = name
-            left = estimate_left(done, total, time.monotonic() - start) if seconds_left is None else seconds_left
-            terminal.print_note(
-                f"{title}: {name} ({', '.join(filter(None, [f'{done} of {total} done', format_left(left)]))})."
-            )
-
-    return update
-
-
-def _each_minute(title: str) -> Progress:
-    """Return a callback that writes at most one line a minute."""
-    start = last = time.monotonic()
-
-    def update(done: int, total: int | None, name: str, seconds_left: float | None = None) -> None:  # noqa: ARG001 - the signature of `Progress`
-        nonlocal last
+        nonlocal last_name, last_time
         now = time.monotonic()
-        if done and now - last >= 60.0:
-            last = now
-            remaining = "" if total is None else f", about {(now - start) / done * (total - done) / 60:.0f} min left"
-            terminal.print_note(
-                f"{title}: {done} of {'an unknown number' if total is None else total} done{remaining}."
-            )
+        is_new = name != last_name and (bool(done) or name.startswith("fitting "))
+        if not (is_new if each_name else done and now - last_time >= _LINE_SECONDS):
+            return
+        last_name, last_time = name, now
+        left = format_left(estimate_left(done, total, now - start) if seconds_left is None else seconds_left)
+        count = f"{done} of {'an unknown number' if total is None else total} done"
+        terminal.print_note(f"{title}: {name} ({', '.join(filter(None, [count, left]))}).")
 
     return update

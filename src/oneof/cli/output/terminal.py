@@ -186,12 +186,8 @@ def format_headline(headline: Any) -> str:
 
 
 def print_comparison(title: str, comparison: Any) -> None:
-    """Write the table of a `oneof.comparison.Comparison`, the best method first, and its legend.
-
-    The reasons for missing folds are below the table if it is narrow.
-    """
+    """Write the table of a `oneof.comparison.Comparison`, the best method first, and its legend."""
     has_truth = any(result.accuracy is not None for result in comparison.results)
-    reasons = [result.incomplete or "" for result in comparison.results]
     is_comparison = len(comparison.results) > 1
     rates = [*["exp. accuracy"] * is_comparison, "covering rate", *["accuracy"] * has_truth, "approx. accuracy"]
     columns = ["method", *rates, "fit time"]
@@ -212,13 +208,9 @@ def print_comparison(title: str, comparison: Any) -> None:
                 "-" if math.isnan(result.fit_seconds) else f"{result.fit_seconds:.2f} s",
             ]
         )
-    widths = [max(map(len, column)) for column in zip(columns, *rows, strict=True)]
-    width = sum(widths) + max(map(len, reasons)) + 3 * len(widths)  # with the spaces between columns
-    is_wide = any(reasons) and width < _console().width
-    if is_wide:
-        columns, rows = [*columns, "note"], [[*row, reason] for row, reason in zip(rows, reasons, strict=True)]
     print_table(title, columns, rows)
-    for reason in [] if is_wide else filter(None, dict.fromkeys(reasons)):
+    reasons = [result.incomplete for result in comparison.results if result.incomplete]
+    for reason in dict.fromkeys(reasons):
         print_line(f"{', '.join(r.method for r in comparison.results if r.incomplete == reason)}: {reason}")
     for sentence in filter(None, [*_legend(comparison), comparison.truth_note]):
         print_line(sentence)

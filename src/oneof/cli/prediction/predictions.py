@@ -1,21 +1,408 @@
-"""Saved models and their predictions as tables, for predictions in memory and in batches."""
+"""Predictions of a saved model: of a table, or of the batches of a stream, with their rates and notes."""
 
 import shlex
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from oneof.cli.output import terminal
-from oneof.errors import DataError, InputError, ModelFileError
+from oneof.candidates import CandidateSets
+from oneof.cli.prediction.sets import SetOptions, describe_sets, to_columns
+from oneof.errors import DataError, InputError, LabelError, ModelFileError, OneofError
+from oneof.io import TableOptions, UnreadableCells, describe, new_label_note
 from oneof.messages import write_names
 
 if TYPE_CHECKING:
     import polars as pl
 
+    from oneof.io import Table
+    from oneof.io.batches import Batch
     from oneof.persistence import SavedModel
 
-MAX_NAMED_COLUMNS = 8
-"""Number of columns with unreadable cells that are printed; the summary has all."""
+
+@dataclass(frozen=True)
+class PredictOptions:
+    """Options of `oneof predict`.
+
+    Attributes
+    ----------
+    truth : str or None
+        Column of true labels.
+    keep : tuple of str
+        Columns of the table to copy.
+    as_labels : bool
+        Whether the probabilities are added as the text of weighted labels.
+    sets : SetOptions or None
+        The prediction sets to add.
+    table : TableOptions
+        Its tokens of missing values are joined to those of the model. Cells that are not of the kind of their column,
+        and features that no object of JSON lines has, are missing values, with a note, unless it is strict.
+    """
+
+    truth: str | None = None
+    keep: tuple[str, ...] = ()
+    as_labels: bool = False
+    sets: SetOptions | None = None
+    table: TableOptions = TableOptions()  # noqa: RUF009 - frozen
+
+
+class Prediction:
+    """Predictions of the rows of a table; the rates and the notes are those of the rows so far.
+
+    Attributes
+    ----------
+    name : str
+        Name of the table.
+    files : list of Path
+        The files that are read.
+    rows : int
+    covering_rate, accuracy : float or None
+        None unless the table has the label columns of the training table, or a column of true labels is given.
+    n_true : int
+        Number of rows with a true label.
+    notes : list of str
+    unreadable, new_categories : UnreadableCells
+        The cells that are not of the kind of their column, or have a category that no row of training has.
+    sets : dict or None
+        Nominal coverage and mean size of the prediction sets, and their coverage if there are labels.
+    """
+
+    def __init__(self, model: "SavedModel", table: Path, options: PredictOptions) -> None:
+        self.name, self.files = str(table), [table]
+        self.rows = self.n_true = 0
+        self.notes: list[str] = []
+        self.unreadable, self.new_categories = UnreadableCells(), UnreadableCells()
+        self.sets: dict[str, Any] | None = None
+        self._model, self._path, self._options = model, table, options
+        self._n_covered, self._n_labeled, self._n_correct = 0.0, 0, 0
+        self._new_labels: Counter[str] = Counter()
+
+    @property
+    def covering_rate(self) -> float | None:
+        """Covering rate over the labeled rows; None without labels, or if a label cannot be read."""
+        return self._n_covered / self._n_labeled if self._n_labeled else None
+
+    @property
+    def accuracy(self) -> float | None:
+        """Accuracy over the rows with a true label; None without any."""
+        return self._n_correct / self.n_true if self.n_true else None
+
+    def frames(self) -> "Iterator[pl.DataFrame]":
+        """Yield the predictions: row, copied columns, label, confidence, and a probability or score for each class."""
+        raise NotImplementedError
+
+    def _check_truth(self) -> None:
+        """Raise if the column of true labels is a feature of the model, which then predicts labels from themselves."""
+        truth = self._options.truth
+        if truth is not None and truth.strip() in {name.strip() for name, _ in self._model.columns}:
+            raise InputError(
+                f"column {truth!r} of --truth is a feature of the model, so the accuracy would be too high for rows "
+                f"without true labels. Fit the model again with --truth {shlex.quote(truth)} (evaluation only) or "
+                f"--drop {shlex.quote(write_names([truth]))}."
+            )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the rates in the types of JSON."""
+        return {
+            "method": self._model.method,
+            "rows": self.rows,
+            "covering_rate": self.covering_rate,
+            "accuracy": self.accuracy,
+            "n_true": self.n_true,
+            "unreadable_cells": self.unreadable.to_dict(),
+            "new_categories": self.new_categories.to_dict(),
+        } | ({} if self.sets is None else {"prediction_sets": self.sets})
+
+    def _count_labels(self, evidence: Any, labels: Any) -> None:
+        """Count the covered rows, by the evidence of their labels over the classes of the model."""
+        import numpy as np
+
+        from oneof.likelihoods import constant_rows
+
+        is_labeled = ~constant_rows(evidence)
+        code = {str(label): k for k, label in enumerate(self._model.classes)}
+        covered = evidence[np.arange(len(labels)), [code[str(label)] for label in labels.tolist()]]
+        self._n_labeled += int(is_labeled.sum())
+        self._n_covered += float(covered[is_labeled].sum())
+
+    def _count_truth(self, true: Any, labels: Any) -> None:
+        """Count the rows with a true label, and those predicted correctly; a missing true label is None."""
+        import numpy as np
+
+        known = np.array([label is not None for label in true.tolist()], dtype=bool)
+        classes = set(self._model.pipeline[-1].classes_.tolist())
+        self._new_labels.update(label for label in true[known].tolist() if label not in classes)
+        self.n_true += int(known.sum())
+        self._n_correct += int((labels[known] == true[known]).sum())
+
+    def _note_new_labels(self) -> None:
+        if self._new_labels:
+            self.notes.append(new_label_note(self._new_labels, self.n_true))
+
+
+class TablePrediction(Prediction):
+    """Predictions of a table in memory."""
+
+    def frames(self) -> "Iterator[pl.DataFrame]":
+        """Yield the predictions of all rows, with the prediction sets."""
+        from oneof.cli.tables.inputs import insert_identifiers
+        from oneof.io import read_truth
+        from oneof.io.columns import match_columns
+        from oneof.io.findings import dialect_findings
+        from oneof.persistence.tables import align_rows, naming_cells, open_table
+
+        model, options = self._model, self._options
+        named = {*label_columns(model), *([options.truth] if options.truth else [])}
+        copied = [*identifiers(model), *options.keep]
+        table = open_table(model, self._path, options.table, as_text=copied, labels=named)
+        kept = match_columns(options.keep, table.frame.columns, table.path)
+        true = (
+            None
+            if options.truth is None
+            else read_truth(table, options.truth, model.pipeline.classes_, allows_new=True)
+        )
+        self._check_truth()
+        aligned = align_rows(model, table, options.table)
+        with naming_cells(model, aligned.rows, table.path):
+            labels = model.pipeline.predict(aligned.rows)
+        self.rows, self.unreadable, self.new_categories = len(labels), aligned.unreadable, aligned.new_categories
+        self.notes += [*describe(dialect_findings(table.dialect)), *aligned.notes]
+        self.notes += training_file_notes(model, self._path, has_sets=options.sets is not None)
+        frame = to_frame(model, aligned.rows, labels, as_labels=options.as_labels)
+        known = self._read_labels(table)
+        if known is not None:
+            self._count_labels(known.evidence, labels)
+        if options.sets is not None:
+            frame = frame.hstack(self._predict_sets(aligned.rows, known if true is None else true, options.sets))
+        for name in kept:
+            if name in frame.columns:
+                raise InputError(
+                    f"--keep {name}: the predictions have a column {name!r}. Rename the column of the table."
+                )
+            if table.frame[name].dtype.is_nested():
+                raise InputError(f"--keep {name}: a column of lists cannot be written to CSV. Leave it out.")
+        if true is not None:
+            self._count_truth(true, labels)
+        self._note_new_labels()
+        yield insert_identifiers(frame, table.frame, dict.fromkeys([*kept, *identifiers(model)]))
+
+    def _predict_sets(self, rows: Any, known: Any, options: SetOptions) -> "list[pl.Series]":
+        """Return the columns of the prediction sets, and keep their summary and their notes."""
+        from oneof.model_selection import get_proba
+        from oneof.persistence.prediction_sets import check_calibrated, describe_calibration, predict_sets
+
+        model = self._model
+        check_calibrated(model, "--coverage needs")
+        predicted, notes = predict_sets(model, get_proba(model.pipeline, rows).proba, options)
+        self.notes += notes
+        self.sets = describe_sets(predicted, known, options) | {"calibration": describe_calibration(model, options)}
+        return to_columns(predicted, written_separator(model))
+
+    def _read_labels(self, table: "Table") -> CandidateSets | None:
+        """Return the labels of the table if it has any; labels that cannot be read only add a note."""
+        from oneof.io import read_labels
+
+        model = self._model
+        if not model.label_columns or not set(label_columns(model)) <= set(table.frame.columns):
+            return None
+        several, unreadable = len(model.label_columns) > 1, UnreadableCells()
+        try:
+            sets = read_labels(
+                table,
+                model.label_columns,
+                separator=model.summary.get("separator", "|"),
+                classes=None if several else [str(label) for label in model.classes],
+                **weight_arguments(model),
+                unreadable=unreadable,
+            )
+        except OneofError as error:
+            self.notes.append(f"no covering rate: {error}")
+            return None
+        self.notes += describe(unreadable.findings("unreadable labels"))
+        # The sets were read over the classes as text; the classes of the model have their own type.
+        return CandidateSets.from_weights(sets.weights, model.pipeline.classes_)
+
+
+class StreamPrediction(Prediction):
+    """Predictions of a stream by a model of `oneof fit --online`: memory does not grow with the number of rows."""
+
+    def __init__(self, model: "SavedModel", table: Path, options: PredictOptions) -> None:
+        from oneof.candidates.columns import LabelColumns, LabelFormat, LabelReader
+        from oneof.persistence.tables import join_options
+        from oneof.stream import open_source
+
+        if options.table.sheet is not None:
+            raise InputError("--sheet needs a spreadsheet: remove the option.")
+        if options.as_labels:
+            raise no_probabilities(model)
+        for option, given in (("--coverage", options.sets), ("--keep", options.keep)):
+            if given:
+                raise InputError(f"{option} needs a model of `oneof fit` without --online.")
+        super().__init__(model, table, options)
+        self._source = source = open_source(table, options.table.format)
+        self.name, self.files = source.name, [*source.files]
+        if (source.format == "svmlight") == bool(model.columns):
+            expected = "a table with columns" if model.columns else "an svmlight file"
+            raise InputError(
+                f"the model needs {expected}, as in training; {source.display_name} has the format {source.format}."
+            )
+        if options.truth is not None and not model.columns:
+            raise InputError("svmlight files have no column of true labels. Omit --truth.")
+        self._check_truth()
+        self._columns, self._table_options = join_options(model, options.table)
+        cells, weights = self._table_options.cell_format, weight_arguments(model)
+        form = LabelFormat(
+            model.summary["separator"],
+            [str(label) for label in model.classes],
+            weights.pop("weighted", False),
+            weights.pop("rest", False),
+            cells.folds_labels,
+            cells.missing,
+        )
+        self._reader: LabelReader | None = LabelReader(
+            LabelColumns(model.label_columns, form, **weights),
+            self._count_unreadable if cells.label_errors == "unlabeled" else None,
+        )
+        self._unreadable_labels = UnreadableCells()
+
+    def frames(self) -> "Iterator[pl.DataFrame]":
+        """Yield the predictions of each batch."""
+        from oneof.io.batches import BATCH_ROWS, BatchSpec, iterate_batches
+        from oneof.io.columns import absent_columns, describe_dates
+        from oneof.persistence.tables import check_stemmer
+
+        model, columns, options = self._model, self._columns, self._table_options
+        method = model.pipeline[-1]
+        spec = BatchSpec(
+            (*label_columns(model), *([self._options.truth] if self._options.truth else [])),
+            tuple(columns) if columns else None,
+            labels_required=False,
+            separator=model.summary["separator"],
+            n_columns=method.n_features_in_,
+            dialect=options.dialect,
+            cell_format=options.cell_format,
+        )
+        without_encoder = replace(model, pipeline=method)
+        absent: set[str] | None = None
+        remarks: dict[Path, tuple[str, ...]] = {}
+        for batch in iterate_batches(self._source, BATCH_ROWS, spec):
+            with batch.localized():
+                rows = self._encode(batch)
+                labels = method.predict(rows)
+                self._update_rates(batch, labels)
+                yield to_frame(without_encoder, rows, labels, first_row=self.rows)
+            self.rows += len(batch)
+            remarks[batch.path] = batch.remarks
+            absent = set(batch.absent) & (set(batch.absent) if absent is None else absent)
+        if self.rows == 0:
+            raise InputError(f"{self._source.display_name} has no rows.")
+        self._check_new_labels()
+        self.notes = [*training_file_notes(model, self._path), *check_stemmer(model), *self.notes]
+        self.notes += describe(self._unreadable_labels.findings("unreadable labels"))
+        self.notes += dict.fromkeys(remark for of_file in remarks.values() for remark in of_file)
+        self._note_new_labels()
+        self.notes += describe_dates(columns, self.unreadable)
+        if absent:
+            names = [column.name for column in columns if column.name in absent]
+            self.notes.append(absent_columns(names, self._source.display_name))
+        self.notes += self.unreadable.sentences()
+
+    def _encode(self, batch: "Batch") -> Any:
+        """Return the rows of a batch as the input of the method."""
+        from oneof.io import align_columns
+
+        if not self._columns:
+            return batch.content.rows
+        frame = align_columns(
+            batch.content,
+            self._columns,
+            batch.path,
+            cell_format=batch.cell_format,
+            unreadable=None if self._table_options.strict else self.unreadable,
+            first_row=batch.first_row,
+        )
+        return self._model.pipeline[:-1].transform(frame)
+
+    def _count_unreadable(self, errors: dict[int, LabelError]) -> None:
+        """Count rows of a batch whose labels cannot be read, and that are unlabeled as in training."""
+        names = self._model.label_columns
+        name = names[0] if len(names) == 1 else f"{names[0]} to {names[-1]}"
+        self._unreadable_labels.add_labels(name, errors, first_row=self.rows)
+
+    def _update_rates(self, batch: "Batch", labels: Any) -> None:
+        names = batch.content.columns if self._model.columns else ()
+        if self._options.truth is not None:
+            self._count_truth(self._read_truth(batch, self._options.truth), labels)
+        if self._reader is None or not set(label_columns(self._model)) <= set(names):
+            return
+        try:
+            evidence = self._reader.evidence(batch.labels)
+        except InputError as error:
+            self.notes.append(f"no covering rate: {batch.localize(error)}")
+            self._reader, self._n_labeled = None, 0
+            return
+        self._count_labels(evidence, labels)
+
+    def _read_truth(self, batch: "Batch", name: str) -> Any:
+        """Return the true labels of a batch: None if they are missing, also those that are not classes."""
+        import numpy as np
+
+        from oneof.candidates.columns import match_true_labels
+        from oneof.io import check_new_labels, find_column
+
+        cell_format, classes = self._table_options.cell_format, np.array(self._model.classes, dtype=object)
+        true, unknown = match_true_labels(
+            batch.content[find_column(name, batch.content.columns, batch.path)].to_list(),
+            classes,  # text, as the labels of a stream
+            folds_case=cell_format.folds_labels,
+            missing=cell_format.missing,
+        )
+        try:
+            check_new_labels(unknown, self._model.classes)
+        except LabelError as error:
+            raise DataError(
+                f"the truth column {name!r} contains {error.label!r}, which is not a class of the model. "
+                f"{error.reason}",
+                row=error.row,
+            ) from None
+        for row, label in unknown.items():
+            true[row] = label
+        return true
+
+    def _check_new_labels(self) -> None:
+        """Raise if most true labels are not classes of the model."""
+        n_new, n_kinds = self._new_labels.total(), len(self._new_labels)
+        if 2 * n_new > self.n_true and (n_new == self.n_true or n_kinds > len(self._model.classes)):
+            raise DataError(
+                f"most labels of the truth column {self._options.truth!r} are not classes of the model, such as "
+                f"{next(iter(self._new_labels))!r}: name the column of true labels."
+            )
+
+
+def predict(model: "SavedModel", table: Path, options: PredictOptions) -> Prediction:
+    """Return the predictions of a table, in batches if the model was fitted online."""
+    from oneof.io import is_whole_table
+
+    is_stream = model.summary.get("online") and not is_whole_table(table)
+    return (StreamPrediction if is_stream else TablePrediction)(model, table, options)
+
+
+def write_predictions(path: Path, prediction: Prediction, *, model: Path) -> None:
+    """Write all predictions as CSV; an older file is replaced atomically, unless it is an input file."""
+    from oneof.files import atomic_write, check_not_input, check_writable
+
+    check_not_input([path], [*prediction.files, model])
+    if path.is_dir():
+        raise DataError(f"cannot write the predictions to {path}: it is a folder. Name a file by --out.")
+    if not path.parent.is_dir():
+        raise DataError(
+            f"cannot write {path}: the folder {path.parent} does not exist. Create it, or choose another --out."
+        )
+    check_writable(path.parent)
+    with atomic_write(path) as temporary, temporary.open("w", encoding="utf-8", newline="") as file:
+        for number, frame in enumerate(prediction.frames()):
+            file.write(frame.write_csv(include_header=number == 0))
 
 
 def load_model(path: Path) -> "SavedModel":
@@ -39,17 +426,6 @@ def load_model(path: Path) -> "SavedModel":
     if unknown:
         raise ModelFileError(f"{path} has an unknown kind of column, {unknown[0]!r}. Update oneof.")
     return model
-
-
-def check_truth(model: "SavedModel", truth: str | None) -> None:
-    """Raise if a column of true labels is a feature of the model, which then predicts labels from themselves."""
-    if truth is None or truth.strip() not in {name.strip() for name, _ in model.columns}:
-        return
-    evaluation, drop = shlex.quote(truth), shlex.quote(write_names([truth]))
-    raise InputError(
-        f"column {truth!r} of --truth is a feature of the model, so the accuracy would be too high for rows without "
-        f"true labels. Fit the model again with --truth {evaluation} (evaluation only) or --drop {drop}."
-    )
 
 
 def label_columns(model: "SavedModel") -> tuple[str, ...]:
@@ -144,39 +520,3 @@ def _scores(model: "SavedModel", rows: Any) -> Any:
 
     scores = np.asarray(model.pipeline.decision_function(rows), dtype=float)
     return np.column_stack([-scores, scores]) if scores.ndim == 1 else scores
-
-
-def check_output(path: Path, *, read: Sequence[Path]) -> None:
-    """Raise unless predictions can be written to a file that is not an input file."""
-    from oneof.files import check_not_input, check_writable
-
-    check_not_input([path], read)
-    if path.is_dir():
-        raise DataError(f"cannot write the predictions to {path}: it is a folder. Name a file by --out.")
-    if not path.parent.is_dir():
-        raise DataError(
-            f"cannot write {path}: the folder {path.parent} does not exist. Create it, or choose another --out."
-        )
-    check_writable(path.parent)
-
-
-def print_unreadable(unreadable: Mapping[str, Any]) -> None:
-    """Print the number of unreadable cells of each column; none is printed if there are none."""
-    if not unreadable:
-        return
-    counts = {name: entry["count"] for name, entry in unreadable.items()}
-    total = sum(counts.values())
-    cells = "1 unreadable cell is a missing value" if total == 1 else f"{total:,} unreadable cells are missing values"
-    ordered = sorted(counts.items(), key=lambda item: -item[1])
-    listed = [f"{name} ({n:,})" for name, n in ordered[:MAX_NAMED_COLUMNS]]
-    more = f" and {len(counts) - len(listed):,} more columns" * (len(counts) > len(listed))
-    terminal.print_line(f"{cells}: {', '.join(listed)}{more}.")
-
-
-def print_rates(covering_rate: float | None, accuracy: float | None, n_true: int | None = None) -> None:
-    """Print the covering rate and the accuracy, unless they are None, with the number of rows with a true label."""
-    if covering_rate is not None:
-        terminal.print_line(f"Covering rate: {terminal.format_percent(covering_rate)}")
-    if accuracy is not None:
-        rows = "" if n_true is None else f" of {n_true:,} row{'s' * (n_true != 1)} with a true label"
-        terminal.print_line(f"Accuracy: {terminal.format_percent(accuracy)}{rows}")

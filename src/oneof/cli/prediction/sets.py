@@ -201,8 +201,6 @@ def to_dict(evaluation: "SetEvaluation") -> dict[str, Any]:
     return asdict(evaluation) | {
         "coverage": evaluation.coverage if evaluation.n_exact else None,
         "coverage_bounds": list(evaluation.coverage_bounds),
-        "by_class": [asdict(group) for group in evaluation.by_class],
-        "by_size": [asdict(group) for group in evaluation.by_size],
     }
 
 

@@ -4,47 +4,15 @@ Held-out predictions are compared with the true label (--truth) or the checked o
 """
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from oneof.errors import InputError
-from oneof.messages import enumerate_items
 
 if TYPE_CHECKING:
     from oneof.candidates import CandidateSets
     from oneof.comparison import Comparison
     from oneof.model_selection.temperature import CalibrationResult
     from oneof.typing import Floats, Ints, Labels, Mask
-
-
-class CheckedRows(NamedTuple):
-    """Numbers of rows with a true or checked label: held-out rows, by which confidences are measured, and other ones.
-
-    Attributes
-    ----------
-    n_rows : int
-        Labeled rows that a fold holds out.
-    n_unlabeled, n_other, n_training : int
-        Rows that do not count: unlabeled ones, labeled ones whose true label is not a class of the labels, and labeled
-        ones that no fold tests.
-    """
-
-    n_rows: int
-    n_unlabeled: int = 0
-    n_other: int = 0
-    n_training: int = 0
-
-    def describe_excluded(self) -> str:
-        """Return a sentence with the checked rows that do not count, after a space; empty if all count."""
-        reasons = [
-            f"{n:,} {reason}"
-            for n, reason in (
-                (self.n_unlabeled, "without labels (no fold holds them out)"),
-                (self.n_other, "with a true label that is not a class of the labels"),
-                (self.n_training, "in no test subset of a fold"),
-            )
-            if n
-        ]
-        return f" Rows with a true label that do not count: {enumerate_items(reasons)}." if reasons else ""
 
 
 def checked_codes(candidates: "CandidateSets", truth: "Labels | None", is_checked: "Mask | None") -> "Ints":
@@ -61,35 +29,18 @@ def checked_codes(candidates: "CandidateSets", truth: "Labels | None", is_checke
     return np.where(candidates.is_unlabeled, -1, codes)
 
 
-def count_rows(
-    codes: "Ints", splits: Sequence[Any], candidates: "CandidateSets", truth: "Labels | None", is_checked: "Mask | None"
-) -> CheckedRows:
-    """Return the number of held-out rows with a checked label, and those of the checked rows that do not count."""
+def check_enough(codes: "Ints", splits: Sequence[Any], methods: Any) -> None:
+    """Raise if the held-out rows with a checked label are too few to calibrate, or the method has no probabilities."""
     import numpy as np
 
-    is_held_out = np.zeros(len(codes), dtype=bool)
-    is_held_out[np.concatenate([test for _, test in splits])] = True
-    is_known = np.zeros(len(codes), dtype=bool) if is_checked is None else is_checked.copy()
-    if truth is not None:
-        is_known |= [label is not None for label in truth.tolist()]
-    has_code = codes >= 0
-    return CheckedRows(
-        int((is_held_out & has_code).sum()),
-        int((is_known & candidates.is_unlabeled).sum()),
-        int((is_known & ~candidates.is_unlabeled & ~has_code).sum()),
-        int((has_code & ~is_held_out).sum()),
-    )
-
-
-def check_enough(rows: CheckedRows, methods: Any) -> None:
-    """Raise if the held-out rows with a checked label are too few to calibrate, or the method has no probabilities."""
     from oneof.model_selection.temperature import MIN_CHECKED_ROWS
 
-    if rows.n_rows < MIN_CHECKED_ROWS:
+    n_rows = int((codes[np.unique(np.concatenate([test for _, test in splits]))] >= 0).sum())
+    if n_rows < MIN_CHECKED_ROWS:
         raise InputError(
             f"--calibrate needs at least {MIN_CHECKED_ROWS} held-out rows with a true label (--truth) or a checked one "
-            f"(--gold); got {rows.n_rows:,} labeled ones.{rows.describe_excluded()} Check more rows, or remove "
-            "--calibrate."
+            f"(--gold); got {n_rows:,} labeled ones. Rows without labels, and those in no test subset of a fold, do "
+            "not count. Check more rows, or remove --calibrate."
         )
     if not any(hasattr(estimator, "predict_proba") for estimator in methods.values()):
         raise InputError(f"--calibrate needs probabilities; {next(iter(methods))} has scores only. Fit another method.")
@@ -116,51 +67,34 @@ def evaluate(comparison: "Comparison", codes: "Ints", proba: "Floats | None", se
     return evaluate_temperature(np.asarray(proba[known], dtype=np.float64), predictions, codes[rows[known]], seed=seed)
 
 
-def describe(result: "CalibrationResult", method: str, *, calibrates: bool, rows: CheckedRows) -> str:
-    """Return a note on the confidences of a method, with the temperature that scales them, or the option for it.
-
-    It also has the checked rows that do not count.
-    """
-    return _describe_rates(result, method, calibrates=calibrates) + rows.describe_excluded()
-
-
-def _describe_rates(result: "CalibrationResult", method: str, *, calibrates: bool) -> str:
+def describe(result: "CalibrationResult", method: str, *, calibrates: bool) -> list[str]:
+    """Return a note on the temperature of the probabilities, or that confidences differ from the accuracy."""
     from oneof.model_selection.temperature import differs_from_accuracy
 
     rows = f"{result.n_rows:,} labeled held-out rows with a true label"
     if calibrates and not result.lowers_loss:
-        return (
+        return [
             f"the probabilities of {method} are not scaled (--calibrate), since a temperature does not lower the log "
             f"loss: on {rows}, it is {result.log_loss:.3f}, and {result.scaled_log_loss:.3f} with a temperature that "
             f"is fitted to other rows. The mean confidence is {_percent(result.confidence)}, and "
             f"{_percent(result.accuracy)} are predicted correctly."
-        )
+        ]
     if calibrates:
-        return (
+        return [
             f"the probabilities of {method} are scaled by a temperature of {result.temperature:.3g} (--calibrate). On "
             f"{rows}, the mean confidence is {_percent(result.scaled_confidence)} instead of "
             f"{_percent(result.confidence)}, {_percent(result.accuracy)} are predicted correctly, and the log loss is "
             f"{result.scaled_log_loss:.3f} instead of {result.log_loss:.3f}. Confidences of training_labels.csv and of "
             "the report are not scaled."
-        )
-    if differs_from_accuracy(result.confidence, result.accuracy, result.n_rows):
-        size = "low" if result.confidence < result.accuracy else "high"
-        note = (
-            f"the confidences of {method} are too {size}: {_percent(result.confidence)} on average, while "
-            f"{_percent(result.accuracy)} of {rows} are predicted correctly. They rank the rows, and are not "
-            "probabilities."
-        )
-    else:
-        note = (
-            f"the confidences of {method} are {_percent(result.confidence)} on average, and "
-            f"{_percent(result.accuracy)} of {rows} are predicted correctly."
-        )
-    if result.helps:
-        note += (
-            f" --calibrate scales them: the log loss of these rows is then {result.scaled_log_loss:.3f} instead of "
-            f"{result.log_loss:.3f}."
-        )
-    return note
+        ]
+    if not differs_from_accuracy(result.confidence, result.accuracy, result.n_rows):
+        return []
+    size = "low" if result.confidence < result.accuracy else "high"
+    remedy = " --calibrate scales them." * result.helps
+    return [
+        f"the confidences of {method} are too {size}: {_percent(result.confidence)} on average, while "
+        f"{_percent(result.accuracy)} of {rows} are predicted correctly.{remedy}"
+    ]
 
 
 def describe_failure(comparison: "Comparison") -> str:

@@ -34,37 +34,17 @@ class Audit:
         """Return the corrected sets of some rows."""
         import warnings
 
-        import numpy as np
-        from sklearn.utils import _safe_indexing
+        from oneof.cli.auditing.issues import find_issues
+        from oneof.cli.tables.first_labels import excluded_rows
 
-        from oneof.audit import find_label_issues
-        from oneof.cli.auditing.issues import audit_method, count_folds
-        from oneof.cli.tables.first_labels import excluded_rows, named_classes
-
-        prepared, candidates = self.prepared, self.prepared.candidates[rows]
-        excluded, named = excluded_rows(prepared), named_classes(prepared)
-        checked = None if excluded is None else excluded[rows]
-        if checked is not None and (checked | candidates.is_unlabeled).all():
+        excluded, candidates = excluded_rows(self.prepared), self.prepared.candidates[rows]
+        if excluded is not None and (excluded[rows] | candidates.is_unlabeled).all():
             return candidates  # the few rows that are not checked are held out
-        groups, n_folds = None, count_folds(prepared)
-        if prepared.groups is not None:
-            groups = _safe_indexing(prepared.groups, rows)
-            n_groups = len(np.unique(np.asarray(groups)[~candidates.is_unlabeled]))
-            groups, n_folds = (groups, min(n_folds, n_groups)) if n_groups > 1 else (None, n_folds)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)  # of a fold; those of all rows are given elsewhere
-            issues = find_label_issues(
-                _safe_indexing(prepared.frame, rows),
-                candidates,
-                audit_method(prepared, self.method, self.seed)[1],
-                cv=n_folds,
-                groups=groups,
-                noise_rate=self.noise_rate,
-                checked=checked,
-                named=None if named is None else named[rows],
-                random_state=self.seed,
-            )
-        return issues.corrected()
+            return find_issues(self.prepared, self.method, seed=self.seed, noise_rate=self.noise_rate, rows=rows)[
+                1
+            ].corrected()
 
 
 def compare_corrected(

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any
 from oneof.cli.answers.annotators import ANNOTATORS_FILE, write_annotators
 from oneof.cli.answers.annotators import to_dict as describe_annotators
 from oneof.cli.auditing.issues import summarize as describe_issues
-from oneof.cli.prediction.sets import REPORT_COVERAGE
 from oneof.cli.prediction.sets import to_dict as describe_sets
 from oneof.cli.training.calibration import to_dict as describe_confidences
 
 if TYPE_CHECKING:
     from oneof.cli.tables.inputs import PreparedTable
     from oneof.cli.tables.read_options import ReadOptions
-    from oneof.cli.training.records import Assessment, Evaluation, Fit, Fitted
+    from oneof.cli.training.train import Evaluation, Fit, Fitted
+    from oneof.report import Assessment
 
 OUTPUTS = ("model.skops", "training_labels.csv", "report.html", "summary.json")
 
@@ -43,7 +43,7 @@ def summarize(fit: "Fit", evaluation: "Evaluation", fitted: "Fitted", assessment
         summary |= {"answers": describe_annotators(fitted.annotators, fitted.crowd)}
     if assessment.sets is not None:
         nominal = {
-            "nominal_coverage": REPORT_COVERAGE,
+            "nominal_coverage": assessment.set_coverage,
             "expected_coverage": assessment.expected_coverage,
             "guarantee": assessment.guarantee,
         }
@@ -169,36 +169,27 @@ def write_report(
     import oneof
     from oneof import report
 
-    prepared, comparison = fit.prepared, evaluation.comparison
+    prepared = fit.prepared
     columns = [*prepared.identifiers[:1], *(column.name for column in prepared.columns)]
     data = report.ReportData(
         title=f"Training report: {prepared.table.path.name}",
         source=prepared.table.path.name,
         candidates=prepared.candidates,
-        comparison=comparison if len(comparison.results) > 1 else None,
-        method=comparison.best_method,
-        named=fit.options.method.lower() != "auto",
-        estimate=comparison.results[0],
-        baseline_warning=comparison.baseline_warning,
-        n_folds=comparison.n_folds,
-        n_train=comparison.n_train,
-        n_held_out=comparison.n_held_out,
-        n_groups=comparison.n_groups,
+        comparison=evaluation.comparison,
         learning_curve=evaluation.curve,
         decisions=fitted.decisions,
+        assessment=assessment,
         truth=prepared.truth,
         preview=report.table_preview(prepared.table.frame, columns, prepared.table.rows),
+        features=[column.name for column in prepared.columns],
+        n_features=prepared.frame.shape[1],
+        findings=prepared.notes,
         command=command,
         version=oneof.__version__,
         date=datetime.datetime.now().astimezone().date().isoformat(),
+        is_named=fit.options.method.lower() != "auto",
         annotators=fitted.annotators,
-        sets=assessment.sets,
-        set_coverage=REPORT_COVERAGE,
-        expected_coverage=assessment.expected_coverage,
-        set_guarantee=assessment.guarantee,
         issues=evaluation.issues or fitted.issues,
         n_corrected=None if evaluation.issues is None else evaluation.issues.n_changed,
-        headline=assessment.headline,
-        first_labels=assessment.first_labels,
     )
     report.write_report(path, data)

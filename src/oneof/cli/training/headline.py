@@ -125,26 +125,6 @@ def make_headline(
     return headline
 
 
-def describe_checked_rows(comparison: "Comparison", candidates: "CandidateSets", truth: "Labels | None") -> list[str]:
-    """Return a note about the labeled held-out rows with a true label: calibration of prediction sets."""
-    from oneof.cli.prediction.sets import MIN_CHECKED_ROWS, find_checked_rows
-
-    result, rows = comparison.results[0], comparison.held_out_rows
-    known = find_checked_rows(comparison, candidates, truth)
-    if truth is None or rows is None or result.probabilities is None or result.predictions is None:
-        return []
-    n_known = len(known)
-    if n_known >= MIN_CHECKED_ROWS:
-        notes = [f"prediction sets (predict --coverage) are calibrated by {n_known:,} held-out rows with a true label."]
-    else:
-        count = "1 labeled held-out row has" if n_known == 1 else f"{n_known:,} labeled held-out rows have"
-        notes = [
-            f"{count} a true label (--truth), and {MIN_CHECKED_ROWS} are needed to calibrate the prediction sets "
-            "(predict --coverage) by true labels: they are calibrated by the labels of all held-out rows."
-        ]
-    return notes
-
-
 def describe_training_labels(
     decisions: "Disambiguation", candidates: "CandidateSets", truth: "Labels | None", written: "Floats | None" = None
 ) -> list[str]:

@@ -7,6 +7,7 @@ import os
 import shlex
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,26 +21,15 @@ from oneof.files import atomic_directory, check_not_input, check_writable, hash_
 from oneof.io import describe_cells, read_text_options
 
 if TYPE_CHECKING:
+    from oneof.cli.option_groups import OnlineFitGroup, OnlineGroup
     from oneof.cli.tables.facts import Inspection, TableFacts
     from oneof.stream import ProgressiveValidation, Source, StreamOptions, StreamResult
 
 OUTPUTS = ("model.skops", "summary.json", "curve.csv")
 CHECKPOINT = "checkpoint.npz"
+CHECKPOINT_SECONDS = 60.0
 METHODS = ("AvgPerceptron", "MaxPerceptron", "AvgPegasos", "MaxPegasos")
 DEFAULT_METHOD = "MaxPerceptron"
-
-
-@dataclass(frozen=True)
-class OnlineOptions:
-    """Options of `oneof fit` for streams."""
-
-    epochs: int = 1
-    batch_rows: int = 10_000
-    hash_bits: int = 18
-    checkpoint_rows: int | None = None
-    checkpoint_seconds: float | None = 60.0
-    resume: bool | None = None
-    """True: resume from the checkpoint; False: start again; None: start unless a checkpoint exists."""
 
 
 @dataclass(frozen=True)
@@ -54,7 +44,7 @@ class OnlineResult:
 def fit_online(
     path: Path,
     read_options: ReadOptions,
-    online_options: OnlineOptions,
+    online_options: "OnlineFitGroup",
     *,
     method: str,
     folder: Path,
@@ -98,13 +88,11 @@ def fit_online(
     checkpoints = CheckpointConfig(
         checkpoint,
         online_options.checkpoint_rows,
-        online_options.checkpoint_seconds,
+        CHECKPOINT_SECONDS,
         resume=online_options.resume is True,
     )
-    with progress("Learning") as bar:
-        callback = None if bar is None else lambda validation, fraction: _print_progress(bar, validation, fraction)
-        with naming_the_option(read_options.table.cell_format):
-            fit = fit_stream(source, classifier, options, checkpoints=checkpoints, callback=callback)
+    with progress("Learning") as bar, naming_the_option(read_options.table.cell_format):
+        fit = fit_stream(source, classifier, options, checkpoints=checkpoints, callback=partial(_print_progress, bar))
     fit = replace(fit, notes=[*describe(leaks), *separator_notes, *fit.notes])
     summary = _summarize(source.name, fit, options, classifier, online_options) | {"identity": identity}
     with atomic_directory(folder) as stage:
@@ -116,7 +104,7 @@ def fit_online(
     return OnlineResult(summary, fit, files)
 
 
-def _stream_options(read_options: ReadOptions, online_options: OnlineOptions) -> "StreamOptions":
+def _stream_options(read_options: ReadOptions, online_options: "OnlineGroup") -> "StreamOptions":
     """Return the options of a stream, whose separator is known."""
     from oneof.stream import StreamOptions
 
@@ -134,7 +122,7 @@ def _stream_options(read_options: ReadOptions, online_options: OnlineOptions) ->
     )
 
 
-def inspect_stream(path: Path, read_options: ReadOptions, online_options: OnlineOptions) -> "Inspection":
+def inspect_stream(path: Path, read_options: ReadOptions, online_options: "OnlineGroup") -> "Inspection":
     """Return the facts of the first batch of a stream."""
     from oneof.cli.tables.facts import Inspection, TableFacts, describe, describe_prepared
     from oneof.errors import LabelError
@@ -246,7 +234,7 @@ def _print_progress(bar: Progress, validation: "ProgressiveValidation", fraction
 
 
 def _summarize(
-    name: str, fit: "StreamResult", options: Any, classifier: Any, online_options: OnlineOptions
+    name: str, fit: "StreamResult", options: Any, classifier: Any, online_options: "OnlineGroup"
 ) -> dict[str, Any]:
     counts = fit.validation
     return {

@@ -3,16 +3,23 @@
 Each step is a function of the records of the earlier ones and returns one, with its sentences for the user.
 """
 
-from collections.abc import Callable
-from dataclasses import replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from oneof.cli.answers.annotators import ANNOTATORS_FILE, summarize_annotators
-from oneof.cli.auditing.issues import count_folds, describe_rest, find_issues
+from oneof.cli.auditing.issues import (
+    describe_correction,
+    describe_rest,
+    find_issues,
+    find_suspects,
+    has_predictions_of_all_rows,
+)
 from oneof.cli.output.progress import ProgressFactory, Steps
 from oneof.cli.prediction.sets import (
     MIN_CHECKED_ROWS,
+    REPORT_COVERAGE,
     evaluate_calibration,
     find_checked_rows,
     held_out_calibration,
@@ -24,7 +31,6 @@ from oneof.cli.training import calibration as calibration_steps
 from oneof.cli.training.corrected import Audit, compare_corrected
 from oneof.cli.training.files import OUTPUTS, summarize, write
 from oneof.cli.training.headline import (
-    describe_checked_rows,
     describe_lists,
     describe_noise,
     describe_training_labels,
@@ -33,34 +39,150 @@ from oneof.cli.training.headline import (
     make_headline,
     share_lists,
 )
-from oneof.cli.training.records import (
-    AUDIT,
-    COMPARING,
-    CURVE,
-    FINAL,
-    HELD_OUT,
-    RATES,
-    WRITING,
-    Assessment,
-    Evaluation,
-    Fit,
-    Fitted,
-    TrainingResult,
-)
-from oneof.cli.training.suspects import (
-    describe_correction,
-    find_suspects,
-    has_predictions_of_all_rows,
-    has_suspects,
-)
+from oneof.report import Assessment
 
 if TYPE_CHECKING:
+    from oneof.audit import LabelIssues
     from oneof.cli.option_groups import FitOptions
+    from oneof.cli.tables.inputs import PreparedTable
     from oneof.cli.tables.read_options import ReadOptions
+    from oneof.comparison import Comparison, LearningCurve
+    from oneof.comparison.folds import Task
+    from oneof.crowd import CrowdClassifier
+    from oneof.estimators.base import Disambiguation
+    from oneof.model_selection.temperature import CalibrationResult
+    from oneof.report import AnnotatorSummary, Headline
+    from oneof.typing import Floats, Ints
 
 CURVE_FRACTIONS = (0.1, 0.2, 0.4, 0.7)
 MAX_CURVE_ROWS = 4_000
 """The sizes of the learning curve are these fractions of the training rows, of at most this number, and all rows."""
+
+HELD_OUT = "estimating the rates on held-out rows"
+COMPARING = "comparing methods"
+CURVE = "measuring the learning curve"
+AUDIT = "looking for wrong labels"
+RATES = "estimating the rates of the corrected fit"
+FINAL = "fitting all rows"
+WRITING = "writing the model and the report"
+"""The steps of a fit, with `HELD_OUT` of one method, or `COMPARING` of several."""
+
+
+@dataclass(frozen=True)
+class Fit:
+    """A table and the methods that are fitted to it: the result of `start`.
+
+    Attributes
+    ----------
+    read_options : ReadOptions
+    options : FitOptions
+    prepared : PreparedTable
+    methods : mapping of str to Pipeline
+        The compared methods by name, not fitted.
+    task : Task
+        The rows, labels and true labels of the comparison.
+    splits : sequence of (train, test)
+        The folds of the held-out estimate.
+    checked_codes : ndarray of int of shape (n_rows,)
+        The class of each row with a true or checked label, -1 for another row.
+    has_shared_lists : bool
+        Whether rows share lists, such as those of a recording.
+    notes : tuple of str
+        Sentences for the user.
+    """
+
+    read_options: "ReadOptions"
+    options: "FitOptions"
+    prepared: "PreparedTable"
+    methods: Mapping[str, Any]
+    task: "Task"
+    splits: Sequence[Any]
+    checked_codes: "Ints"
+    has_shared_lists: bool
+    notes: tuple[str, ...]
+
+    @property
+    def auditor(self) -> str:
+        """The method that predicts the rows of an audit: the fitted one if it is the default one."""
+        from oneof.cli.tables.methods import is_default_method
+
+        return self.options.method if is_default_method(self.options.method) else "auto"
+
+    def titles(self) -> list[str]:
+        """Return the titles of the steps."""
+        from oneof.comparison.methods import DEFAULT_METHOD
+
+        corrects = self.options.rate is not None
+        audits = DEFAULT_METHOD in self.methods and self.prepared.answers is None and not corrects
+        first = COMPARING if len(self.methods) > 1 else HELD_OUT
+        return [first, CURVE, *[AUDIT, RATES] * corrects, FINAL, *[AUDIT] * audits, WRITING]
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """Held-out rates: the comparison, and the learning curve of the best method, None after an interruption.
+
+    With a noise rate, `issues` are the suspected rows of the audit whose corrected weights are fitted.
+    """
+
+    comparison: "Comparison"
+    curve: "LearningCurve | None"
+    issues: "LabelIssues | None" = None
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """The model of all rows, the labels of the training rows, and the suspected ones.
+
+    Attributes
+    ----------
+    model : Pipeline
+    decisions : Disambiguation
+    issues : LabelIssues or None
+        The suspected rows; None if they are not searched for.
+    crowd, annotators : CrowdClassifier and AnnotatorSummary, or None
+        The fit of annotators and method in turn, and the annotators' accuracies.
+    proba : ndarray of shape (n_held_out, n_classes) or None
+        Held-out label distributions in place of the probabilities of the comparison.
+    posterior : ndarray of shape (n_rows, n_classes) or None
+        Label distributions of the rows, given their labels.
+    confidences : CalibrationResult or None
+        The temperature of the probabilities by rows with a true or checked label.
+    is_calibrated : bool
+        Whether the model has this temperature.
+    notes : tuple of str
+    """
+
+    model: Any
+    decisions: "Disambiguation"
+    issues: "LabelIssues | None" = None
+    crowd: "CrowdClassifier | None" = None
+    annotators: "AnnotatorSummary | None" = None
+    proba: "Floats | None" = None
+    posterior: "Floats | None" = None
+    confidences: "CalibrationResult | None" = None
+    is_calibrated: bool = False
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class TrainingResult:
+    """Result of `train`: the summary for JSON, the comparison of methods, the output folder, and the annotators."""
+
+    summary: dict[str, Any]
+    comparison: "Comparison"
+    headline: "Headline"
+    notes: list[str]
+    folder: Path
+    annotators: "AnnotatorSummary | None" = None
+
+    @property
+    def is_headline_pooled(self) -> bool:
+        """Whether the headline is a rate of all held-out rows whose mean over the folds is printed differently."""
+        result, name = self.comparison.results[0], self.headline.measure
+        mean = {"accuracy": result.accuracy, "covering rate": result.covering_rate}.get(name)
+        return mean is not None and f"{mean:.1%}" != f"{self.headline.value:.1%}"
 
 
 def train(
@@ -143,7 +265,7 @@ def start(path: Path, read_options: "ReadOptions", options: "FitOptions") -> Fit
     shared = share_lists(prepared)
     fit = Fit(read_options, options, prepared, methods, task, splits, codes, shared, tuple(notes))
     if options.calibrate:
-        calibration_steps.check_enough(fit.checked_rows, methods)
+        calibration_steps.check_enough(codes, splits, methods)
     return fit
 
 
@@ -155,9 +277,7 @@ def evaluate(fit: Fit, steps: Steps) -> Evaluation:
         return evaluation
     rate = None if isinstance(options.rate, str) else options.rate
     with steps.step(AUDIT) as bar:
-        name, issues = find_issues(
-            prepared, fit.auditor, folds=count_folds(prepared), seed=options.seed, noise_rate=rate, progress=bar
-        )
+        name, issues = find_issues(prepared, fit.auditor, seed=options.seed, noise_rate=rate, progress=bar)
     notes = [*evaluation.notes, describe_correction(issues, name)]
     comparison = evaluation.comparison
     if issues.n_changed:
@@ -194,6 +314,7 @@ def _compare(fit: Fit, steps: Steps) -> Evaluation:
             progress=bar,
         )
     if comparison.is_interrupted:
+        steps.skip(CURVE)
         n_compared = sum(result.error is None and result.incomplete is None for result in comparison.results)
         sentence = (
             f"the comparison was interrupted; {comparison.best_method} is the best of {n_compared} "
@@ -225,10 +346,8 @@ def fit_final(fit: Fit, evaluation: Evaluation, steps: Steps) -> Fitted:
     if confidences is None:
         notes = [calibration_steps.describe_failure(comparison)] if options.calibrate else []
         return replace(fitted, notes=(*fitted.notes, *notes))
-    sentence = calibration_steps.describe(
-        confidences, comparison.best_method, calibrates=options.calibrate, rows=fit.checked_rows
-    )
-    fitted = replace(fitted, confidences=confidences, notes=(*fitted.notes, sentence))
+    notes = calibration_steps.describe(confidences, comparison.best_method, calibrates=options.calibrate)
+    fitted = replace(fitted, confidences=confidences, notes=(*fitted.notes, *notes))
     if not (options.calibrate and confidences.lowers_loss):
         return fitted
     measured = comparison.results[0].probabilities if fitted.proba is None else fitted.proba
@@ -243,17 +362,15 @@ def fit_final(fit: Fit, evaluation: Evaluation, steps: Steps) -> Fitted:
 def _fit_labels(fit: Fit, evaluation: Evaluation, steps: Steps) -> Fitted:
     """Fit the best method to the labels, or to the weights that an audit has corrected."""
     from oneof.comparison.folds import fit_with_class_weights
+    from oneof.estimators.loo_ridge import LOORidge
 
     prepared, comparison, issues = fit.prepared, evaluation.comparison, evaluation.issues
     candidates, truth, corrects = prepared.candidates, prepared.truth, evaluation.issues is not None
-    notes = [
-        *describe_lists(comparison, has_shared_lists=fit.has_shared_lists),
-        *describe_checked_rows(comparison, candidates, truth),
-    ]
+    notes = describe_lists(comparison, has_shared_lists=fit.has_shared_lists)
     sets = candidates if issues is None or not issues.n_changed else issues.corrected()
     with steps.step(FINAL):
         model = fit_with_class_weights(comparison.best_estimator, prepared.frame, sets, fit.task.class_weight)
-    if issues is None and has_suspects(model[-1]):
+    if issues is None and isinstance(model[-1], LOORidge):
         if has_predictions_of_all_rows(comparison, candidates):
             with steps.step(AUDIT) as bar:
                 issues = find_suspects(prepared, fit.auditor, seed=fit.options.seed, progress=bar)
@@ -314,7 +431,7 @@ def assess(fit: Fit, evaluation: Evaluation, fitted: Fitted) -> Assessment:
         )
     is_unknown = is_unknown or fit.has_shared_lists
     headline = make_headline(comparison, candidates, accuracy, is_unknown=is_unknown, leaks=prepared.leaks)
-    assessment = Assessment(headline, accuracy, measure_first_labels(prepared))
+    assessment = Assessment(headline, accuracy, measure_first_labels(prepared), set_coverage=REPORT_COVERAGE)
     proba = fitted.proba
     has_both = fitted.crowd is not None and proba is not None
     known = fitted.model.predict_proba(prepared.frame)[comparison.held_out_rows] if has_both else None

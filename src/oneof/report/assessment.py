@@ -1,10 +1,12 @@
-"""Headline of a report: the rate that a user may expect on new rows, with its name and meaning."""
+"""Quality of a fitted model on new rows: its headline, and its prediction sets."""
 
-from typing import NamedTuple
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 from oneof.audit.accuracy import AccuracyEstimate
 from oneof.candidates import CandidateSets
-from oneof.report.protocols import MethodResultLike
+from oneof.comparison import MethodResult
+from oneof.conformal import SetEvaluation
 from oneof.report.templating import is_known
 
 
@@ -52,8 +54,44 @@ class FirstLabelRate(NamedTuple):
     meaning: str
 
 
+@dataclass(frozen=True)
+class Assessment:
+    """Quality of a model on new rows.
+
+    Attributes
+    ----------
+    headline : Headline
+        The first number of the report.
+    accuracy : AccuracyEstimate, optional
+        The accuracy that is estimated without true labels.
+    first_labels : FirstLabelRate, optional
+        The accuracy of the first labels as given, if they differ from the classes of largest weight of the candidates.
+    calibration : dict, optional
+        The held-out rows that calibrate the prediction sets.
+    sets : SetEvaluation, optional
+        Coverage and mean size of the prediction sets of held-out rows.
+    set_coverage : float
+        Their nominal coverage.
+    expected_coverage : float, optional
+        Their expected coverage by the probabilities of the true classes, if wrong labels were corrected.
+    guarantee : str, optional
+        One sentence on the coverage of the sets of new rows, and its conditions.
+    notes : tuple of str
+    """
+
+    headline: Headline
+    accuracy: AccuracyEstimate | None = None
+    first_labels: FirstLabelRate | None = None
+    calibration: dict[str, Any] | None = None
+    sets: SetEvaluation | None = None
+    set_coverage: float = 0.9
+    expected_coverage: float | None = None
+    guarantee: str | None = None
+    notes: tuple[str, ...] = ()
+
+
 def choose_headline(
-    result: MethodResultLike, accuracy: AccuracyEstimate | None, candidates: CandidateSets, *, is_grouped: bool = False
+    result: MethodResult, accuracy: AccuracyEstimate | None, candidates: CandidateSets, *, is_grouped: bool = False
 ) -> Headline:
     """Return the best known rate: the accuracy by true labels, an estimate of it, or the covering rate.
 

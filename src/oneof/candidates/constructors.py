@@ -145,9 +145,11 @@ class Constructors:
             whose weights above 0 are equal is a candidate set. A row of a table with empty cells only, or of a masked
             array with masked entries only, is unlabeled. In a sequence, each row is a mapping ``{label: weight}``, a
             list of (label, weight) pairs, or a list of records such as ``{"label": "finch", "probability": 0.7}``;
-            None, and an empty mapping or list, mean "unlabeled". A record has one of the keys "label", "name" and
-            "class", and one of "probability", "prob", "score", "weight" and "confidence". A label that a row does not
-            list has the weight 0. Weights may be text: "0.85" or "85%".
+            None, and an empty mapping or list, mean "unlabeled". A record has one of the keys "label", "name", "class"
+            and "token", and one of "probability", "prob", "score", "weight", "confidence" and "logprob", the logarithm
+            of a probability. A label that a row does not list has the weight 0. The weights of a label that a row
+            repeats are added for ``kind="posterior"`` and with `rest`; otherwise the largest one is used. A warning
+            is issued in both cases. Weights may be text: "0.85" or "85%".
         classes : array-like of shape (n_classes,), optional
             The classes, in the order of the columns; by default the column names of a DataFrame, else 0, 1, ..., or the
             sorted labels of a sequence. The columns of a DataFrame are matched by name if one of them is a class.
@@ -339,8 +341,8 @@ class Constructors:
             in "CL:0000236". Any other colon within a label is escaped by a backslash. A row without any number is a
             candidate set, to which `kind` and `rest` do not apply. A text may also be JSON of the rows that
             `from_weights` reads, such as ``'{"sparrow": 0.7, "finch": 0.3}'`` or
-            ``'[["sparrow", 0.7], ["finch", 0.3]]'``. Labels with the value null are not listed, and an empty object or
-            list is an unlabeled row.
+            ``'[["sparrow", 0.7], ["finch", 0.3]]'``, also as Python writes them or in a code fence of Markdown. Labels
+            with the value null are not listed, and an empty object or list is an unlabeled row.
         kind : {"likelihood", "posterior"}, default="likelihood"
             See `from_weights`; only if `weighted`.
         prior : array-like of shape (n_classes,), optional

@@ -45,8 +45,8 @@ class OnlineClassifier:
         X : array-like or CSR matrix of shape (n_samples, n_features)
             Rows of float32 and float64 are not converted.
         y : array-like or CandidateSets of length n_samples
-            Labels, sets of labels, a 0/1 indicator, or candidate sets, with or without weights; unlabeled rows are
-            ignored.
+            Labels, sets of labels, a 0/1 indicator, or candidate sets, with or without weights. Unlabeled rows have no
+            loss; Pegasos counts them as steps, so that later steps are smaller.
 
         Returns
         -------

@@ -47,7 +47,7 @@ def test_all_commands_have_the_findings_of_inspect(run: Run) -> None:
     found = [Finding.from_dict(finding) for finding in inspected["findings"]]
     kinds = [finding.kind for finding in found]
     assert set(kinds) == {
-        *("class leak", "joined classes", "missing class", "suspicious class", "spellings", "file", "unreadable"),
+        *("class leak", "joined classes", "missing class", "suspicious class", "spellings", "unreadable"),
         *("decimal sign", "date order", "digit groups", "kind", "missing", "excluded", "dialect", "format"),
     }
     sentences = describe(found)
@@ -95,12 +95,12 @@ def test_minus_one_that_may_be_a_class_is_a_finding(run: Run) -> None:
 
 def test_lines_that_a_quoted_cell_joins_are_noted_before_the_names_of_columns(run: Run) -> None:
     """A remark of the reader with an option is about lost rows, and is not cut."""
-    lines = [" x ,y,label", *(f'{i},"{i},p\n{i},q",{"ab"[i % 2]}' for i in range(40))]
+    lines = ["x,x,label", *(f'{i},"{i},p\n{i},q",{"ab"[i % 2]}' for i in range(40))]
     Path("t.csv").write_text("\n".join(lines))
     found = json.loads(run("inspect", "t.csv", "--labels", "label", "--json").out)["findings"]
     details = {finding["kind"]: finding["detail"] for finding in found}
     assert "add --quote none" in details["file option"]
-    assert "spaces around the names" in details["file"]
+    assert "are renamed" in details["file"]
     assert [one["kind"] for one in found].index("file option") < [one["kind"] for one in found].index("file")
 
 

@@ -130,6 +130,7 @@ def test_json_objects_may_be_mixed_with_other_text():
 
 
 @pytest.mark.filterwarnings("ignore:.* is read as a class")  # such as "-" and "?"
+@pytest.mark.filterwarnings("ignore:.* is read as one label")
 @pytest.mark.filterwarnings("ignore:.* differ only in case")
 @given(st.lists(json_weights, min_size=1, max_size=5), st.sampled_from(["label", "name", "class"]), st.data())
 def test_lists_of_pairs_and_of_records_give_the_weights_of_their_mappings(rows, label_key, data):

@@ -105,7 +105,7 @@ def _moments(block: RowBlock) -> tuple[int, Floats, float]:
         return rows.shape[0], np.asarray(rows.mean(axis=0, dtype=np.float64)).ravel(), total_variance(rows)
 
 
-class _Evaluation(NamedTuple):
+class _ObjectiveTerms(NamedTuple):
     """Log likelihood of some rows at some weights, with its gradient, and the largest latent."""
 
     value: float
@@ -123,7 +123,7 @@ class DistributedDerivatives:
     sharpness: float
     pairs: list[Any]
     """The `FeatureRows` of each block with its `LikelihoodDerivatives`, stored on the workers."""
-    evaluation: _Evaluation
+    evaluation: _ObjectiveTerms
 
     @property
     def gradient(self) -> Floats:
@@ -194,14 +194,14 @@ def _features(block: RowBlock, kernels: list[Any], features: list[NystroemFeatur
     return FeatureRows(stack_classes([own.transform(rows) for own in features]), evidence)
 
 
-def _evaluate(rows: FeatureRows, weights: Floats, sharpness: float) -> tuple[LikelihoodDerivatives, _Evaluation]:
+def _evaluate(rows: FeatureRows, weights: Floats, sharpness: float) -> tuple[LikelihoodDerivatives, _ObjectiveTerms]:
     derivatives = rows.derivatives(weights, sharpness)
     gradient = rows.rmatvec(derivatives.gradient)
-    return derivatives, _Evaluation(rows.value(weights, sharpness), gradient, _max_abs(rows, weights))
+    return derivatives, _ObjectiveTerms(rows.value(weights, sharpness), gradient, _max_abs(rows, weights))
 
 
-def _add(a: _Evaluation, b: _Evaluation) -> _Evaluation:
-    return _Evaluation(a.value + b.value, a.gradient + b.gradient, max(a.max_abs, b.max_abs))
+def _add(a: _ObjectiveTerms, b: _ObjectiveTerms) -> _ObjectiveTerms:
+    return _ObjectiveTerms(a.value + b.value, a.gradient + b.gradient, max(a.max_abs, b.max_abs))
 
 
 def _max_abs(rows: FeatureRows, weights: Floats) -> float:

@@ -9,7 +9,7 @@ import typer
 from oneof.cli import options
 from oneof.cli.expand import expand
 from oneof.cli.labeling.answers import import_files, note_chance, print_annotators, row_column
-from oneof.cli.labeling.options import AnnotatorGroup, LabelOptions, OutputGroup, PageGroup, SessionGroup
+from oneof.cli.labeling.options import AnnotatorGroup, LabelOptions, ExportGroup, PageGroup, SessionGroup
 from oneof.cli.labeling.session import OpenedSession, open_session
 from oneof.cli.labeling.settings import Settings, with_stored_settings
 from oneof.cli.option_groups import AnswerGroup, FeatureGroup, FileGroup, LabelGroup, ReadGroup
@@ -43,7 +43,7 @@ def _label(
     page: PageGroup,
     session: SessionGroup,
     annotators: AnnotatorGroup,
-    output: OutputGroup,
+    output: ExportGroup,
     label: LabelGroup,
     feature: FeatureGroup,
     file: FileGroup,
@@ -81,7 +81,7 @@ def _label(
                 _serve(opened, page, summary, json=json)
 
 
-def _check(table: Path, label_options: LabelOptions, output: OutputGroup, settings: Settings) -> None:
+def _check(table: Path, label_options: LabelOptions, output: ExportGroup, settings: Settings) -> None:
     """Raise if options are missing, or a file would be overwritten."""
     from oneof.errors import InputError
     from oneof.files import check_not_input
@@ -121,7 +121,7 @@ def _import(
 
 
 def _export(
-    opened: OpenedSession, output: OutputGroup, label_options: LabelOptions, summary: dict[str, Any], *, json: bool
+    opened: OpenedSession, output: ExportGroup, label_options: LabelOptions, summary: dict[str, Any], *, json: bool
 ) -> None:
     """Write the files of the options, and print the progress or a summary."""
     session = opened.session

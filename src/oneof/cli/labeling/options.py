@@ -179,7 +179,7 @@ class AnnotatorGroup:
 
 
 @dataclass(frozen=True)
-class OutputGroup:
+class ExportGroup:
     """Options of runs that write files or print the progress, and exit."""
 
     TITLE: ClassVar[str] = "Export, without the page"
@@ -204,7 +204,7 @@ class OutputGroup:
     @property
     def exits(self) -> bool:
         """Whether the run has no page."""
-        return self != OutputGroup()
+        return self != ExportGroup()
 
     def files(self) -> dict[str, Path]:
         """Return the files to be written, by the names of the options."""

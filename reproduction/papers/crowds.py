@@ -262,12 +262,9 @@ def experiment() -> Experiment:
             "The quick run has one draw of dog, labelme and lf_youtube.",
         ],
         remarks=[
-            "AnnotatorModel reads the tables without an option, and recognizes the rules. On plf_trec, whose rules "
-            "seldom vote together, its labels are nearly those of votes. Dawid & Skene, which estimates a rate for "
-            "each pair of classes, is above votes for annotators and below them for all four sets of rules; without "
-            "abstentions as answers it is lower still.",
-            "On the sets of rules, CrowdClassifier leaves the labels of AnnotatorModel as they are, and fits the "
-            "classifier to them. On lf_chemprot, the sets of all votes are .7 points better for LOORidge.",
+            "Dawid & Skene, which estimates a rate for each pair of classes, is above votes for annotators and below "
+            "them for all four sets of rules. On plf_trec, whose rules seldom vote together, the labels of "
+            "AnnotatorModel are nearly those of votes.",
         ],
         datasets=SETS,
         full=plan(draws=3),

@@ -219,13 +219,9 @@ def experiment() -> Experiment:
             "methods on the test rows, which we do not.",
         ],
         remarks=[
-            "Compared with a supervised classifier the graph prior is clearly ahead on wdbc alone. "
-            "docs/graph_logistic.md has the effect of the graph itself: compared with plain logistic regression a "
-            "point at most on ionosphere and wdbc, up to five on digits, and a loss of up to 0.8 on pima, whose "
-            "classes overlap. Here the other classifier has a sparseness prior, which compensates a part of it.",
             "On ionosphere no linear boundary separates the classes; SGT and GRF, which are not linear, are ahead "
-            "there, and behind on the two others. The claim that the paper's curve is above all others on its data "
-            "sets cannot be checked, since these and the data of its figure are not in our sources.",
+            "there. The supervised classifier has a sparseness prior. The data of the paper's figure are not in our "
+            "sources.",
         ],
         datasets=SETS,
         full=plan(draws=20),

@@ -202,12 +202,9 @@ def experiment() -> Experiment:
             "birdsong and msrcv2 in view. The quick run has one draw of satimage and lost, at rates of 0 and 20 %.",
         ],
         remarks=[
-            "The audit estimates a rate of up to 20 % well on exact labels (20 to 22 % of 20), and about half of it or "
-            "less on candidate sets (9 to 14 %), where a wrong set still contains plausible classes. At 40 % it gives "
-            "no estimate in most draws, and the labels stay as given. Softening by the true rate shows what an "
-            "estimate would gain: 5 and 6 points for LOORidge on satimage and letter.",
-            "On msrcv2, whose own sets have no errors, the audit still takes rows of rare classes for wrong: the "
-            "correction costs LOORidge 2.1 points, and PLEM gains 2.2.",
+            "The audit estimates a rate of 20 % well on exact labels (20 to 22 %), and about half of it or less on "
+            "candidate sets (9 to 14 %). At 40 % it gives no estimate in most draws, and the labels stay as given. On "
+            "msrcv2 it takes rows of rare classes for wrong.",
         ],
         datasets=SETS,
         full=plan(draws=5),

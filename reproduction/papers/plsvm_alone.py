@@ -162,10 +162,6 @@ def experiment() -> Experiment:
             "Since there are no exact rows, the two folds use the covering rate. 10 draws (the paper does not give "
             "the number); the quick run has one, up to 200 rows, two data sets and 1,000 test rows.",
         ],
-        remarks=[
-            "With the first two draws alone, the gain from 100 to 800 rows was below two standard errors in two of "
-            "the 24 pairs, since draws of 100 rows differ much; with all ten it is above them everywhere.",
-        ],
         datasets=SETS,
         full=plan(draws=10),
         quick=plan(draws=1, sets=("pendigits", "segment"), counts=(100, 200), tests=1000),

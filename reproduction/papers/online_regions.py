@@ -47,7 +47,7 @@ class Region(NamedTuple):
     @property
     def statement(self) -> str:
         """The statement in words."""
-        names = {AVERAGE: "Avg", MAXIMUM: "Max"}
+        names: dict[tuple[str, ...], str] = {AVERAGE: "Avg", MAXIMUM: "Max"}
         below = names.get(self.below, self.below[0])
         above = names.get(self.above, "other three")
         if self.form == "all":

@@ -306,6 +306,38 @@ def test_a_number_is_a_weight_only_if_it_is_not_a_part_of_a_class() -> None:
 BIRDS = ["finch", "wren"]
 
 
+def test_a_weight_with_a_fraction_is_not_a_part_of_a_class() -> None:
+    """A class of another cell that has the rounded weight in its name does not take the place of the label."""
+    y = CandidateSets.from_strings(["x:2.5|y:1", "y:3", "x:2:0.3|y:0.1"], weighted=True)
+    assert y.classes.tolist() == ["x", "x:2", "y"]
+    names = label_reader(["y"], weighted=True)
+    cells = pl.DataFrame({"y": ["x:2.5|y:1", "y:3", "x:2:0.3|y:0.1"]})
+    assert names.final_names(names.names(cells)) == set(y.classes.tolist())
+
+
+@pytest.mark.parametrize("cells", [["1|-1", "-1", "2"], ["a|-1", "-1", "b"]])
+def test_minus_one_is_a_class_if_it_is_one_of_several_labels(cells: list[str], tmp_path: Path) -> None:
+    """-1 alone is an unlabeled row unless -1 is a class, by its name or as a label of a set, as in a stream."""
+    with pytest.warns(UserWarning, match="'-1' is read as a class"):
+        y = CandidateSets.from_strings(cells)
+    assert y.to_sets()[1] == {"-1"}
+    assert [set(map(str, row)) for row in _weights(read_labels(_table(cells, {}, "y"), ["y"]))] == y.to_sets()
+    names = label_reader(["y"]).names(pl.DataFrame({"y": cells}))
+    batch = label_reader(["y"], classes=sorted(names)).mask(pl.DataFrame({"y": cells}))
+    assert batch.sum(axis=1).tolist() == y.sizes.tolist()
+
+
+def test_noncharacters_are_not_part_of_labels() -> None:
+    """The characters that stand for escapes while a text is split are invisible ones, which are removed."""
+    assert CandidateSets.from_strings(["a\ufdef|b\\|c", "\ufdd0b"]).to_sets() == [{"a", "b|c"}, {"b"}]
+
+
+def test_numbers_with_leading_zeros_are_codes() -> None:
+    """007 and 007.0 are two codes, not the number 7."""
+    cells = ["007", "007.0", "7.0"]
+    assert read_labels(_table(cells, {}, "y"), ["y"]).classes.tolist() == ["007", "007.0", "7"]
+
+
 def test_a_number_that_is_no_probability_is_a_part_of_the_label() -> None:
     """With a rest, weights are probabilities, so that an identifier alone is a label; a percentage is an error."""
     cells = ["CHEBI:15377", "finch:0.7", "finch:0.2|CHEBI:15377:0.5"]

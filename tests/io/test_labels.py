@@ -76,7 +76,7 @@ def test_whole_numbers_in_sets_are_numbers() -> None:
     """A label has one type, whether it stands alone or in a set, and numbers are in their order."""
     candidates = read_labels(_table(y=["10|9", "9", None, "-1", "9|-1"]), ["y"])
     assert candidates.classes.tolist() == [-1, 9, 10]
-    assert candidates.is_unlabeled.tolist() == [False, False, True, True, False]
+    assert candidates.is_unlabeled.tolist() == [False, False, True, False, False]
 
 
 def test_signs_are_ambiguous() -> None:

@@ -161,6 +161,11 @@ class LabelFormat:
         return text in self.tokens or str(self.key(label)) in self.tokens
 
     @cached_property
+    def labels(self) -> Labels:
+        """The classes as an array."""
+        return as_classes(self.classes)
+
+    @cached_property
     def of_labels(self) -> "LabelFormat":
         """The format of labels whose weights are in another cell."""
         return replace(self, weighted=False, trims=False)
@@ -562,7 +567,7 @@ def _parse_numbers(cell: Any, form: LabelFormat) -> list[Any] | None:
     members = list(cell) if is_collection(cell) else [cell]
     if len(members) == 1 and isinstance(text := members[0], str):
         members = form.pattern.split(text)
-        if text.lstrip()[:1] == "[":
+        if text.strip()[0] in "[{(" or text.strip()[-1] == ")":
             with contextlib.suppress(ValueError):
                 members = parse_text(text)
         if any(read_weight(member) is None for member in members):
@@ -580,7 +585,7 @@ def _judge(pairs: Pairs, form: LabelFormat) -> Pairs | None:
         return []
     for label, name, _ in kept:
         if form.known is not None and name is None and not form.is_open:
-            raise unknown_label(None, label, as_classes(form.classes))
+            raise unknown_label(None, label, form.labels)
     pairs = [(label if name is None else name, weight) for label, name, weight in kept]
     if form.weighted and any(weight is not None for _, weight in pairs):
         pairs = [(label, 1.0 if weight is None else weight) for label, weight in pairs]
@@ -719,9 +724,11 @@ def read_cells(
                 error.label = cell
             errors[number] = error
     if form.weighted and weights is None and form.known is None:
-        parsed = _with_names(parsed)
+        parsed = _with_names(parsed, form)
     if form.rest and form.known is None and is_column:
         errors |= _without_class(parsed, form)
+    if form.known is None and is_column and any(label == "-1" for pairs in parsed for label, _ in pairs or ()):
+        parsed = [[("-1", None)] if pairs == [] else pairs for pairs in parsed]  # -1 is a class of sets
     return ParsedCells(code, [None if number in errors else pairs for number, pairs in enumerate(parsed)], errors)
 
 
@@ -740,25 +747,31 @@ def _key_of(cell: Any) -> Any:
     return key
 
 
-def _with_names(parsed: list[Pairs | None]) -> list[Pairs | None]:
+def _with_names(parsed: list[Pairs | None], form: LabelFormat) -> list[Pairs | None]:
     """Return pairs in which a number is a part of the name if the name with it has a weight of its own elsewhere.
 
     "CHEBI:15377" is the label of "CHEBI:15377:0.7" rather than "CHEBI" with the weight 15377.
     """
-    names = {label for pairs in parsed for label, _ in pairs or () if ":" in str(label)}
+    names = {form.key(label) for pairs in parsed for label, _ in pairs or () if ":" in label}
     if not names:
         return parsed
-    return [pairs and _with_numbers(pairs, names) for pairs in parsed]
+    return [pairs and _with_numbers(pairs, names, form) for pairs in parsed]
 
 
-def _with_numbers(pairs: Pairs, names: Collection[str]) -> Pairs:
-    full = [f"{label}:{weight:.0f}" if weight and weight > 1 else None for label, weight in pairs]
-    found = [name if name in names else None for name in full]
+def _with_numbers(pairs: Pairs, names: Collection[str], form: LabelFormat) -> Pairs:
+    full = [with_number(label, weight) for label, weight in pairs]
+    found = [name if name and form.key(name) in names else None for name in full]
     only_names = all(name is not None or weight is None for name, (_, weight) in zip(found, pairs, strict=True))
     return [
         (label, weight) if name is None else (name, None if only_names else 1.0)
         for name, (label, weight) in zip(found, pairs, strict=True)
     ]
+
+
+def with_number(label: str, weight: float | None) -> str | None:
+    """Return a label with its weight as a part of the name, None unless the weight is a whole number above 0."""
+    is_whole = weight is not None and weight > 0 and float(weight).is_integer()
+    return f"{label}:{weight:.0f}" if is_whole else None
 
 
 def _without_class(parsed: Sequence[Pairs | None], form: LabelFormat) -> dict[int, LabelError]:

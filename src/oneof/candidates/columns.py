@@ -1,7 +1,7 @@
 """Label columns of tables and streams as candidate sets, and columns of true and checked labels.
 
-A table is read as the one batch of a stream: `LabelColumns.read` turns the columns into values and calls `read_cells`,
-in which a label is its text. The labels of a table are then numbers if all of them are whole numbers.
+`LabelColumns.read` turns the columns of a table or of a batch into values and calls `read_cells`, in which a label is
+its text. The labels of a table are then numbers if all of them are whole numbers.
 """
 
 import re
@@ -23,6 +23,7 @@ from oneof.candidates.cells import (
     parse_number,
     raise_together,
     read_cells,
+    with_number,
 )
 from oneof.candidates.encoding import WeightOptions, encode_cells
 from oneof.candidates.labels import (
@@ -198,22 +199,29 @@ def read_label_columns(
 
 def _use_numbers(cells: ParsedCells, form: LabelFormat) -> tuple[ParsedCells, LabelFormat]:
     """Return cells and classes whose labels are numbers, if all of them are whole numbers."""
-    labels = [label for label in cells.counts_of_labels if label != form.rest]
+    rest = form.key(form.rest) if isinstance(form.rest, str) else None
+    labels = [label for label in cells.counts_of_labels if form.key(label) != rest]
     texts = [*labels, *(form.classes or ())]
     if not labels or not all(_is_whole(str(text)) for text in texts):
-        numbers = {label: parse_number(label) for label in labels}
-        word = next((label for label, number in numbers.items() if number and not number.is_integer()), None)
-        if form.classes is None and word is not None and None not in numbers.values():
-            raise LabelError(
-                f"labels must not be continuous; got {word!r}. Name the classes (--classes) if numbers are classes.",
-                row=cells.first_row(word),
-                label=word,
-            )
+        if form.classes is None:
+            check_categories(labels, cells)
         return cells, form
     number = {label: parse_whole_number(str(label)) for label in texts}
     pairs = [row and [(number.get(label, label), weight) for label, weight in row] for row in cells.pairs]
     classes = None if form.classes is None else [number[name] for name in form.classes]
     return replace(cells, pairs=pairs), replace(form, classes=classes)
+
+
+def check_categories(labels: Iterable[str], cells: ParsedCells | None = None) -> None:
+    """Raise if all labels are numbers, and some are fractions; the error names the row of the cells."""
+    numbers = {label: parse_number(label) for label in labels}
+    fraction = next((label for label, number in numbers.items() if number and not number.is_integer()), None)
+    if fraction is not None and None not in numbers.values():
+        raise LabelError(
+            f"labels must not be continuous; got {fraction!r}. Name the classes (--classes) if numbers are classes.",
+            row=None if cells is None else cells.first_row(fraction),
+            label=fraction,
+        )
 
 
 def _values(cells: "pl.Series") -> list[Any]:
@@ -445,14 +453,15 @@ class LabelReader:
         cells, form = self._read(labels, None), self._form
         assert isinstance(cells, ParsedCells)
         self.n_marks += cells.n_marks
-        counts = {label: count for label, count in cells.counts_of_labels.items() if label != form.rest}
+        rest = form.key(form.rest) if isinstance(form.rest, str) else None
+        counts = {label: count for label, count in cells.counts_of_labels.items() if form.key(label) != rest}
         for label, count in counts.items():
             self.counts[form.key(label)] += count
             if form.folds_case:
                 self.spellings.add(label, count)
         for label, weight in ((label, weight) for pairs in cells.pairs for label, weight in pairs or ()):
-            is_number = weight is not None and self._columns.weights is None and weight > 1
-            self._numbered.setdefault(form.key(label), set()).add(f"{label}:{weight:.0f}" if is_number else "")
+            name = with_number(label, weight) if self._columns.weights is None else None
+            self._numbered.setdefault(form.key(label), set()).add(name or "")
         return set(map(form.key, counts))
 
     def final_names(self, names: set[str]) -> set[str]:
@@ -487,10 +496,11 @@ def resolve_classes(names: Iterable[str], counts: Mapping[str, int], n_marks: in
     Raises
     ------
     LabelError
-        If there are fewer than two classes.
+        If there are fewer than two classes, or the labels are fractions.
     """
     labels = set(names)
     check_marks({label: counts.get(label, 0) for label in labels}, n_marks)
+    check_categories(sorted(labels))
     if len(labels) < 2:
         raise LabelError(_ONE_CLASS.format(min(labels)) if labels else _ALL_UNLABELED)
     return sorted(labels, key=int) if all(map(_is_whole, labels)) else sorted(labels)

@@ -28,11 +28,11 @@ _FRACTION = re.compile(r"[.%][^:(]*$")
 _SPACES = re.compile(r"(?:[^\S\t\r\n]|_|(?<=[^\W\d_])-(?=[^\W\d_]))+")
 """Spaces, underscores and hyphens between letters in a label; a tabulator or a line end may separate labels."""
 
-_INVISIBLE = re.compile("[\u00ad\u200b\u200e\u200f\u202a-\u202e\u2060-\u2064\u2066-\u2069\ufeff]")
-"""Zero-width spaces, soft hyphens and marks of direction; joiners belong to the spelling of several scripts."""
+_INVISIBLE = re.compile("[\u00ad\u200b\u200e\u200f\u202a-\u202e\u2060-\u2064\u2066-\u2069\ufdd0-\ufdef\ufeff]")
+"""Zero-width spaces, soft hyphens, marks of direction and noncharacters; joiners belong to several scripts."""
 _WIDE_SPACES = re.compile("[\u00a0\u1680\u2000-\u200a\u202f\u205f\u3000]")
 
-_FLOAT_OF_INTEGER = re.compile(r"(-?\d{1,18})\.0+")
+_FLOAT_OF_INTEGER = re.compile(r"(-?(?:0|[1-9]\d{0,17}))\.0+")
 
 PLACEHOLDERS = frozenset({"na", "n/a", "n.a.", "none", "null", "-1", "-", "?"})
 """Texts that stand for a missing label, in lower case."""

@@ -87,7 +87,7 @@ def parse_text(text: str) -> Any:
     if len(text) > _MAX_LENGTH:
         raise ValueError("the text is too long")
     try:
-        return json.loads(text, object_pairs_hook=as_record)
+        return json.loads(text, object_pairs_hook=as_record, strict=False)  # line ends in labels
     except (ValueError, RecursionError):
         return _parse(text)
 

@@ -18,6 +18,7 @@ from oneof.errors import LabelError, OneofError
 from oneof.messages import warn
 from oneof.typing import Labels
 
+_EMPTY = ("[]", "{}")
 _USUAL = (";", ",", " / ")
 """Separators that are a question if cells with them may be sets; names of classes have the last two as well."""
 _BETWEEN_LINES = ("\t", "\n")
@@ -134,7 +135,7 @@ def _ask(row: int, text: str, sign: str, setting: str, *, is_error: bool) -> Non
 
 def _are_arrays(texts: Iterable[str], named: Collection[str]) -> bool:
     """Return whether there are sets such as "{finch,wren}" or "[finch, wren]", and all their members occur alone."""
-    arrays = [_bare_members(text) for text in texts if text not in named and text[0] in "{["]
+    arrays = [_bare_members(text) for text in texts if text not in named and text[0] in "{[" and text not in _EMPTY]
     members = [array for array in arrays if array]
     alone = {array[0] for array in members if len(array) == 1}.union(texts, named)
     return (

@@ -4,15 +4,16 @@ Reading order: `app` (the application), `expand` (commands with groups of option
 (shared options), one file for each of the `commands`, and the steps of the commands:
 
 * `output`: `terminal` (tables, notes, exit codes), `progress` (bars and lines of progress)
-* `tables`: `inputs` (a table as candidate sets and features), `leaks` (columns that reveal the labels), `methods`
-  (pipelines of the methods), `facts` (the facts of a table)
+* `tables`: `read_options` (the options of reading), `inputs` (a table as candidate sets and features), `groups`,
+  `gold` and `first_labels` (groups, checked labels, and labels before the first answer), `leaks` (columns that reveal
+  the labels), `methods` (pipelines of the methods), `facts` (the facts of a table)
 * `answers`: `files` (answers of annotators), `annotators` (their accuracies)
 * `training`: `train` (the records and steps of a fit), `headline` and `calibration` (its first number and its
   confidences), `corrected` (its rates by corrected labels), `files` (its files), `online` (the fit on a stream)
 * `prediction`: `predictions` (of a table or a stream), `sets` (sets of classes)
 * `auditing`: `issues` (rows whose labels are probably wrong)
-* `labeling`: `session` (the rows that are labeled), `settings` (stored options), `annotators` (several annotators),
-  `imports` (answers from files)
+* `labeling`: `options` and `settings` (of a session, and stored), `session` (the rows that are labeled),
+  `answers` (answers from files)
 """
 
 import io

@@ -25,7 +25,7 @@ import numpy as np
 from oneof.archives import check_members
 from oneof.candidates import annotations
 from oneof.candidates.cells import DEFAULT_SEPARATOR, LabelFormat, at_row, raise_together
-from oneof.candidates.columns import LabelColumns, fold_case, parse_whole_number, read_label_columns
+from oneof.candidates.columns import LabelColumns, fold_case, read_label_columns
 from oneof.errors import DataError, InputError, LabelError
 from oneof.io.columns import find_column, select_column
 from oneof.io.findings import UnreadableCells, describe
@@ -758,8 +758,7 @@ def _to_series(cells: Sequence[str | list[str] | None]) -> "pl.Series":
     if not any(isinstance(cell, list) for cell in cells):
         return pl.Series("answer", cells, dtype=pl.String)
     lists = [None if not cell else cell if isinstance(cell, list) else [cell] for cell in cells]
-    is_number = all(parse_whole_number(text) is not None for labels in lists for text in labels or ())
-    return pl.Series("answer", lists, dtype=pl.List(pl.String)).cast(pl.List(pl.Int64 if is_number else pl.String))
+    return pl.Series("answer", lists, dtype=pl.List(pl.String))
 
 
 def _of_annotators(

@@ -10,6 +10,7 @@ from sklearn.pipeline import Pipeline
 
 from oneof.candidates.labels import is_missing
 from oneof.errors import DataError, InputError, InputTypeError
+from oneof.estimators.base import CandidateClassifier
 from oneof.io.columns import misspelled_column, read_columns, suggest_columns
 from oneof.io.findings import KINDS
 from oneof.io.formats.names import format_names
@@ -33,6 +34,9 @@ from oneof.typing import FeatureMatrix, Floats, Labels
 
 if TYPE_CHECKING:
     import polars as pl
+
+_TIE = 1e-9
+"""If the two largest probabilities differ by less, `predict` decides, since it may order the scores differently."""
 
 
 class RowPredictor:
@@ -126,6 +130,10 @@ class RowPredictor:
         (_, self._encoder), *steps = model.pipeline.steps
         self._estimator = steps[0][1] if len(steps) == 1 else Pipeline(steps)
         self._lock = threading.Lock()
+        method = type(steps[-1][1])
+        self._predicts_largest = issubclass(method, CandidateClassifier) and (
+            method.predict is CandidateClassifier.predict
+        )
         self.value_name = "probabilities" if hasattr(self._estimator, "predict_proba") else "scores"
         self.set_options: CoverageOptions | None = None
         self.set_notes: list[str] = []
@@ -252,12 +260,15 @@ class RowPredictor:
 
     def _predict(self, X: FeatureMatrix) -> tuple[Labels, Floats, Floats]:
         """Return the labels, the probabilities, and the probabilities or scores of rows."""
-        labels = np.asarray(self._estimator.predict(X))
         proba = values = np.asarray(get_proba(self._estimator, X).proba, dtype=np.float64)
         if self.value_name == "scores":
             values = np.asarray(self._estimator.decision_function(X), dtype=np.float64)
             values = np.column_stack([-values, values]) if values.ndim == 1 else values
-        return labels, proba, values
+        # `predict` would compute the scores again.
+        two_largest = np.partition(proba, -2, axis=1)[:, -2:]
+        if self._predicts_largest and (two_largest[:, 1] - two_largest[:, 0] > _TIE).all():
+            return self._estimator.classes_[np.argmax(proba, axis=1)], proba, values
+        return np.asarray(self._estimator.predict(X)), proba, values
 
 
 _SCALARS = (type(None), bool, int, float, str)

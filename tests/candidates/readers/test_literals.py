@@ -118,6 +118,7 @@ def test_a_table_of_pandas_keeps_its_lists(tmp_path):
         (['["a", "b"]', "c"], LISTS),
         (["['a|b']", "c"], LISTS),
         (["a", "b", "['a']", None, ""], LISTS),
+        (["{a,b}", "{a}", "{}", "{b}"], LISTS),
         (["[3]", "[3, 7]"], LISTS),
         (["[7, 3]", "[3, 7]"], LISTS),
         (["[0, 10]", "[10, 20]"], "|"),

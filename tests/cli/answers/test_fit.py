@@ -52,6 +52,18 @@ def test_fit_writes_the_model_the_labels_and_the_annotators(run: Run, table: Pat
     assert "Rows with the least certain labels" in result.out
 
 
+def test_rows_without_an_answer_have_the_label_of_the_model(run: Run, table: Path) -> None:
+    """The votes of rules do not depend on the features: rows without a vote have predictions, not one constant."""
+    truth = make_birds()["truth"].to_list()
+    votes = [(f"b{i}", f"rule {name}", name) for i, name in enumerate(truth) if i % 3]
+    pl.DataFrame(votes, ["id", "worker", "label"], orient="row").write_csv("answers.csv")
+    assert fit(run).code == 0
+    labels = pl.read_csv("table-oneof/training_labels.csv")
+    predicted = load(Path("table-oneof/model.skops")).predict(pl.read_csv(table))
+    assert labels["label"].to_list()[::3] == np.asarray(predicted).tolist()[::3]
+    assert len(set(labels["label"].to_list()[::3])) > 1
+
+
 def test_annotators_who_differ_by_class_are_shown(run: Run, table: Path) -> None:
     """Dan, who sees owls only, has a table of accuracies by class, a star, and a note; so has Fay, with two answers."""
     few = pl.DataFrame([("b0", "Fay", "owl"), ("b1", "Fay", "wren")], ["id", "worker", "label"], orient="row")

@@ -390,6 +390,7 @@ def _fit_answers(fit: Fit, evaluation: Evaluation, steps: Steps) -> Fitted:
     from oneof.crowd import CrowdClassifier
     from oneof.crowd.learners import calibration_labels
     from oneof.estimators.base import Disambiguation
+    from oneof.model_selection import get_proba
 
     prepared, comparison = fit.prepared, evaluation.comparison
     answers = prepared.answers
@@ -398,14 +399,19 @@ def _fit_answers(fit: Fit, evaluation: Evaluation, steps: Steps) -> Fitted:
         f"the held-out estimate is approximate: it is that of {comparison.best_method} fitted to weights by the "
         "answers of all rows. The model is fitted with the accuracies of the annotators in turn.",
         "in training_labels.csv, the candidates have weights by the answers alone; label and confidence are "
-        "estimated from the answers and the features.",
+        "estimated from the answers and the features, and are those of the model in rows without an answer.",
     )
     with steps.step(FINAL) as bar:
         crowd = CrowdClassifier(comparison.best_estimator, random_state=fit.options.seed)
         crowd.fit(prepared.frame, answers.answers, answers.gold, progress=bar)
         prior = comparison.results[0].probabilities, comparison.held_out_rows
         proba, posterior = calibration_labels(crowd, prepared.frame, prepared.candidates, *prior, fit.splits)
-    decisions = Disambiguation(crowd.transduction_, crowd.label_distributions_.max(axis=1))
+    labels, confidence = crowd.transduction_.copy(), crowd.label_distributions_.max(axis=1)
+    unlabeled = prepared.candidates.is_unlabeled
+    if unlabeled.any():
+        labels[unlabeled] = crowd.predict(prepared.frame)[unlabeled]
+        confidence[unlabeled] = get_proba(crowd.estimator_, prepared.frame).proba[unlabeled].max(axis=1)
+    decisions = Disambiguation(labels, confidence)
     annotators = summarize_annotators(crowd, answers)
     return Fitted(crowd.estimator_, decisions, None, crowd, annotators, proba, posterior, notes=notes)
 

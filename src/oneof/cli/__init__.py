@@ -8,8 +8,8 @@ Reading order: `app` (the application), `expand` (commands with groups of option
   `gold` and `first_labels` (groups, checked labels, and labels before the first answer), `leaks` (columns that reveal
   the labels), `methods` (pipelines of the methods), `facts` (the facts of a table)
 * `answers`: `files` (answers of annotators), `annotators` (their accuracies)
-* `training`: `train` (the records and steps of a fit), `headline` and `calibration` (its first number and its
-  confidences), `corrected` (its rates by corrected labels), `files` (its files), `online` (the fit on a stream)
+* `training`: `records` and `train` (the records and the steps of a fit), `headline` and `calibration` (its first number
+  and its confidences), `corrected` (its rates by corrected labels), `files` (its files), `online` (the fit on a stream)
 * `prediction`: `predictions` (of a table or a stream), `sets` (sets of classes)
 * `auditing`: `issues` (rows whose labels are probably wrong)
 * `labeling`: `options` and `settings` (of a session, and stored), `session` (the rows that are labeled),

@@ -15,7 +15,7 @@ from oneof.cli.training.calibration import to_dict as describe_confidences
 if TYPE_CHECKING:
     from oneof.cli.tables.inputs import PreparedTable
     from oneof.cli.tables.read_options import ReadOptions
-    from oneof.cli.training.train import Evaluation, Fit, Fitted
+    from oneof.cli.training.records import Evaluation, Fit, Fitted
     from oneof.report import Assessment
 
 OUTPUTS = ("model.skops", "training_labels.csv", "report.html", "summary.json")

@@ -13,7 +13,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from oneof import CandidateSets
-from oneof.candidates.columns import fold_case
+from oneof.candidates.labels import fold_case
 from oneof.errors import DataError
 from tests.candidates.columns import label_reader, read_label_columns
 from tests.cli.conftest import QUICK, Run, make_birds

@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from oneof.candidates.columns import label_to_text
+from oneof.candidates.labels import label_to_text
 from oneof.errors import DataError, InputError
 from oneof.io import Column, align_columns
 from oneof.io.batches import BatchSpec, iterate_batches

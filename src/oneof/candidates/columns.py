@@ -30,7 +30,6 @@ from oneof.candidates.labels import (
     AMBIGUOUS_SIGNS,
     PLACEHOLDERS,
     clean,
-    fold_case,
     label_to_text,
     sort_labels,
     unknown_label,
@@ -38,7 +37,6 @@ from oneof.candidates.labels import (
 )
 from oneof.candidates.matrices import read_indicator, read_weights
 from oneof.candidates.row_weights import split_weights, zero_weights
-from oneof.candidates.separators import detect_separator
 from oneof.candidates.sets import CandidateSets
 from oneof.candidates.spellings import Spellings
 from oneof.errors import DataError, InputError, LabelError
@@ -47,24 +45,6 @@ from oneof.typing import Evidence, Floats, Labels, Mask
 
 if TYPE_CHECKING:
     import polars as pl
-
-__all__ = [
-    "DEFAULT_SEPARATOR",
-    "LISTS",
-    "LabelColumns",
-    "LabelFormat",
-    "LabelReader",
-    "detect_separator",
-    "fold_case",
-    "label_to_text",
-    "match_checked_labels",
-    "match_true_labels",
-    "name_type",
-    "number_to_text",
-    "parse_whole_number",
-    "read_label_columns",
-    "resolve_classes",
-]
 
 OnUnreadable: TypeAlias = Callable[[dict[int, LabelError]], None]
 """Function that is called with the errors of the rows that cannot be read, by row."""

@@ -25,7 +25,8 @@ import numpy as np
 from oneof.archives import check_members
 from oneof.candidates import annotations
 from oneof.candidates.cells import DEFAULT_SEPARATOR, LabelFormat, at_row, raise_together
-from oneof.candidates.columns import LabelColumns, fold_case, read_label_columns
+from oneof.candidates.columns import LabelColumns, read_label_columns
+from oneof.candidates.labels import fold_case
 from oneof.errors import DataError, InputError, LabelError
 from oneof.io.columns import find_column, select_column
 from oneof.io.findings import UnreadableCells, describe

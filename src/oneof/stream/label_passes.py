@@ -5,7 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from oneof.candidates.columns import LabelColumns, LabelFormat, LabelReader, resolve_classes
+from oneof.candidates.cells import LabelFormat
+from oneof.candidates.columns import LabelColumns, LabelReader, resolve_classes
 from oneof.errors import DataError, InputError, LabelError
 from oneof.io import Finding, UnreadableCells, check_no_weights, class_findings
 from oneof.io.batches import iterate_batches

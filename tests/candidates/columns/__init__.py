@@ -4,7 +4,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from oneof.candidates import CandidateSets, columns
-from oneof.candidates.columns import LabelColumns, LabelFormat
+from oneof.candidates.cells import LabelFormat
+from oneof.candidates.columns import LabelColumns
 
 
 def _columns(names: Sequence[str], options: dict[str, Any]) -> LabelColumns:

@@ -11,7 +11,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from oneof import CandidateSets
-from oneof.candidates.columns import label_to_text
+from oneof.candidates.labels import label_to_text
 from oneof.errors import LabelError
 from tests.candidates.columns import label_reader, read_label_columns
 

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 from oneof import CandidateSets
 from oneof.candidates.cells import LISTS, literal_kind
-from oneof.candidates.columns import detect_separator
 from oneof.candidates.labels import clean
 from oneof.candidates.literals import parse_text
+from oneof.candidates.separators import detect_separator
 from oneof.errors import LabelError
 from tests.candidates.columns import label_reader, read_label_columns
 

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from oneof import CandidateSets
-from oneof.candidates.columns import detect_separator
+from oneof.candidates.separators import detect_separator
 from oneof.errors import LabelError, OneofError
 from oneof.io import CellFormat, Table, find_separator, read_labels
 from tests.candidates.columns import read_label_columns

@@ -228,7 +228,8 @@ class StreamPrediction(Prediction):
     """Predictions of a stream by a model of `oneof fit --online`: memory does not grow with the number of rows."""
 
     def __init__(self, model: "SavedModel", table: Path, options: PredictOptions) -> None:
-        from oneof.candidates.columns import LabelColumns, LabelFormat, LabelReader
+        from oneof.candidates.cells import LabelFormat
+        from oneof.candidates.columns import LabelColumns, LabelReader
         from oneof.persistence.tables import join_options
         from oneof.stream import open_source
 

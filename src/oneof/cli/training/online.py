@@ -11,7 +11,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from oneof.candidates.columns import DEFAULT_SEPARATOR
+from oneof.candidates.cells import DEFAULT_SEPARATOR
 from oneof.cli.output.progress import Progress, ProgressFactory
 from oneof.cli.output.terminal import format_percent
 from oneof.cli.tables.inputs import naming_the_option, prepare_features, prepare_rows, resolve_separator

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 from oneof.candidates import CandidateSets
 from oneof.candidates.cells import DEFAULT_SEPARATOR, LabelFormat, parse_number, raise_together, read_cells
-from oneof.candidates.columns import LabelColumns, detect_separator, fold_case, read_label_columns
-from oneof.candidates.labels import clean
+from oneof.candidates.columns import LabelColumns, read_label_columns
+from oneof.candidates.labels import clean, fold_case
+from oneof.candidates.separators import detect_separator
 from oneof.errors import DataError, LabelError
 from oneof.io.columns import find_column
 from oneof.io.findings import UnreadableCells

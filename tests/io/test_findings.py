@@ -233,3 +233,11 @@ def test_findings_are_ordered_and_cut() -> None:
     assert len(describe(found, None)) == 31
     assert describe(found[:MAX_NOTES]) == [f"sentence {k}." for k in range(MAX_NOTES)]
     assert [Finding.from_dict(finding.to_dict()) for finding in found] == found
+
+
+def test_the_remedy_for_a_set_with_another_sign_has_the_whole_separator() -> None:
+    """A word between labels cannot be joined with a sign: the sets are written with the word, and are then read."""
+    [finding] = class_findings({"clay": 20, "sand": 20, "loess": 9, "clay/sand": 8}, " or ")
+    [sentence] = describe([finding])
+    assert "write ' or ' between them" in sentence
+    assert CandidateSets.from_strings(["clay or sand"], separator=" or ").to_sets() == [{"clay", "sand"}]

@@ -9,7 +9,7 @@ from difflib import get_close_matches
 from typing import Any
 
 from oneof.candidates import CandidateSets
-from oneof.candidates.cells import LISTS, parse_number
+from oneof.candidates.cells import LISTS, parse_number, separators_of
 from oneof.candidates.labels import fold_case, labels_with_weights
 from oneof.candidates.separators import divides, joining_sign
 from oneof.candidates.spellings import describe_spellings, group_spellings
@@ -160,7 +160,7 @@ def _advise_on_set(text: str, names: Collection[str], separator: str) -> str:
     sign = None if parse_number(text) is not None else joining_sign(text, names)
     if sign is None or divides(separator, text):
         return ""
-    between, both = f"write {separator[:1]!r} between them", f"{separator} {sign}"
+    between, both = f"write {separators_of(separator)[0]!r} between them", f"{separator} {sign}"
     if not divides(sign, text):
         remedy = between
     elif separator == LISTS:

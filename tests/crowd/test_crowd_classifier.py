@@ -212,10 +212,15 @@ def test_columns_of_a_data_frame_reach_a_pipeline(data):
     assert model.fit(frame, table).score(frame, y) > 0.8
 
 
-def test_progress_is_reported_after_each_round(data):
+def test_progress_is_reported_after_each_round(data, caplog):
+    """The function and the logger have the number of the round and the change of the labels."""
     X, _, table = data
     calls = []
-    model = CrowdClassifier(CLPL(), cv=2, random_state=0).fit(X, table, progress=lambda *values: calls.append(values))
+    with caplog.at_level("INFO", logger="oneof"):
+        model = CrowdClassifier(CLPL(), cv=2, random_state=0)
+        model.fit(X, table, progress=lambda *values: calls.append(values))
+    logged = [record.getMessage() for record in caplog.records if record.name == "oneof"]
+    assert logged == [f"CrowdClassifier: {name}" for _, _, name, _ in calls]
     assert [done for done, _, _, _ in calls] == list(range(1, model.n_iter_ + 1))
     assert all(f"{change:.3f}" in name for (_, _, name, _), change in zip(calls, model.label_changes_, strict=True))
     with pytest.raises(InputTypeError, match="`progress` must be a function or None; got 3"):

@@ -314,3 +314,16 @@ def test_blocks_of_rows_with_weights(monkeypatch):
     assert difference < 0.02
     assert np.abs(in_blocks.label_distributions_ - sets.label_distributions_).sum(axis=1).mean() / 2 > difference
     assert not in_blocks.label_distributions_[~mask & (W == 0)].any()
+
+
+def test_each_step_of_a_fit_is_logged(caplog):
+    """The logger has a line after the kernels, the linear classifier and self-training, as `compare` for each method."""
+    X = np.random.default_rng(0).standard_normal((60, 3))
+    with caplog.at_level("INFO", logger="oneof"):
+        LOORidge().fit(X, [["a"] if row[0] > 0 else ["a", "b"] if row[1] > 0 else ["b"] for row in X])
+    found = [record.getMessage() for record in caplog.records if record.name == "oneof"]
+    assert [message.split()[1:3] for message in found] == [
+        ["the", "weights"],
+        ["the", "linear"],
+        ["self-training", "of"],
+    ]

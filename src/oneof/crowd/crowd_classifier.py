@@ -1,5 +1,6 @@
 """A classifier and a model of the annotators, fitted in turn."""
 
+import logging
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Self
@@ -190,6 +191,7 @@ class CrowdClassifier(ClassifierMixin, BaseEstimator):
         progress : callable, optional
             ``progress(n_done, n_total, name, seconds_left)`` is called after every round. The name contains the mean
             change of the labels. The total and the time left are None, since the number of rounds is unknown.
+            Without it, ``logging.basicConfig(level="INFO")`` prints a line for each round (logger "oneof").
 
         Returns
         -------
@@ -329,9 +331,10 @@ class CrowdClassifier(ClassifierMixin, BaseEstimator):
             last = _Rounds(updated, proba, power, answer, (*last.changes, change), log_likelihoods)
             if not best.changes or log_likelihoods.mean() >= best.log_likelihoods.mean():
                 best = last
+            n_done, name = len(last.changes), f"round {len(last.changes)}, labels changed by {change:.3f}"
+            logging.getLogger("oneof").info("CrowdClassifier: %s", name)
             if progress is not None:
-                n_done = len(last.changes)
-                progress(n_done, None, f"round {n_done}, labels changed by {change:.3f}", None)
+                progress(n_done, None, name, None)
             if change <= self.tol:
                 break
             if len(last.changes) >= self.max_iter:

@@ -120,6 +120,8 @@ class LOORidge(DecisionFunctionMixin, TensorClassifier):
 
     Notes
     -----
+    ``logging.basicConfig(level="INFO")`` prints a line after each step of a long fit (logger "oneof").
+
     Feature transformations. "standard": z-scores. "quantile": normal quantiles of each feature's ranks. "spherical":
     z-scores, scaled to one length in each row and standardized again, which removes a gain that differs from row to
     row. These make CSR rows dense. "l2": rows scaled to length 1; "maxabs_l2": features first divided by their largest

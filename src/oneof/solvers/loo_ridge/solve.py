@@ -10,6 +10,7 @@ labels of self-training with equal weights. The ridge with the sum of the kernel
 of one ridge for each kernel, and needs one inverse, one set of landmarks and one vector of coefficients.
 """
 
+import logging
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -37,6 +38,8 @@ from oneof.solvers.loo_ridge.loo_operators import (
 from oneof.solvers.loo_ridge.self_training import NO_JUDGE, SelfTraining, SelfTrainingResult
 from oneof.typing import FeatureMatrix, Floats, Ints
 from oneof.validation import check_memory
+
+_LOG = logging.getLogger("oneof")
 
 MIN_KERNEL_WEIGHT = 0.05
 """Kernels with a smaller weight are dropped."""
@@ -126,10 +129,12 @@ def solve_loo_ridge(
     if len(kernels) > 1:
         subset = np.arange(len(sets.mask)) if samples.stacking is None else samples.stacking
         weights = weigh_kernels(kernels, blocks.take(subset), sets.select(subset), training)
+        _LOG.info("LOORidge: the weights of the kernels are %s.", weights.round(3).tolist())
     selected = np.flatnonzero(weights).tolist()
     kernel = KernelSum.from_kernels([kernels[i] for i in selected], weights[selected])
     rows = blocks.take(samples.training)
     judge = fit_judge(rows, kernel, sets, training) if use_judge and samples.training is None else NO_JUDGE
+    _LOG.info("LOORidge: the linear classifier has the weight %.3g in the labels.", judge.weight)
     ridge: ExactRidge | NystroemRidge
     if samples.landmarks is None:
         support = kernel.transform(rows)
@@ -140,6 +145,7 @@ def solve_loo_ridge(
         ridge = NystroemRidge.in_memory(rows, landmarks, training.lam)
     labels = training.run(ridge, sets if samples.training is None else sets.select(samples.training), judge)
     P = labels.label_distributions
+    _LOG.info("LOORidge: self-training of %d rows ended after %d iterations.", len(P), len(labels.changes))
     dual, scores = ridge.fit(P)
     influences = None
     if isinstance(ridge, ExactRidge):

@@ -317,7 +317,7 @@ def test_blocks_of_rows_with_weights(monkeypatch):
 
 
 def test_each_step_of_a_fit_is_logged(caplog):
-    """The logger has a line after the kernels, the linear classifier and self-training, as `compare` for each method."""
+    """The logger has a line for the kernels, the linear classifier and self-training, as `compare` for a method."""
     X = np.random.default_rng(0).standard_normal((60, 3))
     with caplog.at_level("INFO", logger="oneof"):
         LOORidge().fit(X, [["a"] if row[0] > 0 else ["a", "b"] if row[1] > 0 else ["b"] for row in X])

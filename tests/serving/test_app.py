@@ -4,7 +4,7 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from oneof.errors import InputError, InputTypeError
@@ -281,6 +281,7 @@ BODIES = (
 
 
 @settings(max_examples=300, deadline=None)
+@example(body=b'{"row": "\\n"}', flip=-1)
 @given(body=BODIES.map(lambda content: json.dumps(content).encode()) | st.binary(), flip=st.integers(-1, 200))
 def test_any_body_is_predicted_or_an_error(body: bytes, flip: int) -> None:
     """A random body, valid JSON or damaged in one byte, has a response of JSON with status 200 or 4xx."""

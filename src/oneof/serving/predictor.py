@@ -277,6 +277,6 @@ _SCALARS = (type(None), bool, int, float, str)
 def _shorten(value: Any) -> str:
     """Return a value as text of 60 characters at most, for messages."""
     try:
-        return shorten(value if isinstance(value, str) else ascii(value))
+        return shorten(value if isinstance(value, str) and value.isprintable() else ascii(value))
     except ValueError:  # an integer with more digits than Python prints
         return f"a number of type {type(value).__name__}"

@@ -4,6 +4,8 @@ import contextlib
 import http.client
 import json
 import logging
+import os
+import re
 import socket
 import subprocess
 import sys
@@ -197,3 +199,21 @@ def test_without_a_web_server(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "uvicorn", None)
     with pytest.raises(MissingExtraError, match="serving"):
         PredictionServer(fit_birds("PLEM"), port=0)
+
+
+@pytest.mark.long
+def test_generated_requests_conform(server: PredictionServer) -> None:
+    """Requests that schemathesis makes from the public description get described responses, and no server error."""
+    pytest.importorskip("schemathesis")
+    checks = "not_a_server_error,status_code_conformance,content_type_conformance,response_schema_conformance"
+    options = ["--checks", checks, "--phases", "coverage,fuzzing", "--max-examples", "10", "--seed", "0", "--no-color"]
+    command = "from schemathesis.cli import schemathesis; schemathesis()"
+    result = subprocess.run(
+        [sys.executable, "-c", command, "run", f"{server.url}/openapi.json", "--url", server.url, *options],
+        check=False,
+        capture_output=True,
+        text=True,
+        env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)},
+    )
+    assert result.returncode == 0, result.stdout[-4000:] + result.stderr[-2000:]
+    assert re.search(r"Test cases:\s+\d{2}", result.stdout)

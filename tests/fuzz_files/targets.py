@@ -215,7 +215,9 @@ def _answers(path: Path) -> None:
 
 def _studio_seeds(_: Path) -> list[bytes]:
     choices = [{"type": "choices", "from_name": "tag", "value": {"choices": ["a", "b"]}}]
-    tasks = [{"data": {"id": 1}, "annotations": [{"completed_by": {"email": "x"}, "result": choices}]}]
+    other = [{"type": "choices", "from_name": "tag", "value": {"choices": ["c"]}}]
+    results = [{"completed_by": {"email": name}, "result": result} for name, result in (("x", choices), ("y", other))]
+    tasks = [{"data": {"id": 1}, "annotations": results}]
     short = [{"id": 1, "tag": {"choices": ["a"]}, "annotator": 3}, {"id": 2, "tag": "b"}]
     return [json.dumps(tasks).encode(), json.dumps(short).encode()]
 

@@ -13,7 +13,7 @@ from oneof.io.formats.source import Source, open_source
 from oneof.stream.checkpoint import CheckpointConfig, RunState, fingerprint, read_checkpoint, write_checkpoint
 from oneof.stream.encoder import StreamEncoder
 from oneof.stream.label_passes import initialize, label_reader, sort_classes
-from oneof.stream.options import StreamOptions, check_arguments
+from oneof.stream.options import StreamOptions, batch_spec, check_arguments
 from oneof.stream.validation import ProgressiveValidation
 from oneof.typing import FeatureMatrix
 from oneof.validation import check_instance
@@ -159,7 +159,7 @@ def _learn(source: Source, estimator: OnlineClassifier, options: StreamOptions, 
     """Yield the state after each of the remaining batches of this and all further passes."""
     start = time.perf_counter()
     while run.epoch < options.n_epochs:
-        spec = options.batch_spec(run.columns)
+        spec = batch_spec(options, run.columns)
         for batch in iterate_batches(source, options.batch_rows, spec, run.position):
             with batch.localized():
                 run = _with_classes(_with_columns(run, batch, options), batch, options)

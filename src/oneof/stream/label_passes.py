@@ -12,7 +12,7 @@ from oneof.io import Finding, UnreadableCells, check_no_weights, class_findings
 from oneof.io.batches import iterate_batches
 from oneof.io.formats.source import Source
 from oneof.stream.checkpoint import RunState
-from oneof.stream.options import StreamOptions
+from oneof.stream.options import StreamOptions, batch_spec
 
 
 def initialize(source: Source, options: StreamOptions) -> RunState:
@@ -47,7 +47,7 @@ def _mean_posterior(source: Source, options: StreamOptions, classes: Sequence[st
 def _map_labels(source: Source, options: StreamOptions, function: Callable[[Any], Any]) -> Iterator[Any]:
     """Yield a function of the labels of each batch, without the features; errors name the rows of the files."""
     is_empty = True
-    for batch in iterate_batches(source, options.batch_rows, options.batch_spec(())):
+    for batch in iterate_batches(source, options.batch_rows, batch_spec(options, ())):
         is_empty = False
         with batch.localized():
             result = function(batch.labels)

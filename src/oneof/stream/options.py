@@ -121,17 +121,18 @@ class StreamOptions:
         """The columns of labels and weights, which are never features."""
         return self.labels if self.weights is None else (*self.labels, self.weights)
 
-    def batch_spec(self, features: Sequence[Column] | None) -> BatchSpec:
-        """Return the columns to read: the labels and the features, which are all other columns by default."""
-        return BatchSpec(
-            self.label_columns,
-            None if features is None else tuple(features),
-            {*self.overrides.texts, *self.overrides.categories} - set(self.label_columns),
-            separator=self.separator,
-            n_columns=2**self.hash_bits,
-            dialect=self.table.dialect,
-            cell_format=self.table.cell_format,
-        )
+
+def batch_spec(options: StreamOptions, features: Sequence[Column] | None) -> BatchSpec:
+    """Return the columns to read: the labels and the features, which are all other columns by default."""
+    return BatchSpec(
+        options.label_columns,
+        None if features is None else tuple(features),
+        {*options.overrides.texts, *options.overrides.categories} - set(options.label_columns),
+        separator=options.separator,
+        n_columns=2**options.hash_bits,
+        dialect=options.table.dialect,
+        cell_format=options.table.cell_format,
+    )
 
 
 def check_arguments(source: Source, estimator: Any, options: StreamOptions) -> None:

@@ -340,6 +340,8 @@ def test_names_of_rows_are_refused_as_labels() -> None:
             read_labels(_table(y=cells), ["y"])
         assert read_labels(_table(y=cells[:1_000]), ["y"]).shape == (1_000, 1_000)
         assert read_labels(_table(y=cells), ["y"], classes=list(map(str, cells))).shape == (1_001, 1_001)
+    with pytest.raises(LabelError, match=r"different labels"):  # also if a few cells have several
+        read_labels(_table(y=[*names, "clip 1|clip 2"]), ["y"])
     pairs = [f"{a}|{b}" for a, b in zip(names[:40] * 60, names[1:61] * 40, strict=True)]
     assert read_labels(_table(y=pairs), ["y"]).shape[1] == 61
 

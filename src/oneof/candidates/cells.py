@@ -268,12 +268,11 @@ def parse(cell: Any, form: LabelFormat) -> Pairs | None:
 
 def parse_with_weights(cell: Any, weights: Any, form: LabelFormat) -> Pairs | None:
     """Return the labels of a cell with the weights of another cell, in their order; see `parse`."""
-    is_empty = (
-        is_missing(cell) or (isinstance(cell, str) and clean(cell) in _EMPTY) or (is_collection(cell) and not len(cell))
-    )
-    pairs = (
-        None if is_empty else _parse_text(cell, form.of_labels) if isinstance(cell, str) else _read_value(cell, form)
-    )
+    pairs: Pairs | None = None
+    if isinstance(cell, str):
+        pairs = None if clean(cell) in _EMPTY else _parse_text(cell, form.of_labels)
+    elif not (is_missing(cell) or (is_collection(cell) and not len(cell))):
+        pairs = _read_value(cell, form.of_labels)
     numbers = _parse_numbers(weights, form)
     if numbers and not pairs:
         raise LabelError("the row has weights, but no labels. Leave both cells empty if it is unlabeled.")
@@ -330,11 +329,11 @@ def read_literal(text: str, form: LabelFormat) -> Any:
 
 def _is_plain_list(value: Any) -> bool:
     """Return whether a value cannot be a label: a list with text in quotation marks, or of lists and objects."""
-    members = value if isinstance(value, list) else []
-    are_nested = members and all(isinstance(member, list | tuple | dict) for member in members)
-    return any(type(member) is str for member in members) or bool(
-        are_nested and not any(isinstance(part, Bare) for member in members for part in member)
-    )
+    if not isinstance(value, list) or not value:
+        return False
+    are_nested = all(isinstance(member, list | tuple | dict) for member in value)
+    has_words = are_nested and any(isinstance(part, Bare) for member in value for part in member)
+    return any(type(member) is str for member in value) or (are_nested and not has_words)
 
 
 def _read_value(value: Any, form: LabelFormat, text: str | None = None) -> Pairs | None:
@@ -484,11 +483,10 @@ def literal_kind(text: str) -> Literal["list", "weights", "empty"] | None:
         value = read_literal(visible(text).strip(), _LISTS)
     except LabelError:
         return "weights" if _RECORDS.match(strip_fence(text)) else None
-    is_interval = (
-        isinstance(value, list) and len(value) == 2 and set(map(type, value)) == {int} and value[0] <= value[1]
-    )
-    are_numbers = isinstance(value, list) and set(map(type, value)) == {int} and not is_interval and text[0] == "["
-    if not (isinstance(value, dict) or are_numbers or _is_plain_list(value) or value == []):
+    are_numbers = text[0] == "[" and isinstance(value, list) and set(map(type, value)) == {int}
+    if are_numbers and len(value) == 2 and value[0] <= value[1]:
+        return None  # may be an interval
+    if not (are_numbers or isinstance(value, dict) or value == [] or _is_plain_list(value)):
         return None
     try:
         pairs = flatten(value)
@@ -569,7 +567,8 @@ def _parse_numbers(cell: Any, form: LabelFormat) -> list[Any] | None:
         members = form.pattern.split(text)
         if text.strip()[0] in "[{(" or text.strip()[-1] == ")":
             with contextlib.suppress(ValueError):
-                members = parse_text(text)
+                value = parse_text(text)
+                members = value if isinstance(value, list) else [value]
         if any(read_weight(member) is None for member in members):
             raise LabelError(f"{text!r} must contain numbers separated by {form.separators[0]!r}.", label=text)
     return members

@@ -155,6 +155,8 @@ def read_label_columns(
     LabelError
         If a cell cannot be read, a set is empty, all rows are unlabeled, or there is only one class.
     """
+    import polars as pl
+
     form = columns.form
     rows = columns.read(frame, form)
     errors = rows.errors_of_rows()
@@ -165,7 +167,7 @@ def read_label_columns(
     try:
         if isinstance(rows, ParsedCells):
             rows, form = _use_numbers(rows, form)
-            _check_column(rows, form)
+            _check_column(rows, form, is_listed=isinstance(frame[columns.names[0]].dtype, pl.List | pl.Array))
         evidence, known = columns.encode(rows, form)
         build = CandidateSets._from_validated if evidence.dtype == bool else CandidateSets._from_likelihoods
         return _check_classes(build(evidence, known))
@@ -232,14 +234,15 @@ def parse_whole_number(text: str) -> int | None:
     return int(text.partition(".")[0]) if _is_whole(text) else None
 
 
-def _check_column(cells: ParsedCells, form: LabelFormat) -> None:
+def _check_column(cells: ParsedCells, form: LabelFormat, *, is_listed: bool) -> None:
     """Raise if the labels of a column as a whole are names of rows, or -1 and 1; warn if -1 looks like a class."""
-    counts, n_labeled = cells.counts_of_labels, sum(n for row, n in zip(cells.pairs, cells.counts()) if row)
+    counts = cells.counts_of_labels
+    n_labeled = sum(n for row, n in zip(cells.pairs, cells.counts(), strict=True) if row)
     if not counts:
         raise LabelError(_ALL_UNLABELED)
     if form.classes is not None or form.weighted:
         return
-    if len(counts) > max(_MAX_CLASSES_OF_ROWS, n_labeled // 2) and counts.total() == n_labeled:
+    if len(counts) > max(_MAX_CLASSES_OF_ROWS, n_labeled // 2) and not is_listed:
         first = next(iter(counts))
         raise LabelError(
             f"the {n_labeled:,} cells have {len(counts):,} different labels, such as {shorten(repr(first))}, and most "

@@ -30,7 +30,7 @@ class DelayedBlocks(NamedTuple):
 def require_dask() -> None:
     """Raise an error with the command that installs dask, unless it is installed."""
     try:
-        import dask.array  # noqa: F401
+        import dask.array  # noqa: F401 - dask alone has no arrays
 
         import distributed  # noqa: F401 - its defaults must be read before any of them is set
     except ImportError as error:

@@ -17,8 +17,8 @@ from oneof.io.formats.names import format_names
 from oneof.io.frames import to_series
 from oneof.io.kinds import unreadable_cell
 from oneof.io.vectors import match_vectors, member_names, saved_vectors
+from oneof.likelihoods import softmax
 from oneof.messages import shorten
-from oneof.model_selection import get_proba
 from oneof.persistence import SavedModel
 from oneof.persistence.prediction_sets import (
     CoverageOptions,
@@ -260,10 +260,13 @@ class RowPredictor:
 
     def _predict(self, X: FeatureMatrix) -> tuple[Labels, Floats, Floats]:
         """Return the labels, the probabilities, and the probabilities or scores of rows."""
-        proba = values = np.asarray(get_proba(self._estimator, X).proba, dtype=np.float64)
-        if self.value_name == "scores":
+        if self.value_name == "probabilities":
+            proba = values = np.asarray(self._estimator.predict_proba(X), dtype=np.float64)
+        else:
             values = np.asarray(self._estimator.decision_function(X), dtype=np.float64)
-            values = np.column_stack([-values, values]) if values.ndim == 1 else values
+            is_binary = values.ndim == 1
+            proba = softmax(np.column_stack([np.zeros(len(values)), values]) if is_binary else values)
+            values = np.column_stack([-values, values]) if is_binary else values
         # `predict` would compute the scores again.
         two_largest = np.partition(proba, -2, axis=1)[:, -2:]
         if self._predicts_largest and (two_largest[:, 1] - two_largest[:, 0] > _TIE).all():

@@ -50,6 +50,10 @@ FORMS = [
         {"weighted": True},
     ),
     ({"y": ["a|b", "c", "[]", "c|b", "a|b"], "w": ["50%|25 %", "1", "[]", "1|0.5", ""]}, {"weights": "w"}),
+    (
+        {"y": ["a|b", "c", "", "c|b", "a|b"], "w": ["c(0.5, 0.25)", "np.float64(1)", "", "{1,0.5}", ""]},
+        {"weights": "w"},
+    ),
     ({"y": [["a", "b"], ["c"], [], ["c", "b"], ["a", "b"]], "w": [[2, 1], [1], [], [2, 1], None]}, {"weights": "w"}),
     ({"a": [2, 0, None, 0, 1], "b": [1, 0, None, 1, 1], "c": [0, 1, None, 2, 0]}, {"weighted": True}),
     ({"a": ["2", "0", "1", "0", "1"], "b": ["1", "0", "1", "1", "1"], "c": list("01120")}, {"weighted": True}),
@@ -138,6 +142,13 @@ def test_options_apply_to_columns():
         ({"y": ["a", "b|c"], "w": ["1", "0.5|y"]}, {"weights": "w"}, "row 1: '0.5|y' must contain numbers"),
         ({"y": ["a", "b"], "w": [True, False]}, {"weights": "w"}, "column 'w' has type Boolean"),
         ({"y": ["a", "b"], "w": [0.5, -1.0]}, {"weights": "w"}, "row 1: the weight of 'b' .* -1.0"),
+        ({"y": ["a", "b"], "w": ["1", "{'b': 0.5}"]}, {"weights": "w"}, "row 1: .* must contain numbers"),
+        ({"y": ["a", '{"b": 0.7}'], "w": ["1", "0.5"]}, {"weights": "w"}, "row 1: the labels have weights"),
+        (
+            {"y": [[{"label": "a", "score": 0.7}], [{"label": "b", "score": 0.7}]], "w": ["1", "0.5"]},
+            {"weights": "w"},
+            "row 0: the labels have weights",
+        ),
         ({"a": [1.0, 0.5], "b": ["x", "y"]}, {"weighted": True}, "column 'b' must contain numbers"),
         (
             {"a": [1.0, 0.5], "b": [0.5, None]},

@@ -141,7 +141,7 @@ def _read_text(token: str) -> list[Any]:
 def _read_bare(token: str) -> list[Any]:
     """Return a word, a number, or the numbers of an array of NumPy."""
     parts = token.split()
-    if all(part in _WORDS or _NUMBER.fullmatch(part) for part in parts):
+    if parts and all(part in _WORDS or _NUMBER.fullmatch(part) for part in parts):
         return [_WORDS[part] if part in _WORDS else _number(part) for part in parts]
     return [Bare(token)]
 

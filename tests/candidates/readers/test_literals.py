@@ -35,7 +35,8 @@ def test_the_representation_of_python_is_read_as_its_value(value):
     assert parse_text(repr((value, value))) == [value, value]
 
 
-@given(st.text(alphabet="[](){}'\"\\,: \n01.eNanfTrueonp_x", max_size=40))
+@example("{\x1f:(0.5)")
+@given(st.text(alphabet="[](){}'\"\\,: \n\x1f\u202801.eNanfTrueonp_x", max_size=40))
 def test_any_other_text_is_an_error(text):
     """A text is a value or a ValueError, without a warning or another error."""
     with contextlib.suppress(ValueError):

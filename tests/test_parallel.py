@@ -7,7 +7,6 @@ import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, nullcontext
-from typing import ClassVar
 
 import numpy as np
 import pytest
@@ -15,7 +14,8 @@ from sklearn.datasets import load_iris
 from sklearn.linear_model import LogisticRegression
 from threadpoolctl import OpenBLASController, ThreadpoolController, threadpool_info, threadpool_limits
 
-from oneof import PLECOC, LOORidge, parallel
+from oneof import CLPL, PLECOC, CandidateEM, LOORidge, parallel
+from oneof.estimators import base as estimators
 from oneof.graphs.neighbors import NeighborIndex
 from oneof.parallel import n_available_threads, parallel_map, single_threaded_blas
 
@@ -158,28 +158,6 @@ def test_results_do_not_depend_on_the_number_of_threads(monkeypatch):
         np.testing.assert_array_equal(codes.decision_function(X), results[0][1].decision_function(X))
 
 
-class RecordsThreads(LogisticRegression):
-    """Records the number of BLAS threads during fit."""
-
-    n_threads_of_fits: ClassVar[list[set[int]]] = []
-
-    def fit(self, X, y, sample_weight=None):
-        self.n_threads_of_fits.append(blas_threads())
-        return super().fit(X, y, sample_weight)
-
-
-@pytest.mark.parametrize(("n_jobs", "expected"), [(2, {1}), (None, {2}), (1, {2})])
-def test_classifiers_fitted_in_parallel_have_one_blas_thread_each(n_jobs, expected):
-    """Binary classifiers fitted in parallel have one BLAS thread each; those fitted sequentially use all threads."""
-    X, y = load_iris(return_X_y=True)
-    RecordsThreads.n_threads_of_fits.clear()
-    with threadpool_limits(2, user_api="blas"):
-        PLECOC(RecordsThreads(), code_length=3, n_jobs=n_jobs, random_state=0).fit(X, y)
-        assert blas_threads() == {2}
-    assert RecordsThreads.n_threads_of_fits
-    assert all(n_threads == expected for n_threads in RecordsThreads.n_threads_of_fits)
-
-
 def test_parallel_neighbor_searches_restore_the_blas_threads():
     """Overlapping neighbor searches, during which scikit-learn limits BLAS, leave the original limit."""
     X = np.random.default_rng(0).normal(size=(600, 30))
@@ -226,3 +204,40 @@ def test_libraries_loaded_later_are_limited(tmp_path):
     """An entry limits the BLAS libraries that were loaded after the first entry, and the last exit restores them."""
     environment = {**os.environ, "OPENBLAS_NUM_THREADS": "2", "OMP_NUM_THREADS": "2"}
     subprocess.run([sys.executable, "-c", LOADED_LATER, str(tmp_path)], check=True, env=environment)
+
+
+@pytest.mark.parametrize("n_missing", [0, 1])
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_small_fits_use_one_thread(n_jobs, n_missing, monkeypatch):
+    """A fit limits BLAS and OpenMP to one thread if its matrix is small, also in a classifier inside it, and resets."""
+    seen = []
+
+    class Recorder(LogisticRegression):
+        def fit(self, X, y, sample_weight=None):
+            seen.append({library["user_api"]: library["num_threads"] for library in threadpool_info()})
+            return super().fit(X, y, sample_weight)
+
+    X, y = load_iris(return_X_y=True)
+    monkeypatch.setattr(parallel, "MIN_SHARED_SIZE", X.size + n_missing)
+    with threadpool_limits(2):
+        before = threadpool_info()
+        sets = [[label, (label + 1) % 3] for label in y]
+        CandidateEM(Recorder(max_iter=200), n_jobs=n_jobs, max_iter=1, tol=10).fit(X, sets)
+        *folds, last = seen
+        PLECOC(Recorder(), code_length=3, n_jobs=n_jobs, random_state=0).fit(X, y)
+        assert threadpool_info() == before
+    expected = 1 if n_missing else 2
+    assert last == {"blas": expected, "openmp": expected}
+    assert all(fold["openmp"] <= expected for fold in folds)
+    assert all(fit["blas"] == min(expected, 3 - n_jobs) for fit in seen if fit is not last)
+
+
+def test_kernel_methods_use_all_threads_for_large_gram_matrices(monkeypatch):
+    """The largest matrix of a kernel method has a row and a column for each row."""
+    X, y = load_iris(return_X_y=True)
+    seen = []
+    monkeypatch.setattr(estimators, "threads_for", lambda size: seen.append(size) or nullcontext())
+    LOORidge().fit(X, y)
+    assert seen[0] == len(X) ** 2
+    CLPL().fit(X, y)
+    assert seen[-1] == X.size

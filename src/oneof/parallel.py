@@ -12,7 +12,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import lru_cache
 from typing import Any, TypeVar
 
@@ -21,6 +21,10 @@ from threadpoolctl import OpenBLASController, ThreadpoolController
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
+
+# A product with a matrix of 10^7 numbers takes a core about 10 ms, a time slice of a busy system. Threads that share
+# less wait for each other longer than they compute (docs/decisions/0057-threads-of-a-fit.md).
+MIN_SHARED_SIZE = 10**7
 
 
 def parallel_map(function: Callable[[Item], Result], items: Sequence[Item]) -> list[Result]:
@@ -46,6 +50,17 @@ def n_available_threads() -> int:
 def single_threaded_blas() -> AbstractContextManager[None]:
     """Return a context manager that limits BLAS to one thread; several threads may enter it at once."""
     return _BLAS_LIMITER
+
+
+def threads_for(n_numbers: int) -> AbstractContextManager[None]:
+    """Return a context manager that limits BLAS and OpenMP to one thread if the largest matrix has few numbers."""
+    return nullcontext() if n_numbers >= MIN_SHARED_SIZE else _single_threaded()
+
+
+@contextmanager
+def _single_threaded() -> Iterator[None]:
+    with _find_openmp(len(sys.modules)).limit(limits=1), single_threaded_blas():  # OpenMP's limit is that of a thread
+        yield
 
 
 def limit_openmp_after_fork() -> None:
@@ -140,6 +155,11 @@ def _blas() -> ThreadpoolController:
     import scipy.linalg  # noqa: F401 - loads the BLAS of SciPy, so that it is found
 
     return _find_blas(len(sys.modules))
+
+
+@lru_cache(maxsize=1)
+def _find_openmp(n_modules: int) -> ThreadpoolController:  # noqa: ARG001 - the key, as below
+    return ThreadpoolController().select(user_api="openmp")
 
 
 @lru_cache(maxsize=1)

@@ -1,5 +1,7 @@
 """Base classes of the estimators: validation of X and y, prediction, disambiguation, scoring."""
 
+import functools
+import math
 from collections.abc import Callable
 from typing import Any, NamedTuple, Self
 
@@ -15,6 +17,7 @@ from oneof.candidates import CandidateSets, as_candidates
 from oneof.errors import InputError, LabelError, reraise_as_input_error
 from oneof.likelihoods import masked_softmax
 from oneof.metrics import covering_rate
+from oneof.parallel import threads_for
 from oneof.typing import FeatureMatrix, Floats, Labels, Mask
 from oneof.validation import check_finite, locate_overflow, to_native, unmask
 
@@ -37,6 +40,13 @@ class Disambiguation(NamedTuple):
 
 class CandidateClassifier(ClassifierMixin, BaseEstimator):
     """Base class of the estimators; a subclass defines `fit` and `_scores`, from (n, d) rows to (n, K) scores."""
+
+    _uses_gram_matrix = False  # whether the largest matrix of `fit` is (n, n) instead of (n, d)
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        if "fit" in cls.__dict__:
+            cls.fit = _limit_threads(cls.fit)
 
     def predict(self, X: Any) -> Labels:
         """Predict one class for each row.
@@ -261,6 +271,19 @@ class LinearClassifierMixin(DecisionFunctionMixin):
 
     def _scores(self, rows: FeatureMatrix) -> Floats:
         return np.asarray(rows @ self.coef_.T) + self.intercept_
+
+
+def _limit_threads(fit: Callable[..., Any]) -> Callable[..., Any]:
+    """Return the method `fit` with as many threads as its largest matrix needs, also in classifiers that it wraps."""
+
+    @functools.wraps(fit)
+    def limited(self: Any, X: Any, *args: Any, **options: Any) -> Any:
+        n, *columns = getattr(X, "shape", ()) or (0,)
+        n_columns = max(n, *columns) if self._uses_gram_matrix else math.prod(columns)
+        with threads_for(n * n_columns):
+            return fit(self, X, *args, **options)
+
+    return limited
 
 
 def select_rows(selected: Mask, rows: Any) -> Any:

@@ -179,6 +179,8 @@ class LOORidge(DecisionFunctionMixin, TensorClassifier):
     ['a', 'a', 'a', 'b', 'b', 'b']
     """
 
+    _uses_gram_matrix = True
+
     def __init__(
         self,
         kernel: str | Callable[[Any, Any], Any] = "auto",

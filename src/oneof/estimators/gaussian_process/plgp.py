@@ -156,6 +156,8 @@ class PLGP(TensorClassifier):
     ['a', 'b']
     """
 
+    _uses_gram_matrix = True
+
     def __init__(
         self,
         kernel: Any = None,

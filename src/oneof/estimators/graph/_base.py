@@ -55,6 +55,7 @@ class GraphClassifier(CandidateClassifier):
     label_distributions_: Floats
     transduction_: Labels
     tol: float
+    _uses_gram_matrix = True  # distances of all pairs
 
     def predict_proba(self, X: Any) -> Floats:
         """Return the mean distribution of the neighbors of each row among the rows of fit, by the edge weights.

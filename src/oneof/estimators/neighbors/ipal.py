@@ -90,6 +90,8 @@ class IPAL(DecisionFunctionMixin, CandidateClassifier):
     ['a', 'a', 'a', 'c', 'c']
     """
 
+    _uses_gram_matrix = True
+
     def __init__(
         self,
         n_neighbors: int = 10,

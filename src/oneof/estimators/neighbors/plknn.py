@@ -56,6 +56,8 @@ class PLKNN(CandidateClassifier):
     ['a', 'c']
     """
 
+    _uses_gram_matrix = True
+
     def __init__(self, n_neighbors: int = 10, *, weights: Literal["distance", "uniform"] = "distance") -> None:
         self.n_neighbors = n_neighbors
         self.weights = weights

@@ -56,6 +56,7 @@ class KernelSVMMixin(LinearClassifierMixin):
     n_components: int
     random_state: Any
     dual_coef_: Floats
+    _uses_gram_matrix = True
 
     def _make_space(
         self, rows: FeatureMatrix, used: Ints, *, weight: Floats | None = None, has_constant: bool = False

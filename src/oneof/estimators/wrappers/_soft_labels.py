@@ -1,5 +1,6 @@
 """Fits of any probabilistic classifier to soft labels, by sample weights or copies of rows."""
 
+import math
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import has_fit_parameter
 
 from oneof.errors import InputError, reraise_as_input_error
+from oneof.parallel import threads_for
 from oneof.solvers.soft_label_em import label_pairs, repeat_pairs
 from oneof.typing import FeatureMatrix, Floats, Ints
 
@@ -31,8 +33,9 @@ def fit_and_predict(
     """Fit a clone to the labels of the training rows, and return the probabilities of the test rows."""
     if not len(test):
         return distributions[test]
-    model, columns = fit_soft(classifier, _safe_indexing(rows, train), distributions[train], n_copies)
-    with reraise_as_input_error():
+    # OpenMP has a limit for each thread: that of `fit` does not hold in the threads of joblib.
+    with threads_for(math.prod(rows.shape)), reraise_as_input_error():
+        model, columns = fit_soft(classifier, _safe_indexing(rows, train), distributions[train], n_copies)
         proba = predict_columns(model, columns, _safe_indexing(rows, test), distributions.shape[1])
     check_proba(proba, classifier)
     return proba

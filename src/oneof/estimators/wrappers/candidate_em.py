@@ -121,9 +121,8 @@ class CandidateEM(CandidateClassifier):
     Each row is predicted by a classifier that was not fitted to it: a flexible classifier otherwise reproduces the
     labels that it was given. Probabilities below 1e-6 are raised to this value.
 
-    scikit-learn's histogram gradient boosting, the default `estimator`, uses all cores by OpenMP. If other processes
-    use them too, its threads wait for each other, and a fit of seconds takes minutes. Start Python with the environment
-    variable ``OMP_NUM_THREADS=1`` then.
+    With fewer than 10^7 numbers in X a fit uses one thread of BLAS and OpenMP, since threads that share small products
+    wait for each other on a busy machine. With `n_jobs` folds are fitted at the same time.
 
     References
     ----------

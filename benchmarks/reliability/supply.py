@@ -20,7 +20,7 @@ PURPOSES = {
     "numpy": "arrays",
     "scipy": "sparse rows, optimizers, linear algebra",
     "scikit-learn": "the conventions, kernels, neighbors and folds of our estimators",
-    "joblib": "parallel comparisons and neighbors (decision 0006)",
+    "joblib": "parallel comparisons and neighbors",
     "numba": "sequential loops: online learners, dual solvers, diffusion",
     "threadpoolctl": "one BLAS thread in parallel threads and processes",
     "array-api-compat": "kernels written once for NumPy and torch (decision 0013)",

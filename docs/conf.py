@@ -57,7 +57,7 @@ myst_substitutions = {
         f"* [{page.name[:4]}: {page.read_text(encoding='utf-8').splitlines()[0][2:]}](decisions/{page.name})"
         for page in sorted((HERE / "decisions").glob("0*.md"))
     ),
-    "tutorial": "[**Tutorial**\\\nTen minutes, real data](tutorial.md)"
+    "tutorial": "[**Tutorial**\\\nTen minutes, from a table to a model](tutorial.md)"
     if (HERE / "tutorial.md").exists()
     else "[**First steps**\\\nYour first fit on candidate sets](gallery/plot_first_steps)",
     "contributing": "[**Contributing**\\\nAdd an estimator step by step](contributing.md)"

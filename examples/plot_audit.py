@@ -1,6 +1,6 @@
 """
-Wrong labels
-============
+Find wrong labels (label noise)
+===============================
 
 Eight percent of the labels are wrong. An audit compares each label with a prediction that was made without it.
 It shows the rows that are probably wrong, with the label proposed instead.

@@ -1,6 +1,6 @@
 """
-Crowdsourced labels of texts
-============================
+Annotators who disagree about texts
+===================================
 
 Six annotators sort messages to a shop into four topics. One of them is careless, one overlooks complaints, and one has
 read few messages. Find these annotators, and fit a text classifier to all answers, without any true label.

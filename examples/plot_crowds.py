@@ -1,6 +1,6 @@
 """
-Crowdsourced labels
-===================
+Labels of annotators (crowdsourcing)
+====================================
 
 Twelve annotators label digits. Some of them answer at random, some copy, and some answer with sets such as "3 or 8".
 Estimate their accuracies, correct the labels, and fit a classifier, without any true label.

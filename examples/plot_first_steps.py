@@ -1,5 +1,5 @@
 """
-First steps with candidate sets
+First steps with partial labels
 ===============================
 
 Four rows of five have three candidate labels, one of which is true. This example fits a classifier to them and

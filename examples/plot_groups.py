@@ -1,6 +1,6 @@
 """
-Folds by groups: recordings
-===========================
+Cross-validation by groups: recordings
+======================================
 
 Rows of one recording resemble one another. If a recording has rows in the training set and in the test set, the
 estimated accuracy is that of known recordings. `groups` keeps each recording in one fold.

@@ -1,8 +1,8 @@
 """
-Labels of a language model for texts
-====================================
+LLM labels of texts, with probabilities
+=======================================
 
-A language model lists up to three topics for each text, with probabilities. Some first topics are wrong, and some lists
+A language model (LLM) lists up to three topics for each text, with probabilities. Some first topics are wrong, and some lists
 lack the true topic. Fit a classifier to the lists, and find the texts to read.
 """
 

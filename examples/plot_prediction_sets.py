@@ -1,6 +1,6 @@
 """
-Prediction sets
-===============
+Prediction sets (conformal prediction)
+======================================
 
 A prediction set contains the true class of a new row with a given probability. It has one class for a clear image, and
 several for an unclear one.

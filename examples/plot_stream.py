@@ -1,6 +1,6 @@
 """
-Learning from a stream
-======================
+Online learning from a stream
+=============================
 
 Online learners predict each row before the update with it, and process each row once. The mean loss of these
 predictions, the *progressive loss*, needs no held-out rows.

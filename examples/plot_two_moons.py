@@ -1,6 +1,6 @@
 """
-Graphs: two moons and two labels
-================================
+Graphs with few labels: two moons
+=================================
 
 With one label in each class a supervised classifier performs poorly. Graph methods also use the unlabeled rows: labels
 propagate along the edges of a nearest-neighbor graph.

@@ -1,6 +1,6 @@
 """
-Two views, with missing sensors
-===============================
+Multi-view learning with missing sensors
+========================================
 
 Each row was measured by one or both of two sensors. `GraphLogisticRegression(views=...)` fits weights for each sensor,
 regularizes their predictions to agree on rows with both, and classifies a row by the views that it has.

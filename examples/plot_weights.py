@@ -1,6 +1,6 @@
 """
-Labels with probabilities
-=========================
+Soft labels: labels with probabilities
+======================================
 
 A language model or a classifier returns a few labels with probabilities. A candidate set discards the probabilities,
 and the first label discards the alternatives. Weights keep both.

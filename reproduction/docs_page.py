@@ -46,9 +46,9 @@ def complete_records(experiment: Experiment, folder: Path) -> Records:
 def former_sections() -> dict[str, tuple[str, str]]:
     """Return the row of the overview and the section of each experiment on the present page, by title."""
     page = (DOCS / "README.md").read_text(encoding="utf-8") if (DOCS / "README.md").exists() else ""
-    rows = dict(re.findall(r"(?m)^(?=\| \[(.*?)\]\(#)(.*)$", page))
+    rows = dict(re.findall(r"(?m)^(?=\| \[[\w-]+\]\(#(.*?)\))(.*)$", page))
     sections = dict(re.findall(r"(?ms)^(?=## (.*?)$)(.*?\n)(?=\n## |\nNot run yet|\Z)", page))
-    return {title: (rows[title], section) for title, section in sections.items()}
+    return {title: (rows[anchor(title)], section) for title, section in sections.items()}
 
 
 def escape_cell(text: str) -> str:
@@ -120,7 +120,7 @@ def make_section(experiment: Experiment, records: Records) -> tuple[str, str]:
         lines += [f"{len(records.failed)} trials failed, the first with: {records.failed[0].error}", ""]
     lines.append(format_versions(records, version("oneof")))
     overview = (
-        f"| [{experiment.title}](#{anchor(experiment.title)}) | {short_citation(experiment.citation)} | "
+        f"| [{name}](#{anchor(experiment.title)}) | {short_citation(experiment.citation)} | "
         f"{format_verdicts(claims).replace(' claims confirmed', '')} |"
     )
     return overview, "\n".join(lines).rstrip() + "\n"

@@ -12,13 +12,15 @@ import oneof
 from benchmarks.common import DOCS, ROOT
 
 PAGE = DOCS / "reliability" / "supply.md"
+MAX_LISTED = 6
+"""Maximum number of modules, or of required packages, that a cell lists; otherwise it has their number."""
 
 PACKAGE = Path(oneof.__file__).parent
 PURPOSES = {
     "numpy": "arrays",
     "scipy": "sparse rows, optimizers, linear algebra",
     "scikit-learn": "the conventions, kernels, neighbors and folds of our estimators",
-    "joblib": "parallel comparisons and neighbors (decision 0006)",
+    "joblib": "parallel comparisons and neighbors",
     "numba": "sequential loops: online learners, dual solvers, diffusion",
     "threadpoolctl": "one BLAS thread in parallel threads and processes",
     "array-api-compat": "kernels written once for NumPy and torch (decision 0013)",
@@ -119,19 +121,21 @@ def make_page():
         "| package | extra | purpose | imported by | requires, beyond the core |",
         "|---|---|---|---|---|",
     ]
+    extras = {}
     for group, required in groups.items():
-        if group in DEVELOPMENT_GROUPS:
-            continue
-        for line in required:
-            name = _NAME.match(line)[0]
-            subpackages, count = importers(name)
-            requires = required_packages(name)
-            beyond = [n for n in requires or () if n not in core]
-            text = "not installed here" if requires is None else ", ".join(beyond) or "nothing"
-            if requires is not None and name == "torch":
-                text = f"{len(beyond)} packages"
-            users = f"{', '.join(subpackages)} ({count} files)" if subpackages else "no file"
-            lines.append(f"| `{line}` | {group or 'core'} | {PURPOSES[name]} | {users} | {text} |")
+        if group not in DEVELOPMENT_GROUPS:
+            for line in required:
+                extras.setdefault(line, []).append(group or "core")
+    for line, named in extras.items():
+        name = _NAME.match(line)[0]
+        subpackages, count = importers(name)
+        requires = required_packages(name)
+        beyond = [n for n in requires or () if n not in core]
+        text = "not installed here" if requires is None else ", ".join(beyond) or "nothing"
+        if requires is not None and len(beyond) > MAX_LISTED:
+            text = f"{len(beyond)} packages"
+        users = ", ".join(subpackages) if len(subpackages) <= MAX_LISTED else f"{count} files"
+        lines.append(f"| `{line}` | {', '.join(named)} | {PURPOSES[name]} | {users or 'no file'} | {text} |")
     lines += ["", "Developers of oneof also install:", ""]
     for group in DEVELOPMENT_GROUPS:
         if groups.get(group):

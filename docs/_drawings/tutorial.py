@@ -22,24 +22,28 @@ N_GROUPS = 10
 
 
 def main() -> None:
-    """Draw all figures."""
+    """Draw all figures: the accuracy of the faces of Lost, the sets and the report of the digits."""
     lost = oneof.datasets.load("lost")
-    order = np.random.default_rng(0).permutation(len(lost.y))
-    X, y, truth = lost.X[order[:N_FIT]], lost.candidates[order[:N_FIT]], lost.y[order[:N_FIT]]
+    order = np.random.default_rng(0).permutation(len(lost.y))[:N_FIT]
+    draw_confidence(*oneof.LOORidge().fit(lost.X[order], lost.candidates[order]).disambiguate(), lost.y[order])
+    digits = oneof.datasets.load("digits")
+    order = np.random.default_rng(0).permutation(len(digits.y))[:N_FIT]
+    y = oneof.make_partial_labels(
+        digits.y[order], fraction=0.9, n_distractors=3, distractors="confusable", random_state=0
+    )
     draw_sets(y)
-    draw_confidence(*oneof.LOORidge().fit(X, y).disambiguate(), truth)
     if browser := shutil.which("chromium"):
-        screenshot_report(browser, X, y)
+        screenshot_report(browser, digits.X[order], y)
 
 
 def draw_sets(y: oneof.CandidateSets) -> None:
-    """Draw the sizes of the sets and the frequencies of the names."""
+    """Draw the sizes of the sets and the frequencies of the digits."""
     figure, (left, right) = plt.subplots(1, 2, figsize=(9, 4), width_ratios=(1, 1.6), layout="constrained")
     plot_set_sizes(y, ax=left)
     plot_class_frequencies(y, ax=right)
-    left.set_xlabel("names in a set")
-    right.set_ylabel("name")
-    right.set_xlabel("sets with this name")
+    left.set_xlabel("digits in a set")
+    right.set_ylabel("digit")
+    right.set_xlabel("sets with this digit")
     figure.savefig(DOCS / "tutorial_sets.png", dpi=90)
 
 
@@ -66,9 +70,9 @@ def screenshot_report(browser: str, X: np.ndarray, y: oneof.CandidateSets) -> No
     import polars
 
     with tempfile.TemporaryDirectory() as folder:
-        table = polars.DataFrame(X, schema=[f"f{j}" for j in range(X.shape[1])])
-        table.with_columns(names=polars.Series(y.to_strings())).write_csv(f"{folder}/faces.csv")
-        words = ["fit", f"{folder}/faces.csv", "--labels", "names", "--folds", "2", "--out", f"{folder}/out"]
+        table = polars.DataFrame(X, schema=[f"p{j}" for j in range(X.shape[1])])
+        table.with_columns(digit=polars.Series(y.to_strings())).write_csv(f"{folder}/images.csv")
+        words = ["fit", f"{folder}/images.csv", "--labels", "digit", "--folds", "2", "--out", f"{folder}/out"]
         done = CliRunner().invoke(app, words)
         if done.exit_code:
             raise SystemExit(done.output)

@@ -8,9 +8,7 @@ from sklearn.base import clone
 
 from oneof import CandidateSets, GraphLogisticRegression
 from oneof.errors import InputError
-from oneof.estimators.graph_logistic._views import parse_views, rows_with_view
 from oneof.likelihoods import softmax
-from oneof.persistence import load, save
 from tests.estimators.panel import table
 from tests.weights import draw_weights, informative
 
@@ -203,19 +201,6 @@ def test_sparse_rows_with_views(features):
     np.testing.assert_allclose(sparse.predict_proba(sp.csr_array(X)), dense.predict_proba(X), atol=1e-5)
 
 
-def test_a_weight_is_a_repetition_in_views():
-    """Integer weights of rows equal repetitions, also in the coregularization and the weights of the views."""
-    X, _, y = two_views(80, 30)
-    X, _ = with_gaps(X)
-    weight = np.random.default_rng(0).integers(0, 4, 80)
-    weight[:3] = 1
-    model = GraphLogisticRegression(views=HALVES)
-    weighted = clone(model).fit(X, y, sample_weight=weight)
-    repeated = clone(model).fit(np.repeat(X, weight, axis=0), np.repeat(y, weight))
-    np.testing.assert_allclose(weighted.view_weights_, repeated.view_weights_, rtol=1e-5)
-    np.testing.assert_allclose(weighted.predict_proba(X), repeated.predict_proba(X), rtol=1e-5)
-
-
 def test_instances_of_the_posterior():
     """The instances of a view are 0 in the columns of the other view, and are those of the rows that have it."""
     X, _, y = two_views()
@@ -226,19 +211,6 @@ def test_instances_of_the_posterior():
         assert instances.shape == (len(present), 8)
         assert not instances[:, 4 * (1 - view) : 4 * (2 - view)].any()
         assert model.posterior_.covariance(instances).shape == (len(present), 2, 2)
-
-
-def test_views_are_saved(tmp_path):
-    """A saved model with views has the same predictions, also for rows that lack a view."""
-    X, _, y = two_views()
-    X, _ = with_gaps(X)
-    for features in ("raw", "kernel"):
-        model = GraphLogisticRegression(views=[range(3), slice(3, 6)], features=features).fit(X, y)
-        save(tmp_path / "model.skops", model)
-        loaded = load(tmp_path / "model.skops")
-        np.testing.assert_array_equal(loaded.predict_proba(X), model.predict_proba(X))
-        with pytest.raises(InputError, match="has no `posterior_`"):
-            loaded.posterior_  # noqa: B018 - a property
 
 
 @pytest.mark.parametrize(
@@ -294,16 +266,6 @@ def test_views_may_share_columns_and_exclude_some():
     np.testing.assert_array_equal(
         GraphLogisticRegression(views=[[0, 1, 2], [2, 3]]).fit(X, y).predict_proba(X), model.predict_proba(X)
     )
-
-
-def test_parsing_groups_and_missing_views():
-    """Names and indices become column indices; a row has a view unless all columns of the view are NaN."""
-    groups = parse_views([["b", "a"], slice(2, None)], 4, np.array(["a", "b", "c", "d"]))
-    assert [group.tolist() for group in groups] == [[1, 0], [2, 3]]
-    X = sp.csr_array(np.array([[np.nan, np.nan, 1.0], [0.0, 2.0, 0.0]]))
-    assert rows_with_view(X, np.array([0, 1])).tolist() == [False, True]
-    with pytest.raises(InputError, match="row 0, column 0"):
-        rows_with_view(X, np.array([0, 2]))
 
 
 def test_views_are_coupled_on_rows_of_equal_weights_only():

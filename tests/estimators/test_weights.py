@@ -175,16 +175,6 @@ def test_disambiguation_multiplies_probabilities_and_weights(estimator):
 
 
 @every
-def test_score_is_the_mean_weight_of_the_predictions(estimator):
-    """The covering rate of weighted rows is the mean weight of the predicted classes over the informative rows."""
-    X, mask, weights = weighted_table(like=estimator)
-    model = clone(estimator).fit(X, mask)
-    informative = (weights < 1).any(axis=1)
-    expected = weights[np.arange(len(X)), model.predict(X)][informative].mean()
-    np.testing.assert_allclose(model.score(X, CandidateSets.from_weights(weights)), expected, rtol=1e-12)
-
-
-@every
 def test_weights_move_the_model(estimator):
     """Weights that favor the other candidate give another model: they are used, not ignored."""
     if name(estimator) in ("SpectralGraphTransducer", "TransductiveSVM"):

@@ -93,13 +93,6 @@ def test_a_pipeline_accepts_texts():
     assert breakeven_score(graph, texts, topics, [0, 1, 2, 6], transductive=True).mean == 1
 
 
-def test_the_estimator_is_not_fitted(documents):
-    X, topics, labeled = documents
-    model = MultinomialNB()
-    breakeven_score(model, X, topics, labeled, transductive=False)
-    assert not hasattr(model, "classes_")
-
-
 @pytest.mark.parametrize(
     ("change", "message"),
     [

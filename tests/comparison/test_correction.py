@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import joblib
 import numpy as np
 import pytest
 
@@ -47,7 +48,8 @@ def test_each_fold_is_corrected_once_from_its_training_rows(
         return y[rows]
 
     splits = make_folds(check_task(X, y, None), 3, 0)
-    compare(X, y, {"CLPL": CLPL(), "PLKNN": PLKNN()}, cv=splits, correct=correct, n_jobs=n_jobs)
+    with joblib.parallel_config("threading"):
+        compare(X, y, {"CLPL": CLPL(), "PLKNN": PLKNN()}, cv=splits, correct=correct, n_jobs=n_jobs)
     assert calls == [train.tolist() for train, _ in splits] + [list(range(120))]
 
 

@@ -3,11 +3,12 @@ import warnings
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
 from oneof import CandidateSets, make_partial_labels
+from oneof.datasets import distractors
 from oneof.errors import InputError, LabelError
 from tests.datasets.conftest import KINDS, labels
 
@@ -18,6 +19,7 @@ def false_mask(sets, y):
     return mask
 
 
+@settings(max_examples=50)
 @given(
     n_classes=st.integers(2, 7),
     more=st.integers(0, 40),
@@ -222,10 +224,11 @@ def test_text_labels_and_candidate_sets_are_read():
     assert make_partial_labels(y, classes=["wren", "finch", "robin", "crow"]).classes.tolist()[-1] == "crow"
 
 
-def test_many_classes_are_drawn_in_blocks():
-    """With a weight for each of 2000 classes the draws do not fit one block; every row still gets its distractors."""
-    y = labels(4000, 2000)
-    confusion = np.ones((2000, 2000))
+def test_many_classes_are_drawn_in_blocks(monkeypatch):
+    """With a weight for each of 200 classes the draws do not fit one block; every row still gets its distractors."""
+    monkeypatch.setattr(distractors, "MAX_DRAWS", 7 * 200)
+    y = labels(400, 200)
+    confusion = np.ones((200, 200))
     sets = make_partial_labels(y, n_distractors=4, distractors="confusable", confusion=confusion, random_state=0)
     assert (sets.sizes == 5).all()
 

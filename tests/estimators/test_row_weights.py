@@ -84,7 +84,7 @@ def test_class_weights_multiply_sample_weights(estimator):
 @weighted
 def test_a_larger_weight_gives_more_rows_of_the_class(estimator):
     """Rows are assigned to a class more often, or as often, if it has a larger weight."""
-    X, mask = table(120, like=estimator)
+    X, mask = table(60, like=estimator)
     counts = [
         np.mean(clone(estimator).set_params(class_weight={1: value}).fit(X, mask).predict(X) == 1)
         for value in (0.05, 1.0, 20.0)

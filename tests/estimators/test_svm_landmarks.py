@@ -9,7 +9,7 @@ from oneof import PLSVM, TransductiveSVM, make_partial_labels
 MODELS = {
     "PLSVM": PLSVM(0.05, kernel="rbf", gamma=0.3, tol=1e-7),
     "intercept": PLSVM(0.05, kernel="rbf", gamma=0.3, tol=1e-7, fit_intercept=True),
-    "TransductiveSVM": TransductiveSVM(kernel="rbf", gamma=0.3, tol=1e-6),
+    "TransductiveSVM": TransductiveSVM(kernel="rbf", gamma=0.3, tol=1e-4),
 }
 
 

@@ -143,7 +143,7 @@ def test_an_svm_that_is_not_solved_warns(monkeypatch):
         TransductiveSVM(C=100.0).fit(X, truth)
 
 
-@pytest.mark.parametrize("labeled", [1000, 500])
+@pytest.mark.parametrize("labeled", [500])
 def test_many_overlapping_rows_of_few_features_converge(labeled):
     """With a common cost, on rows that are not separable, the solution is optimal and there is no warning."""
     rng = np.random.default_rng(0)

@@ -105,9 +105,7 @@ def test_classes_that_a_fold_lacks():
         ({"cv": [([0], [99])]}, InputError, "row indices from 0 to 59"),
         ({"cv": 1}, InputError, "`n_splits` must be"),
         ({"groups": np.zeros(60)}, InputError, "got 1 such group and 5 folds"),
-        ({"method": "transform"}, InputError, "`method` must be"),
         ({"method": "predict_proba"}, InputError, "`estimator` must have predict_proba; CLPL does not have it"),
-        ({"n_jobs": 0}, InputError, "`n_jobs`"),
         ({"estimator": CLPL}, InputTypeError, "`estimator` must be an object"),
         ({"y": [0, 1]}, InputError, r"inconsistent numbers of samples: \[60, 2\]"),
         (

@@ -97,7 +97,6 @@ def test_a_pipeline_accepts_texts():
     ("change", "message"),
     [
         ({"estimator": None}, "`estimator` must be an object with get_params and fit; got None"),
-        ({"transductive": "no"}, "`transductive` must be .*'no'"),
         ({"Y": np.zeros((N, 1))}, "column 0 of Y occurs in no labeled row"),
         ({"Y": np.ones((N, 1))}, "column 0 of Y occurs in every labeled row"),
         ({"Y": np.eye(N, 1), "labeled": [0, 1]}, "column 0 of Y occurs in none of the other rows"),

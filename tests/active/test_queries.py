@@ -151,12 +151,6 @@ def test_errors_name_the_argument(fitted):
             query(model, pool, 41, strategy)
         with pytest.raises(InputError, match="got an empty pool"):
             query(model, pool[:0], 1, strategy)
-        for batch_size in (0, -1, 1.5, True, "2"):
-            with pytest.raises(InputError, match="`batch_size` must be an integer above 0; got "):
-                query(model, pool, batch_size, strategy)
-    for strategy in ("best", None, ["entropy"]):
-        with pytest.raises(InputError, match='`strategy` must be "mutual_information", "entropy", "margin" or'):
-            query(model, pool, 1, strategy)
 
 
 def test_rows_with_nan_are_an_error(fitted):

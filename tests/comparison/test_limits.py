@@ -205,12 +205,3 @@ def test_an_interruption_without_a_result_is_raised(clock):
 
     with pytest.raises(Terminated):
         compare(X, y, {"first": timed(clock, 1.0), "ends": Ends()}, cv=2)
-
-
-@pytest.mark.parametrize("name", ["budget", "time_limit"])
-@pytest.mark.parametrize("limit", [0, -1.0, math.inf, "all day"])
-def test_invalid_limits_are_an_error(name, limit):
-    """A limit must be a finite number above 0."""
-    X, y, _ = draw()
-    with pytest.raises(InputError, match="must be a number above 0 or None"):
-        compare(X, y, {"it": Frequencies()}, **{name: limit})

@@ -236,16 +236,10 @@ def test_many_classes_are_drawn_in_blocks(monkeypatch):
 @pytest.mark.parametrize(
     ("arguments", "reason"),
     [
-        ({"fraction": 1.5}, "`fraction` must be .* got 1.5"),
-        ({"fraction": float("nan")}, "`fraction` must be .* got nan"),
         ({"n_distractors": 3}, "`n_distractors` must be an integer from 0 to 2, with 3 classes; got 3"),
-        ({"n_distractors": -1}, "`n_distractors` must be .* got -1"),
-        ({"n_distractors": 1.5}, "`n_distractors` must be .* got 1.5"),
-        ({"set_size": 0}, "`set_size` must be .* got 0"),
         ({"set_size": 4}, "`set_size` must be .* got 4"),
         ({"set_size": 2, "n_distractors": 2}, "pass only one of them"),
         ({"set_size": 2, "distractors": "cooccurring"}, "`set_size` applies only"),
-        ({"distractors": "odd"}, "`distractors` must be .* got 'odd'"),
         ({"distractors": "confusable", "epsilon": 2}, "`epsilon` must be .* got 2"),
         ({"confusion": np.ones((3, 3))}, "`confusion` applies only to distractors='confusable'; got 'uniform'"),
         ({"groups": [1, 1, 2]}, "`groups` applies only to distractors='cooccurring'; got 'uniform'"),
@@ -255,8 +249,6 @@ def test_many_classes_are_drawn_in_blocks(monkeypatch):
         ({"distractors": "cooccurring", "groups": [1, 1]}, "scene of each of the 3 rows; got 2"),
         ({"distractors": "cooccurring", "groups": [1, None, "a"]}, "without missing values"),
         ({"distractors": "cooccurring", "groups": [1.0, np.nan, 2.0]}, "no scene for row 1"),
-        ({"noise_rate": 1.5}, "`noise_rate` must be .* got 1.5"),
-        ({"random_state": "seed"}, "`random_state` must be .* got 'seed'"),
     ],
 )
 def test_invalid_parameters_are_rejected(arguments, reason):

@@ -177,16 +177,6 @@ def test_audit_by_groups_equals_held_out_probabilities_by_groups(doubled, estima
     assert calls == [(1, 3), (2, 3), (3, 3)]
 
 
-def test_audit_of_sets_by_groups_counts_its_fits():
-    """With partial rows LOORidge is cross-validated twice: by the sets, and by the corrected weights."""
-    X, y, _ = draw(120)
-    calls = []
-    groups = np.arange(120) // 4
-    issues = find_label_issues(X, y, cv=3, groups=groups, progress=lambda *call: calls.append(call[:2]))
-    assert calls == [(k, 6) for k in range(1, 7)]
-    assert 0 <= issues.noise_rate <= 1
-
-
 @pytest.mark.parametrize(
     ("groups", "message"),
     [
@@ -227,15 +217,3 @@ def test_folds_that_ignore_groups_are_an_error():
         compare(X, y, {"a": Frequencies()}, cv=CandidateGroupKFold(3))
     with pytest.raises(InputError, match="`groups` and `proba` cannot both be given"):
         find_label_issues(None, y, proba=np.full(y.shape, 1 / 3), groups=groups)
-
-
-def test_exact_labels_may_have_the_folds_of_scikit_learn():
-    """`compare` passes exact labels to a splitter, so that its stratified folds by groups are accepted."""
-    X, _, truth = draw(60)
-    groups = np.arange(60) % 12
-    cv = StratifiedGroupKFold(3, shuffle=True, random_state=0)
-    folds = make_folds(check_task(X, truth, None), cv, 0, groups)
-    expected = list(cv.split(X, truth, groups))
-    for (train, test), (expected_train, expected_test) in zip(folds, expected, strict=True):
-        np.testing.assert_array_equal(train, expected_train)
-        np.testing.assert_array_equal(test, expected_test)

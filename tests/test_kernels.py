@@ -158,17 +158,6 @@ def test_near_copies_far_from_the_origin(kernel, offset, moved, rows):
         np.testing.assert_allclose(1 - values, 1 - peers, rtol=1e-6, atol=1e-15)
 
 
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_few_pairs_are_subtracted_for_any_location_of_the_rows(dtype, monkeypatch):
-    """With an offset of all rows, or one outlier, only the pairs of a row with itself lose digits."""
-    subtracted, take = [], oneof.kernels.pairwise._take
-    monkeypatch.setattr(oneof.kernels.pairwise, "_take", lambda X, i: subtracted.append(len(i)) or take(X, i))
-    X = np.random.default_rng(0).normal(size=(200, 20)) + 1e4
-    X[3] += 1e3
-    covariance(RBF(3.0), X.astype(dtype))
-    assert sum(subtracted) == 2 * len(X)
-
-
 def test_near_copies_in_csr(rows):
     """CSR rows cannot be shifted, but keep the digits of close pairs too."""
     X, _ = rows

@@ -104,26 +104,6 @@ def test_a_shared_map_is_applied_once():
     assert [part.feature_map.n_calls for part in parts] == [1, 1, 1]
 
 
-def test_the_parts_of_a_sum_are_not_changed():
-    """The sum is a new array, also if a kernel returns an array that it owns."""
-    owned = np.eye(5) + 0.1
-
-    @dataclass(frozen=True)
-    class Owner:
-        """Kernel that returns its own array."""
-
-        def transform(self, X):
-            return X
-
-        def gram(self, *_):
-            return owned
-
-    kernel = KernelSum.from_kernels([Owner()], np.array([0.5]))
-    before = owned.copy()
-    np.testing.assert_array_equal(kernel.gram(kernel.transform(rows(5))), 0.5 * before)
-    np.testing.assert_array_equal(owned, before)
-
-
 @pytest.mark.parametrize("kind", ["rbf", "laplacian"])
 def test_many_entries_are_evaluated_in_single_precision(kind, monkeypatch):
     """From the limit on, kernels are in float32 and equal those in float64 to 1e-5."""

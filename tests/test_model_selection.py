@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from scipy.special import expit
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.metrics import accuracy_score, confusion_matrix
-from sklearn.model_selection import GridSearchCV, cross_val_score, cross_validate
+from sklearn.model_selection import cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
@@ -26,6 +26,7 @@ from oneof.model_selection import (
     covering_rate_scorer,
     exact_accuracy_scorer,
 )
+from tests.blobs import Frequencies
 
 SCORERS = (covering_rate_scorer, approximated_accuracy_scorer, exact_accuracy_scorer)
 seeds = st.integers(0, 2**32 - 1)
@@ -43,21 +44,6 @@ class Centroids(LinearClassifierMixin, CandidateClassifier):
         means = (weights.T @ rows) / np.maximum(weights.sum(axis=0), 1)[:, None]
         self.coef_, self.intercept_ = (1 - self.shrink) * means, -0.5 * (means**2).sum(axis=1)
         return self._finalize_fit(X, y, candidates)
-
-
-class Frequencies(CandidateClassifier):
-    """Classifier that predicts the most frequent candidate."""
-
-    def fit(self, X, y):
-        _, candidates = self._validate_fit(X, y)
-        self.frequencies_ = candidates.mask.sum(axis=0) / candidates.mask.sum()
-        return self._finalize_fit(X, y, candidates)
-
-    def _scores(self, rows):
-        return np.tile(self.frequencies_, (rows.shape[0], 1))
-
-    def predict_proba(self, X):
-        return self._scores(self._validate_rows(X))
 
 
 def draw(seed, *, n=None, K=None, fraction=0.25):
@@ -110,13 +96,6 @@ def test_repeated_sets_are_stratified():
     assert (np.ptp(held_out, axis=0) <= 1).all()
 
 
-def test_a_class_of_two_rows_is_distributed_by_exchange():
-    """Without exchanges both rows with candidate k would be in the first fold."""
-    y = [["a", "k"], ["b"], ["c", "k"], ["d", "e"], ["d", "e"], ["d", "e"]]
-    for train, _ in CandidateKFold(2, shuffle=False).split(np.zeros((6, 1)), y):
-        assert "k" in set().union(*(y[i] for i in train))
-
-
 @pytest.mark.parametrize("seed", range(20))
 def test_every_class_with_two_rows_is_in_every_training_set(seed):
     """Each candidate of at least two rows is in each training set, also for overlapping partial rows."""
@@ -155,8 +134,6 @@ def test_random_state_determines_the_folds():
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: CandidateKFold(1), "`n_splits` must be .*got 1"),
-        (lambda: CandidateKFold(2.5), "`n_splits` must be .*got 2.5"),
         (lambda: CandidateKFold(shuffle=False, random_state=0), "no effect without shuffle"),
         (lambda: list(CandidateKFold(3).split(np.zeros(4), ["a", "b", None, None])), "2 labeled rows, fewer than"),
         (lambda: list(CandidateKFold(2).split(np.zeros(3), ["a", "b"])), "inconsistent numbers of samples"),
@@ -238,23 +215,6 @@ def test_an_unknown_held_out_label_counts_as_wrong():
         covering_rate_scorer(model, X[:2], CandidateSets.from_labels([0, 1]))
 
 
-def test_a_search_selects_by_the_scorer():
-    """GridSearchCV selects the setting with the highest covering rate, and scores with the scorer."""
-    X, candidates, _ = draw(8, n=80, K=3)
-    y, cv = candidates.to_indicator(), CandidateKFold(3, random_state=0)
-    grid = {"centroids__shrink": [0.0, 0.5, 2.0]}
-    search = GridSearchCV(make_pipeline(StandardScaler(), Centroids()), grid, scoring=covering_rate_scorer, cv=cv)
-    search.fit(X, y)
-    explicit = [
-        cross_val_score(make_pipeline(StandardScaler(), Centroids(s)), X, y, cv=cv, scoring=covering_rate_scorer)
-        for s in (0.0, 0.5, 2.0)
-    ]
-    np.testing.assert_allclose(search.cv_results_["mean_test_score"], np.mean(explicit, axis=1))
-    assert search.score(X, y) == covering_rate_scorer(search, X, y)
-    several = cross_validate(search, X, y, cv=cv, scoring={str(scorer): scorer for scorer in SCORERS})
-    assert all(f"test_{scorer}" in several for scorer in SCORERS)
-
-
 def test_weights_are_routed_to_a_scorer_that_requests_them():
     """Under metadata routing a scorer receives weights if it requests them; otherwise an error is raised."""
     X, candidates, _ = draw(9, n=60, K=3)
@@ -292,17 +252,6 @@ def test_small_weights_do_not_change_the_folds():
     ):
         np.testing.assert_array_equal(train, soft_train)
         np.testing.assert_array_equal(test, soft_test)
-
-
-def test_scorers_use_weights():
-    """Scorers return the metrics of weighted rows, also in cross-validation."""
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(40, 2))
-    y = CandidateSets.from_labels(np.where(X[:, 0] > 0, "a", "b")).soften(rng.uniform(0.05, 0.3, 40))
-    model = Centroids().fit(X, y)
-    assert covering_rate_scorer(model, X, y) == covering_rate(y, model.predict(X))
-    scores = cross_val_score(Centroids(), X, y, cv=CandidateKFold(4, random_state=0), scoring=covering_rate_scorer)
-    assert np.isfinite(scores).all()
 
 
 def test_metrics_of_scikit_learn_name_the_scorer():

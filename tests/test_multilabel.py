@@ -93,18 +93,10 @@ def test_a_pipeline_accepts_texts():
     assert breakeven_score(graph, texts, topics, [0, 1, 2, 6], transductive=True).mean == 1
 
 
-def test_the_estimator_is_not_fitted(documents):
-    X, topics, labeled = documents
-    model = MultinomialNB()
-    breakeven_score(model, X, topics, labeled, transductive=False)
-    assert not hasattr(model, "classes_")
-
-
 @pytest.mark.parametrize(
     ("change", "message"),
     [
         ({"estimator": None}, "`estimator` must be an object with get_params and fit; got None"),
-        ({"transductive": "no"}, "`transductive` must be .*'no'"),
         ({"Y": np.zeros((N, 1))}, "column 0 of Y occurs in no labeled row"),
         ({"Y": np.ones((N, 1))}, "column 0 of Y occurs in every labeled row"),
         ({"Y": np.eye(N, 1), "labeled": [0, 1]}, "column 0 of Y occurs in none of the other rows"),

@@ -18,7 +18,6 @@ from oneof.errors import InputError
 from oneof.model_selection.temperature import (
     TemperatureScaledClassifier,
     calibrate_posteriors,
-    differs_from_accuracy,
     evaluate_temperature,
     fit_temperature,
     scale_proba,
@@ -130,14 +129,6 @@ def test_a_scaled_classifier_is_fitted_if_its_estimator_is() -> None:
     for temperature in (0.0, -1.0, np.nan, "2"):
         with pytest.raises(InputError, match="temperature"):
             model.set_params(temperature=temperature).fit(X, y)
-
-
-def test_a_confidence_differs_from_the_accuracy_in_both_directions() -> None:
-    """A difference counts above .05 and above three standard errors, whatever its sign."""
-    assert differs_from_accuracy(0.9, 0.7, 500)
-    assert differs_from_accuracy(0.5, 0.7, 500)
-    assert not differs_from_accuracy(0.9, 0.7, 20)
-    assert not differs_from_accuracy(0.74, 0.7, 1_000_000)
 
 
 @pytest.mark.parametrize("sharpness", [0.2, 1.0, 5.0])

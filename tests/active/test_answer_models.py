@@ -41,15 +41,6 @@ def test_rows_between_the_classes_of_a_constant_pair_are_not_selected():
     assert between < outside
 
 
-def test_weighted_answers_are_their_most_probable_candidates():
-    """Candidates with less than half of the largest weight are not part of the answer."""
-    weighted = CandidateSets.from_weights([[1.0, 0.1, 0.2], [1.0, 0.9, 0.0]], classes=[0, 1, 2])
-    sets = CandidateSets.from_sets([[0], [0, 1]], classes=[0, 1, 2])
-    a, b = AnswerModel.from_candidates(weighted), AnswerModel.from_candidates(sets)
-    assert (a.exact_rate, a.pair_rate) == (b.exact_rate, b.pair_rate)
-    np.testing.assert_allclose(a.distractors, b.distractors)
-
-
 def test_unlabeled_rows_have_no_effect():
     """The model of answers is the same with rows that are not answered."""
     answers = CandidateSets.from_sets([[0, 1], [2], [1, 2]], classes=[0, 1, 2])
@@ -97,14 +88,6 @@ def test_the_density_of_degenerate_rows_is_positive():
     assert (local_density([[0.0], [0.1], [0.2], [1e6]], 2) > 0).all()
 
 
-def test_a_sample_of_references_gives_similar_densities(monkeypatch):
-    """With a sample of the rows as references, the densities correlate with those of all rows."""
-    X = np.random.default_rng(0).normal(size=(600, 2))
-    expected = local_density(X)
-    monkeypatch.setattr("oneof.active.answer_models._MAX_REFERENCES", 300)
-    assert np.corrcoef(np.log(expected), np.log(local_density(X)))[0, 1] > 0.85
-
-
 def test_errors_name_the_argument(fitted):
     """An error names the argument and its requirement."""
     model, pool = fitted
@@ -112,8 +95,6 @@ def test_errors_name_the_argument(fitted):
     for options in ({"answer_model": exact}, {"density": np.ones(40)}):
         with pytest.raises(InputError, match='`answer_model` and `density` require strategy="mutual_information"'):
             query(model, pool, 1, "entropy", **options)
-    with pytest.raises(InputError, match="must be an AnswerModel; got int"):
-        query(model, pool, answer_model=3)
     with pytest.raises(InputError, match="must have the classes of the estimator"):
         query(model, pool, answer_model=AnswerModel(np.array(["a", "b", "c"]), 1.0, 0.0, np.zeros((3, 3))))
     for density in (np.ones(39), "x", np.zeros(40), np.full(40, np.nan)):
@@ -129,7 +110,5 @@ def test_errors_name_the_argument(fitted):
         AnswerModel(np.arange(3), 0.5, 0.5, 1.0 - np.eye(3))
     with pytest.raises(InputError, match=r"`proba` must have shape \(1, 2\)"):
         AnswerModel.from_candidates(CandidateSets.from_sets([[0, 1]]), [[1.0]])
-    with pytest.raises(InputError, match="`n_neighbors` must be an integer above 0"):
-        local_density(pool, 0)
     with pytest.raises(InputError, match="`X` must be a 2-D array"):
         local_density([1.0, 2.0])

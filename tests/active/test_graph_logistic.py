@@ -7,7 +7,6 @@ from sklearn.preprocessing import StandardScaler
 
 from oneof import GraphLogisticRegression
 from oneof.active import query, query_subsets, simulate
-from oneof.errors import InputError
 from reproduction.sensors import make_two_sensors
 
 
@@ -60,16 +59,6 @@ def test_an_additional_view_does_not_decrease_the_information(sensors):
     lacking = rows.X[both].copy()
     lacking[:, rows.views[1]] = np.nan
     assert query(model, rows.X[both]).utilities[0] >= query(model, lacking).utilities[0]
-
-
-def test_a_view_with_some_columns_missing_is_an_error(sensors):
-    """NaN in some columns of a view raises an error."""
-    model, rows = sensors
-    broken = rows.X[:5].copy()
-    broken[2] = 0.0
-    broken[2, 1] = np.nan
-    with pytest.raises(InputError):
-        query(model, broken)
 
 
 @pytest.mark.parametrize("strategy", ["mutual_information", "entropy", "margin", "random"])

@@ -122,16 +122,6 @@ def test_rows_in_any_form(fitted):
         assert dense.indices.tolist() == sparse.indices.tolist()
 
 
-def test_a_pipeline_with_a_posterior_at_its_end():
-    """A pipeline gives the query of its last step, on transformed rows."""
-    rng = np.random.default_rng(0)
-    X, pool = rng.normal(5, 3, size=(20, 3)), rng.normal(5, 3, size=(30, 3))
-    model = make_pipeline(StandardScaler(), RidgeLogistic()).fit(X, np.arange(20) % 2)
-    inner = query(model[-1], model[0].transform(pool), 4)
-    assert query(model, pool, 4).indices.tolist() == inner.indices.tolist()
-    assert query(make_pipeline(model[-1]), pool, 4).indices.tolist() == query(model[-1], pool, 4).indices.tolist()
-
-
 def test_errors_name_the_missing_method_and_a_remedy():
     """The error for an estimator without a posterior or probabilities names it and its valid strategies."""
     X, y = [[0.0], [1.0], [2.0]], [0, 1, 1]
@@ -161,12 +151,6 @@ def test_errors_name_the_argument(fitted):
             query(model, pool, 41, strategy)
         with pytest.raises(InputError, match="got an empty pool"):
             query(model, pool[:0], 1, strategy)
-        for batch_size in (0, -1, 1.5, True, "2"):
-            with pytest.raises(InputError, match="`batch_size` must be an integer above 0; got "):
-                query(model, pool, batch_size, strategy)
-    for strategy in ("best", None, ["entropy"]):
-        with pytest.raises(InputError, match='`strategy` must be "mutual_information", "entropy", "margin" or'):
-            query(model, pool, 1, strategy)
 
 
 def test_rows_with_nan_are_an_error(fitted):

@@ -39,14 +39,6 @@ def test_interval_contains_the_accuracy(noise_rate, n_distractors):
         assert abs(estimate.accuracy - accuracy) < 0.7 * abs(covering_rate - accuracy)
 
 
-def test_exact_labels_without_noise_give_the_accuracy():
-    """On exact labels without errors the estimate is the fraction of predictions that equal the label."""
-    proba, y, truth = draw(0.0, 0)
-    predictions = proba.argmax(axis=1)
-    estimate = estimate_accuracy(proba, predictions, y)
-    assert estimate.accuracy == pytest.approx((predictions == truth).mean(), abs=0.01)
-
-
 def test_predictions_other_than_the_most_probable_class():
     """The estimate is that of the predictions given: of wrong ones, and of labels that are not a class, it is low."""
     proba, y, truth = draw(0.1, 1)

@@ -75,27 +75,6 @@ def test_only_the_largest_weights_count(blobs):
     assert compare_one(LOORidge(), sp.csr_array(X), CandidateSets.from_labels(hidden)).baseline_rate > 0.8
 
 
-def test_tied_largest_weights_are_a_set(blobs):
-    """Classes that share the largest weight of a row are the candidates of a set, whatever the other weights are."""
-    X, y = blobs
-    rng = np.random.default_rng(2)
-    tied = np.eye(3, dtype=bool)[y] | np.eye(3, dtype=bool)[(y + (rng.random(180) < 0.4)) % 3]
-    weights = np.where(tied, 1.0, 0.5 * rng.random((180, 3)))
-    forms = (CandidateSets.from_weights(weights), CandidateSets(tied, [0, 1, 2]))
-    by_weights, by_sets = (compare_one(LOORidge(), X, sets).baseline_rate for sets in forms)
-    assert by_weights == by_sets > 0.9
-
-
-def test_the_features_are_those_of_the_last_step(blobs):
-    """A pipeline that encodes words has the baseline of the encoded rows."""
-    X, y = blobs
-    words = np.array([["low" if value < 1.5 else "high" for value in row] for row in X], dtype=object)
-    sets = CandidateSets.from_labels(y)
-    encoded = OneHotEncoder(sparse_output=False).fit_transform(words)
-    result = compare_one(make_pipeline(OneHotEncoder(sparse_output=False), LOORidge()), words, sets)
-    assert result.baseline_rate == compare_one(LOORidge(), encoded, sets).baseline_rate > 0.7
-
-
 def test_a_baseline_that_cannot_be_fitted_does_not_end_the_comparison(blobs, monkeypatch):
     """If the sample of the baseline lacks a category of other rows, the comparison has no baseline."""
     _, y = blobs

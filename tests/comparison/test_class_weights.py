@@ -7,7 +7,7 @@ from sklearn.metrics import balanced_accuracy_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from oneof import CLPL, PLEM, PLKNN, CandidateSets, GaussianEM, LOORidge, TransductiveSVM, compare
+from oneof import CLPL, PLEM, PLKNN, CandidateSets, LOORidge, TransductiveSVM, compare
 from oneof.comparison import default_estimators, learning_curve
 from oneof.comparison.folds import has_class_weights
 from oneof.errors import InputError
@@ -61,18 +61,6 @@ def test_weights_raise_the_rate_of_the_rare_class():
         balanced.append(balanced_accuracy_score(names, predicted))
     assert recalls[1] > recalls[0] + 0.2
     assert balanced[1] > balanced[0]
-
-
-def test_equal_weights_change_nothing():
-    """Weights of 1 give the fit without weights, and an estimator that is passed keeps its parameters."""
-    X, y, _ = draw(120)
-    estimator = GaussianEM()
-    plain, weighted = (
-        compare(X, y, {"a": estimator}, cv=3, class_weight=given).results[0].covering_rate
-        for given in (None, dict.fromkeys(["common", "rare", "usual"], 1.0))
-    )
-    assert plain == pytest.approx(weighted, abs=1e-9)
-    assert estimator.class_weight is None
 
 
 def test_the_default_estimators_with_class_weights():

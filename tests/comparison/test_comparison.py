@@ -13,7 +13,6 @@ from sklearn.model_selection import KFold
 from sklearn.utils.validation import check_is_fitted
 
 import oneof.comparison
-from oneof import CandidateSets
 from oneof.comparison import compare
 from oneof.comparison.criterion import expected_accuracies
 from oneof.errors import InputError
@@ -84,14 +83,6 @@ def test_the_expected_accuracy_equals_the_criterion_on_an_explicit_loop():
         result = next(result for result in comparison.results if result.method == name)
         assert result.expected_accuracy == pytest.approx(expected, abs=1e-9)
         assert all(fold.held_out is None for fold in result.folds)
-
-
-def test_a_single_method_has_no_expected_accuracy():
-    """The criterion compares methods; the table of one method does not have it."""
-    X, y, _ = draw()
-    comparison = compare(X, y, {"frequencies": Frequencies()})
-    assert comparison.results[0].expected_accuracy is None
-    assert "exp. accuracy" not in str(comparison)
 
 
 def test_labels_outside_the_classes_and_missing_probabilities_are_valid():
@@ -189,28 +180,6 @@ def test_a_failed_method_is_the_last_row():
         compare(X, y, {"always": always})
 
 
-def test_a_method_without_scores_has_no_approximated_accuracy():
-    """The covering rate needs predictions only; the approximated accuracy is NaN, and null in JSON."""
-    X, y, _ = draw()
-    comparison = compare(X, y, {"constant": Constant("b")})
-    assert math.isnan(comparison.results[0].approximated_accuracy)
-    assert comparison.to_dict()["results"][0]["approximated_accuracy"] is None
-
-
-def test_every_training_set_has_all_classes_and_all_unlabeled_rows():
-    """A class of a single row is a class of every fold, and no unlabeled row is ever held out."""
-    X, y, _ = draw(n=40)
-    sets = [*y.to_sets(), {"rare"}, None, None]
-    X = np.vstack([X, X[:3]])
-    n_unlabeled = CandidateSets.from_sets(sets).is_unlabeled.sum()
-    checks = {
-        "classes": Checking(sets=lambda y: y.classes.tolist() == ["a", "b", "c", "rare"]),
-        "unlabeled": Checking(sets=lambda y: y.is_unlabeled.sum() == n_unlabeled),
-    }
-    assert n_unlabeled == 2
-    assert all(result.error is None for result in compare(X, sets, checks).results)
-
-
 def test_progress_is_reported_after_every_fold_in_order():
     """The callback gets the number of finished folds, the number of folds and the name of the method."""
     X, y, _ = draw()
@@ -220,15 +189,6 @@ def test_progress_is_reported_after_every_fold_in_order():
     assert [done for done, _, _, _ in calls] == list(range(1, 10))
     assert {total for _, total, _, _ in calls} == {9}
     assert [name for _, _, name, _ in calls] == [name for name in METHODS for _ in range(3)]
-
-
-def test_n_jobs_does_not_change_the_results():
-    """Two processes give the numbers of one process, and progress in the same order."""
-    X, y, truth = draw()
-    methods, calls = {name: METHODS[name] for name in ("average", "maximum")}, []
-    both = compare(X, y, methods, cv=2, truth=truth, n_jobs=2, progress=lambda *call: calls.append(call))
-    assert rates(both) == rates(compare(X, y, methods, cv=2, truth=truth))
-    assert [done for done, _, name, _ in calls if name in methods] == [1, 2, 3, 4]
 
 
 def test_the_best_estimator_is_fitted_on_all_rows():

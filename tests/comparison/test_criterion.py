@@ -30,7 +30,7 @@ def draw_task(n=200, K=5, accuracies=(0.9, 0.8, 0.6, 0.7, 0.5, 0.3), seed=0, **o
 
 
 @pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize(("n", "K", "n_methods", "seed"), [(40, 3, 2, 0), (60, 5, 6, 1), (30, 4, 1, 2)])
+@pytest.mark.parametrize(("n", "K", "n_methods", "seed"), [(40, 3, 2, 0), (30, 5, 4, 1), (30, 4, 1, 2)])
 def test_scores_equal_loops_over_rows_and_classes(n, K, n_methods, seed, weighted):
     """Scores equal the definition, also with unlabeled, exact and weighted rows."""
     _, mask, probabilities, predictions = draw_task(n, K, (0.9, 0.8, 0.6, 0.7, 0.5, 0.3)[:n_methods], seed)
@@ -74,13 +74,6 @@ def test_on_exact_labels_the_score_is_the_accuracy():
     np.testing.assert_allclose(scores, accuracies, rtol=1e-12)
 
 
-def test_two_classes_give_the_accuracy_on_exact_rows():
-    """With two classes every informative row is exact."""
-    truth, mask, probabilities, predictions = draw_task(K=2, accuracies=(0.9, 0.6), fraction=0.0)
-    scores = expected_accuracies(mask, probabilities, predictions)
-    np.testing.assert_allclose(scores, [(codes == truth).mean() for codes in predictions])
-
-
 def test_scores_do_not_depend_on_the_names_of_the_classes_or_the_order_of_rows():
     """A permutation of classes and rows changes no score."""
     _, mask, probabilities, predictions = draw_task()
@@ -94,14 +87,6 @@ def test_scores_do_not_depend_on_the_names_of_the_classes_or_the_order_of_rows()
     )
     scores = expected_accuracies(mask, probabilities, predictions)
     np.testing.assert_allclose(permuted, scores, rtol=1e-9)
-
-
-def test_scores_permute_with_the_methods():
-    """Methods of different scores may be given in any order."""
-    _, mask, probabilities, predictions = draw_task()
-    scores = expected_accuracies(mask, probabilities, predictions)
-    backwards = expected_accuracies(mask, probabilities[::-1], predictions[::-1])
-    np.testing.assert_allclose(backwards[::-1], scores, rtol=1e-9)
 
 
 def test_scores_do_not_depend_on_unlabeled_rows_or_the_confidence_of_a_method():

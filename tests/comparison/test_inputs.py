@@ -6,17 +6,13 @@ import polars as pl
 import pytest
 import scipy.sparse as sp
 from sklearn.base import clone
-from sklearn.linear_model import LogisticRegression
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import FunctionTransformer
 
 from oneof import PLEM, AvgPerceptron, CandidateSets
 from oneof.candidates import as_candidates
 from oneof.comparison import compare
-from oneof.comparison.criterion import expected_accuracies
 from oneof.errors import InputError, InputTypeError, LabelError
 from oneof.metrics import covering_rate
-from oneof.model_selection import CandidateKFold, cross_val_predict, get_proba
+from oneof.model_selection import CandidateKFold, cross_val_predict
 from tests.blobs import Frequencies, draw
 from tests.comparison.panel import METHODS, Checking, rates
 
@@ -37,15 +33,6 @@ def test_tables_and_sparse_rows_keep_their_type():
         comparison = compare(rows, y, {"perceptron": AvgPerceptron(), "check": Checking(check)})
         assert [result.error for result in comparison.results] == [None, None], name
         assert [line for line in rates(comparison) if line[0] == "perceptron"] == expected, name
-
-
-def test_a_pipeline_may_begin_with_a_table_encoder():
-    """The encoder gets columns of text by name."""
-    X, y, _ = draw()
-    frame = pd.DataFrame({"text": [f"{row[0]:.3f}" for row in X], "number": X[:, 1]})
-    encoder = FunctionTransformer(lambda table: np.c_[table["text"].astype(float), table["number"]])
-    comparison = compare(frame, y, {"encoded": make_pipeline(encoder, AvgPerceptron())})
-    assert comparison.results[0].error is None
 
 
 def test_every_form_of_y_gives_the_same_comparison():
@@ -187,24 +174,6 @@ def test_scores_without_probabilities_are_the_error_of_the_method(score):
     )
 
 
-def test_scores_may_be_negative_or_exclude_a_class():
-    """A class with the score -inf has the probability 0, and its method has an approximated accuracy."""
-    X, y, _ = draw()
-    model = Scores([0.0, -np.inf, -1.0])
-    proba = get_proba(model.fit(X, as_candidates(y)), X).proba
-    np.testing.assert_allclose(proba[0], np.array([np.e, 0.0, 1.0]) / (np.e + 1.0))
-    assert compare(X, y, {"own": model}).results[0].approximated_accuracy > 0
-
-
-def test_probabilities_may_be_objects():
-    """An array of type object with numbers, as a table with mixed columns gives, is the array of the numbers."""
-    X, y, _ = draw()
-    methods = {"own": Outputs(proba=lambda values: values.astype(object)), "floats": Outputs()}
-    own, floats = compare(X, y, methods).results
-    assert own.error is floats.error is None
-    assert own.expected_accuracy == floats.expected_accuracy
-
-
 def test_kept_predictions_of_labeled_rows():
     """With "labeled", unlabeled rows are not predicted, and the labeled ones have the same probabilities."""
     X, y, _ = draw()
@@ -255,29 +224,6 @@ def test_kept_predictions_are_those_of_the_folds(cv):
     )
 
 
-def test_weighted_rows_are_compared():
-    """With weights the expected accuracy is that of the criterion on the weights; 0/1 weights give that of the sets."""
-    X, y, _ = draw()
-    weighted = CandidateSets.from_weights(y.mask * np.random.default_rng(0).choice([0.2, 1.0], y.shape), y.classes)
-    methods = {"plem": PLEM(), "maximum": METHODS["maximum"]}
-    folds = list(CandidateKFold(3, random_state=0).split(X, weighted))
-    kept = compare(X, weighted, methods, cv=folds, keep_predictions=True)
-    test = np.concatenate([test for _, test in folds])
-    results = {result.method: result for result in kept.results}
-    probabilities = [
-        get_proba(clone(methods[name]).fit(X[train], weighted[train]), X[test]).proba.astype(np.float32)
-        for name in methods
-        for train, test in folds
-    ]
-    scores = expected_accuracies(
-        weighted.evidence[test],
-        [np.concatenate(probabilities[:3]), np.concatenate(probabilities[3:])],
-        [np.searchsorted(y.classes, results[name].predictions[test]) for name in methods],
-    )
-    for name, expected in zip(methods, scores, strict=True):
-        assert results[name].expected_accuracy == pytest.approx(expected, abs=1e-9)
-
-
 class Reversed(Frequencies):
     """Frequencies with the columns in another order."""
 
@@ -290,13 +236,6 @@ def test_probabilities_in_another_order_have_a_warning():
     X, y, _ = draw()
     with pytest.warns(UserWarning, match="of the predictions of Reversed are the class of its largest probability"):
         compare(X, y, {"reversed": Reversed()})
-
-
-def test_a_classifier_for_labels_is_told_to_be_wrapped():
-    """The error of a classifier for exact labels names CandidateEM."""
-    X, y, _ = draw()
-    comparison = compare(X, y, {"one": LogisticRegression(), "frequencies": Frequencies()})
-    assert "such as CandidateEM(classifier)" in comparison.results[-1].error
 
 
 @pytest.mark.parametrize("form", [np.asarray, sp.csr_array])

@@ -88,29 +88,12 @@ def test_the_fractions_are_of_the_maximum():
         learning_curve(Frequencies(), X, y, max_rows=0)
 
 
-def test_more_labels_raise_the_covering_rate():
-    """On separated blobs the covering rate of the perceptron is higher with all rows than with 2 % of them."""
-    rng = np.random.default_rng(0)
-    truth = rng.integers(0, 4, 400)
-    X = 3 * np.eye(4)[truth] + rng.normal(size=(400, 4))
-    curve = learning_curve(AvgPerceptron(average=True), X, truth, train_sizes=(0.02, 1.0), truth=truth)
-    assert curve.covering_rate[0] < curve.covering_rate[1]
-    assert curve.accuracy == pytest.approx(curve.covering_rate)
-
-
 @pytest.mark.parametrize("fractions", [(), (0.0, 1.0), (0.5, 1.5)])
 def test_invalid_fractions_are_an_error(fractions):
     """Each fraction must be in (0, 1]."""
     X, y, _ = draw()
     with pytest.raises(InputError, match="`train_sizes` must be"):
         learning_curve(Frequencies(), X, y, train_sizes=fractions)
-
-
-def test_no_folds_are_an_error():
-    """An empty iterable of splits is an error."""
-    X, y, _ = draw()
-    with pytest.raises(InputError, match="`cv` must have at least one pair"):
-        learning_curve(Frequencies(), X, y, cv=[])
 
 
 class NeedsTwentyRows(AvgPerceptron):

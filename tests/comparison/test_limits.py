@@ -3,16 +3,13 @@
 import math
 from typing import ClassVar
 
-import joblib
 import numpy as np
 import pytest
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
-from threadpoolctl import threadpool_info, threadpool_limits
 
 from oneof import PLKNN, AvgPerceptron
 from oneof.comparison import compare, folds
-from oneof.comparison.results import format_duration
 from oneof.errors import InputError
 from tests.blobs import Frequencies, draw
 
@@ -208,55 +205,3 @@ def test_an_interruption_without_a_result_is_raised(clock):
 
     with pytest.raises(Terminated):
         compare(X, y, {"first": timed(clock, 1.0), "ends": Ends()}, cv=2)
-
-
-def test_limits_do_not_depend_on_the_number_of_jobs():
-    """Two processes give the rates of one, with a budget that no method exceeds."""
-    X, y, _ = draw()
-    one, two = (compare(X, y, {"a": Frequencies()}, cv=3, n_jobs=n, budget=5, refit=False) for n in (1, 2))
-    assert [f.covering_rate for f in one.results[0].folds] == [f.covering_rate for f in two.results[0].folds]
-
-
-class OneThread(Frequencies):
-    """Classifier that raises if BLAS may use several threads."""
-
-    def fit(self, X, y):
-        n_threads = {library["num_threads"] for library in threadpool_info() if library["user_api"] == "blas"}
-        if n_threads != {1}:
-            raise RuntimeError(f"BLAS has {n_threads} threads")
-        return super().fit(X, y)
-
-
-def test_parallel_folds_have_one_blas_thread():
-    """Folds that run at the same time have one BLAS thread each; sequential folds use all threads."""
-    X, y, _ = draw()
-    with threadpool_limits(2, user_api="blas"), joblib.parallel_config(backend="threading"):
-        assert compare(X, y, {"a": OneThread()}, cv=2, n_jobs=2, refit=False).results[0].error is None
-        with pytest.raises(InputError, match="every method failed"):
-            compare(X, y, {"a": OneThread()}, cv=2, n_jobs=1)
-
-
-@pytest.mark.parametrize("name", ["budget", "time_limit"])
-@pytest.mark.parametrize("limit", [0, -1.0, math.inf, "all day"])
-def test_invalid_limits_are_an_error(name, limit):
-    """A limit must be a finite number above 0."""
-    X, y, _ = draw()
-    with pytest.raises(InputError, match="must be a number above 0 or None"):
-        compare(X, y, {"it": Frequencies()}, **{name: limit})
-
-
-@pytest.mark.parametrize(
-    ("seconds", "text"),
-    [
-        (0.0, "0 s"),
-        (0.21, "0.2 s"),
-        (9.4, "9 s"),
-        (12.2, "12 s"),
-        (204, "3.4 min"),
-        (7200, "2.0 h"),
-        (1e7, "2,777.8 h"),
-    ],
-)
-def test_durations_have_their_unit(seconds, text):
-    """Times are in seconds, minutes or hours."""
-    assert format_duration(seconds) == text

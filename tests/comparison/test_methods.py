@@ -109,11 +109,3 @@ def test_texts_need_a_vectorizer(form, methods):
         compare(form(texts), y, methods, cv=2)
     pipelines = {"linear": make_pipeline(make_vectorizer(), CLPL())}
     assert compare(form(texts), y, pipelines, cv=2).results[0].error is None
-
-
-@pytest.mark.parametrize("shape", [(60,), (60, 1, 3)])
-def test_rows_without_features_are_an_error(shape):
-    """An array that is not 2-D is an error that names its shape, before any method is fitted."""
-    _, y, _ = draw()
-    with pytest.raises(InputError, match=r"must have shape \(n_samples, n_features\); got shape \(60,"):
-        compare(np.zeros(shape), y)

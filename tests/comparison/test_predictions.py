@@ -8,8 +8,7 @@ import pytest
 from sklearn.base import BaseEstimator, ClassifierMixin
 
 from oneof import PLKNN, CandidateSets, compare
-from oneof.comparison import learning_curve
-from oneof.errors import InputError, InputTypeError
+from oneof.errors import InputError
 from oneof.model_selection import cross_val_predict
 
 NAMES = np.array([str(k) for k in range(12)])  # sorted as text, 10 and 11 are before 2
@@ -75,13 +74,6 @@ def test_an_error_names_the_row_of_X(fold: str) -> None:
     splits = [(others, first)] if fold == "test" else [(first, others)]
     with pytest.raises(InputError, match="row 137, column 2"):
         compare(X, y, {"PLKNN": PLKNN()}, cv=splits, refit=False)
-
-
-def test_a_name_is_no_estimator_of_a_learning_curve() -> None:
-    """The error names the estimators of `compare`."""
-    X, y = simulate()
-    with pytest.raises(InputTypeError, match=r"`estimator` must be an object with get_params and fit, .*; got 'PLKNN'"):
-        learning_curve("PLKNN", X, y)
 
 
 class Fixed(NearestMean):

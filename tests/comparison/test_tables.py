@@ -43,15 +43,6 @@ def test_the_frame_has_the_reason_of_missing_numbers():
     assert "expected_accuracy" not in compare(X, y, {"one": METHODS["average"]}, cv=3, refit=False).to_frame()
 
 
-def test_the_frame_becomes_a_table_of_latex():
-    """`to_latex` of pandas accepts the frame."""
-    X, y, truth = draw()
-    comparison = compare(X, y, {"average": METHODS["average"]}, cv=3, truth=truth, refit=False)
-    latex = comparison.to_frame()[["method", "accuracy", "accuracy_std"]].to_latex(index=False, float_format="%.2f")
-    result = comparison.results[0]
-    assert f"average & {result.accuracy:.2f} & {result.accuracy_std:.2f}" in latex
-
-
 def test_pandas_is_optional(monkeypatch):
     """Without pandas, one sentence says how to install it."""
     X, y, _ = draw()

@@ -9,7 +9,6 @@ from sklearn.linear_model import LogisticRegression
 from oneof import LOORidge
 from oneof.conformal import ConformalClassifier
 from oneof.errors import InputError
-from oneof.model_selection import CandidateGroupKFold
 from oneof.typing import Floats, Ints
 
 
@@ -35,15 +34,6 @@ def test_rows_of_new_groups_are_covered() -> None:
     assert covered[1] > 0.87
 
 
-def test_folds_are_those_of_the_splitter() -> None:
-    """A splitter with groups has the folds of its splits."""
-    X, y, groups = simulate(0, 20)
-    splitter = CandidateGroupKFold(4, random_state=0)
-    first = ConformalClassifier(LogisticRegression(), cv=splitter).fit(X, y, groups=groups)
-    second = ConformalClassifier(LogisticRegression(), cv=list(splitter.split(X, y, groups))).fit(X, y)
-    np.testing.assert_array_equal(first.predict_set(X).mask, second.predict_set(X).mask)
-
-
 @pytest.mark.parametrize("cv", ["prefit", "leave_one_out", 0.3])
 def test_groups_need_folds(cv: object) -> None:
     """Without folds, groups have no meaning."""
@@ -51,15 +41,6 @@ def test_groups_need_folds(cv: object) -> None:
     estimator = LOORidge().fit(X, y)
     with pytest.raises(InputError, match="`groups` defines folds, and `cv` must be their number or a splitter"):
         ConformalClassifier(estimator, cv=cv).fit(X, y, groups=groups)
-
-
-def test_a_group_in_two_folds_is_an_error() -> None:
-    """Folds that separate the rows of a group are refused."""
-    X, y, groups = simulate(0, 20)
-    folds = [(np.arange(100, 200), np.arange(100)), (np.arange(100), np.arange(100, 200))]
-    groups[99], groups[100] = 0, 0
-    with pytest.raises(InputError, match="group"):
-        ConformalClassifier(LogisticRegression(), cv=folds).fit(X, y, groups=groups)
 
 
 class GroupRecorder(LogisticRegression):

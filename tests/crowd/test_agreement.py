@@ -8,7 +8,6 @@ import pytest
 from sklearn.metrics import cohen_kappa_score
 
 from oneof.crowd import Answers, krippendorff_alpha, krippendorff_interval, pairwise_agreement
-from oneof.errors import InputError
 from tests.crowd.simulated import crowd
 from tests.fixtures.write_annotators import FILE
 from tests.oracles import annotators as oracle
@@ -79,10 +78,3 @@ def test_pairs_without_common_rows_are_omitted_and_equal_answers_have_no_kappa()
     assert pairs.agreement.tolist() == [1.0]
     assert np.isnan(pairs.kappa).all()
     assert len(pairwise_agreement([["a", None], [None, "b"]]).kappa) == 0
-
-
-def test_invalid_arguments_are_errors():
-    with pytest.raises(InputError, match="`distance` must be"):
-        krippendorff_alpha(SETS, "interval")
-    with pytest.raises(InputError, match="`coverage` must be a number above 0 and below 1"):
-        krippendorff_interval(SETS, coverage=1.0)

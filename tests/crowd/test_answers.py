@@ -8,7 +8,7 @@ import pytest
 from oneof.cli.answers.files import read_answers
 from oneof.crowd import AnnotatorModel, Answers
 from oneof.crowd.answers import as_answers
-from oneof.errors import InputError, LabelError, OneofError
+from oneof.errors import InputError, OneofError
 from oneof.io import read_table
 from oneof.io.answers import AnswerOptions
 
@@ -151,22 +151,6 @@ def test_repeated_answers_count_once():
     assert Answers.from_records(rows, annotators, values).n_answers == len(RECORDS)
 
 
-def test_one_class_is_an_error():
-    """The remedy is that of Python and of the command line."""
-    with pytest.raises(
-        LabelError, match=r"at least two classes.* Name all classes \(`classes` in Python, --classes on"
-    ):
-        AnnotatorModel().fit([["a", "a"]])
-
-
-def test_a_dict_and_records_without_names_have_a_remedy():
-    """A dict of columns and a list of records are not tables of answers; the error has the call that reads them."""
-    with pytest.raises(InputError, match=r"got a mapping \(dict\).*pandas.DataFrame\(y\)"):
-        AnnotatorModel().fit({"Ann": ["a", "b"], "Bob": ["a", "a"]})
-    with pytest.raises(LabelError, match=r"one type.*Answers.from_records\(rows, annotators, answers\)"):
-        AnnotatorModel().fit([(1, "Ann", "a"), (1, "Bob", "b")])
-
-
 def test_records_with_other_names_of_columns_are_not_annotators():
     """A file of one answer per line, as the command line reads it, is not read as a table of three annotators."""
     records = pd.DataFrame({"id": ["r1", "r1"], "worker": ["Ann", "Bob"], "label": ["owl", "wren"]})
@@ -174,13 +158,6 @@ def test_records_with_other_names_of_columns_are_not_annotators():
         with pytest.raises(InputError, match=r"Rename those of the row, the annotator and the answer to 'row'"):
             read(records)
     assert as_answers(records.set_axis(["row", "annotator", "answer"], axis=1)).n_answers == 2
-
-
-def test_two_answers_of_one_annotator_are_counted():
-    """The error names the first record that differs from an earlier one, and the number of the others."""
-    rows, annotators = [0, 1, 2, 0, 1, 1], ["Ann", "Ann", "Ann", "Ann", "Ann", "Bob"]
-    with pytest.raises(InputError, match=r"row 3: .* 'Ann' answered the row 0 twice, with 'a' and 'b', as with 1"):
-        Answers.from_records(rows, annotators, ["a", "a", "a", "b", "b", "b"])
 
 
 def test_names_of_annotators_have_no_surrounding_spaces():
@@ -195,16 +172,6 @@ def test_names_of_annotators_have_no_surrounding_spaces():
     assert table.annotators.tolist() == ["Ann", "Bob"]
     with pytest.raises(InputError, match="2 different names"):
         Answers.from_table([["a", "b"]], annotators=["Ann ", "Ann"])
-
-
-def test_names_of_annotators_without_text_are_errors():
-    """Files of answers refuse empty names; columns whose names differ in spaces only are of one annotator."""
-    with pytest.raises(InputError, match="name of annotator 0 is empty"):
-        Answers.from_table(pd.DataFrame({"  ": ["x", "y"], "A": ["x", "y"]}))
-    with pytest.raises(InputError, match="name of annotator 1 is empty"):
-        Answers.from_records([0, 1], ["A", ""], ["x", "y"])
-    with pytest.raises(InputError, match=r"must be 2 different names, one for each column.*got 'A' and 'A'"):
-        Answers.from_table(pd.DataFrame({"A ": ["x", "y"], "A": ["x", "y"]}))
 
 
 FRAMES = {

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import binom, fisher_exact
 
-from oneof.crowd import AnnotatorModel, Answers, CrowdClassifier
+from oneof.crowd import AnnotatorModel, Answers
 from oneof.solvers.annotators.accuracy import count_by_class, equal_accuracy_p_values
 from tests.crowd.simulated import crowd, rule_votes
 from tests.oracles import annotators as oracle
@@ -84,46 +84,6 @@ def test_a_specialist_among_annotators_is_found():
         assert (low < accuracies.accuracy).all()
         assert (accuracies.accuracy < high).all()
     assert np.mean(inside) >= 0.85
-
-
-def test_wider_coverage_has_wider_intervals():
-    _, table, _ = one_specialist(n=100)
-    narrow, wide = (AnnotatorModel(coverage=p).fit(table).class_accuracies().interval for p in (0.5, 0.95))
-    assert (wide[..., 0] < narrow[..., 0]).all()
-    assert (narrow[..., 1] < wide[..., 1]).all()
-
-
-def test_accuracies_by_class_use_the_labels_of_the_classifier():
-    """After the rounds of a classifier, the labels depend on the features, and so do the numbers of answers."""
-    y, table, _ = one_specialist(n=120)
-    X = np.eye(4)[y] + 0.3 * np.random.default_rng(1).normal(size=(120, 4))
-    model = CrowdClassifier(random_state=0).fit(X, table).annotator_model_
-    listed = [(i, j, [table[i, j]]) for i, j in np.argwhere(table >= 0)]
-    totals = oracle.class_counts(listed, model.posterior_, 5)[1]
-    np.testing.assert_allclose(model.class_accuracies().n_answers, totals, atol=1e-9)
-
-
-def test_careless_annotators_and_those_with_few_answers_have_notes():
-    """An annotator with few answers is not named as careless."""
-    rng = np.random.default_rng(0)
-    y = rng.integers(3, size=200)
-    table = answers_of(y, np.array([[0.9], [0.8], [0.8], [1 / 3], [1 / 3]]) * np.ones(3), rng, 3)
-    table[9:, 4] = -1
-    names = ["Ann", "Bob", "Cem", "Dan", "Eve"]
-    model = AnnotatorModel().fit(Answers.from_table(table, annotators=names))
-    assert model.few_answers_ == ["Eve"]
-    assert "Dan" in model.no_better_than_chance_
-    assert model.notes_ == [
-        "The accuracy of these annotators may be no better than chance, since their intervals are not above the "
-        "accuracy of answers at random: Dan. Check the answers.",
-        "These annotators have fewer than 10 answers, and uncertain accuracies: Eve.",
-    ]
-    listed = [[None if answer < 0 else answer for answer in row] for row in table.tolist()]
-    listed = [[*row[:4], [0, 1, 2]] for row in listed]
-    full = AnnotatorModel().fit(Answers.from_table(listed, annotators=names))
-    assert full.notes_[1:] == ["200 answers of 'Eve' name all classes, and say nothing about the label."]
-    table[9, 4] = y[9]
-    assert AnnotatorModel().fit(Answers.from_table(table, annotators=names)).few_answers_ == []
 
 
 def test_a_specialist_has_a_note_and_rules_have_no_differences():

@@ -1,10 +1,9 @@
 """Rules vote for labels or sets, and their votes have rates instead of confusion matrices."""
 
-import numpy as np
 import pandas as pd
 import pytest
 
-from oneof.crowd import AnnotatorModel, apply_rules
+from oneof.crowd import apply_rules
 from oneof.errors import InputError, InputTypeError
 
 
@@ -33,22 +32,6 @@ def test_repeated_names_are_numbered_and_rules_without_votes_are_omitted():
     with pytest.warns(UserWarning, match="annotators without informative answers are omitted: '<lambda>'"):
         answers = apply_rules([votes_spam, votes_spam, lambda _: None], TEXTS, classes=["ham", "spam"])
     assert answers.annotators.tolist() == ["votes_spam", "votes_spam_2"]
-
-
-def test_rules_for_one_label_are_informative():
-    """A confusion matrix would take a rule that always votes for the same label for a spammer."""
-    rng = np.random.default_rng(0)
-    y = rng.integers(3, size=600)
-
-    def make_rule(k):
-        fires = rng.random(600) < np.where(y == k, 0.5, 0.05)
-        return lambda i: k if fires[i] else None
-
-    answers = apply_rules([make_rule(k) for k in (0, 0, 1, 1, 2, 2)], range(600))
-    model = AnnotatorModel().fit(answers)
-    assert model.are_rules_
-    voted = ~model.candidates_.is_unlabeled
-    assert (model.transduction_ == y)[voted].mean() > 0.75
 
 
 def test_invalid_rules_are_errors():

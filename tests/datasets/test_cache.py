@@ -69,13 +69,6 @@ def test_a_file_of_the_user_needs_no_checksum(cache):
     assert _read() == 3.0
 
 
-def test_a_stored_set_is_synced_before_it_is_renamed(cache, monkeypatch):
-    synced = []
-    monkeypatch.setattr("oneof.files.os.fsync", synced.append)
-    cache_module.store("birds", _arrays(1.0))
-    assert len(synced) == 1
-
-
 def test_an_unwritable_cache_leaves_no_folder(cache, monkeypatch):
     def full(*_):
         raise OSError(28, "No space left on device")
@@ -84,3 +77,10 @@ def test_an_unwritable_cache_leaves_no_folder(cache, monkeypatch):
     with pytest.raises(WriteError, match="No space left"):
         cache_module.store("birds", _arrays(1.0))
     assert not cache.parent.exists()
+
+
+def test_a_stored_set_is_synced_before_it_is_renamed(cache, monkeypatch):
+    synced = []
+    monkeypatch.setattr("oneof.files.os.fsync", synced.append)
+    cache_module.store("birds", _arrays(1.0))
+    assert len(synced) == 1

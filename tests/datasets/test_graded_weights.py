@@ -56,7 +56,6 @@ def test_temperature_is_an_exponent():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"weights": "noisy"}, '`weights` must be None or "graded"'),
         ({"weights": "graded", "strength": 0}, "`strength` must be a number above 0; got 0"),
         ({"weights": "graded", "temperature": -1.0}, "`temperature` must be a number above 0; got -1.0"),
         ({"temperature": 2.0}, 'require weights="graded"'),

@@ -4,7 +4,7 @@ import pytest
 import oneof
 from oneof.datasets import dataset_info, list_datasets, load
 from oneof.datasets.registry import KNOWN, OPENML
-from oneof.errors import DataError, InputTypeError
+from oneof.errors import DataError
 
 BUNDLED = [name for name, info in KNOWN.items() if info.source == "scikit-learn"]
 
@@ -59,11 +59,6 @@ def test_a_name_cannot_leave_the_folder(tmp_path, name):
         load(name, tmp_path / "data")
 
 
-def test_a_name_must_be_a_string():
-    with pytest.raises(InputTypeError, match="`name` must be a string; got int"):
-        load(3)
-
-
 def test_list_datasets_has_exactly_the_loadable_sets(tmp_path):
     """Bundled sets, sets at OpenML and readable files are listed; damaged files and manual downloads are not."""
     put(tmp_path, "mine", 1.0)
@@ -104,12 +99,6 @@ def test_an_archive_without_labels_or_rows_is_not_a_data_set(tmp_path, absent):
     reason = "the key 'y' is missing" if "y" in absent else "there is neither X .* nor text"
     with pytest.raises(DataError, match=rf"folds\.npz is not a data set in oneof's form: {reason}\.$"):
         load("folds", tmp_path)
-
-
-def test_stored_folds_of_the_public_sets_are_not_listed(data_folder):
-    listed = list_datasets(data_folder)
-    assert "lost" in listed
-    assert not [name for name in listed if name.startswith("folds_")]
 
 
 def test_dataset_info_reads_headers_only(tmp_path):
@@ -182,19 +171,6 @@ def test_real_candidate_sets_contain_the_truth_and_have_the_stated_size(data_fol
     assert round(data.candidates.sizes.mean(), 2) == mean_size
 
 
-def test_crowd_annotations_give_the_candidate_sets(data_folder):
-    """In LabelMe the candidates of a training image are its distinct annotations."""
-    data = load("labelme_crowd", data_folder)
-    assert np.count_nonzero(data.annotations >= 0) == 2547
-    sets = oneof.CandidateSets.from_annotations(data.annotations, classes=range(len(data.classes)))
-    np.testing.assert_array_equal(sets.mask, data.candidates.mask[: len(data.annotations)])
-
-
-def test_official_splits_of_the_ssl_sets(data_folder):
-    splits = load("ssl_digit1", data_folder).splits
-    assert {size: rows.shape for size, rows in splits.items()} == {10: (12, 10), 100: (12, 100)}
-
-
 def test_unknown_topics_are_unlabeled_and_the_label_matrix_has_all_topics(data_folder):
     data = load("reuters21578", data_folder)
     unknown = np.array([label is None for label in data.y])
@@ -202,10 +178,3 @@ def test_unknown_topics_are_unlabeled_and_the_label_matrix_has_all_topics(data_f
     np.testing.assert_array_equal(data.candidates.is_unlabeled, unknown)
     # A labeled row has its topic in the matrix too.
     assert (data.Y.astype(bool) & data.candidates.mask)[~unknown].any(axis=1).all()
-
-
-def test_raw_text_has_one_message_per_row(data_folder):
-    data = load("news20_raw", data_folder)
-    assert len(data.text) == 18846
-    assert all(isinstance(message, str) for message in data.text)
-    assert sum("Subject:" in message for message in data.text) == len(data.text)

@@ -57,28 +57,6 @@ def test_a_square_matrix_is_read_as_classes_by_rows_with_a_warning(tmp_path):
 @pytest.mark.parametrize(
     ("changes", "reason"),
     [
-        ({"data": None}, "lacks the matrix 'data'"),
-        ({"partial_target": None}, "lacks the matrix 'partial_target'"),
-        ({"target": None}, "lacks the matrix 'target'"),
-        ({"target": TRUTH}, "target has shape"),
-        ({"partial_target": SETS.T[:, :3], "target": TRUTH.T[:, :3][:2].repeat(2, 0)[:3]}, "data has 4 rows"),
-        ({"partial_target": SETS.T * 2}, "0 and 1 only"),
-        ({"partial_target": (SETS * [[1], [0], [1], [1]]).T}, "row 1: the candidate set is empty"),
-        ({"target": SETS.T}, "row 0 has 2 true labels"),
-        ({"target": TRUTH.T * 0.5}, "row 0: target has the value 0.5"),
-        ({"data": np.array([["a"], ["b"], ["c"], ["d"]], dtype=object)}, "expected numbers of shape"),
-    ],
-)
-def test_mismatched_matrices_are_rejected_with_the_reason(tmp_path, changes, reason):
-    path = write(tmp_path / "four.mat", **changes)
-    with pytest.raises(DataError, match=reason) as caught:
-        load_mat(path)
-    assert "four.mat" in str(caught.value)
-
-
-@pytest.mark.parametrize(
-    ("changes", "reason"),
-    [
         ({"target": None}, r"lacks the matrix 'target'.* it has 'data', 'partial_target'\."),
         ({"partial_target": None, "Y": SETS}, r"lacks the matrix 'partial_target'.* it has .*'Y'"),
         ({"target": np.array([[1, 2, 3, 3]])}, r"target has shape \(1, 4\).*Numbers of classes, such as 1 to K"),
@@ -117,18 +95,6 @@ def test_the_error_for_version_7_3_has_a_remedy(tmp_path):
     (tmp_path / "new.mat").write_bytes(header.ljust(512, b"\0") + b"\x89HDF\r\n\x1a\n")
     with pytest.raises(DataError, match=r"version 7\.3.*'-v7'.*h5py.*CandidateSets\.from_indicator"):
         load_mat(tmp_path / "new.mat")
-
-
-def test_lost_is_unchanged_after_a_round_trip_through_matlab(tmp_path, data_folder):
-    lost = load("lost", data_folder)
-    truth = np.zeros(lost.candidates.shape)
-    truth[np.arange(len(truth)), lost.y.astype(int)] = 1
-    sets = sp.csc_matrix(lost.candidates.mask.T.astype(float))
-    path = write(tmp_path / "lost.mat", data=lost.X, partial_target=sets, target=sp.csc_matrix(truth.T))
-    again = load_mat(path)
-    np.testing.assert_array_equal(again.X, lost.X)
-    np.testing.assert_array_equal(again.candidates.mask, lost.candidates.mask)
-    np.testing.assert_array_equal(again.y, lost.y.astype(int))
 
 
 def test_indices_outside_a_sparse_matrix_of_level_4_are_rejected(tmp_path):

@@ -58,30 +58,6 @@ def test_a_download_is_cached_and_not_repeated(serve, cache):
     assert next(info for info in dataset_info() if info.name == "ecoli").source == "cache"
 
 
-def test_a_changed_file_in_the_cache_is_rejected_until_deleted(serve, cache):
-    """A change is detected even if the result is a valid data set."""
-    calls = serve(bunch_of("ecoli"))
-    data = load("ecoli")
-    (path,) = cache.iterdir()
-    np.savez_compressed(path, X=data.X + 1, y=np.zeros(len(data.y), int), classes=data.classes)
-    with pytest.raises(DataError, match=r"ecoli\..*npz was changed.*Delete it"):
-        load("ecoli")
-    path.unlink()
-    np.testing.assert_array_equal(load("ecoli").X, data.X)
-    assert len(calls) == 2
-
-
-def test_the_same_download_is_stored_as_the_same_bytes(serve, cache):
-    """Two processes that store a set at once write the same file."""
-    serve(bunch_of("ecoli"))
-    load("ecoli")
-    (path,) = cache.iterdir()
-    stored = path.read_bytes()
-    path.unlink()
-    load("ecoli")
-    assert [again.read_bytes() for again in cache.iterdir()] == [stored]
-
-
 def wrong(name, **changes):
     return Bunch(**(bunch_of(name) | changes))
 
@@ -121,11 +97,6 @@ def test_n_train_is_set_only_if_the_rows_are_in_the_official_order(serve, cache)
     next(cache.iterdir()).unlink()
     serve(bunch_of("pendigits", order=np.sort))
     assert load("pendigits").n_train is None
-
-
-def test_numeric_class_names_are_in_numerical_order(serve):
-    serve(bunch_of("pendigits"))
-    assert load("pendigits").classes.tolist() == list(range(1, 11))
 
 
 def test_codes_of_nominal_columns_become_their_numbers(serve):

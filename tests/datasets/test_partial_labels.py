@@ -3,7 +3,7 @@ import warnings
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
@@ -19,6 +19,7 @@ def false_mask(sets, y):
     return mask
 
 
+@settings(max_examples=50)
 @given(
     n_classes=st.integers(2, 7),
     more=st.integers(0, 40),
@@ -81,12 +82,6 @@ def test_the_partial_rows_of_a_smaller_fraction_are_partial_for_a_larger_one(kin
     else:
         assert (many | ~few).all()
         assert (few.sum(), many.sum()) == (90, 210)
-
-
-def test_set_size_is_n_distractors_plus_one():
-    y = labels(100, 5)
-    assert make_partial_labels(y, set_size=4, random_state=0) == make_partial_labels(y, n_distractors=3, random_state=0)
-    assert make_partial_labels(y, set_size=1, random_state=0).is_exact.all()
 
 
 @pytest.mark.parametrize("extra", [1, 2, 3])
@@ -157,29 +152,6 @@ def test_independent_distractors_at_the_ends_of_the_range_and_of_some_rows():
     assert (full.is_unlabeled.sum(), full.is_exact.sum()) == (50, 150)
 
 
-def test_epsilon_and_rate_require_their_kind_of_distractors():
-    """A parameter of another kind of distractors is an error: ignored, it would make other sets than intended."""
-    y = labels(20, 3)
-    for named in ({"epsilon": 0.9}, {"distractors": "confusable", "confusion": np.ones((3, 3)), "epsilon": 0.9}):
-        with pytest.raises(InputError, match=r"`epsilon` (applies only|does not apply)"):
-            make_partial_labels(y, random_state=0, **named)
-    with pytest.raises(InputError, match="`rate` applies only"):
-        make_partial_labels(y, rate=0.3)
-    with pytest.raises(InputError, match=r"from 0 to 1; got 1.5 in row 0, column 1"):
-        make_partial_labels(y, distractors="independent", rate=np.full((20, 3), [0.5, 1.5, 0.5]))
-    with pytest.raises(InputError, match=r"of shape \(20, 3\)"):
-        make_partial_labels(y, distractors="independent", rate=[0.5, 0.5, 0.5])
-    with pytest.raises(InputError, match="set_size"):
-        make_partial_labels(y, distractors="independent", set_size=2)
-
-
-def test_every_class_has_one_partner_for_all_of_its_rows():
-    y = labels(500, 9)
-    false = false_mask(make_partial_labels(y, distractors="confusable", epsilon=1.0, random_state=0), y)
-    for k in range(9):
-        assert len(np.unique(false[y == k], axis=0)) == 1
-
-
 @pytest.mark.parametrize("kind", ["uniform", "confusable"])
 def test_a_set_has_all_classes_only_if_requested(kind):
     """Such rows are unlabeled; a warning counts them if they are most of the labeled rows."""
@@ -244,14 +216,6 @@ def test_rules_vote_more_often_for_the_true_class():
     assert false_mask(sets, y).mean() < sets.mask[np.arange(3000), np.random.default_rng(0).permutation(y)].mean()
 
 
-def test_rules_in_blocks_of_rows_give_the_same_sets(monkeypatch):
-    """The sets of rules do not depend on the number of rows that are drawn at a time."""
-    y = labels(100, 6)
-    sets = make_partial_labels(y, n_distractors=2, distractors="rules", random_state=0)
-    monkeypatch.setattr(distractors, "MAX_DRAWS", 7 * 18)
-    assert make_partial_labels(y, n_distractors=2, distractors="rules", random_state=0) == sets
-
-
 def test_text_labels_and_candidate_sets_are_read():
     y = ["wren", None, "finch", "robin"]
     sets = make_partial_labels(y, random_state=0)
@@ -260,39 +224,22 @@ def test_text_labels_and_candidate_sets_are_read():
     assert make_partial_labels(y, classes=["wren", "finch", "robin", "crow"]).classes.tolist()[-1] == "crow"
 
 
-def test_many_classes_are_drawn_in_blocks():
-    """With a weight for each of 2000 classes the draws do not fit one block; every row still gets its distractors."""
-    y = labels(4000, 2000)
-    confusion = np.ones((2000, 2000))
+def test_many_classes_are_drawn_in_blocks(monkeypatch):
+    """With a weight for each of 200 classes the draws do not fit one block; every row still gets its distractors."""
+    monkeypatch.setattr(distractors, "MAX_DRAWS", 7 * 200)
+    y = labels(400, 200)
+    confusion = np.ones((200, 200))
     sets = make_partial_labels(y, n_distractors=4, distractors="confusable", confusion=confusion, random_state=0)
     assert (sets.sizes == 5).all()
-
-
-@pytest.mark.parametrize("extra", [None, "x", 7, [1]])
-def test_n_distractors_is_ignored_with_groups(extra):
-    """With `groups`, any `n_distractors` gives the same sets."""
-    y, groups = ["a", "b", "a", "c"], [0, 0, 1, 1]
-    sets = make_partial_labels(y, distractors="cooccurring", groups=groups, n_distractors=extra).to_sets()
-    assert (
-        sets
-        == make_partial_labels(y, distractors="cooccurring", groups=groups).to_sets()
-        == [{"a", "b"}] * 2 + [{"a", "c"}] * 2
-    )
 
 
 @pytest.mark.parametrize(
     ("arguments", "reason"),
     [
-        ({"fraction": 1.5}, "`fraction` must be .* got 1.5"),
-        ({"fraction": float("nan")}, "`fraction` must be .* got nan"),
         ({"n_distractors": 3}, "`n_distractors` must be an integer from 0 to 2, with 3 classes; got 3"),
-        ({"n_distractors": -1}, "`n_distractors` must be .* got -1"),
-        ({"n_distractors": 1.5}, "`n_distractors` must be .* got 1.5"),
-        ({"set_size": 0}, "`set_size` must be .* got 0"),
         ({"set_size": 4}, "`set_size` must be .* got 4"),
         ({"set_size": 2, "n_distractors": 2}, "pass only one of them"),
         ({"set_size": 2, "distractors": "cooccurring"}, "`set_size` applies only"),
-        ({"distractors": "odd"}, "`distractors` must be .* got 'odd'"),
         ({"distractors": "confusable", "epsilon": 2}, "`epsilon` must be .* got 2"),
         ({"confusion": np.ones((3, 3))}, "`confusion` applies only to distractors='confusable'; got 'uniform'"),
         ({"groups": [1, 1, 2]}, "`groups` applies only to distractors='cooccurring'; got 'uniform'"),
@@ -302,8 +249,6 @@ def test_n_distractors_is_ignored_with_groups(extra):
         ({"distractors": "cooccurring", "groups": [1, 1]}, "scene of each of the 3 rows; got 2"),
         ({"distractors": "cooccurring", "groups": [1, None, "a"]}, "without missing values"),
         ({"distractors": "cooccurring", "groups": [1.0, np.nan, 2.0]}, "no scene for row 1"),
-        ({"noise_rate": 1.5}, "`noise_rate` must be .* got 1.5"),
-        ({"random_state": "seed"}, "`random_state` must be .* got 'seed'"),
     ],
 )
 def test_invalid_parameters_are_rejected(arguments, reason):

@@ -9,16 +9,14 @@ from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassif
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression
-from sklearn.model_selection import GroupKFold, KFold, ShuffleSplit
+from sklearn.model_selection import GroupKFold, KFold
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
-from sklearn.svm import SVC
 
 from oneof import CandidateEM, CandidateSets, make_partial_labels
-from oneof.errors import InputError, InputTypeError
-from oneof.persistence import load, save
+from oneof.errors import InputError
 from oneof.solvers.soft_label_em import label_pairs, repeat_pairs
 from tests.estimators.panel import table
 from tests.oracles.soft_label_em import fitted_to_labels, held_out_labels
@@ -81,19 +79,6 @@ def test_on_exact_labels_the_model_is_the_classifier(estimator):
     np.testing.assert_array_equal(more.label_distributions_[len(X) :], more.predict_proba(2 * X))
 
 
-@pytest.mark.long
-@pytest.mark.parametrize("estimator", [None, RandomForestClassifier(30), NEWTON], ids=["trees", "forest", "logistic"])
-def test_separable_rows_are_disambiguated(estimator):
-    """With distractors that are independent of separated classes, nearly all labels and predictions are correct."""
-    rng = np.random.default_rng(0)
-    truth = rng.integers(0, 3, 300)
-    X = 6 * np.eye(3)[truth] + rng.normal(size=(300, 3))
-    model = CandidateEM(estimator, random_state=0).fit(X, make_partial_labels(truth, random_state=0))
-    assert (model.transduction_ == truth).mean() > 0.97
-    assert (model.predict(X) == truth).mean() > 0.97
-    assert model.label_changes_[-1] <= model.tol
-
-
 def test_a_row_is_not_confirmed_by_itself():
     """A forest reproduces its training labels, but a row's label is predicted by forests of other rows."""
     X = np.arange(40.0)[:, None]
@@ -104,27 +89,6 @@ def test_a_row_is_not_confirmed_by_itself():
         X, CandidateSets.from_weights(weights, ["a", "b"])
     )
     assert model.transduction_[10] == "a"
-
-
-@pytest.mark.parametrize("estimator", [NEWTON, BOOSTING], ids=["logistic", "boosting"])
-def test_weights_keep_the_laws_of_evidence(estimator):
-    """Factors of rows, 0/1 weights and constant rows are those of the sets, and small weights give their limit."""
-    X, mask = table()
-    mask[5] = [True, False, True]
-
-    def fit(W):
-        y = W if isinstance(W, CandidateSets) else CandidateSets.from_weights(W)
-        return CandidateEM(estimator, cv=3, random_state=0).fit(X, y)
-
-    W = weights_of(mask)
-    expected = fit(W).predict_proba(X)
-    np.testing.assert_allclose(fit(W * np.linspace(0.1, 7, 60)[:, None]).predict_proba(X), expected, rtol=1e-9)
-    hard = fit(CandidateSets(mask, np.arange(3))).predict_proba(X)
-    np.testing.assert_array_equal(fit(mask.astype(float)).predict_proba(X), hard)
-    # One weighted row, nearly that of its set.
-    nearly = mask.astype(float)
-    nearly[5] = [1.0, 1e-12, 1.0]
-    np.testing.assert_allclose(fit(nearly).predict_proba(X), hard, atol=1e-6)
 
 
 def test_a_class_that_a_fold_lacks_has_probability_0_there():
@@ -202,13 +166,6 @@ def test_missing_values_and_sparse_rows_are_those_of_the_classifier():
         CandidateEM(BOOSTING).fit(rows, mask)
 
 
-def test_results_do_not_depend_on_the_number_of_jobs():
-    """One and two jobs give the same labels."""
-    X, mask = table()
-    models = [CandidateEM(RandomForestClassifier(5), n_jobs=n, random_state=0).fit(X, mask) for n in (None, 2)]
-    np.testing.assert_array_equal(models[0].label_distributions_, models[1].label_distributions_)
-
-
 def test_seeds_and_parameters_of_the_classifier():
     """A seed of the classifier is kept, and a missing one follows from random_state; the rounds have round_params."""
     X, mask = table()
@@ -234,41 +191,6 @@ def test_other_splitters():
     groups = np.arange((~mask.all(axis=1)).sum()) % 5
     folds = GroupKFold(5).split(groups, groups=groups)
     assert CandidateEM(NEWTON, cv=list(folds)).fit(X, mask).n_iter_ >= 1
-
-
-@pytest.mark.parametrize(
-    ("options", "error", "message"),
-    [
-        ({"estimator": SVC()}, InputError, r"must have predict_proba; got SVC\(\)\. Wrap it"),
-        ({"estimator": SVC}, InputTypeError, "must be a classifier object"),
-        ({"cv": 1}, InputError, "`cv` must be an integer of at least 2 or a splitter; got 1"),
-        ({"cv": True}, InputError, "`cv` must be an integer of at least 2 or a splitter; got True"),
-        ({"cv": ShuffleSplit(3, random_state=0)}, InputError, "in exactly one test subset"),
-        ({"max_iter": 0}, InputError, "`max_iter`"),
-        ({"tol": 0}, InputError, "`tol`"),
-        ({"n_copies": 0}, InputError, "`n_copies`"),
-        ({"n_jobs": 0}, InputError, "`n_jobs`"),
-        ({"round_params": 3}, InputTypeError, "`round_params` must be a dict of parameters, or None; got 3"),
-        ({"round_params": {"depth": 3}}, InputError, "Invalid parameter 'depth'"),
-        ({"estimator": LogisticRegression(C=-1)}, InputTypeError, "The 'C' parameter"),
-    ],
-)
-def test_invalid_parameters(options, error, message):
-    """Errors of parameters are those of oneof, also if the classifier raises them."""
-    X, mask = table()
-    with pytest.raises(error, match=message):
-        CandidateEM(**{"estimator": NEWTON, **options}).fit(X, mask)
-
-
-@pytest.mark.parametrize(
-    "estimator", [None, RandomForestClassifier(3), LogisticRegression()], ids=["trees", "forest", "logistic"]
-)
-def test_saved_models(estimator, tmp_path):
-    """Boosted trees, forests and logistic regression are saved and loaded without executing code."""
-    X, mask = table(200)
-    model = CandidateEM(estimator, random_state=0).fit(X, mask)
-    save(tmp_path / "model.skops", model)
-    np.testing.assert_array_equal(load(tmp_path / "model.skops").predict_proba(X), model.predict_proba(X))
 
 
 @pytest.mark.parametrize("verbose", [0, 1])
@@ -315,18 +237,6 @@ def test_pipeline_receives_the_dataframe(library):
     np.testing.assert_array_equal(model.label_distributions_[::7], model.predict_proba(X)[::7])
     reordered = X[["color", "span"]]
     np.testing.assert_array_equal(model.predict_proba(reordered), model.predict_proba(X))
-
-
-def test_named_columns_of_numbers_give_the_model_of_their_array():
-    """A pipeline that scales all columns by name equals one that scales the array of them."""
-    X, mask = table()
-    frame = pytest.importorskip("pandas").DataFrame(X, columns=[f"x{j}" for j in range(X.shape[1])])
-    scaler = make_column_transformer((StandardScaler(), frame.columns.tolist()))
-    named_columns = CandidateEM(make_pipeline(scaler, GaussianNB()), random_state=0).fit(frame, mask)
-    array = CandidateEM(make_pipeline(StandardScaler(), GaussianNB()), random_state=0).fit(X, mask)
-    # The columns of a DataFrame are contiguous: sums have another order.
-    np.testing.assert_allclose(named_columns.predict_proba(frame), array.predict_proba(X), rtol=1e-9)
-    np.testing.assert_allclose(named_columns.label_distributions_, array.label_distributions_, rtol=1e-9)
 
 
 def test_missing_column_is_an_error():

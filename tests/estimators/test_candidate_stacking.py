@@ -4,13 +4,11 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 from sklearn.model_selection import KFold
-from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
-from oneof import CLPL, PLEM, PLKNN, AvgPegasos, CandidateEM, CandidateSets, CandidateStacking
+from oneof import CLPL, PLEM, PLKNN, AvgPegasos, CandidateStacking
 from oneof.candidates.stratification import folds_by_set
-from oneof.errors import InputError, InputTypeError
 from oneof.likelihoods import softmax
 from tests.estimators.panel import FoldsByContent, further, same_model, table
 
@@ -114,38 +112,3 @@ def test_a_member_that_recognizes_sets_does_not_win():
     assert by_sets.weights_["set"] < 0.5
     accuracies = [np.mean(model.predict(X) == truth) for model in (by_rows, by_sets)]
     assert accuracies[1] > accuracies[0]
-
-
-def test_exact_labels_and_classifiers_of_scikit_learn():
-    """Members may be fitted to exact labels; a classifier of scikit-learn is wrapped in CandidateEM."""
-    X, mask = table(90)
-    y = np.array(["a", "b", "c"])[mask.argmax(axis=1)]
-    bayes = ("bayes", CandidateEM(GaussianNB(), cv=2))
-    model = CandidateStacking([LINEAR, bayes], random_state=0).fit(X, y)
-    assert model.score(X, y) > 0.7
-    assert model.fit(X, CandidateSets(mask, ["a", "b", "c"])).classes_.tolist() == ["a", "b", "c"]
-
-
-@pytest.mark.parametrize(
-    ("estimators", "error", "message"),
-    [
-        ([], InputError, "at least one member"),
-        ([LINEAR, LINEAR], InputError, "not unique"),
-        ([("bayes", GaussianNB())], InputError, r"Wrap it in oneof\.CandidateEM"),
-        ({"linear": PLEM()}, InputTypeError, r"a list of \(name, estimator\) tuples"),
-        ([("linear", PLEM)], InputTypeError, "get_params and fit"),
-    ],
-)
-def test_invalid_members_are_errors(estimators, error, message):
-    """An error names the remedy."""
-    X, mask = table(30)
-    with pytest.raises(error, match=message):
-        CandidateStacking(estimators).fit(X, mask)
-
-
-def test_parameters_of_members_are_set_by_their_names():
-    """A member and its parameters are set by name, and a clone does not share them."""
-    model = CandidateStacking([("linear", PLEM()), ("neighbors", PLKNN())])
-    model.set_params(linear__lam=3.0, neighbors=PLKNN(2))
-    assert model.get_params()["linear__lam"] == 3.0
-    assert model.estimators[1][1].n_neighbors == 2

@@ -8,7 +8,7 @@ import scipy.sparse as sp
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
-from oneof import CandidateSets, HarmonicField, LocalGlobalConsistency, MarkovWalk
+from oneof import HarmonicField, LocalGlobalConsistency, MarkovWalk
 from oneof.errors import InputError
 from oneof.graphs import NeighborGraph
 from tests.estimators.panel import table
@@ -69,22 +69,6 @@ def test_markov_walk_is_that_of_the_paper():
 
 
 @each_method
-def test_distributions_of_every_row_of_fit(estimator):
-    """Distributions sum to 1, are 0 outside sets of several, and define the transduction."""
-    X, mask = table(90)
-    names = np.array(["ant", "bee", "cat"])
-    model = clone(estimator).fit(X, CandidateSets(mask, names))
-    F = model.label_distributions_
-    np.testing.assert_allclose(F.sum(axis=1), 1)
-    partial = mask.sum(axis=1) == 2
-    assert partial.any()
-    assert not F[partial][~mask[partial]].any()
-    assert np.isin(model.transduction_, names).all()
-    assert mask[partial, np.searchsorted(names, model.transduction_[partial])].all()
-    assert model.n_iter_ >= 1
-
-
-@each_method
 @pytest.mark.parametrize("form", [np.asarray, sp.csr_array, sp.csr_matrix], ids=["dense", "array", "matrix"])
 def test_a_precomputed_affinity_defines_the_graph(estimator, form):
     """A precomputed affinity, or a function that returns it, gives the same model as the parameters."""
@@ -130,21 +114,6 @@ def test_a_row_without_neighbors_is_uniform(estimator):
     np.testing.assert_allclose(model.predict_proba(X[:1] + 1e4), 1 / 3)
 
 
-@each_method
-def test_minus_one_is_a_class_among_text(estimator):
-    """Only among integers -1 means that a row is unlabeled; the string "-1" is a class, with a warning."""
-    X, mask, _ = rows_and_sets()
-    y = mask.argmax(axis=1)
-    with pytest.warns(UserWarning, match="'-1' is read as a class"):
-        text = clone(estimator).fit(X, np.where(y == 0, "-1", "b"))
-    assert text.classes_.tolist() == ["-1", "b"]
-    unlabeled = clone(estimator).fit(X, np.where(mask.all(axis=1), -1, y))
-    assert unlabeled.classes_.tolist() == [0, 1, 2]
-    np.testing.assert_allclose(
-        unlabeled.label_distributions_, clone(estimator).fit(X, mask).label_distributions_, atol=1e-12
-    )
-
-
 @pytest.mark.parametrize("estimator", [HarmonicField(tol=1e-14), LocalGlobalConsistency(tol=1e-14)])
 def test_too_few_iterations_warn(estimator):
     """If max_iter is reached on a large graph, a warning names the parameters to raise."""
@@ -152,29 +121,3 @@ def test_too_few_iterations_warn(estimator):
     mask[10:] = True
     with pytest.warns(ConvergenceWarning, match="max_iter"):
         clone(estimator).set_params(max_iter=2, n_neighbors=10).fit(X, mask)
-
-
-@pytest.mark.parametrize(
-    ("estimator", "options"),
-    [
-        (HarmonicField, {"label_penalty": 0.0}),
-        (HarmonicField, {"label_penalty": "much"}),
-        (HarmonicField, {"ridge": -1.0}),
-        (HarmonicField, {"ridge": float("nan")}),
-        (HarmonicField, {"class_mass": "yes"}),
-        (LocalGlobalConsistency, {"alpha": 0.0}),
-        (LocalGlobalConsistency, {"alpha": 1.0}),
-        (LocalGlobalConsistency, {"alpha": float("nan")}),
-        (MarkovWalk, {"n_steps": 0}),
-        (MarkovWalk, {"n_steps": 2.5}),
-        (MarkovWalk, {"max_iter": 0}),
-        (HarmonicField, {"tol": 0.0}),
-        (HarmonicField, {"n_neighbors": 0}),
-        (LocalGlobalConsistency, {"affinity": "near"}),
-        (MarkovWalk, {"symmetrize": "both"}),
-    ],
-)
-def test_invalid_parameters_raise(estimator, options):
-    """Invalid parameters raise in fit, by name."""
-    with pytest.raises(InputError, match=next(iter(options))):
-        estimator(**options).fit([[0.0], [1.0]], ["a", "b"])

@@ -132,18 +132,6 @@ def test_kernel_features_are_kernels_with_the_labeled_rows():
     np.testing.assert_allclose(by_weights, model.precisions_["graph"] * model.coef_ @ A, atol=1e-3)
 
 
-def test_a_weight_is_a_repetition_in_likelihood_and_graph():
-    """Integer weights of rows, labeled or not, equal repetitions, with raw features and with kernels."""
-    X, y = few_labels(60, 20)
-    weight = np.random.default_rng(0).integers(0, 4, 60)
-    weight[:3] = 1
-    for features in ("raw", "kernel"):
-        model = GraphLogisticRegression(features=features)
-        weighted = clone(model).fit(X, y, sample_weight=weight).predict_proba(X)
-        repeated = clone(model).fit(np.repeat(X, weight, axis=0), np.repeat(y, weight)).predict_proba(X)
-        np.testing.assert_allclose(weighted, repeated, rtol=1e-6)
-
-
 def test_em_degenerates_with_few_labels_and_warns():
     """With 10 labels the paper's EM ends at weights of 0, and warns with a remedy; the evidence does not."""
     X, y = few_labels(100, 10, d=10, K=2)
@@ -153,16 +141,6 @@ def test_em_degenerates_with_few_labels_and_warns():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert np.ptp(GraphLogisticRegression().fit(X, y).predict_proba(X), axis=0).max() > 0.5
-
-
-def test_transduction_is_within_the_sets():
-    """The transduction of a row is the most probable member of its set; of an unlabeled row it is the prediction."""
-    X, mask = table(120)
-    model = GraphLogisticRegression().fit(X, mask)
-    proba = np.where(mask, model.predict_proba(X), -1)
-    np.testing.assert_array_equal(model.transduction_, proba.argmax(axis=1))
-    full = mask.all(axis=1)
-    np.testing.assert_array_equal(model.transduction_[full], model.predict(X)[full])
 
 
 @pytest.mark.parametrize("prior", ["graph", "graph+ridge", "graph+ard"])
@@ -222,30 +200,6 @@ def test_the_posterior_covers_the_instances():
         model.posterior_  # noqa: B018 - a property
 
 
-@pytest.mark.parametrize(
-    ("parameters", "message"),
-    [
-        ({"prior": "ridge"}, "`prior` must be .* got 'ridge'"),
-        ({"precision": "map"}, "`precision` must be .* got 'map'"),
-        ({"solver": 3}, "`solver` must be .* got 3"),
-        ({"features": "poly"}, "`features` must be .* got 'poly'"),
-        ({"alpha": -1.0}, "`alpha` must be .* got -1.0"),
-        ({"beta": "much"}, "`beta` must be .* got 'much'"),
-        ({"max_iter": 0}, "`max_iter` must be .* got 0"),
-        ({"tol": 0.0}, "`tol` must be .* got 0.0"),
-        ({"n_neighbors": 0}, "`n_neighbors` must be .* got 0"),
-        ({"features": "kernel", "kernel": "sigmoid"}, "`kernel` must be .* got 'sigmoid'"),
-        ({"kernel": "precomputed"}, "`kernel` must be .* for kernel features, .* got 'precomputed'"),
-        ({"coregularization": "never"}, "`coregularization` must be .* got 'never'"),
-    ],
-)
-def test_parameters_are_checked(parameters, message):
-    """An error names the parameter that is not valid, and its value."""
-    X, y = few_labels()
-    with pytest.raises(InputError, match=message):
-        GraphLogisticRegression(**parameters).fit(X, y)
-
-
 @pytest.mark.parametrize("noise", [0.0, 1e-9, 3e-8, 1e-7, 1e-6])
 def test_nearly_dependent_columns_have_no_effect(noise):
     """Rounding errors in the null space of the graph's A are not features: probabilities do not change."""
@@ -270,14 +224,6 @@ def test_dense_and_sparse_rows_have_equal_predictions(options):
     for fitted, new in ((X, sp.csr_array(X)), (sp.csr_array(X), X)):
         model = GraphLogisticRegression(**options).fit(fitted, y)
         np.testing.assert_allclose(model.predict_proba(new), model.predict_proba(fitted), atol=1e-12)
-
-
-@pytest.mark.parametrize("group", [None, [0.0, 1.0], [True, 0], slice("a", "b")])
-def test_invalid_groups_are_an_error(group):
-    """An error names the view that is not valid."""
-    X, y = np.zeros((6, 3)), [0, 1, 0, 1, None, None]
-    with pytest.raises(InputError, match=r"views\[0\]"):
-        GraphLogisticRegression(views=[group, [2]]).fit(X, y)
 
 
 def test_em_without_a_penalty_is_not_degenerate():

@@ -7,33 +7,11 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
 from oneof import PLEM
-from oneof.errors import InputError, LabelError
-from oneof.validation import locate_overflow
+from oneof.errors import InputError
 from tests.estimators.panel import ALL, name, table
 from tests.fuzz.outcome import outcome
 
 every = pytest.mark.parametrize("estimator", ALL, ids=name)
-FLAGS = [
-    pytest.param(estimator, flag, id=f"{name(estimator)}-{flag}")
-    for estimator in ALL
-    for flag, value in estimator.get_params(deep=False).items()
-    if isinstance(value, bool)
-]
-
-
-@pytest.mark.parametrize(("estimator", "flag"), FLAGS)
-def test_a_flag_is_true_or_false(estimator, flag):
-    """Values that are only truthy or falsy, such as text and None, raise with the name; NumPy's booleans are valid."""
-    X, mask = table(20, like=estimator)
-    for value in (np.array([1.0, 2.0]), "no", 2, None):
-        with pytest.raises(InputError, match=rf"^`{flag}` must be True or False; got "):
-            clone(estimator).set_params(**{flag: value}).fit(X, mask)
-    seeded = clone(estimator).set_params(**({"random_state": 0} if flag == "shuffle" else {}))
-    other_value = not getattr(estimator, flag)
-    reference, of_numpy = (
-        clone(seeded).set_params(**{flag: value}).fit(X, mask) for value in (other_value, np.bool_(other_value))
-    )
-    np.testing.assert_array_equal(of_numpy.predict(X), reference.predict(X))
 
 
 @every
@@ -87,18 +65,6 @@ def test_values_with_which_a_prediction_overflows_are_located(estimator, form, v
             assert "cale the features" in str(values)
         else:
             assert method == "predict" or np.isfinite(values).all()
-
-
-def test_other_errors_of_scores_have_no_place():
-    """An error is attributed to a value only if it is huge, and only if the error does not have a column already."""
-    rows = np.array([[1.0, 2.0], [3e120, 0.0], [0.0, -4e150]])
-    assert str(locate_overflow(InputError("x."), rows)) == "row 2, column 1: x."
-    assert str(locate_overflow(InputError("x."), sp.csr_array(rows))) == "row 2, column 1: x."
-    assert str(locate_overflow(InputError("x.", row=1), sp.csr_array(rows))) == "row 1, column 0: x."
-    for error in (InputError("x.", row=0), InputError("x.", row=0, column=0), LabelError("x.")):
-        assert locate_overflow(error, rows) is error
-    for small in (rows[:1], rows[:0], rows[:, :0], sp.csr_array((2, 2))):
-        assert str(locate_overflow(InputError("x."), small)) == "x."
 
 
 def test_a_column_of_lists_has_a_remedy():

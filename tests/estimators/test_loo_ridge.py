@@ -2,11 +2,9 @@
 
 import numpy as np
 import pytest
-import scipy.sparse as sp
-from sklearn.metrics.pairwise import linear_kernel, rbf_kernel
+from sklearn.metrics.pairwise import rbf_kernel
 
 from oneof import CandidateSets, LOORidge
-from oneof.errors import InputError
 from oneof.estimators import loo_ridge
 from oneof.kernels.feature_maps import MAPS
 from oneof.kernels.mapped import MappedKernel
@@ -106,45 +104,6 @@ def test_many_rows_use_landmarks(monkeypatch):
     assert np.abs(auto - LOORidge(**options, approximation=None).fit(X, mask).predict_proba(X)).max() > 1e-3
 
 
-def test_a_precomputed_kernel_equals_its_function():
-    """The matrix of all pairs gives the same model as its function, with unlabeled rows."""
-    X, mask = table(80)
-    gram = linear_kernel(X)
-    before = gram.copy()
-    precomputed = LOORidge("precomputed", lam=1.0).fit(gram, mask)
-    function = LOORidge(linear_kernel, lam=1.0).fit(X, mask)
-    np.testing.assert_allclose(precomputed.predict_proba(gram), function.predict_proba(X), rtol=1e-9)
-    np.testing.assert_array_equal(gram, before)
-    assert [rows.size for rows in precomputed._model.support] == [0]  # new rows are given by their kernel values
-    assert precomputed.disambiguate().labels.tolist() == function.disambiguate().labels.tolist()
-    with pytest.raises(InputError, match="must be square"):
-        LOORidge("precomputed").fit(X, mask)
-
-
-@pytest.mark.parametrize("approximation", [None, "nystroem"])
-def test_kernels_are_weighted_on_evenly_spaced_labeled_rows(approximation, monkeypatch):
-    """With `unlabeled="class_mass"`, the rows for the weights of the kernels are labeled, and at most the limit."""
-    monkeypatch.setattr(loo_ridge, "MAX_STACKING_ROWS", 5)
-    monkeypatch.setattr(loo_ridge, "N_STACKING_ROWS", 4)
-    X, _ = table(100)
-    labels = [["a", "b"][i % 3 % 2] if i % 10 == 0 else None for i in range(100)]
-    calls = []
-    solve = loo_ridge.solve_loo_ridge
-
-    def record(*args, **options):
-        calls.append(args[-1])
-        return solve(*args, **options)
-
-    monkeypatch.setattr(loo_ridge, "solve_loo_ridge", record)
-    for seed in range(3):
-        options = {"approximation": approximation, "n_components": 20, "random_state": seed, "max_iter": 3}
-        LOORidge(unlabeled="class_mass", **options).fit(X, labels)
-    for samples in calls:
-        assert samples.stacking.tolist() == [0, 30, 60, 90]
-        assert (samples.landmarks is None) == (approximation is None)
-        assert approximation is None or len(np.unique(samples.landmarks)) == 20
-
-
 def test_self_training_on_a_part_of_the_rows_has_the_labeled_ones(monkeypatch):
     """With few labels among many rows, the rows of self-training are the labeled ones and some unlabeled ones."""
     monkeypatch.setattr(loo_ridge, "MAX_FEATURE_ENTRIES", 40 * 20)
@@ -211,15 +170,6 @@ def test_unlabeled_rows_are_used_if_requested():
     assert np.abs(used.predict_proba(X) - ignored.predict_proba(X)).max() > 0.05
 
 
-def test_decisions_on_the_rows_of_fit():
-    """`disambiguate` and `transduction_` give the most probable labels of the label distributions."""
-    X, mask = table(120)
-    model = LOORidge("rbf").fit(X, CandidateSets(mask, ["a", "b", "c"]))
-    labels, confidence = model.disambiguate()
-    np.testing.assert_array_equal(labels, model.transduction_)
-    np.testing.assert_allclose(confidence, model.label_distributions_.max(axis=1))
-
-
 def test_influential_rows_and_runners_up():
     """Influential rows are other used rows, runners-up other candidates; ignored rows and landmarks have none."""
     X, mask = table(90)
@@ -233,49 +183,6 @@ def test_influential_rows_and_runners_up():
     several = (mask.sum(axis=1) > 1).nonzero()[0]
     assert mask[several, model.runner_up_[several]].all()
     assert model.set_params(approximation="nystroem").fit(X, mask).influential_rows_ is None
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"kernel": "poly"}, "`kernel` must be one of auto, rbf, laplacian, precomputed"),
-        ({"features": "raw"}, "`features` must be one of auto, standard"),
-        ({"kernel": "laplacian", "features": "l2"}, "`features` must be .* with kernel=.laplacian"),
-        ({"distractors": "even"}, "`distractors` must be .* got 'even'"),
-        ({"judge": "svm"}, "`judge` must be .* got 'svm'"),
-        ({"unlabeled": True}, "`unlabeled` must be .* got True"),
-        ({"approximation": "svd"}, "`approximation` must be .* got 'svd'"),
-        ({"kernel": "precomputed", "approximation": "nystroem"}, "`approximation` must be None or .auto. with kernel"),
-        ({"lam": 0.0}, "`lam` must be .* got 0.0"),
-        ({"max_iter": 0}, "`max_iter` must be .* got 0"),
-        ({"tol": -1e-3}, "`tol` must be .* got -0.001"),
-        ({"n_components": 1.5}, "`n_components` must be .* got 1.5"),
-        ({"kernel": lambda X, Y: -linear_kernel(X, Y)}, "must be at least 0; got"),
-        ({"kernel": lambda X, Y: linear_kernel(X, Y) * np.nan}, "NaN or infinity"),
-    ],
-)
-def test_invalid_parameters_are_rejected(options, message):
-    """The error names the parameter, and the estimator is not fitted."""
-    X, mask = table()
-    model = LOORidge(**options)
-    with pytest.raises(InputError, match=message):
-        model.fit(X, mask)
-    assert not hasattr(model, "classes_")
-
-
-def test_computations_that_exceed_the_memory_are_rejected(monkeypatch):
-    """With 10 kB of memory, the error has a remedy."""
-    monkeypatch.setattr("oneof.validation.os.sysconf", lambda _: 100)
-    X, mask = table(60)
-    with pytest.raises(InputError, match='Pass approximation="nystroem"'):
-        LOORidge("rbf", features="standard").fit(X, mask)
-    with pytest.raises(InputError, match="Pass one `kernel` and one of `features`"):
-        LOORidge("rbf", approximation="nystroem", n_components=20).fit(X, mask)
-    with pytest.raises(InputError, match="Lower n_components"):
-        LOORidge("rbf", features="standard", approximation="nystroem", n_components=20).fit(X, mask)
-    wide = sp.csr_array((np.ones(10), (np.arange(10), np.arange(10))), shape=(10, 1000))
-    with pytest.raises(InputError, match='Pass features="l2"'):
-        LOORidge("rbf", features="standard").fit(wide, np.arange(10) % 2)
 
 
 @pytest.mark.parametrize("distractors", ["uniform", "cooccurring", "confusable"])

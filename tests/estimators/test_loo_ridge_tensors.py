@@ -1,11 +1,12 @@
-"""LOORidge on tensors: the results equal those of NumPy arrays."""
+"""LOORidge on tensors: the results equal those of NumPy arrays; and laws of all models of tensors."""
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 
-from oneof import CandidateSets, LOORidge
+from oneof import PLGP, CandidateSets, LOORidge
 from oneof.errors import InputError, InputTypeError
 from oneof.estimators import loo_ridge
 from oneof.kernels.feature_maps import MAPS, SPARSE_MAPS
@@ -117,23 +118,32 @@ def test_single_precision(options, tensor):
     np.testing.assert_allclose(proba.cpu().numpy(), reference.predict_proba(further()), rtol=0, atol=1e-2)
 
 
-def test_rows_of_another_type_than_those_of_fit(tensor):
+MODELS = [LOORidge(), PLGP(optimizer=None, random_state=0)]
+models = pytest.mark.parametrize("model", MODELS, ids=["LOORidge", "PLGP"])
+
+
+@models
+def test_rows_of_another_type_than_those_of_fit(model, tensor):
     """A model of tensors accepts arrays and other precisions; a model of arrays raises an error for tensors."""
     X, mask = table(60)
-    model = LOORidge().fit(tensor(X), mask)
-    expected = model.predict_proba(tensor(further()))
+    fitted = clone(model).fit(tensor(X), mask)
+    expected = fitted.predict_proba(tensor(further()))
     for Z in (further(), tensor(further()).requires_grad_()):
-        np.testing.assert_allclose(model.predict_proba(Z).cpu().numpy(), expected.cpu().numpy(), rtol=0, atol=1e-12)
-    with pytest.raises(InputError, match=f"must be on {model.predict_proba(tensor(further())).device}"):
-        model.predict(torch.empty((3, 4), device="meta"))
-    with pytest.raises(InputError, match="3 features"):
-        model.predict(tensor(further())[:, :3])
-    with pytest.raises(InputError, match="dense tensor of real numbers"):
-        model.predict(tensor(further()).to_sparse())
+        np.testing.assert_allclose(fitted.predict_proba(Z).cpu().numpy(), expected.cpu().numpy(), rtol=0, atol=1e-12)
+    single = clone(model).fit(tensor(X, dtype=torch.float32), mask).predict_proba(tensor(further()))
+    np.testing.assert_allclose(single.cpu().numpy(), expected.cpu().numpy(), atol=1e-2)
+    for rows, message in (
+        (torch.empty((3, 4), device="meta"), f"must be on {expected.device}"),
+        (tensor(further())[:, :3], "3 features"),
+        (tensor(further()).to_sparse(), "dense tensor of real numbers"),
+        (tensor(np.full((1, 4), np.nan)), "NaN"),
+    ):
+        with pytest.raises(InputError, match=message):
+            fitted.predict(rows)
     with pytest.raises(InputError, match="NaN"):
-        LOORidge().fit(tensor(np.full((60, 4), np.nan)), mask)
+        clone(model).fit(tensor(np.full((60, 4), np.nan)), mask)
     with pytest.raises(InputError, match=r"Pass X\.cpu"):
-        LOORidge().fit(X, mask).predict(tensor(further()))
+        clone(model).fit(X, mask).predict(tensor(further()))
 
 
 @pytest.mark.parametrize("kernel", ["precomputed", lambda X, Y: X @ Y.T])
@@ -152,10 +162,10 @@ def test_a_penalty_lost_in_single_precision_is_rejected(tensor):
         LOORidge(lam=1e-7).fit(tensor(X, dtype=torch.float32), mask)
 
 
-@pytest.mark.parametrize("in_pipeline", [False, True])
-def test_models_of_tensors_cannot_be_saved(tmp_path, in_pipeline, tensor):
+@models
+def test_models_of_tensors_cannot_be_saved(tmp_path, model, tensor):
     """Model files contain only NumPy arrays, so that saving raises an error, also for a step of a pipeline."""
     X, mask = table(20)
-    model = make_pipeline(FunctionTransformer(), LOORidge()) if in_pipeline else LOORidge()
-    with pytest.raises(InputTypeError, match="fitted to tensors"):
-        save(tmp_path / "model.oneof", model.fit(tensor(X), mask))
+    for estimator in (clone(model), make_pipeline(FunctionTransformer(), clone(model))):
+        with pytest.raises(InputTypeError, match="fitted to tensors"):
+            save(tmp_path / "model.oneof", estimator.fit(tensor(X), mask))

@@ -3,10 +3,7 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.naive_bayes import MultinomialNB
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import MinMaxScaler
 
 from oneof import CandidateSets, MultinomialEM
 from oneof.errors import InputError
@@ -66,26 +63,6 @@ def test_weights_are_repetitions_of_their_rows():
     np.testing.assert_allclose(weighted.objective_, repeated.objective_, rtol=1e-12)
 
 
-@pytest.mark.parametrize("unlabeled_weight", [1.0, "cv"])
-@forms
-def test_a_sample_weight_is_a_repetition(unlabeled_weight, sparse):
-    """An integer weight equals repeating the row, also in cross-validation, which puts equal rows into one fold."""
-    X, mask = documents(sparse=sparse, n=60)
-    w = np.random.default_rng(0).integers(0, 4, 60)
-    model = MultinomialEM(unlabeled_weight, n_folds=3, tol=1e-12)
-    weighted = model.fit(X, mask, sample_weight=w)
-    theta, prior, chosen, rates = (
-        getattr(weighted, a)
-        for a in ("feature_log_prob_", "class_log_prior_", "unlabeled_weight_", "cv_covering_rates_")
-    )
-    order = np.repeat(np.arange(60), w)
-    repeated = model.fit(X[order], mask[order])
-    assert repeated.unlabeled_weight_ == chosen
-    np.testing.assert_allclose(repeated.cv_covering_rates_, rates)
-    np.testing.assert_allclose(repeated.feature_log_prob_, theta, rtol=1e-9)
-    np.testing.assert_allclose(repeated.class_log_prior_, prior, rtol=1e-9)
-
-
 def topics(n, *, words=60, length=20, K=2, seed=0):
     """Return documents of K topics with mostly the same words, and the topics."""
     rng = np.random.default_rng(seed)
@@ -132,16 +109,6 @@ def test_several_components_fit_a_class_of_two_topics():
     np.testing.assert_array_equal(again.feature_log_prob_, two.feature_log_prob_)
 
 
-def test_transduction_is_within_the_sets():
-    """The transduction of the rows of fit is in their sets; new rows may have any class."""
-    X, mask = documents(n=60)
-    model = MultinomialEM().fit(X, CandidateSets(mask, ["a", "b", "c"]))
-    codes = np.searchsorted(model.classes_, model.transduction_)
-    assert mask[np.arange(60), codes].all()
-    full = mask.all(axis=1)
-    np.testing.assert_array_equal(model.transduction_[full], model.predict(X[full]))
-
-
 def test_an_empty_document_has_the_prior_probabilities():
     """A row of zeros has the prior probabilities of the classes."""
     X, mask = documents()
@@ -182,56 +149,3 @@ def test_invalid_rows_are_located(sparse):
     invalid[5, 2] = np.nan
     with pytest.raises(ValueError, match="NaN"):
         MultinomialEM().fit(form(invalid), mask)
-
-
-def test_convergence_warning():
-    """If `max_iter` is too small, a ConvergenceWarning is issued."""
-    X, mask = documents()
-    with pytest.warns(ConvergenceWarning, match=r"did not converge in 1 iterations. Increase max_iter"):
-        model = MultinomialEM(max_iter=1, tol=1e-12).fit(X, mask)
-    assert model.n_iter_ == 1
-    assert len(model.objective_path_) == 2
-
-
-@pytest.mark.parametrize(
-    "options",
-    [
-        {"unlabeled_weight": -1.0},
-        {"unlabeled_weight": "auto"},
-        {"unlabeled_weight": True},
-        {"partial_weight": np.inf},
-        {"n_components": 0},
-        {"alpha": 0.0},
-        {"n_folds": 0},
-        {"cv_weights": []},
-        {"cv_weights": [0.1, -1]},
-        {"cv_weights": 0.1},
-        {"tol": 0},
-        {"max_iter": 0},
-    ],
-)
-def test_invalid_parameters_are_rejected(options):
-    """Invalid parameters raise in fit, with their name."""
-    with pytest.raises(InputError, match=next(iter(options))):
-        MultinomialEM(**options).fit([[0.0], [1.0]], ["a", "b"])
-
-
-def test_labeled_rows_without_weight_raise():
-    """Without a labeled row of positive weight, fit raises."""
-    with pytest.raises(InputError, match=r"partial_weight. must be above 0"):
-        MultinomialEM(partial_weight=0.0).fit(np.eye(3), [["a", "b"], ["b", "c"], ["a", "c"]])
-    with pytest.raises(InputError, match="`sample_weight` is zero"):
-        MultinomialEM().fit(np.eye(3), ["a", "b", None], sample_weight=[0, 0, 1])
-
-
-@forms
-def test_the_error_for_negative_new_rows_names_a_scaler_that_prevents_it(sparse):
-    """New rows below the training rows are negative after a MinMaxScaler, and not with its option `clip`."""
-    X = np.random.default_rng(0).random((20, 3))
-    y = np.arange(20) % 2
-    new = X - 0.5
-    model = MultinomialEM().fit(MinMaxScaler().fit_transform(X), y)
-    scaled = MinMaxScaler().fit(X).transform(new)
-    with pytest.raises(InputError, match=r"MinMaxScaler\(clip=True\), since new rows may be below the training rows"):
-        model.predict(sp.csr_array(scaled) if sparse else scaled)
-    make_pipeline(MinMaxScaler(clip=True), MultinomialEM()).fit(X, y).predict(new)

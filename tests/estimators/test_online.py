@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-import scipy.sparse as sp
 from sklearn.base import clone
 from sklearn.utils import check_random_state
 
@@ -100,20 +99,3 @@ def test_plain_batches_are_checked():
         with pytest.raises(InputError):
             model.partial_fit(X, y)
         assert np.array_equal(model.coef_, before)
-
-
-@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
-@pytest.mark.parametrize("rows", [np.asarray, sp.csr_array], ids=["dense", "sparse"])
-@every
-def test_a_row_that_is_not_finite_is_named(estimator, options, rows, bad):
-    """NaN and infinity raise with their row, also in unlabeled rows and before any step."""
-    X, mask = table(30)
-    full = int(np.flatnonzero(mask.all(axis=1))[0])
-    for row in (0, full, 29):
-        invalid = X.copy()
-        invalid[row, 3] = bad
-        for call in ("fit", "partial_fit"):
-            model = clone(estimator)
-            with pytest.raises(InputError, match=rf"^row {row}, column 3: X contains"):
-                getattr(model, call)(rows(invalid), mask)
-            assert not hasattr(model, "coef_")

@@ -2,11 +2,9 @@
 
 import numpy as np
 import pytest
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
 
 from oneof import CLPL, PLEM
-from oneof.errors import InputError
 from oneof.likelihoods import entropy, masked_softmax
 from tests.estimators.panel import table
 
@@ -26,31 +24,6 @@ def test_exact_labels_give_logistic_regression(lam, fit_intercept, K):
     np.testing.assert_allclose(model.predict_proba(X), peer.predict_proba(X), atol=1e-5)
     if fit_intercept:
         np.testing.assert_allclose(model.intercept_, peer.intercept_, rtol=1e-4, atol=1e-4)
-
-
-@intercepts
-@pytest.mark.parametrize("entropy_weight", [0.0, 0.3])
-def test_a_weight_is_a_repetition(fit_intercept, entropy_weight):
-    """An integer weight equals repeating the row; weight 0 equals removing it."""
-    X, mask = table(60)
-    weight = np.random.default_rng(0).integers(0, 4, 60)
-    model = PLEM(fit_intercept=fit_intercept, entropy_weight=entropy_weight, tol=1e-9)
-    weighted = model.fit(X, mask, sample_weight=weight)
-    coef, intercept = weighted.coef_, weighted.intercept_
-    repeated = model.fit(np.repeat(X, weight, axis=0), np.repeat(mask, weight, axis=0))
-    np.testing.assert_allclose(coef, repeated.coef_, rtol=1e-7, atol=1e-9)
-    np.testing.assert_allclose(intercept, repeated.intercept_, rtol=1e-7, atol=1e-9)
-
-
-def test_unlabeled_rows_matter_only_by_their_entropy():
-    """Unlabeled rows change the solution only if `entropy_weight` is above 0."""
-    X, mask = table(100)
-    labeled = ~mask.all(axis=1)
-    without, with_all = PLEM().fit(X[labeled], mask[labeled]), PLEM().fit(X, mask)
-    np.testing.assert_allclose(with_all.coef_, without.coef_, rtol=1e-9)
-    clear = PLEM(entropy_weight=0.5)
-    told_alone = clear.fit(X[labeled], mask[labeled]).coef_
-    assert np.abs(clear.fit(X, mask).coef_ - told_alone).max() > 1e-3
 
 
 def test_an_entropy_weight_reduces_the_entropies():
@@ -86,36 +59,6 @@ def test_probabilities_and_scores_agree():
     X, mask = table(60, K=2)
     model = PLEM().fit(X, mask)
     np.testing.assert_allclose(model.predict_proba(X)[:, 1], 1 / (1 + np.exp(-model.decision_function(X))))
-
-
-def test_convergence_warning():
-    """If `max_iter` is too small, a ConvergenceWarning is issued."""
-    X, mask = table(60)
-    with pytest.warns(ConvergenceWarning, match="did not converge in 1 iterations"):
-        PLEM(1e-3, max_iter=1).fit(X, mask)
-
-
-@pytest.mark.parametrize(
-    "options",
-    [
-        {"lam": 0.0},
-        {"lam": float("inf")},
-        {"entropy_weight": -0.1},
-        {"entropy_weight": None},
-        {"tol": 0},
-        {"max_iter": 0},
-    ],
-)
-def test_invalid_parameters_are_rejected(options):
-    """Invalid parameters raise in fit, with their name."""
-    with pytest.raises(InputError, match=next(iter(options))):
-        PLEM(**options).fit([[0.0], [1.0]], ["a", "b"])
-
-
-def test_labeled_rows_without_weight_raise():
-    """Without a labeled row of positive weight, fit raises."""
-    with pytest.raises(InputError, match="`sample_weight` is zero"):
-        PLEM(entropy_weight=1.0).fit([[0.0], [1.0], [2.0]], ["a", "b", None], sample_weight=[0, 0, 1])
 
 
 @pytest.mark.parametrize("seed", range(5))

@@ -8,14 +8,12 @@ from sklearn.base import clone
 from sklearn.datasets import load_iris
 from sklearn.exceptions import NotFittedError
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel, DotProduct, WhiteKernel
-from sklearn.model_selection import GridSearchCV
 from sklearn.preprocessing import StandardScaler
 
 from oneof import PLGP
 from oneof.datasets import load, make_partial_labels
 from oneof.errors import DataError, InputError
 from oneof.likelihoods import masked_softmax, softmax
-from oneof.model_selection import CandidateKFold, covering_rate_scorer
 from oneof.solvers.laplace import posterior
 from tests.estimators.panel import further, scores, table
 from tests.oracles.laplace import exactly_labeled, predict
@@ -185,14 +183,6 @@ def test_the_optimizer_does_not_jump_to_a_bound():
     X = 10 * StandardScaler().fit_transform(X)[::3]
     default, unit = (PLGP(kernel, random_state=0).fit(X, y[::3]) for kernel in (None, 1.0 * RBF()))
     assert unit.kernel_.k2.length_scale == pytest.approx(default.kernel_.k2.length_scale, rel=0.1)
-
-
-def test_grid_search_over_kernels():
-    """A search selects the kernel by the covering rate, as published."""
-    X, mask = table(90)
-    grid = {"kernel": [2.0 * RBF(length) for length in (0.01, 2.0)]}
-    search = GridSearchCV(PLGP(**FIXED), grid, cv=CandidateKFold(3, random_state=0), scoring=covering_rate_scorer)
-    assert search.fit(X, mask.astype(int)).best_params_["kernel"] == 2.0 * RBF(2.0)
 
 
 def test_annealing_on_real_rows():

@@ -5,8 +5,7 @@ import pytest
 from sklearn.base import clone
 
 from oneof import PLGP, CandidateSets
-from oneof.errors import InputError, InputTypeError
-from oneof.persistence import save
+from oneof.errors import InputError
 from tests.estimators.panel import further, table
 from tests.weights import draw_weights
 
@@ -32,30 +31,6 @@ def test_tensors_give_the_results_of_arrays(sharpness, approximation, tensor):
     assert model.score(tensor(X), mask) == reference.score(X, mask)
     with pytest.raises(InputError, match="optimizer=None"):
         PLGP(random_state=0).fit(tensor(X), mask)
-    with pytest.raises(InputError, match="NaN"):
-        model.predict(tensor(np.full((1, 4), np.nan)))
-    with pytest.raises(InputError, match="3 features"):
-        model.predict(Z[:, :3])
-
-
-def test_rows_of_another_type_than_those_of_fit(tensor):
-    """A model of tensors accepts arrays and other precisions; a model of arrays raises an error for tensors."""
-    X, mask = table(60)
-    model = PLGP(**FIXED).fit(tensor(X, dtype=torch.float32), mask)
-    expected = model.predict_proba(tensor(further(), dtype=torch.float32))
-    for Z in (further(), tensor(further()), tensor(further()).requires_grad_()):
-        np.testing.assert_allclose(model.predict_proba(Z).cpu().numpy(), expected.cpu().numpy(), atol=1e-4)
-    with pytest.raises(InputError, match=r"Pass X\.cpu"):
-        PLGP(**FIXED).fit(X, mask).predict(tensor(further()))
-    with pytest.raises(InputError, match="dense tensor of real numbers"):
-        model.predict(tensor(further()).to_sparse())
-
-
-def test_models_of_tensors_cannot_be_saved(tmp_path, tensor):
-    """Model files contain only NumPy arrays, so that saving raises an error."""
-    X, mask = table(20)
-    with pytest.raises(InputTypeError, match="fitted to tensors"):
-        save(tmp_path / "model.oneof", PLGP(**FIXED).fit(tensor(X), mask))
 
 
 def test_tensors_with_weights_give_the_model_of_arrays(tensor):

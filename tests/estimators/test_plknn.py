@@ -5,7 +5,6 @@ import pytest
 import scipy.sparse as sp
 
 from oneof import PLKNN, CandidateSets
-from oneof.errors import InputError
 from tests.estimators.panel import table, weighted_table
 from tests.oracles import plknn as oracle
 
@@ -59,49 +58,8 @@ def test_no_training_row_is_its_own_neighbor(k):
     assert ties[unique, labels[unique]].all()
 
 
-def test_a_single_labeled_row_is_uniform_over_its_set():
-    """A single labeled row has no neighbors: its candidates are equally probable."""
-    y = CandidateSets([[True, True, False], [True, True, True]], ["a", "b", "c"])
-    labels, confidence = PLKNN().fit([[0.0], [1.0]], y).disambiguate()
-    assert labels.tolist() == ["a", "a"]
-    assert confidence.tolist() == [0.5, 0.5]
-
-
 def test_weights_are_equal_if_all_distances_are_zero():
     """Neighbors equal to the query have equal weights instead of 0/0."""
     X = np.zeros((4, 2))
     model = PLKNN(3).fit(X, [["a"], ["a"], ["b"], ["b"]])
     np.testing.assert_allclose(np.sort(model.predict_proba(X), axis=1), [[1 / 3, 2 / 3]] * 4)
-
-
-@pytest.mark.parametrize("rows", [np.asarray, sp.csr_array], ids=["dense", "sparse"])
-@pytest.mark.parametrize("size", [1e-305, 1e-170, 1e160, 1e300])
-def test_the_scale_of_the_features_does_not_matter(size, rows):
-    """Features of any size have the same votes: squares neither underflow nor overflow."""
-    X, mask = table(80)
-    queries, _ = table(20, seed=1)
-    reference, scaled = PLKNN().fit(X, mask), PLKNN().fit(rows(X * size), mask)
-    np.testing.assert_allclose(scaled.predict_proba(rows(queries * size)), reference.predict_proba(queries), atol=1e-9)
-    np.testing.assert_allclose(scaled.disambiguate().confidence, reference.disambiguate().confidence, atol=1e-9)
-
-
-def test_votes_do_not_depend_on_the_origin():
-    """Features far from the origin, compared with their variance, have the same votes."""
-    X, mask = table(200, 20)
-    X, queries = (np.round(rows * 2**10) / 2**10 for rows in (X, table(20, 20, seed=1)[0]))
-    reference, shifted = PLKNN().fit(X, mask), PLKNN().fit(X + 2.0**30, mask)
-    np.testing.assert_allclose(shifted.predict_proba(queries + 2.0**30), reference.predict_proba(queries), atol=1e-12)
-
-
-def test_overflowing_new_rows_are_rejected():
-    """If distances to the rows of fit overflow, the error has a remedy."""
-    X, mask = table()
-    with pytest.raises(InputError, match="Scale the features"):
-        PLKNN().fit(X, mask).predict(X * 1e200)
-
-
-@pytest.mark.parametrize("options", [{"n_neighbors": 0}, {"n_neighbors": 2.5}, {"weights": "near"}])
-def test_invalid_parameters_are_rejected(options):
-    """The error of fit names the parameter."""
-    with pytest.raises(InputError, match=next(iter(options))):
-        PLKNN(**options).fit([[0.0], [1.0]], ["a", "b"])

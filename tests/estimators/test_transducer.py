@@ -4,14 +4,11 @@ import numpy as np
 import pytest
 from sklearn.datasets import make_moons
 
-from oneof import CandidateSets, SpectralGraphTransducer
-from oneof.errors import InputError
+from oneof import SpectralGraphTransducer
 from oneof.graphs import NeighborGraph
 from oneof.solvers.transducer import solve_transduction
 from tests.estimators.panel import scores, table
 from tests.oracles import transducer as oracle
-
-NAMES = np.array(["ant", "bee", "cat"])
 
 
 def two_classes(n=60, n_known=6, seed=0):
@@ -40,19 +37,6 @@ def test_fit_is_the_published_method_on_a_cosine_graph():
     assert model.n_iter_ == 1
 
 
-def test_transduction_is_within_the_sets():
-    """Distributions sum to 1 and are 0 outside the sets, the most probable class is the label, exact labels stay."""
-    X, mask = table(120)
-    model = SpectralGraphTransducer().fit(X, CandidateSets(mask, NAMES))
-    F = model.label_distributions_
-    np.testing.assert_allclose(F.sum(axis=1), 1)
-    assert not F[~mask].any()
-    np.testing.assert_array_equal(model.transduction_, NAMES[F.argmax(axis=1)])
-    labels, confidence = model.disambiguate()
-    np.testing.assert_array_equal(labels, model.transduction_)
-    np.testing.assert_allclose(confidence, F.max(axis=1))
-
-
 def test_two_moons_are_separated_by_two_labels():
     """Labels follow the curved clusters, which a straight line would not separate."""
     X, y = make_moons(400, noise=0.05, random_state=0)
@@ -73,6 +57,13 @@ def test_new_rows_get_the_mean_of_their_neighbors():
     np.testing.assert_allclose(model.predict_proba(new), expected, atol=1e-12)
     np.testing.assert_array_equal(model.predict(new), expected.argmax(axis=1))
     np.testing.assert_allclose(model.predict_proba(np.zeros((1, 4))), 1 / 3)
+
+
+def test_more_eigenvectors_than_rows_use_all():
+    """Above n - 1 the number of eigenvectors changes nothing."""
+    X, mask = table(30)
+    all_ = SpectralGraphTransducer(29).fit(X, mask).label_distributions_
+    np.testing.assert_array_equal(SpectralGraphTransducer(10**9).fit(X, mask).label_distributions_, all_)
 
 
 def test_a_precomputed_affinity_defines_the_graph():
@@ -96,33 +87,3 @@ def test_components_without_a_label_are_uniform_with_a_warning():
     assert len(caught) == 1
     np.testing.assert_array_equal(model.label_distributions_[40:], 0.5)
     np.testing.assert_allclose(model.predict_proba(X[40:]), 0.5)
-
-
-def test_more_eigenvectors_than_rows_use_all():
-    """Above n - 1 the number of eigenvectors changes nothing."""
-    X, mask = table(30)
-    all_ = SpectralGraphTransducer(29).fit(X, mask).label_distributions_
-    np.testing.assert_array_equal(SpectralGraphTransducer(10**9).fit(X, mask).label_distributions_, all_)
-
-
-@pytest.mark.parametrize(
-    ("name", "value"),
-    [
-        ("n_eigenvectors", 0),
-        ("n_eigenvectors", 2.5),
-        ("C", 0.0),
-        ("C", np.inf),
-        ("max_iter", 0),
-        ("tol", -1.0),
-        ("affinity", "euclidean"),
-        ("n_neighbors", 0),
-        ("radius", -1.0),
-        ("symmetrize", "sometimes"),
-        ("algorithm", "some"),
-    ],
-)
-def test_invalid_parameters_are_named(name, value):
-    """An invalid parameter raises by its name."""
-    X, mask = table(20)
-    with pytest.raises(InputError, match=f"`{name}` must be"):
-        SpectralGraphTransducer().set_params(**{name: value}).fit(X, mask)

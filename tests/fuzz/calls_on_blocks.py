@@ -7,7 +7,7 @@ import scipy.sparse as sp
 from hypothesis import strategies as st
 
 from oneof import CLPL, PLGP, PLKNN, PLSVM, AvgPerceptron, MaxPegasos, distributed
-from tests.fuzz.strategies import ROWS, SCALARS, Case, classes_of, either, features, fitted, optional, sets
+from tests.fuzz.strategies import ROWS, SCALARS, Case, classes_of, either, family, features, fitted, optional, sets
 
 LEARNERS = (
     CLPL(max_iter=5),
@@ -27,6 +27,11 @@ ABLE = {
 """Methods of each model."""
 
 
+@family(
+    0.4,
+    "distributed.fit distributed.predict distributed.predict_proba distributed.decision_function "
+    "distributed.disambiguate",
+)
 @st.composite
 def blocks(draw: st.DrawFn) -> Case:
     n = draw(ROWS)

@@ -27,7 +27,7 @@ from tests.fuzz.labels import NAMES
 from tests.fuzz.outcome import of_the_caller
 from tests.fuzz.parameters import INVALID, NUMBERS
 from tests.fuzz.rows import ODD_OBJECTS
-from tests.fuzz.strategies import ROWS, SCALARS, SEEDS, Case, either, features, just, optional, sets, several
+from tests.fuzz.strategies import ROWS, SCALARS, SEEDS, Case, either, family, features, just, optional, sets, several
 
 FORMS = (
     *("lists", "tuples", "objects", "integers", "floats", "text", "frame", "indexed frame", "polars", "categorical"),
@@ -113,6 +113,7 @@ def gold(draw: st.DrawFn, n: int, K: int) -> Any:
     return draw(either(st.sampled_from([known, numbers, mapping, named, {}]), st.one_of(SCALARS, sets(n, K))))
 
 
+@family(2.0, "crowd.Answers crowd.apply_rules")
 @st.composite
 def readings(draw: st.DrawFn) -> Case:
     """Draw a call that reads answers, or selects rows of them."""
@@ -181,6 +182,7 @@ def _content(read: Answers) -> Any:
     return len(read.annotators), len(read.classes), read.n_answers
 
 
+@family(1.0, "crowd.krippendorff_alpha crowd.krippendorff_interval crowd.pairwise_agreement")
 @st.composite
 def agreements(draw: st.DrawFn) -> Case:
     """Draw a call of Krippendorff's alpha, of its interval, or of the agreement of pairs."""
@@ -215,6 +217,7 @@ def annotator_settings(draw: st.DrawFn, K: int) -> dict[str, Any]:
     )
 
 
+@family(2.0, "crowd.AnnotatorModel")
 @st.composite
 def annotators(draw: st.DrawFn) -> Case:
     """Draw a fit of an annotator model, with questions to it."""
@@ -254,6 +257,7 @@ def _attributes(model: AnnotatorModel) -> Any:
     return *numbers, model.confusion_, model.class_prior_, model.n_answers_, model.copied_pairs_, model.are_rules_
 
 
+@family(1.0, "crowd.CrowdClassifier")
 @st.composite
 def crowds(draw: st.DrawFn) -> Case:
     """Draw a fit of a classifier to answers."""

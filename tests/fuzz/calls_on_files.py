@@ -16,7 +16,7 @@ from oneof import CLPL, PLKNN, AvgPerceptron, MaxPegasos, datasets, persistence,
 from oneof.io import CellFormat, Dialect, Overrides, TableOptions, TextOptions
 from oneof.labeling import LabelTable
 from tests.fuzz.labels import NAMES
-from tests.fuzz.strategies import SCALARS, Case, either, fitted, optional, several
+from tests.fuzz.strategies import SCALARS, Case, either, family, fitted, optional, several
 
 
 @functools.cache
@@ -38,6 +38,7 @@ def folder() -> Path:
 _KEPT: list[tempfile.TemporaryDirectory[str]] = []
 
 
+@family(1.0, "text.make_vectorizer text.StemTokenizer")
 @st.composite
 def texts(draw: st.DrawFn) -> Case:
     lines = either(st.one_of(st.text(max_size=20), st.sampled_from(["the cats don't", "oil wheat", "\ud800", "\0"])))
@@ -67,6 +68,7 @@ def _stems(line: Any, stem: Any = "english", stop_words: Any = None) -> Any:
     return tokenizer(line) if isinstance(line, str) else None
 
 
+@family(1.0, "stream.RiverClassifier")
 @st.composite
 def single_rows(draw: st.DrawFn) -> Case:
     value = either(st.one_of(st.floats(-1e9, 1e9), st.integers(-9, 9), st.text(max_size=5), st.booleans(), st.none()))
@@ -89,6 +91,7 @@ def _one_by_one(learner: Any, classes: Any, lines: Any, **named: Any) -> Any:
     return [list(row_proba.values()) for row_proba in probabilities], model.fitted().coef_
 
 
+@family(1.0, "datasets.load datasets.list_datasets datasets.dataset_info datasets.load_mat")
 @st.composite
 def data_sets(draw: st.DrawFn) -> Case:
     homes = either(st.sampled_from([None, folder(), str(folder())]), st.sampled_from([folder() / "none", "\0", *_ODD]))
@@ -121,6 +124,11 @@ def _loaded(name: Any, home: Any) -> Any:
     return data.X, data.candidates
 
 
+@family(
+    1.0,
+    "stream.fit_stream stream.open_source stream.read_batches stream.StreamOptions stream.Source "
+    "stream.CheckpointConfig",
+)
 @st.composite
 def streams(draw: st.DrawFn) -> Case:
     source = draw(
@@ -190,6 +198,7 @@ def _streamed(source: Any, estimator: Any, named: Any, interval: Any) -> Any:
     return result.model.steps[-1][1].coef_
 
 
+@family(0.4, "persistence.save persistence.load labeling.LabelTable")
 @st.composite
 def models(draw: st.DrawFn) -> Case:
     """Draw a model to save and load, or a table to label."""

@@ -10,7 +10,19 @@ from oneof import CandidateSets, diffusion_kernel, graphs, plots, regularized_la
 from tests.fuzz.labels import SET_FORMS
 from tests.fuzz.parameters import NUMBERS
 from tests.fuzz.rows import in_form
-from tests.fuzz.strategies import ROWS, SCALARS, Case, classes_of, either, features, just, optional, sets, several
+from tests.fuzz.strategies import (
+    ROWS,
+    SCALARS,
+    Case,
+    classes_of,
+    either,
+    family,
+    features,
+    just,
+    optional,
+    sets,
+    several,
+)
 
 
 @st.composite
@@ -34,6 +46,9 @@ def _csr(W: Any, form: str) -> Any:
     return {"csc": sp.csc_array, "coo": sp.coo_matrix}.get(form, sp.csr_array)(W)
 
 
+@family(
+    2.0, "diffusion_kernel regularized_laplacian_kernel graphs.laplacian graphs.check_affinity graphs.PrecomputedKernel"
+)
 @st.composite
 def kernels(draw: st.DrawFn) -> Case:
     functions = (diffusion_kernel, regularized_laplacian_kernel, graphs.laplacian, graphs.check_affinity, _entries)
@@ -56,6 +71,7 @@ def _entries(gram: Any) -> Any:
     return kernel(rows), kernel.diag(rows)
 
 
+@family(1.0, "graphs.NeighborGraph graphs.Graph")
 @st.composite
 def links(draw: st.DrawFn) -> Case:
     n, d = draw(ROWS), draw(st.integers(1, 3))
@@ -85,6 +101,11 @@ def _linked(X: Any, Z: Any, **named: Any) -> Any:
     return graph.affinity, graph.transform(Z)
 
 
+@family(
+    0.3,
+    "plots.plot_set_sizes plots.plot_weights plots.plot_class_frequencies plots.plot_cooccurrence "
+    "plots.plot_decisions plots.plot_learning_curve",
+)
 @st.composite
 def pictures(draw: st.DrawFn) -> Case:
     n, K = draw(ROWS), draw(st.integers(2, 4))

@@ -22,6 +22,7 @@ from tests.fuzz.strategies import (
     Case,
     classes_of,
     either,
+    family,
     features,
     fitted,
     just,
@@ -31,6 +32,7 @@ from tests.fuzz.strategies import (
 )
 
 
+@family(1.5, "active.query active.query_subsets active.simulate active.local_density active.AnswerModel")
 @st.composite
 def queries(draw: st.DrawFn) -> Case:
     n = draw(ROWS)
@@ -92,6 +94,7 @@ def raised_by_scikit_learn(error: BaseException) -> bool:
     return "sklearn" in file or "scipy" in file
 
 
+@family(0.7, "compare comparison.learning_curve")
 @st.composite
 def comparisons(draw: st.DrawFn) -> Case:
     n = draw(either(st.integers(8, 12), st.integers(0, 7)))
@@ -120,6 +123,7 @@ def comparisons(draw: st.DrawFn) -> Case:
     return compare, (X, y, draw(methods)), named
 
 
+@family(1.0, "model_selection.cross_val_predict")
 @st.composite
 def held_out(draw: st.DrawFn) -> Case:
     """Draw a call of cross_val_predict."""
@@ -138,6 +142,7 @@ def held_out(draw: st.DrawFn) -> Case:
     return model_selection.cross_val_predict, (estimator, X, y), {**named, "cv": draw(either(folds))}
 
 
+@family(1.0, "audit.find_label_issues")
 @st.composite
 def audits(draw: st.DrawFn) -> Case:
     """Draw a call of find_label_issues, whose result is corrected and listed."""
@@ -158,6 +163,7 @@ def audits(draw: st.DrawFn) -> Case:
     return audit.find_label_issues, (X, y), named
 
 
+@family(0.3)
 @st.composite
 def listed_issues(draw: st.DrawFn) -> Case:
     """Draw a call of a method of the issues of small data."""
@@ -181,6 +187,7 @@ def _a_truth(draw: st.DrawFn, y: Any, n: int) -> Any:
     return [classes[0]] * n if isinstance(classes, list | tuple) and len(classes) else classes
 
 
+@family(1.0, "comparison.default_estimators")
 @st.composite
 def choices(draw: st.DrawFn) -> Case:
     """Draw a call of a function that selects methods."""
@@ -189,6 +196,7 @@ def choices(draw: st.DrawFn) -> Case:
     return default_estimators, (), draw(named)
 
 
+@family(1.0, "multilabel.breakeven_score")
 @st.composite
 def documents(draw: st.DrawFn) -> Case:
     n, K = draw(ROWS) + 4, draw(st.integers(1, 3))
@@ -206,6 +214,7 @@ def _odd_rows(n: int) -> Any:
     return st.sampled_from([[], [-1], [n], np.array([0.0]), [True, False]])
 
 
+@family(1.0, "labeling.LabelingSession")
 @st.composite
 def sessions(draw: st.DrawFn) -> Case:
     n = draw(ROWS)
@@ -239,6 +248,7 @@ def _labeled(X: Any, answers: Any, **named: Any) -> Any:
     return session.candidates()
 
 
+@family(1.0, "conformal.ConformalClassifier conformal.evaluate_sets")
 @st.composite
 def prediction_sets(draw: st.DrawFn) -> Case:
     """Draw a fit and a prediction of sets, or the evaluation of sets."""

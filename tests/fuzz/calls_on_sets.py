@@ -16,6 +16,7 @@ from tests.fuzz.strategies import (
     classes_of,
     either,
     exact,
+    family,
     features,
     fitted,
     just,
@@ -28,6 +29,7 @@ MAKERS = {"labels": NAMED_FORMS, "sets": FORMS, "indicator": MASK_FORMS, "comple
 """Constructors of candidate sets with the forms of labels that they accept."""
 
 
+@family(3.0, "CandidateSets")
 @st.composite
 def set_makers(draw: st.DrawFn) -> Case:
     kind = draw(st.sampled_from((*MAKERS, "annotations", "hierarchy", "strings", "take")))
@@ -97,6 +99,9 @@ def _taken(y: Any, rows: Any) -> Any:
     return sets[rows]
 
 
+@family(
+    2.0, "metrics.ambiguous_zero_one_loss metrics.covering_rate metrics.exact_accuracy metrics.approximated_accuracy"
+)
 @st.composite
 def judgments(draw: st.DrawFn) -> Case:
     n, K = draw(ROWS), draw(st.integers(2, 4))
@@ -125,6 +130,7 @@ def judgments(draw: st.DrawFn) -> Case:
     return function, (y, draw(either(just(truth), st.one_of(labels, sets_(n, K))))), named
 
 
+@family(1.0, "metrics.precision_recall_breakeven_point metrics.win_tie_loss metrics.paired_p_values")
 @st.composite
 def rankings(draw: st.DrawFn) -> Case:
     n, K = draw(ROWS), draw(st.integers(1, 3))
@@ -142,6 +148,7 @@ def rankings(draw: st.DrawFn) -> Case:
     return metrics.win_tie_loss, (draw(features(n, K + 1)), draw(features(n, K + 1))), named
 
 
+@family(2.0, "make_partial_labels")
 @st.composite
 def hidings(draw: st.DrawFn) -> Case:
     n, K = draw(ROWS), draw(st.integers(2, 4))
@@ -168,6 +175,12 @@ def hidings(draw: st.DrawFn) -> Case:
     return make_partial_labels, (y,), named
 
 
+@family(
+    1.0,
+    "model_selection.CandidateKFold model_selection.CandidateGroupKFold model_selection.Scorer "
+    "model_selection.covering_rate_scorer model_selection.approximated_accuracy_scorer "
+    "model_selection.exact_accuracy_scorer",
+)
 @st.composite
 def scorings(draw: st.DrawFn) -> Case:
     n = draw(ROWS)
@@ -196,6 +209,7 @@ def scorings(draw: st.DrawFn) -> Case:
     return scorer, (model, draw(features(n, 2)), y), named
 
 
+@family(1.0, "model_selection.compute_sample_weight")
 @st.composite
 def class_weights(draw: Any) -> Any:
     """Draw a call of compute_sample_weight."""
@@ -204,6 +218,7 @@ def class_weights(draw: Any) -> Any:
     return model_selection.compute_sample_weight, (draw(either(st.sampled_from(["balanced", None]) | weights)), y), {}
 
 
+@family(1.0, "model_selection.calibrate_posteriors")
 @st.composite
 def calibrations(draw: Any) -> Any:
     """Draw a call of calibrate_posteriors."""

@@ -3,6 +3,7 @@
 import datetime
 import decimal
 import fractions
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -16,12 +17,6 @@ from tests.fuzz.rows import ODD_OBJECTS
 
 NAMES = ("ant", "bee", "cat", "dog")
 
-FORMS = (
-    *("integers", "text", "mask", "mask", "indicator", "sets", "lists", "candidates", "candidates", "weights"),
-    *("-1 missing", "None missing", "NaN missing", "float indicator", "csr", "frame", "polars frame", "text sets"),
-    *("object sets", "pandas lists", "polars lists", "pandas text", "bools", "column", "csc", "pandas NA"),
-    *("+1 and -1", "numpy text", "bytes", "dates", "large integers", "unsigned", "float16", "-2", "categorical"),
-)
 NAMED_FORMS = (
     *("integers", "text", "None missing", "-1 missing", "pandas text", "numpy text", "bytes", "dates", "categorical"),
     *("bools", "pandas NA", "large integers", "NaN missing"),
@@ -29,22 +24,105 @@ NAMED_FORMS = (
 """Forms with one label for each row."""
 MASK_FORMS = ("mask", "indicator", "float indicator", "csr", "csc", "frame", "polars frame")
 SET_FORMS = ("sets", "lists", "candidates", "weights", "text sets", "object sets", "pandas lists", "polars lists")
-BROKEN = (
-    *("empty set", "short", "long", "one class", "all full", "continuous", "infinite", "mixed", "nested", "2 in mask"),
-    *(
-        "complex",
-        "decimals",
-        "fractions",
-        "dicts",
-        "objects",
-        "no rows",
-        "3-d",
-        "nan in set",
-        "none at all",
-        "huge float",
-    ),
-    *("lists of zeros and ones", "ragged", "strings with bars", "wide", "generator", "scalar", "no columns"),
-)
+
+
+class Labels:
+    """Candidate sets and true labels, as masks, numbers and names."""
+
+    def __init__(self, mask: Any, truth: Any) -> None:
+        self.mask, self.truth = mask, truth
+        self.n, self.K = mask.shape
+        self.full = mask.all(axis=1)
+        self.sets = [np.flatnonzero(row).tolist() for row in mask]
+        self.classes = [NAMES[k % 4] * (1 + k // 4) for k in range(max(self.K, truth.max(initial=0) + 1))]
+        self.named = [[self.classes[k] for k in s] for s in self.sets]
+        self.text = [self.classes[k] for k in truth]
+
+    def hidden(self, values: Any, missing: Any) -> Any:
+        """Return labels of which those of the full sets are missing."""
+        return [missing if f else value for f, value in zip(self.full, values, strict=True)]
+
+    def weighted(self) -> Any:
+        """Return weights that decrease with the distance of a class from the truth."""
+        distance = (np.arange(self.K) - self.truth[:, None]) % max(self.K, 1)
+        weights = np.where(self.full[:, None], 1.0, self.mask * 0.3**distance)
+        return CandidateSets.from_weights(weights, self.classes[: self.K])
+
+
+WORDS: dict[str, Callable[[Labels], Any]] = {
+    "integers": lambda y: y.truth,
+    "text": lambda y: y.text,
+    "mask": lambda y: y.mask,
+    "indicator": lambda y: y.mask.astype(int),
+    "sets": lambda y: [set(s) for s in y.named],
+    "lists": lambda y: y.sets,
+    "candidates": lambda y: CandidateSets(y.mask, y.classes[: y.K]),
+    "weights": Labels.weighted,
+    "-1 missing": lambda y: np.where(y.full, -1, y.truth),
+    "None missing": lambda y: y.hidden(y.text, None),
+    "NaN missing": lambda y: np.where(y.full, np.nan, y.truth),
+    "float indicator": lambda y: y.mask.astype("f4"),
+    "csr": lambda y: sp.csr_array(y.mask.astype(int)),
+    "csc": lambda y: sp.csc_matrix(y.mask.astype(int)),
+    "frame": lambda y: pd.DataFrame(y.mask.astype(int), columns=[f"k{k}" for k in range(y.K)]),
+    "polars frame": lambda y: pl.DataFrame({f"k{k}": y.mask[:, k].astype(int) for k in range(y.K)}),
+    "text sets": lambda y: CandidateSets.from_strings(["|".join(s) for s in y.named]) if y.named else [],
+    "object sets": lambda y: np.array([*map(frozenset, y.named), None], dtype=object)[:-1],
+    "pandas lists": lambda y: pd.Series(y.named, dtype=object),
+    "polars lists": lambda y: pl.Series(y.named, dtype=pl.List(pl.String)),
+    "pandas text": lambda y: pd.Series(y.text, index=np.arange(y.n)[::-1]),
+    "bools": lambda y: y.truth % 2 == 0,
+    "column": lambda y: y.truth[:, None],
+    "pandas NA": lambda y: pd.Series(y.hidden(y.truth.tolist(), pd.NA), dtype="Int64"),
+    "+1 and -1": lambda y: np.where(y.truth % 2, 1, -1),
+    "numpy text": lambda y: np.array(y.text, dtype=str),
+    "bytes": lambda y: np.array(y.text, dtype=bytes),
+    "dates": lambda y: np.array(["2020-01-01"], "M8[D]") + y.truth.astype("m8[D]"),
+    "large integers": lambda y: y.truth + 2**62,
+    "unsigned": lambda y: y.truth.astype("u8"),
+    "float16": lambda y: y.truth.astype("f2"),
+    "-2": lambda y: y.truth - 2,
+    "categorical": lambda y: pd.Series(pd.Categorical(y.text)),
+}
+"""Supported forms of labels."""
+FORMS = (*WORDS, "mask", "candidates")
+"""The forms that are drawn; two are drawn twice as often."""
+BROKEN: dict[str, Callable[[Labels, np.random.Generator], Any]] = {
+    "empty set": lambda y, random: y.mask & (np.arange(y.n) != random.integers(max(y.n, 1)))[:, None],
+    "short": lambda y, _: y.mask[:-1],
+    "long": lambda y, _: np.append(y.truth, [0, 1]),
+    "one class": lambda y, _: ["a"] * y.n,
+    "all full": lambda y, _: np.ones((y.n, y.K)),
+    "continuous": lambda y, random: random.normal(size=y.n),
+    "infinite": lambda y, random: np.where(np.arange(y.n) == random.integers(max(y.n, 1)), np.inf, y.truth),
+    "mixed": lambda y, _: [t if i % 2 else k for i, (t, k) in enumerate(zip(y.text, y.truth.tolist(), strict=True))],
+    "nested": lambda y, _: [[[t]] for t in y.text],
+    "2 in mask": lambda y, _: y.mask.astype(int) + 1,
+    "complex": lambda y, _: y.truth + 1j,
+    "decimals": lambda y, _: [decimal.Decimal(int(k)) for k in y.truth],
+    "fractions": lambda y, _: [fractions.Fraction(int(k), 2) for k in y.truth],
+    "dicts": lambda y, _: [{t: 1} for t in y.text],
+    "objects": lambda y, _: [object() for _ in y.text],
+    "no rows": lambda y, _: y.mask[:0],
+    "3-d": lambda y, _: y.mask[:, :, None],
+    "nan in set": lambda y, _: [[t, np.nan] for t in y.text],
+    "none at all": lambda y, _: [None] * y.n,
+    "huge float": lambda y, _: y.truth * 1e300,
+    "lists of zeros and ones": lambda y, _: y.mask.astype(int).tolist(),
+    "ragged": lambda y, _: [y.text[:i] for i in range(y.n)],
+    "strings with bars": lambda y, _: [f"{t}|{NAMES[0]}" if i % 2 else t for i, t in enumerate(y.text)],
+    "wide": lambda y, _: np.column_stack([y.mask, y.mask]),
+    "generator": lambda y, _: iter(y.text),
+    "scalar": lambda *_: datetime.date(2020, 1, 1),
+    "no columns": lambda y, _: y.mask[:, :0],
+    "odd": lambda _, random: ODD_OBJECTS[random.integers(len(ODD_OBJECTS))],
+}
+"""Labels that are not valid."""
+
+
+def in_words(form: str, mask: Any, truth: Any) -> Any:
+    """Return candidate sets or true labels in one of the supported forms."""
+    return WORDS[form](Labels(mask, truth))
 
 
 @st.composite
@@ -58,143 +136,4 @@ def supervision(draw: st.DrawFn, n: int, K: int, *, one_in: int = 6, forms: tupl
         mask[random.random(n) < 0.5] = True
     if one_in == 0 or draw(st.integers(0, one_in - 1)):
         return in_words(draw(st.sampled_from(forms)), mask, truth)
-    how = draw(st.sampled_from((*BROKEN, "odd")))
-    return draw(st.sampled_from(ODD_OBJECTS)) if how == "odd" else _broken(how, mask, truth, random)
-
-
-def in_words(form: str, mask: Any, truth: Any) -> Any:
-    """Return candidate sets or true labels in one of the supported forms."""
-    sets = [np.flatnonzero(row).tolist() for row in mask]
-    named = [[NAMES[k % 4] * (1 + k // 4) for k in s] for s in sets]
-    full = mask.all(axis=1)
-    text = [NAMES[k % 4] * (1 + k // 4) for k in truth]
-    match form:
-        case "integers":
-            return truth
-        case "text":
-            return text
-        case "mask":
-            return mask
-        case "indicator":
-            return mask.astype(int)
-        case "sets":
-            return [set(s) for s in named]
-        case "lists":
-            return sets
-        case "candidates":
-            return CandidateSets(mask, [NAMES[k % 4] * (1 + k // 4) for k in range(mask.shape[1])])
-        case "weights":
-            distance = (np.arange(mask.shape[1]) - truth[:, None]) % max(mask.shape[1], 1)
-            weights = np.where(full[:, None], 1.0, mask * 0.3**distance)
-            return CandidateSets.from_weights(weights, [NAMES[k % 4] * (1 + k // 4) for k in range(mask.shape[1])])
-        case "-1 missing":
-            return np.where(full, -1, truth)
-        case "None missing":
-            return [None if f else t for f, t in zip(full, text, strict=True)]
-        case "NaN missing":
-            return np.where(full, np.nan, truth)
-        case "float indicator":
-            return mask.astype("f4")
-        case "csr" | "csc":
-            return (sp.csr_array if form == "csr" else sp.csc_matrix)(mask.astype(int))
-        case "frame":
-            return pd.DataFrame(mask.astype(int), columns=[f"k{k}" for k in range(mask.shape[1])])
-        case "polars frame":
-            return pl.DataFrame({f"k{k}": mask[:, k].astype(int) for k in range(mask.shape[1])})
-        case "text sets":
-            return CandidateSets.from_strings(["|".join(s) for s in named]) if named else []
-        case "object sets":
-            return np.array([*map(frozenset, named), None], dtype=object)[:-1]
-        case "pandas lists":
-            return pd.Series(named, dtype=object)
-        case "polars lists":
-            return pl.Series(named, dtype=pl.List(pl.String))
-        case "pandas text":
-            return pd.Series(text, index=np.arange(len(text))[::-1])
-        case "bools":
-            return truth % 2 == 0
-        case "column":
-            return truth[:, None]
-        case "pandas NA":
-            return pd.Series([pd.NA if f else int(t) for f, t in zip(full, truth, strict=True)], dtype="Int64")
-        case "+1 and -1":
-            return np.where(truth % 2, 1, -1)
-        case "numpy text":
-            return np.array(text, dtype=str)
-        case "bytes":
-            return np.array(text, dtype=bytes)
-        case "dates":
-            return np.array(["2020-01-01"], "M8[D]") + truth.astype("m8[D]")
-        case "large integers":
-            return truth + 2**62
-        case "unsigned":
-            return truth.astype("u8")
-        case "float16":
-            return truth.astype("f2")
-        case "-2":
-            return truth - 2
-        case "categorical":
-            return pd.Series(pd.Categorical(text))
-    raise AssertionError(form)
-
-
-def _broken(how: str, mask: Any, truth: Any, random: np.random.Generator) -> Any:
-    n, K = mask.shape
-    text = [NAMES[k % 4] for k in truth]
-    some = int(random.integers(max(n, 1)))
-    match how:
-        case "empty set":
-            return mask & (np.arange(n) != some)[:, None]
-        case "short":
-            return mask[:-1]
-        case "long":
-            return np.append(truth, [0, 1])
-        case "one class":
-            return ["a"] * n
-        case "all full":
-            return np.ones((n, K))
-        case "continuous":
-            return random.normal(size=n)
-        case "infinite":
-            return np.where(np.arange(n) == some, np.inf, truth)
-        case "mixed":
-            return [t if i % 2 else k for i, (t, k) in enumerate(zip(text, truth.tolist(), strict=True))]
-        case "nested":
-            return [[[t]] for t in text]
-        case "2 in mask":
-            return mask.astype(int) + 1
-        case "complex":
-            return truth + 1j
-        case "decimals":
-            return [decimal.Decimal(int(k)) for k in truth]
-        case "fractions":
-            return [fractions.Fraction(int(k), 2) for k in truth]
-        case "dicts":
-            return [{t: 1} for t in text]
-        case "objects":
-            return [object() for _ in text]
-        case "no rows":
-            return mask[:0]
-        case "3-d":
-            return mask[:, :, None]
-        case "nan in set":
-            return [[t, np.nan] for t in text]
-        case "none at all":
-            return [None] * n
-        case "huge float":
-            return truth * 1e300
-        case "lists of zeros and ones":
-            return mask.astype(int).tolist()
-        case "ragged":
-            return [text[:i] for i in range(n)]
-        case "strings with bars":
-            return [f"{t}|{NAMES[0]}" if i % 2 else t for i, t in enumerate(text)]
-        case "wide":
-            return np.column_stack([mask, mask])
-        case "generator":
-            return (t for t in text)
-        case "scalar":
-            return datetime.date(2020, 1, 1)
-        case "no columns":
-            return mask[:, :0]
-    raise AssertionError(how)
+    return BROKEN[draw(st.sampled_from(list(BROKEN)))](Labels(mask, truth), random)

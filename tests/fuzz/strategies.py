@@ -9,11 +9,13 @@ import functools
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
 from hypothesis import strategies as st
 
+import oneof
 from oneof import CLPL, PLKNN, AvgPerceptron, GraphLogisticRegression
 from oneof.candidates import as_candidates
 from oneof.errors import OneofError
@@ -33,6 +35,20 @@ class Family:
     drawn: Callable[[], st.SearchStrategy[Case]]
     share: float
     calls: tuple[Any, ...]
+
+
+FAMILIES: dict[str, Family] = {}
+"""Families of fuzzed calls, except those of the estimators; `families` imports the modules that fill it."""
+
+
+def family(share: float, names: str = "") -> Callable[[Any], Any]:
+    """Register the strategy of a family by its name, with the public names of oneof that it calls."""
+
+    def register(drawn: Any) -> Any:
+        FAMILIES[drawn.__name__] = Family(drawn, share, tuple(attrgetter(name)(oneof) for name in names.split()))
+        return drawn
+
+    return register
 
 
 CORRUPTED = st.shared(st.sampled_from((False, True, True)), key="corrupted")

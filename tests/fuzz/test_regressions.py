@@ -11,16 +11,12 @@ from sklearn.tree import DecisionTreeClassifier
 from oneof import (
     PLECOC,
     PLEM,
-    PLGP,
     PLKNN,
-    AvgPegasos,
     AvgPerceptron,
     CandidateEM,
     CandidateSets,
-    GaussianEM,
     GraphLogisticRegression,
     MarkovWalk,
-    MultinomialEM,
     active,
     crowd,
     datasets,
@@ -92,6 +88,29 @@ def test_invalid_labels():
     assert isinstance(outcome(CandidateSets.from_labels, ["a"], classes=[("a", ["b"])]), LabelError)
 
 
+def test_counts_may_be_of_any_integer_type():
+    """Counts of small integer types do not overflow."""
+    codes = [PLECOC(code_length=n, random_state=0).fit(X, MASK).code_book_ for n in (1, np.int8(1))]
+    np.testing.assert_array_equal(*codes)
+    graph = np.ones((len(X), len(X)))  # more edges than an int8 can count
+    shares = [MarkovWalk(n_steps=n, affinity=graph).fit(X, MASK).label_distributions_ for n in (2, np.int8(2))]
+    np.testing.assert_array_equal(*shares)
+
+
+def test_classes_may_be_a_tuple():
+    """The error is the same with candidate sets."""
+    sets = CandidateSets.from_labels(["ant", "bee"])
+    assert make_partial_labels(sets, classes=("ant", "bee", "cat"), random_state=0).shape == (2, 3)
+
+
+def test_a_memoryview_is_accepted():
+    """Rows of a memoryview can be selected."""
+    rows = memoryview(np.ascontiguousarray(X))
+    assert len(active.query(GraphLogisticRegression().fit(X, MASK), rows, batch_size=2).indices) == 2
+    topic = (X[:, :1] > np.median(X[:, 0])).astype(int)
+    assert multilabel.breakeven_score(PLKNN(), rows, topic, np.arange(20) % 2 == 0, transductive=False).mean >= 0
+
+
 @pytest.mark.parametrize(
     "call",
     [
@@ -119,57 +138,6 @@ def test_invalid_labels():
         lambda: LabelingSession(X, classes=["a", "b"], estimator=PLKNN(), strategy=UNSORTABLE),
         lambda: stream.RiverClassifier(AvgPerceptron(), object()),
         lambda: stream.RiverClassifier(AvgPerceptron(), ["a", "b"]).learn_one({"x": []}, "a"),
-    ],
-)
-def test_arguments_of_another_kind(call):
-    """Each call raises an error of oneof."""
-    assert isinstance(outcome(call), InputError | InputTypeError)
-
-
-@pytest.mark.parametrize(
-    ("estimator", "parameter", "value"),
-    [
-        (GaussianEM(), "cv_weights", np.array(0.5)),
-        (MultinomialEM(), "cv_weights", np.array(0.5)),
-        (GraphLogisticRegression(), "views", np.array(0.5)),
-        (GraphLogisticRegression(), "views", [np.array(1)]),
-        (PLECOC(), "random_state", np.random.default_rng(0)),
-        (PLGP(), "random_state", -1),
-        (AvgPegasos(), "random_state", "no"),
-    ],
-)
-def test_errors_name_invalid_parameters(estimator, parameter, value):
-    """The error states the valid values of the parameter in one sentence."""
-    with pytest.raises(InputError, match=rf"^`{parameter}.*must be .*; got"):
-        estimator.set_params(**{parameter: value}).fit(np.abs(X), MASK)
-
-
-def test_counts_may_be_of_any_integer_type():
-    """Counts of small integer types do not overflow."""
-    codes = [PLECOC(code_length=n, random_state=0).fit(X, MASK).code_book_ for n in (1, np.int8(1))]
-    np.testing.assert_array_equal(*codes)
-    graph = np.ones((len(X), len(X)))  # more edges than an int8 can count
-    shares = [MarkovWalk(n_steps=n, affinity=graph).fit(X, MASK).label_distributions_ for n in (2, np.int8(2))]
-    np.testing.assert_array_equal(*shares)
-
-
-def test_classes_may_be_a_tuple():
-    """The error is the same with candidate sets."""
-    sets = CandidateSets.from_labels(["ant", "bee"])
-    assert make_partial_labels(sets, classes=("ant", "bee", "cat"), random_state=0).shape == (2, 3)
-
-
-def test_a_memoryview_is_accepted():
-    """Rows of a memoryview can be selected."""
-    rows = memoryview(np.ascontiguousarray(X))
-    assert len(active.query(GraphLogisticRegression().fit(X, MASK), rows, batch_size=2).indices) == 2
-    topic = (X[:, :1] > np.median(X[:, 0])).astype(int)
-    assert multilabel.breakeven_score(PLKNN(), rows, topic, np.arange(20) % 2 == 0, transductive=False).mean >= 0
-
-
-@pytest.mark.parametrize(
-    "call",
-    [
         lambda: model_selection.covering_rate_scorer(None, X, MASK),
         lambda: model_selection.exact_accuracy_scorer(PLKNN, X, MASK),
         lambda: graphs.NeighborGraph().graph(X[:0]),
@@ -230,14 +198,6 @@ def test_a_memoryview_is_accepted():
 def test_arguments_behind_the_first_check(call):
     """Each call raises an error of oneof, although all other arguments are valid."""
     assert isinstance(outcome(call), InputError | InputTypeError)
-
-
-def test_every_sparse_format_is_checked():
-    """Sparse formats without a value array, such as LIL and DIA, are accepted."""
-    rows = sp.lil_array([[0.0, -1.0], [2.0, 0.0]])
-    assert comparison_methods.has_negative_values(rows)
-    assert comparison_methods.has_negative_values(rows.todia())
-    assert not comparison_methods.has_negative_values(abs(rows.tocsr()).tolil())
 
 
 def test_errors_of_inner_classifiers_are_errors_of_oneof():

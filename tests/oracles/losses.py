@@ -5,12 +5,6 @@ import numpy as np
 from oneof.typing import Floats, Mask
 
 
-def ambiguous_zero_one(scores: Floats, mask: Mask) -> Floats:
-    """Return L_A of each row: 1 if the highest score (the first of equals) is outside the set."""
-    best = scores.argmax(axis=1)
-    return 1.0 - mask[np.arange(len(best)), best]
-
-
 def average_prediction_hinge(scores: Floats, mask: Mask) -> Floats:
     """Return max(0, 1 - mean_{k in S} s_k + max_{k not in S} s_k) of each row; convex (Cour et al. 2011)."""
     inside = np.where(mask, scores, 0.0).sum(axis=1) / np.count_nonzero(mask, axis=1)

@@ -4,8 +4,7 @@ The constants of the model were chosen on ecoli, glass, ionosphere, mfeat_zernik
 here. "noise" has random features. The rows are drawn at random, 1,000 of each data set, or all if there are fewer.
 """
 
-import csv
-from pathlib import Path
+from importlib.util import find_spec
 
 import numpy as np
 from sklearn.base import clone
@@ -15,12 +14,11 @@ from sklearn.metrics import average_precision_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from benchmarks.common import DOCS, write_csv
+from benchmarks.common import Table, markdown, read_arrays
 from oneof import CandidateSets, LOORidge, make_partial_labels
 from oneof.audit import find_label_issues
 from oneof.comparison.methods import default_estimators
 from oneof.datasets import load
-from oneof.datasets.cache import data_folders
 from oneof.estimators.loo_ridge import loo_logits
 from oneof.likelihoods import softmax
 from oneof.model_selection import cross_val_predict
@@ -38,12 +36,11 @@ ERRORS = (
 REFITTED = ("LOORidge", "PLSVM", "PLEM")
 REFIT_ERRORS = (("none", 0.0), ("uniform", 0.2), ("confusable", 0.2))
 SET_RATE = 0.2
-EXACT, SETS, REFITS = DOCS / "audit_exact.csv", DOCS / "audit_sets.csv", DOCS / "audit_refits.csv"
 FIGURES = ("precision", "average_precision", "noise_rate", "low", "high", "suspected")
-EXACT_COLUMNS = ("data", "errors", "rate", "probabilities", "finder", *FIGURES)
-SET_COLUMNS = ("data", "rate", "finder", *FIGURES)
-REFIT_COLUMNS = ("data", "errors", "rate", "method", "plain", "corrected")
-MODELS = ("LOORidge", "logistic", "forest")
+EXACT = Table("audit_exact.csv", ("data", "errors", "rate", "probabilities", "finder", *FIGURES))
+SETS = Table("audit_sets.csv", ("data", "rate", "finder", *FIGURES))
+REFITS = Table("audit_refits.csv", ("data", "errors", "rate", "method", "plain", "corrected"))
+MODELS, FINDERS = ("LOORidge", "logistic", "forest"), ("oneof", "self-confidence", "cleanlab")
 
 
 def classifiers():
@@ -91,29 +88,40 @@ def figures(scores, wrong, issues=None):
     return [f"{value:.4f}" for value in (*found, *rate)] + [""] * (4 - len(rate))
 
 
-def exact(*, folder="audit-probabilities"):
-    """Put errors into exact labels; write figures, and held-out probabilities into a folder for audit_cleanlab.py."""
-    Path(folder).mkdir(parents=True, exist_ok=True)
+def exact():
+    """Put errors into exact labels, and rank the rows by `find_label_issues`, by their probabilities and by cleanlab.
+
+    All have the same held-out probabilities. Without cleanlab, which is not a dependency, its lines are missing.
+    """
     lines = []
     for name in DATA:
         X, y = rows_of(name)
         for kind, rate in ERRORS:
             given, wrong = put_errors(y, kind, rate)
-            path = Path(folder) / f"{name}-{kind}-{rate}.npz"
-            if not path.exists():
-                proba = {"LOORidge": softmax(loo_logits(LOORidge().fit(X, given)))}
-                for method, classifier in classifiers().items():
-                    proba[method] = cross_val_predict(classifier, X, given, method="predict_proba")
-                np.savez(path, given=given, wrong=wrong, **proba)
-            with np.load(path) as arrays:
-                proba = {method: arrays[method] for method in MODELS}
+            proba = {"LOORidge": softmax(loo_logits(LOORidge().fit(X, given)))}
+            for method, classifier in classifiers().items():
+                proba[method] = cross_val_predict(classifier, X, given, method="predict_proba")
             for method, p in proba.items():
                 issues = find_label_issues(None, given, proba=p)
-                lines.append((name, kind, rate, method, "oneof", *figures(issues.probability, wrong, issues)))
-                scores = 1.0 - p[np.arange(len(given)), given]
-                lines.append((name, kind, rate, method, "self-confidence", *figures(scores, wrong)))
-            print(*lines[-6:], flush=True)
-    write_csv(EXACT, EXACT_COLUMNS, lines)
+                found = {"oneof": (issues.probability, wrong, issues)}
+                found["self-confidence"] = (1.0 - p[np.arange(len(given)), given], wrong)
+                if find_spec("cleanlab") is not None:
+                    found["cleanlab"] = (cleanlab_scores(given, p), wrong)
+                lines += [(name, kind, rate, method, finder, *figures(*args)) for finder, args in found.items()]
+            print(name, kind, rate, flush=True)
+    EXACT.replace(lines, "data", "errors", "rate", "probabilities", "finder")
+
+
+def cleanlab_scores(given, p):
+    """Return scores whose order is that of cleanlab's `find_label_issues`, then of its quality of the labels."""
+    from cleanlab.filter import find_label_issues as find_by_cleanlab
+    from cleanlab.rank import get_label_quality_scores
+
+    found = find_by_cleanlab(given, p, return_indices_ranked_by="self_confidence", n_jobs=1)
+    order = np.argsort(get_label_quality_scores(given, p), kind="stable")
+    scores = np.empty(len(given))
+    scores[np.concatenate([found, order[~np.isin(order, found)]]).astype(int)] = -np.arange(len(given))
+    return scores
 
 
 def sets():
@@ -127,7 +135,7 @@ def sets():
         y_sets = make_partial_labels(y, n_distractors=1, noise_rate=SET_RATE, classes=np.arange(K), random_state=0)
         lines += set_lines(name, SET_RATE, X, y, y_sets)
     lines += set_lines("labelme", 0.111, *read_labelme())
-    write_csv(SETS, SET_COLUMNS, lines)
+    SETS.replace(lines)
 
 
 def set_lines(name, rate, X, y, y_sets):
@@ -136,20 +144,18 @@ def set_lines(name, rate, X, y, y_sets):
     proba = softmax(loo_logits(LOORidge().fit(X, y_sets)))
     issues = find_label_issues(X, y_sets)
     outside = np.where(y_sets.mask, 0.0, proba).sum(axis=1)
-    lines = [
+    print(name, f"{wrong.mean():.3f}", flush=True)
+    return [
         (name, rate, "oneof", *figures(issues.probability, wrong, issues)),
         (name, rate, "outside", *figures(outside, wrong)),
     ]
-    print(f"{wrong.mean():.3f}", *lines, flush=True)
-    return lines
 
 
 def read_labelme():
     """Return features, true classes and the sets of all answers of LabelMe."""
-    paths = [folder / "labelme_crowd.npz" for folder in data_folders(None)]
-    with np.load(next(path for path in paths if path.exists())) as arrays:
-        answers, n = arrays["answers"].astype(np.int64), len(arrays["answers"])
-        X, y = arrays["X"][:n].astype(np.float64), arrays["y"][:n].astype(np.int64)
+    arrays = read_arrays("labelme_crowd.npz")
+    answers, n = arrays["answers"].astype(np.int64), len(arrays["answers"])
+    X, y = arrays["X"][:n].astype(np.float64), arrays["y"][:n].astype(np.int64)
     return X, y, CandidateSets.from_annotations(answers, classes=np.arange(y.max() + 1))
 
 
@@ -171,49 +177,44 @@ def refits():
                 ]
                 lines.append((name, kind, rate, method, *(f"{value:.4f}" for value in accuracy)))
             print(*lines[-len(REFITTED) :], flush=True)
-    write_csv(REFITS, REFIT_COLUMNS, lines)
+    REFITS.replace(lines)
 
 
 def summary():
     """Print the tables of docs/audit.md."""
-    lines = read(EXACT)
-    finders = ("oneof", "self-confidence", "cleanlab")
-    print(f"| data | {' | '.join(f'{m}: {f}' for m in MODELS for f in finders)} |")
-    print("|---" * (1 + 3 * len(finders)) + "|")
-    for name in (*DATA[:-1], "mean"):
-        of_set = {} if name == "mean" else {"data": name}
-        cells = [mean_precision(lines, probabilities=m, finder=f, **of_set) for m in MODELS for f in finders]
-        print(f"| {name} | {' | '.join(cells)} |")
-    print(f"\n| errors | rate | {' | '.join(MODELS)} |\n|---|---|---|---|---|")
-    for kind, rate in (*ERRORS, ("all", "")):
-        of_errors = {} if kind == "all" else {"errors": kind, "rate": rate}
-        cells = [rate_cell(chosen(lines, probabilities=m, finder="oneof", **of_errors)) for m in MODELS]
-        print(f"| {kind} | {rate} | {' | '.join(cells)} |")
-    lines = read(SETS)
-    print("\n| data | true rate | interval | oneof | outside |\n|---|---|---|---|---|")
-    for name in dict.fromkeys(line["data"] for line in lines):
-        cells = [mean_precision(lines, data=name, finder=finder) for finder in ("oneof", "outside")]
-        [line] = chosen(lines, data=name, finder="oneof")
-        print(f"| {name} | {line['rate']} | {line['low'][1:5]} to {line['high'][1:5]} | {' | '.join(cells)} |")
-    lines = read(REFITS)
-    print("\n| method | errors | rate | plain | refit | lowest difference |\n|---|---|---|---|---|---|")
+    names = {name: {"data": name} for name in DATA[:-1]} | {"mean": {}}
+    rows = [
+        [title, *(mean_precision(EXACT, probabilities=m, finder=f, **of_set) for m in MODELS for f in FINDERS)]
+        for title, of_set in names.items()
+    ]
+    print(markdown(["data", *(f"{m}: {f}" for m in MODELS for f in FINDERS)], rows), end="\n\n")
+    rows = [
+        [kind, rate, *(rate_cell(EXACT.where(probabilities=m, finder="oneof", errors=kind, rate=rate)) for m in MODELS)]
+        for kind, rate in ERRORS
+    ]
+    rows.append(["all", "", *(rate_cell(EXACT.where(probabilities=m, finder="oneof")) for m in MODELS)])
+    print(markdown(["errors", "rate", *MODELS], rows), end="\n\n")
+    rows = [
+        [line["data"], line["rate"], f"{line['low'][1:5]} to {line['high'][1:5]}"]
+        + [mean_precision(SETS, data=line["data"], finder=finder) for finder in ("oneof", "outside")]
+        for line in SETS.where(finder="oneof")
+    ]
+    print(markdown(["data", "true rate", "interval", "oneof", "outside"], rows), end="\n\n")
+    rows = []
     for method in REFITTED:
         for kind, rate in REFIT_ERRORS:
-            part = chosen(lines, method=method, errors=kind, rate=rate)
+            part = REFITS.where(method=method, errors=kind, rate=rate)
             plain, refit = (np.array([float(line[key]) for line in part]) for key in ("plain", "corrected"))
             lowest = f"{(refit - plain).min():+.3f} ({part[int((refit - plain).argmin())]['data']})"
-            print(f"| {method} | {kind} | {rate} | {plain.mean():.3f} | {refit.mean():.3f} | {lowest} |")
+            rows.append([method, kind, rate, f"{plain.mean():.3f}", f"{refit.mean():.3f}", lowest])
+    print(markdown(["method", "errors", "rate", "plain", "refit", "lowest difference"], rows))
 
 
-def chosen(lines, **values):
-    """Return the lines with these values."""
-    return [line for line in lines if all(line[key] == str(value) for key, value in values.items())]
-
-
-def mean_precision(lines, **values):
+def mean_precision(table, **values):
     """Return the mean average precision of some lines with errors, without the set "noise", as text."""
-    part = [line for line in chosen(lines, **values) if line["average_precision"] != "nan" and line["data"] != "noise"]
-    return f"{np.mean([float(line['average_precision']) for line in part]):.3f}" if part else ""
+    lines = [line for line in table.where(**values) if line["data"] != "noise"]
+    precisions = [float(line["average_precision"]) for line in lines if line["average_precision"] != "nan"]
+    return f"{np.mean(precisions):.3f}" if precisions else ""
 
 
 def rate_cell(part):
@@ -223,9 +224,3 @@ def rate_cell(part):
     )
     inside = (low <= rate + 0.001) & (rate - 0.001 <= high)  # the number of errors is rounded
     return f"{inside.sum()} of {len(part)}, {(high - low).mean():.2f}, {estimate.mean():.3f}"
-
-
-def read(path):
-    """Return the lines of a CSV as dicts."""
-    with path.open(encoding="utf-8") as file:
-        return list(csv.DictReader(file))

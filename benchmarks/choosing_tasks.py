@@ -13,8 +13,8 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
 import oneof
+from benchmarks.common import read_arrays
 from oneof.datasets import load
-from oneof.datasets.cache import data_folders
 from oneof.errors import DataError
 
 N_ROWS = 900
@@ -61,13 +61,9 @@ def published_sets(name: str, n: int, seed: int = 0) -> Rows:
 
 def coarse_tags(n: int, seed: int = 1) -> Rows:
     """Return the words of `ud_english_ewt` with the coarse tags that a dictionary has for each word."""
-    paths = [folder / "ud_english_ewt.npz" for folder in data_folders(None)]
-    path = next((path for path in paths if path.exists()), None)
-    if path is None:
-        raise DataError("the file ud_english_ewt.npz must be in a data folder. Set ONEOF_DATA to its folder.")
-    with np.load(path) as stored:
-        words, tags, end = stored["word_id"], stored["upos"], int(stored["n_train"])
-        K = len(stored["upos_classes"])
+    stored = read_arrays("ud_english_ewt.npz")
+    words, tags, end = stored["word_id"], stored["upos"], int(stored["n_train"])
+    K = len(stored["upos_classes"])
     table = np.zeros((words.max() + 1, K), dtype=bool)
     table[words[:end], tags[:end]] = True
     return compact(features(load("ud_english_ewt"))[:end], tags[:end], table[words[:end]], n, seed)

@@ -1,10 +1,14 @@
-"""Shared plumbing of the benchmarks: labels, alternating runs, tables, child processes and RESULTS.md."""
+"""The frame of the benchmarks: data, times in turn, memory, child processes, tables of results and RESULTS.md.
+
+A benchmark is a table of cases and one function, which measures a case. `Table` holds the lines of a file in docs/,
+from which `summary` parts print the tables of the pages.
+"""
 
 import csv
+import json
 import os
 import platform
 import re
-import resource
 import subprocess
 import sys
 import time
@@ -17,15 +21,15 @@ import numpy as np
 ROOT = Path(__file__).resolve().parents[1]
 DOCS = ROOT / "docs"
 RESULTS = ROOT / "benchmarks" / "RESULTS.md"
-SECTIONS = (
-    *("online", "svm", "gaussian-processes", "graphs", "naive-bayes"),
-    *("growth", "roofline", "tensors-cuda", "tensors-cpu"),
-)
-HEADER = "# Benchmark results\n\nEach section is written by the command in its first line.\n"
+HEADER = """# Benchmark results
+
+Each section is written by the command in its first line. "Measured once", here and on other pages, marks numbers
+of benchmarks that were removed after a decision; the history of the repository has them.
+"""
 ONE_THREAD = dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS"), "1")
 
 
-# -- Labels ------------------------------------------------------------------------------------------------------------
+# -- Data --------------------------------------------------------------------------------------------------------------
 
 
 def candidate_columns(data: Any) -> np.ndarray:
@@ -41,9 +45,16 @@ def hide_labels(y: np.ndarray, labeled: np.ndarray) -> np.ndarray:
     return partial
 
 
-def labeled_per_class(y: np.ndarray, order: np.ndarray, number: int) -> np.ndarray:
-    """Return the first `number` rows of each class in an order of the rows."""
-    return np.concatenate([order[y[order] == k][:number] for k in range(y.max() + 1)])
+def read_arrays(file: str) -> dict[str, np.ndarray]:
+    """Return the arrays of a file in a folder of data sets, of which some are not part of a `Dataset`."""
+    from oneof.datasets.cache import data_folders
+    from oneof.errors import DataError
+
+    path = next((path for folder in data_folders(None) if (path := folder / file).exists()), None)
+    if path is None:
+        raise DataError(f"the file {file} must be in a data folder. Set ONEOF_DATA to its folder.")
+    with np.load(path) as arrays:
+        return dict(arrays)
 
 
 # -- Time and memory ---------------------------------------------------------------------------------------------------
@@ -63,32 +74,15 @@ def time_alternating(
     seconds: dict[str, list[float]] = {name: [] for name in sides}
     for _ in range(repeats):
         for name, run in sides.items():
-            start = clock()
-            run()
-            seconds[name].append(clock() - start)
+            seconds[name].append(timed(run, clock)[1])
     return {name: np.array(values) for name, values in seconds.items()}
 
 
-def timed(function: Callable[[], Any], repeats: int = 1) -> tuple[Any, np.ndarray]:
-    """Return the last result, and the wall-clock seconds of each run."""
-    seconds = []
-    for _ in range(repeats):
-        start = time.perf_counter()
-        result = function()
-        seconds.append(time.perf_counter() - start)
-    return result, np.array(seconds)
-
-
-def cpu_seconds(function: Callable[[], Any]) -> float:
-    """Return the processor time of a call."""
-    start = time.process_time()
-    function()
-    return time.process_time() - start
-
-
-def peak_memory() -> float:
-    """Return the peak memory of this process in GB."""
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (1e9 if sys.platform == "darwin" else 1e6)
+def timed(run: Callable[[], Any], clock: Callable[[], float] = time.process_time) -> tuple[Any, float]:
+    """Return the result of a call, and its seconds, by default of the processor."""
+    start = clock()
+    result = run()
+    return result, clock() - start
 
 
 def process_memory(field: str) -> int:
@@ -97,6 +91,11 @@ def process_memory(field: str) -> int:
     if match is None:
         raise KeyError(field)
     return 1024 * int(match[1])
+
+
+def peak_memory() -> float:
+    """Return the peak memory of this process in GB."""
+    return process_memory("VmHWM") / 1e9
 
 
 def reset_peak_memory() -> None:
@@ -115,17 +114,19 @@ def run_child(theme: str, part: str, *words: Any, env: Mapping[str, str] | None 
     )
 
 
+def run_oneof(folder: str | Path, *words: str) -> dict[str, Any]:
+    """Run the command ``oneof`` in a folder, and return its JSON."""
+    command = [sys.executable, "-m", "oneof.cli", *words, "--json"]
+    return json.loads(subprocess.run(command, cwd=folder, capture_output=True, text=True, check=True).stdout)
+
+
 # -- Output ------------------------------------------------------------------------------------------------------------
 
 
-def mean_and_sd(values: Sequence[float] | np.ndarray, width: int = 5, digits: int = 3) -> str:
-    """Format a mean and a standard deviation."""
-    return f"{np.mean(values):{width}.{digits}f} +- {np.std(values):.{digits}f}"
-
-
-def median_and_range(seconds: np.ndarray) -> str:
-    """Format a median with its range."""
-    return f"{np.median(seconds):.3f} s [{seconds.min():.3f}, {seconds.max():.3f}]"
+def markdown(columns: Sequence[Any], rows: Iterable[Sequence[Any]]) -> str:
+    """Return a Markdown table."""
+    cells = [" | ".join(map(str, row)) for row in rows]
+    return "\n".join([f"| {' | '.join(columns)} |", "|---" * len(columns) + "|", *(f"| {row} |" for row in cells)])
 
 
 def write_csv(path: Path, columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
@@ -133,6 +134,39 @@ def write_csv(path: Path, columns: Sequence[str], rows: Iterable[Sequence[Any]])
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("w", encoding="utf-8", newline="") as file:
         csv.writer(file, lineterminator="\n").writerows([columns, *rows])
+
+
+class Table:
+    """The lines of a CSV file in docs/, as dicts of text.
+
+    Parameters
+    ----------
+    file : str
+        Path within docs/.
+    columns : sequence of str
+    """
+
+    def __init__(self, file: str, columns: Sequence[str]) -> None:
+        self.path, self.columns = DOCS / file, tuple(columns)
+
+    def where(self, **values: Any) -> list[dict[str, str]]:
+        """Return the lines with these values, or all lines."""
+        if not self.path.exists():
+            return []
+        with self.path.open(encoding="utf-8", newline="") as file:
+            return [line for line in csv.DictReader(file) if all(line[key] == str(values[key]) for key in values)]
+
+    def replace(self, lines: Iterable[Sequence[Any]], *key: str, by: Sequence[str] = ()) -> None:
+        """Print lines, and write them instead of the lines that have the same values of the columns `key`.
+
+        The file is sorted by the columns `by`; without `key`, it has the new lines alone.
+        """
+        new = [dict(zip(self.columns, map(str, line), strict=True)) for line in lines]
+        replaced = {tuple(line[name] for name in key) for line in new}
+        kept = [line for line in self.where() if tuple(line[name] for name in key) not in replaced] if key else []
+        ordered = sorted([*kept, *new], key=lambda line: tuple(line[name] for name in by))
+        write_csv(self.path, self.columns, [line.values() for line in ordered])
+        print(markdown(self.columns, [line.values() for line in new]), flush=True)
 
 
 def describe_machine() -> str:
@@ -151,21 +185,12 @@ def load_average() -> str:
 
 
 def write_section(section: str, text: str) -> None:
-    """Replace one section of RESULTS.md; those that are not in `SECTIONS` are kept at the end."""
-    sections = dict.fromkeys(SECTIONS, "")
-    page = RESULTS.read_text() if RESULTS.exists() else ""
-    for name in re.findall(r"<!-- end of (.+?) -->", page):
-        begin, end = _marks(name)
-        sections[name] = page.split(begin)[1].split(end)[0].strip("\n")
-    sections[section] = text.strip("\n")
-    blocks = [HEADER]
-    for name, content in sections.items():
-        if content:
-            begin, end = _marks(name)
-            blocks.append(f"{begin}\n\n{content}\n\n{end}\n")
-    RESULTS.write_text("\n".join(blocks))
-
-
-def _marks(section: str) -> tuple[str, str]:
-    """Return the comments around a section."""
-    return f"<!-- {section} -->", f"<!-- end of {section} -->"
+    """Replace one section of RESULTS.md, or add it at the end."""
+    page = RESULTS.read_text() if RESULTS.exists() else HEADER
+    begin, end = f"<!-- {section} -->", f"<!-- end of {section} -->"
+    block = f"{begin}\n\n{text.strip()}\n\n{end}\n"
+    before, found, rest = page.partition(begin)
+    if found:
+        RESULTS.write_text(before + block.rstrip("\n") + rest.split(end, 1)[1])
+    else:
+        RESULTS.write_text(f"{page.rstrip()}\n\n{block}")

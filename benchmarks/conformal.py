@@ -3,26 +3,19 @@
 Part `exact` needs MAPIE, which is not a dependency of the tests; part `partial` does not.
 """
 
-import csv
-import time
-
 import numpy as np
 from sklearn.ensemble import RandomForestClassifier
 
 import oneof
-from benchmarks import conformal_crowds, conformal_noise
-from benchmarks.common import DOCS, candidate_columns, write_csv
+from benchmarks.common import Table, candidate_columns, markdown
 from oneof import LOORidge, make_partial_labels
 from oneof.conformal import ConformalClassifier
 from oneof.estimators.loo_ridge import loo_logits
 from oneof.likelihoods import softmax
 from oneof.solvers.conformal import calibrate, class_scores, p_values, prediction_sets
 
-TABLE = DOCS / "conformal.csv"
-COLUMNS = (
-    *("part", "nominal", "data", "labels", "estimator", "method", "rule"),
-    *("draws", "coverage", "mean_size", "accuracy"),
-)
+KEY = ("part", "nominal", "data", "labels", "estimator", "method", "rule")
+TABLE = Table("conformal.csv", (*KEY, "draws", "coverage", "mean_size", "accuracy"))
 LEVELS = (0.9, 0.99)
 """Nominal coverages."""
 EXACT = ("digits", "satimage", "letter")
@@ -67,15 +60,14 @@ def exact(*names: str, draws: int = 5):
                     rule = "MAPIE, last class included" if option is True else "MAPIE"
                     _add(results, (name, "exact", "forest", method, rule), masks, y[test], accuracy)
             rows = np.concatenate([fit, calibration])
-            start = time.perf_counter()
             ridge = LOORidge().fit(X[rows], y[rows])
             proba, evidence = softmax(ridge.inverse_temperature_ * ridge.loo_scores_), np.eye(y.max() + 1)[y[rows]]
             for method in ("lac", "aps"):
                 masks = _sets(proba, ridge.predict_proba(X[test]), evidence, method, "conservative")
                 key = (name, "exact", "LOORidge", method, "oneof, leave-one-out")
                 _add(results, key, masks, y[test], ridge.score(X[test], y[test]))
-            print(name, draw, f"{time.perf_counter() - start:.0f} s", flush=True)
-    _write("exact", results, names)
+            print(name, draw, flush=True)
+    _write("exact", results)
 
 
 def partial(*names: str, draws: int = 3):
@@ -102,28 +94,19 @@ def partial(*names: str, draws: int = 3):
                         masks = _sets(proba[used], new, evidence, method, as_rule, posterior)
                         _add(results, (name, kind, "LOORidge", method, rule), masks, y[test], accuracy)
                 print(name, kind, draw, flush=True)
-    _write("partial", results, names)
+    _write("partial", results)
 
 
 def summary():
     """Print the tables of docs/conformal.md: coverage, and mean size of the sets."""
-    with TABLE.open(encoding="utf-8", newline="") as file:
-        lines = list(csv.DictReader(file))
     for part, names in (("exact", EXACT), ("partial", (*SYNTHETIC, *REAL))):
         for nominal in LEVELS:
-            chosen = [line for line in lines if line["part"] == part and float(line["nominal"]) == nominal]
-            chosen.sort(key=lambda line: names.index(line["data"]))
+            lines = sorted(TABLE.where(part=part, nominal=nominal), key=lambda line: names.index(line["data"]))
             row_name, column_name = (_by_model, _by_data) if part == "exact" else (_by_data, _by_model)
-            cells = {(row_name(line), column_name(line)): _cell(line) for line in chosen}
+            cells = {(row_name(line), column_name(line)): _cell(line) for line in lines}
             rows, columns = (list(dict.fromkeys(key[axis] for key in cells)) for axis in (0, 1))
-            print(f"| {float(nominal):g} | " + " | ".join(columns) + " |")
-            print("|" + "---|" * (1 + len(columns)))
-            for row in rows:
-                print("| " + " | ".join([row, *(cells.get((row, column), "") for column in columns)]) + " |")
-            print()
-    conformal_noise.print_table()
-    print()
-    conformal_crowds.print_table()
+            table = [[row, *(cells.get((row, column), "") for column in columns)] for row in rows]
+            print(markdown([f"{nominal:g}", *columns], table), end="\n\n")
 
 
 def _by_model(line):
@@ -139,11 +122,7 @@ def _by_data(line):
 
 def _cell(line):
     """Return the coverage and the mean size."""
-    return f"{_rate(line['coverage'])}, {float(line['mean_size']):.2f}"
-
-
-def _rate(text):
-    return f"{float(text):.3f}".lstrip("0")
+    return f"{float(line['coverage']):.3f}".lstrip("0") + f", {float(line['mean_size']):.2f}"
 
 
 def _read(name, kind, draw):
@@ -170,13 +149,10 @@ def _add(results, key, masks, y, accuracy):
         results.setdefault((coverage, *key), []).append(numbers)
 
 
-def _write(part, results, names):
-    """Replace the lines of the part and the data sets in the table by means over the draws."""
-    means = {key: [f"{number:.4f}" for number in np.mean(values, axis=0)] for key, values in results.items()}
-    lines = [(part, *map(str, key), str(len(results[key])), *numbers) for key, numbers in sorted(means.items())]
-    for line in lines:
-        print(*line)
-    with TABLE.open(encoding="utf-8", newline="") as file:
-        old = [tuple(line) for line in list(csv.reader(file))[1:]]
-    kept = [line for line in old if line[0] != part or (names and line[1] not in names)]
-    write_csv(TABLE, COLUMNS, sorted([*kept, *lines], key=lambda line: line[0]))
+def _write(part, results):
+    """Replace lines of the table by means over the draws."""
+    lines = [
+        (part, *key, len(values), *(f"{number:.4f}" for number in np.mean(values, axis=0)))
+        for key, values in sorted(results.items())
+    ]
+    TABLE.replace(lines, *KEY, by=KEY[:1])

@@ -6,7 +6,6 @@ the printed accuracies alone. The square of the judge's weight was chosen on ud_
 clusters of letter, lf_trec and satimage with seeds 0 and 1 (docs/decisions/0022-linear-judge.md).
 """
 
-import csv
 from functools import partial
 
 import numpy as np
@@ -15,12 +14,11 @@ from sklearn.preprocessing import MaxAbsScaler, StandardScaler
 
 from benchmarks import choosing_tasks
 from benchmarks.choosing_tasks import coarse_tags, dictionary, generated, published_sets, rules
-from benchmarks.common import DOCS
+from benchmarks.common import Table, markdown
 from oneof import PLEM, AvgPegasos, CandidateSets, LOORidge, MaxPegasos
 from oneof.comparison.methods import has_unit_rows
 
 N_ROWS = 2500
-TABLE = DOCS / "loo_ridge_sets.csv"
 CHOSEN_ON = ("ud_english_ewt", "coarse tags", "msrcv2", "letter clusters", "lf_trec", "satimage")
 UNIFORM = {"fraction": 0.8, "n_distractors": 2, "distractors": "uniform"}
 PEGASOS = {"lam": 1e-3, "n_epochs": 10, "average": True, "shuffle": True, "fit_intercept": True, "random_state": 0}
@@ -31,6 +29,7 @@ METHODS = {
     "MaxPegasos": MaxPegasos(**PEGASOS),
     "PLEM": PLEM(fit_intercept=True),
 }
+TABLE = Table("loo_ridge_sets.csv", ("kind", "set", "seed", *METHODS, "judge weight"))
 
 
 def tasks():
@@ -66,30 +65,27 @@ def split(X, truth, mask, seed):
     return parts[0], CandidateSets(mask[train], np.arange(mask.shape[1])), truth[train], parts[1], truth[test]
 
 
-def sets(seeds=range(10)):
+def sets(*, seeds=10):
     """Write the accuracy of each method on each task and seed, and print the means."""
     choosing_tasks.N_ROWS = N_ROWS - 100
-    with TABLE.open("w", newline="", encoding="utf-8") as file:
-        writer = csv.writer(file)
-        writer.writerow(("kind", "set", "seed", *METHODS, "judge weight"))
-        for seed in seeds:
-            for name, (kind, rows) in tasks().items():
-                X, y, _, new, truth = split(*rows(seed=seed), seed)
-                fitted = {method: estimator.fit(X, y) for method, estimator in METHODS.items()}
-                accuracies = [f"{(model.predict(new) == truth).mean():.4f}" for model in fitted.values()]
-                writer.writerow((kind, name, seed, *accuracies, f"{fitted['LOORidge'].judge_weight_:.3f}"))
-                file.flush()
+    lines = []
+    for seed in range(seeds):
+        for name, (kind, rows) in tasks().items():
+            X, y, _, new, truth = split(*rows(seed=seed), seed)
+            fitted = {method: estimator.fit(X, y) for method, estimator in METHODS.items()}
+            accuracies = [f"{(model.predict(new) == truth).mean():.4f}" for model in fitted.values()]
+            lines.append((kind, name, seed, *accuracies, f"{fitted['LOORidge'].judge_weight_:.3f}"))
+            print(*lines[-1], flush=True)
+    TABLE.replace(lines)
     sets_summary()
 
 
 def sets_summary():
     """Print the means over the seeds, of each set and of each kind."""
-    with TABLE.open(encoding="utf-8") as file:
-        rows = list(csv.DictReader(file))
-    print(" " * 28 + "  ".join(f"{method:>10s}" for method in METHODS))
+    lines = TABLE.where()
     for key in ("set", "kind"):
-        for value in dict.fromkeys(row[key] for row in rows):
-            runs = [row for row in rows if row[key] == value]
-            means = [np.mean([float(row[method]) for row in runs]) for method in METHODS]
-            note = " (chosen on it)" * (value in CHOSEN_ON)
-            print(f"{value:28s}" + "  ".join(f"{mean:10.3f}" for mean in means) + note)
+        rows = []
+        for value in dict.fromkeys(line[key] for line in lines):
+            means = [np.mean([float(line[method]) for line in TABLE.where(**{key: value})]) for method in METHODS]
+            rows.append([value + " (chosen on it)" * (value in CHOSEN_ON), *(f"{mean:.3f}" for mean in means)])
+        print(markdown([key, *METHODS], rows), end="\n\n")

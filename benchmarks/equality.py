@@ -2,17 +2,15 @@
 
 A refactoring must not change a result. Record before and after it, and compare::
 
-    python -m benchmarks.equality record before.npz
-    python -m benchmarks.equality record after.npz [ESTIMATOR ...]
-    python -m benchmarks.equality compare before.npz after.npz
+    python -m benchmarks equality record before.npz
+    python -m benchmarks equality record after.npz [ESTIMATOR ...]
+    python -m benchmarks equality compare before.npz after.npz
 
 A record has, for each estimator with each of its settings on each of five data sets, the predictions, the scores, the
 disambiguated labels with their confidences, the objective with its trace and the number of iterations. The exit code
 of ``compare`` is 1 if any number differs by more than 1e-12.
 """
 
-import sys
-import time
 import warnings
 from collections.abc import Iterator
 from typing import Any
@@ -21,6 +19,7 @@ import numpy as np
 import scipy.sparse as sp
 
 import oneof
+from benchmarks.common import markdown
 
 TOLERANCE = 1e-12
 CLASSES = np.array(["ant", "bee", "cat", "dog"])
@@ -130,15 +129,13 @@ def record(path: str, *names: str) -> None:
         for name in names or SETTINGS:
             settings = SETTINGS[name]
             for number, setting in enumerate(settings):
-                key, start = f"{data} | {name} {number}", time.perf_counter()
+                key = f"{data} | {name} {number}"
                 try:
                     model = make_estimator(name, setting).fit(X, as_sets(mask))
                     arrays |= {f"{key} | {what}": value for what, value in results(model, X, new)}
                 except oneof.errors.OneofError as error:
                     arrays[f"{key} | error"] = np.array([type(error).__name__])
                     print(f"{key}: {error}", flush=True)
-                if time.perf_counter() - start > 5:
-                    print(f"{key}: {time.perf_counter() - start:.1f} s", flush=True)
     np.savez_compressed(
         path, **{key: value.astype(str) if value.dtype == object else value for key, value in arrays.items()}
     )
@@ -159,23 +156,17 @@ def difference(one: np.ndarray, other: np.ndarray) -> float:
 def compare(before: str, after: str) -> int:
     """Print a table of the largest difference of each estimator, and return the exit code."""
     old, new = np.load(before), np.load(after)
-    recorded = {key.split(" | ")[1].split()[0] for key in new.files}
-    missing = sorted(key for key in set(old.files) ^ set(new.files) if key.split(" | ")[1].split()[0] in recorded)
+    estimator_of = {key: key.split(" | ")[1].split()[0] for key in (*old.files, *new.files)}
+    recorded = {estimator_of[key] for key in new.files}
+    missing = sorted(key for key in set(old.files) ^ set(new.files) if estimator_of[key] in recorded)
     table: dict[str, list[float]] = {}
     for key in sorted(set(old.files) & set(new.files)):
-        table.setdefault(key.split(" | ")[1].split()[0], []).append(difference(old[key], new[key]))
-        if table[key.split(" | ")[1].split()[0]][-1] > TOLERANCE:
+        largest = difference(old[key], new[key])
+        table.setdefault(estimator_of[key], []).append(largest)
+        if largest > TOLERANCE:
             print(f"differs: {key}")
-    print("| estimator | results | equal to the last bit | largest difference |\n|---|---|---|---|")
-    for name, values in table.items():
-        print(f"| `{name}` | {len(values)} | {values.count(0.0)} | {max(values):.1e} |")
+    rows = [[f"`{name}`", len(values), values.count(0.0), f"{max(values):.1e}"] for name, values in table.items()]
+    print(markdown(["estimator", "results", "equal to the last bit", "largest difference"], rows))
     for key in missing:
         print(f"only in one record: {key}")
     return int(bool(missing) or max(map(max, table.values())) > TOLERANCE)
-
-
-if __name__ == "__main__":
-    if sys.argv[1] == "record":
-        record(*sys.argv[2:])
-    else:
-        sys.exit(compare(*sys.argv[2:4]))

@@ -7,6 +7,7 @@ of the minimum; the fastest solver is the peer. Seconds are processor seconds of
 
 import time
 import warnings
+from functools import partial
 
 import numpy as np
 import scipy.sparse as sp
@@ -16,7 +17,7 @@ from sklearn.feature_extraction.text import TfidfTransformer
 from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import StandardScaler
 
-from benchmarks.common import candidate_columns
+from benchmarks.common import candidate_columns, time_alternating, timed
 from oneof import PLEM, CandidateSets, make_partial_labels
 from oneof.datasets import load
 
@@ -64,20 +65,10 @@ def objective(W, X, y):
     return (logsumexp(scores, axis=1) - scores[np.arange(len(y)), y]).sum() + 0.5 * (W**2).sum()
 
 
-def seconds_of(run, repeats):
-    """Return the processor seconds of each run, and the last result."""
-    seconds = []
-    for _ in range(repeats):
-        start = time.process_time()
-        result = run()
-        seconds.append(time.process_time() - start)
-    return seconds, result
-
-
 def largest_tol(make, X, y, minimum):
     """Return the seconds and the largest tolerance of a power of ten with an objective within the gap."""
     for tol in 10.0 ** np.arange(-2, -10, -1):
-        (seconds,), model = seconds_of(lambda t=tol: make(t).fit(X, y), 1)
+        model, seconds = timed(partial(make(tol).fit, X, y))
         if objective(model.coef_, X, y) <= (1 + MAX_GAP) * minimum:
             return seconds, tol
     return np.inf, tol
@@ -89,7 +80,7 @@ def peer_solver(X, y, minimum):
     for solver in SOLVERS:
         if solver == "newton-cholesky" and X.shape[1] * (y.max() + 1) > MAX_CHOLESKY_WEIGHTS:
             continue
-        seconds, tol = largest_tol(lambda t, s=solver: logistic_regression(s, t), X, y, minimum)
+        seconds, tol = largest_tol(partial(logistic_regression, solver), X, y, minimum)
         best = min(best, (seconds, solver, tol))
     return best[1:]
 
@@ -123,10 +114,7 @@ def compare_times(name, X, y, sets, repeats):
         "peer": lambda: logistic_regression(solver, peer_tol).fit(X, y),
         "sets": lambda: PLEM(tol=tol).fit(X, sets),
     }
-    seconds = {side: [] for side in sides}
-    for _ in range(repeats):
-        for side, run in sides.items():
-            seconds[side] += seconds_of(run, 1)[0]
+    seconds = time_alternating(sides, repeats, clock=time.process_time, warm_up=False)
     middle = {side: np.median(values) for side, values in seconds.items()}
     cells = {s: f"{middle[s]:.3f} [{min(v):.3f}, {max(v):.3f}]" for s, v in seconds.items()}
     cells["ratio"], cells["sets/exact"] = (f"{middle[s] / middle['PLEM']:.2f}" for s in ("peer", "sets"))

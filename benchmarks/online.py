@@ -1,29 +1,21 @@
 """Online learners: rows per second of an epoch, and fits from files compared with rows in memory."""
 
-import os
-import subprocess
-import sys
 import tempfile
 import time
-import warnings
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 import polars as pl
 import scipy.sparse as sp
-from sklearn.linear_model import SGDClassifier
 
-from benchmarks.common import process_memory, run_child, time_alternating
+from benchmarks.common import markdown, process_memory, run_child, time_alternating, timed
 from oneof import AvgPegasos, AvgPerceptron, CandidateSets, MaxPegasos, MaxPerceptron, make_partial_labels
 from oneof.datasets import load
 from oneof.errors import DataError
 from oneof.io import Column, Overrides, align_columns
-from oneof.solvers.online import OnlineState, pegasos, perceptron
-from oneof.solvers.row_accessors import memory_order
 from oneof.stream import StreamOptions, fit_stream
 from oneof.stream.encoder import StreamEncoder
-
-LEARNERS = (AvgPerceptron, MaxPerceptron, AvgPegasos, MaxPegasos)
 
 
 def dense_rows():
@@ -62,101 +54,41 @@ def sparse_rows(n=100_000, d=50_000, nonzeros=75, n_classes=20):
     return X, y, make_partial_labels(y, n_distractors=1, random_state=0)
 
 
-def epoch(learner, X, mask):
-    """Return a function that runs one pass of the learner's solver, without any checks."""
-    prediction = "average" if learner.__name__.startswith("Avg") else "max"
-    solve = perceptron if learner.__name__.endswith("Perceptron") else pegasos
-
-    def run():
-        start = OnlineState.zeros(mask.shape[1], X.shape[1], dtype=X.dtype, average=False, order=memory_order(X))
-        return solve(X, mask, prediction=prediction, initial=start)
-
-    return run
+def print_speeds(title, seconds, n, peer):
+    """Print the median and the range of each side, its rows per second, and the ratio to a side."""
+    reference = np.median(seconds[peer])
+    rows = [
+        [name, f"{middle:.4f} s [{low:.4f}, {high:.4f}]", f"{n / middle:,.0f}", f"{reference / middle:.2f}"]
+        for name, (low, middle, high) in ((name, np.quantile(v, [0, 0.5, 1])) for name, v in seconds.items())
+    ]
+    print(f"\n{title}\n\n{markdown([f'{n:,} rows', 'time', 'rows/s', f'ratio to {peer}'], rows)}", flush=True)
 
 
-def sgd(X, y):
-    """Return a function that runs one pass of scikit-learn's SGDClassifier over exact labels."""
-
-    def run():
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # one pass does not converge
-            SGDClassifier(loss="hinge", max_iter=1, tol=None, random_state=0).fit(X, y)
-
-    return run
-
-
-def print_speed(name, seconds, n, reference=None):
-    """Print the median, the range, the rows per second, and the ratio to a reference."""
-    low, middle, high = np.quantile(seconds, [0, 0.5, 1])
-    ratio = "" if reference is None else f"   {np.median(reference) / middle:6.2f} x"
-    print(f"  {name:34s} {middle:8.4f} s  [{low:.4f}, {high:.4f}] {n / middle:12,.0f} rows/s{ratio}")
-
-
-def compare_learners(title, X, y, sets, repeats, with_sum):
-    """Time fit, the epoch alone, SGDClassifier and, for dense rows, X.sum()."""
-    n = X.shape[0]
-    print(f"\n{title}: {n:,} x {X.shape[1]:,}, {len(np.unique(y))} classes, {X.dtype}")
-    exact = CandidateSets.from_labels(y)
-    sides = {"SGDClassifier(hinge), exact": sgd(X, y)}
-    if with_sum:
-        sides["X.sum()"] = X.sum
-    for learner in LEARNERS:
-        name = learner.__name__
-        sides[f"{name}.fit, sets of 2"] = lambda learner=learner: learner().fit(X, sets)
-        sides[f"{name}.fit, exact"] = lambda learner=learner: learner().fit(X, exact)
-        sides[f"{name} epoch alone, sets of 2"] = epoch(learner, X, sets.mask)
-        if name == "AvgPegasos":
-            sides[f"{name}(average=True).fit, sets of 2"] = lambda: AvgPegasos(average=True).fit(X, sets)
-    seconds = time_alternating(sides, repeats)
-    peer = seconds["SGDClassifier(hinge), exact"]
-    for name, values in seconds.items():
-        print_speed(name, values, n, peer)
-    fits = [np.median(v) for k, v in seconds.items() if ".fit, " in k and "average=True" not in k]
-    print(f"  slowest fit: {np.median(peer) / max(fits):.1f} times the rows/s of SGDClassifier")
-    if with_sum:
-        epochs = [np.median(v) for k, v in seconds.items() if "epoch" in k]
-        total = np.median(seconds["X.sum()"])
-        print(f"  slowest epoch: {max(epochs) / total:.2f} x X.sum(); slowest fit: {max(fits) / total:.2f} x X.sum()")
-
-
-FIRST_CALL = """
-import time
-start = time.perf_counter()
-import numpy as np, scipy.sparse as sp
-from oneof import AvgPegasos
-X = np.random.default_rng(0).normal(size=(100, 5))
-X = sp.csr_matrix(X) if {sparse} else X
-loaded = time.perf_counter()
-AvgPegasos().fit(X, np.arange(100) % 3)
-print(f"{{loaded - start:.2f}} {{time.perf_counter() - loaded:.2f}}")
-"""
+LEARNERS = (AvgPerceptron, MaxPerceptron, AvgPegasos, MaxPegasos)
+FORMS = {"float32": np.float32, "float64": np.float64, "uint8": lambda X: (255 * X).round().astype(np.uint8)}
 
 
 def epochs(*, repeats=7):
-    """Time one epoch of each learner, scikit-learn's SGDClassifier and one pass over the array, alternating.
+    """Time a fit of each learner on 60,000 pixels in several types, and the first fit of a new process that compiles.
 
     MNIST is loaded by `oneof.datasets.load`; without it, random rows of its size are used, which the output states.
     """
-    print_first_calls()
-    compare_learners("Dense", *dense_rows(), repeats, with_sum=True)
-    compare_learners("Sparse", *sparse_rows(), max(3, repeats // 2), with_sum=False)
+    X, _, y = dense_rows()
+    sides = {}
+    for form, convert in FORMS.items():
+        rows = convert(X)
+        sides |= {f"{learner.__name__}, {form}": partial(learner().fit, rows, y) for learner in LEARNERS}
+    print_speeds("60,000 x 784 pixels, sets of 2", time_alternating(sides, repeats), len(X), next(iter(sides)))
+    with tempfile.TemporaryDirectory() as cache:
+        for state in ("compiling", "compiled before"):
+            done = run_child("online", "epochs-child", env={"NUMBA_CACHE_DIR": cache})
+            print(f"first fit of a new process, {state}: {float(done.stdout):.2f} s")
 
 
-def print_first_calls():
-    """Print the time of the first fit in a new process, without and with compiled loops in the cache."""
-    print("\nFirst call in a new process (imports, first fit):")
-    for sparse in (False, True):
-        with tempfile.TemporaryDirectory() as cache:
-            for what in ("compiling", "cached"):
-                done = subprocess.run(
-                    [sys.executable, "-c", FIRST_CALL.format(sparse=sparse)],
-                    env={**os.environ, "NUMBA_CACHE_DIR": cache},
-                    capture_output=True,
-                    text=True,
-                    check=True,
-                )
-                imports, fit = done.stdout.split()
-                print(f"  {'CSR' if sparse else 'dense':6s} {what:10s} {imports} s + {fit} s")
+def epochs_child():
+    """Print the seconds of the first fit in this process."""
+    X = np.random.default_rng(0).normal(size=(100, 5))
+    print(timed(partial(AvgPegasos().fit, X, np.arange(100) % 3), time.perf_counter)[1])
 
 
 N_FEATURES, CLASSES, BATCH = 20, tuple(f"c{k}" for k in range(5)), 10_000
@@ -226,22 +158,6 @@ def fit_in_memory(n):
     return run
 
 
-def print_speeds(n, repeats, folder):
-    """Print the rows per second of every side."""
-    sides = {"partial_fit, rows in memory": fit_in_memory(n)}
-    for form in FORMATS:
-        path = folder / (form if form == "mixed.csv" else f"t.{form}")
-        write_table(path, n)
-        sides[f"fit_stream, {form}"] = lambda path=path: fit_file(path)
-    seconds = time_alternating(sides, repeats, clock=time.process_time)
-    reference = np.median(seconds["partial_fit, rows in memory"])
-    print(f"{n:,} rows of {N_FEATURES} numbers, {repeats} repeats, processor time")
-    for name, values in seconds.items():
-        low, middle, high = np.quantile(values, [0, 0.5, 1])
-        speed = f"{n / middle:12,.0f} rows/s {middle / reference:7.1f} x"
-        print(f"  {name:30s} {middle:7.3f} s [{low:.3f}, {high:.3f}] {speed}")
-
-
 def print_memories(n, folder):
     """Print the peak memory of processes that fit n, 4n and 16n rows."""
     print("Peak resident memory of a process that fits, MB (including imports and compiled loops)")
@@ -272,5 +188,12 @@ def streaming(*, rows=200_000, repeats=3):
     peak memory of processes that fit n, 4n and 16n rows.
     """
     with tempfile.TemporaryDirectory() as folder:
-        print_speeds(rows, repeats, Path(folder))
+        peer = "partial_fit, rows in memory"
+        sides = {peer: fit_in_memory(rows)}
+        for form in FORMATS:
+            path = Path(folder, form if form == "mixed.csv" else f"t.{form}")
+            write_table(path, rows)
+            sides[f"fit_stream, {form}"] = partial(fit_file, path)
+        seconds = time_alternating(sides, repeats, clock=time.process_time)
+        print_speeds(f"{N_FEATURES} numbers, processor time", seconds, rows, peer)
         print_memories(rows // 4 // BATCH * BATCH, Path(folder))

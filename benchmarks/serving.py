@@ -7,13 +7,14 @@ import json
 import subprocess
 import sys
 import tempfile
-import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from urllib.parse import urlsplit
 
 import numpy as np
 
+from benchmarks.common import run_oneof, timed
 from benchmarks.survey import make_survey
 from oneof.persistence import load
 from oneof.serving import RowPredictor
@@ -27,19 +28,15 @@ def serving():
         with tempfile.TemporaryDirectory() as folder:
             Path(folder, "train.csv").write_bytes(train)
             method = ("--method", "LOORidge", "--folds", "2")
-            _run(folder, "fit", "train.csv", "--labels", label, *method, *options)
+            run_oneof(folder, "fit", "train.csv", "--labels", label, *method, *options)
             path = Path(folder, "train-oneof/model.skops")
             predictor = RowPredictor(load(path))
             for form, rows in test.items():
                 print(f"{name}, {len(predictor.columns)} features, cells as {form}", flush=True)
                 expected = [row["label"] for row in predictor.predict(rows)]
-                singles = [_seconds(predictor.predict, [row]) for row in rows[:N_SINGLE]]
-                batches = [_seconds(predictor.predict, rows) for _ in range(N_BATCHES)]
-                _report("Python", singles, batches)
-                start = time.process_time()
-                for row in rows[:N_SINGLE]:
-                    predictor.predict([row])
-                print(f"  Python: processor time of one row {1e3 * (time.process_time() - start) / N_SINGLE:.1f} ms")
+                _report("Python", predictor.predict, rows)
+                _, seconds = timed(lambda p=predictor, some=rows[:N_SINGLE]: [p.predict([row]) for row in some])
+                print(f"  Python: processor time of one row {1e3 * seconds / N_SINGLE:.1f} ms")
                 _measure_server(path, rows, expected)
 
 
@@ -51,27 +48,19 @@ def _measure_server(path, rows, expected):
         facts = "".join(iter(process.stdout.readline, "}\n")) + "}"
         address = urlsplit(json.loads(facts)["url"]).netloc
         connection = http.client.HTTPConnection(address)
-        singles = [_seconds(_post, connection, {"row": row}) for row in rows[:N_SINGLE]]
-        batches = [_seconds(_post, connection, {"rows": rows}) for _ in range(N_BATCHES)]
-        _report("HTTP", singles, batches)
+        _report("HTTP", lambda some: _post(connection, {"rows": some}), rows)
         wrong, times = [], []
 
         def ask(first):
             own = http.client.HTTPConnection(address)
             for i in range(first, N_SINGLE * 2, N_CLIENTS):
-                start = time.perf_counter()
-                status, reply = _post(own, {"row": rows[i]})
-                times.append(time.perf_counter() - start)
+                (status, reply), seconds = timed(lambda i=i: _post(own, {"row": rows[i]}), time.perf_counter)
+                times.append(seconds)
                 if status != 200 or reply["prediction"]["label"] != expected[i]:
                     wrong.append(i)
 
-        start = time.perf_counter()
-        threads = [threading.Thread(target=ask, args=(first,)) for first in range(N_CLIENTS)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-        seconds = time.perf_counter() - start
+        with ThreadPoolExecutor(N_CLIENTS) as pool:
+            _, seconds = timed(lambda: list(pool.map(ask, range(N_CLIENTS))), time.perf_counter)
         print(
             f"  {N_CLIENTS} clients: {len(times) / seconds:.0f} requests per second, median "
             f"{1e3 * np.median(times):.1f} ms; {len(wrong)} wrong or failed of {len(times)}",
@@ -115,7 +104,10 @@ def _records(text, delimiter):
     return [{name.strip(): cell for name, cell in row.items()} for row in rows]
 
 
-def _report(name, singles, batches):
+def _report(name, predict, rows):
+    """Print the times of one row and of all rows."""
+    singles = [timed(lambda row=row: predict([row]), time.perf_counter)[1] for row in rows[:N_SINGLE]]
+    batches = [timed(lambda: predict(rows), time.perf_counter)[1] for _ in range(N_BATCHES)]
     single = 1e3 * np.percentile(singles[1:], [50, 95])
     print(
         f"  {name}: one row {single[0]:.1f} ms (95 %: {single[1]:.1f} ms), first {1e3 * singles[0]:.1f} ms; "
@@ -128,13 +120,3 @@ def _post(connection, content):
     connection.request("POST", "/predict", json.dumps(content), {"content-type": "application/json"})
     reply = connection.getresponse()
     return reply.status, json.loads(reply.read())
-
-
-def _seconds(function, *args):
-    start = time.perf_counter()
-    function(*args)
-    return time.perf_counter() - start
-
-
-def _run(folder, *arguments):
-    subprocess.run([sys.executable, "-m", "oneof.cli", *arguments], cwd=folder, capture_output=True, check=True)

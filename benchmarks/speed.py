@@ -1,64 +1,26 @@
-"""Speed: reading candidate sets, fits compared with scikit-learn, and growth with rows and classes.
-
-Sides alternate, so that other load affects all of them.
-"""
+"""Growth of time and memory with rows and classes."""
 
 import ctypes
 import gc
 import json
-import time
 import warnings
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-import pandas as pd
-import polars as pl
-import scipy.sparse as sp
 from sklearn.linear_model import LogisticRegression
-from sklearn.neighbors import KNeighborsClassifier
-from sklearn.svm import LinearSVC
 
 from benchmarks.common import (
     ONE_THREAD,
     describe_machine,
     load_average,
+    markdown,
     process_memory,
     reset_peak_memory,
     run_child,
-    time_alternating,
+    timed,
     write_section,
 )
-from oneof import CLPL, PLEM, PLKNN, CandidateSets
-
-
-def candidates(n=1_000_000, n_classes=10, repeats=3):
-    """Time each constructor of `CandidateSets` on a million equal rows."""
-    rng = np.random.default_rng(0)
-    mask = rng.random((n, n_classes)) < 0.15
-    mask[np.arange(n), rng.integers(0, n_classes, n)] = True
-    y = CandidateSets.from_indicator(mask, classes=[f"class {k}" for k in range(n_classes)])
-    lists = [sorted(s) for s in y.to_sets()]
-    labels = [s[0] for s in lists]
-    text = y.to_strings()
-    constructors = {
-        "0/1 matrix (int64)": (CandidateSets.from_indicator, mask.astype(np.int64)),
-        "0/1 matrix (CSR)": (CandidateSets.from_indicator, sp.csr_array(mask.astype(np.int8))),
-        "lists of strings": (CandidateSets.from_sets, lists),
-        "polars list column": (CandidateSets.from_sets, pl.Series(lists)),
-        "'a|b' strings": (CandidateSets.from_strings, text),
-        "string labels (list)": (CandidateSets.from_labels, labels),
-        "string labels (pandas)": (CandidateSets.from_labels, pd.Series(labels)),
-        "integer labels": (CandidateSets.from_labels, rng.integers(0, n_classes, n)),
-    }
-    print(f"{n:,} rows, {n_classes} classes, {mask.sum() / n:.2f} candidates a row; best of {repeats}")
-    for name, (constructor, data) in constructors.items():
-        seconds = []
-        for _ in range(repeats):
-            start = time.perf_counter()
-            constructor(data)
-            seconds.append(time.perf_counter() - start)
-        print(f"  {name:26s} {min(seconds):.3f} s")
 
 
 def make_clusters(n, d, n_classes, seed=0):
@@ -66,50 +28,6 @@ def make_clusters(n, d, n_classes, seed=0):
     rng = np.random.default_rng(seed)
     y = rng.integers(0, n_classes, n)
     return rng.normal(size=(n_classes, d))[y] + rng.normal(size=(n, d)), y
-
-
-def print_times(title, sides, repeats=3):
-    """Print the median and range of each side, and its ratio to the last one, the peer."""
-    seconds = time_alternating(sides, repeats, warm_up=False)
-    peer = np.median(seconds[list(sides)[-1]])
-    print(title)
-    for name, values in seconds.items():
-        low, middle, high = np.quantile(values, [0, 0.5, 1])
-        print(f"  {name:28s} {middle:7.3f} s  [{low:.3f}, {high:.3f}]  {peer / middle:5.2f} x")
-
-
-def batch():
-    """Time CLPL, PLEM and PLKNN and scikit-learn on exact labels, where both solve the same problem."""
-    X, y = make_clusters(5_000, 100, 10)
-    print_times(
-        "fit, 5,000 x 100, 10 classes, C = 1",
-        {
-            "CLPL (tol 1e-8)": lambda: CLPL().fit(X, y),
-            "LinearSVC (tol 1e-8)": lambda: LinearSVC(C=1, fit_intercept=False, dual=False, tol=1e-8).fit(X, y),
-        },
-    )
-    print_times(
-        "fit, 5,000 x 100, 10 classes, lam = 1",
-        {
-            "PLEM (relative error < 1e-9)": lambda: PLEM().fit(X, y),
-            "LogisticRegression (L-BFGS)": lambda: LogisticRegression(fit_intercept=False, tol=1e-8, max_iter=1000).fit(
-                X, y
-            ),
-            "LogisticRegression (Newton)": lambda: LogisticRegression(
-                fit_intercept=False, tol=1e-8, solver="newton-cg"
-            ).fit(X, y),
-        },
-    )
-    for d in (10, 200):
-        X, y = make_clusters(20_000, d, 20)
-        ours, peer = PLKNN().fit(X, y), KNeighborsClassifier(10, weights="distance").fit(X, y)
-        print_times(
-            f"predict_proba of 2,000 rows, 10 of 20,000 x {d}",
-            {
-                "PLKNN": lambda ours=ours, X=X: ours.predict_proba(X[:2000]),
-                "KNeighborsClassifier": lambda peer=peer, X=X: peer.predict_proba(X[:2000]),
-            },
-        )
 
 
 EXPONENT_TOL = 0.2
@@ -186,9 +104,7 @@ def measure_call(run) -> tuple[Any, float, float]:
         before = process_memory("VmRSS") / 2**20
     except (OSError, AttributeError, KeyError):
         before = np.nan
-    start = time.process_time()
-    outcome = run()
-    seconds = time.process_time() - start
+    outcome, seconds = timed(run)
     return outcome, seconds, (process_memory("VmHWM") / 2**20 - before if np.isfinite(before) else np.nan)
 
 
@@ -255,7 +171,7 @@ def format_row(name: str, cells: list[dict[str, float]]) -> str:
     """Format a line of the table."""
     plan, rows = PLANS[name], cells[:4]
     classes = [cells[1], *cells[4:]]
-    values = (
+    return [
         name,
         plan.term,
         f"{rows[0]['n']:,} to {rows[-1]['n']:,} x {plan.d}, {plan.n_classes} to {classes[-1]['K']}",
@@ -268,13 +184,12 @@ def format_row(name: str, cells: list[dict[str, float]]) -> str:
         ", ".join(
             "-" if np.isnan(c["iterations"]) else f"{c['iterations']:.0f}" for c in (rows[0], rows[-1], classes[-1])
         ),
-    )
-    return "| " + " | ".join(values) + " |"
+    ]
 
 
-GROWTH_HEADER = (
-    "| estimator | largest term | rows x features, classes | time | in n | in K | memory | in n | in K | iterations: "
-    "n, 8n, 4K |\n|---|---|---|---|---|---|---|---|---|---|"
+GROWTH_COLUMNS = (
+    *("estimator", "largest term", "rows x features, classes", "time", "in n", "in K", "memory", "in n", "in K"),
+    "iterations: n, 8n, 4K",
 )
 GROWTH_ENVIRONMENT = {
     **ONE_THREAD,
@@ -297,17 +212,16 @@ def growth(*estimators: str) -> None:
 
     public = [getattr(oneof, name) for name in oneof.__all__]
     names = [c.__name__ for c in public if isinstance(c, type) and issubclass(c, CandidateClassifier)]
-    before, lines = load_average(), [GROWTH_HEADER]
+    before, rows = load_average(), []
     for name in estimators or names:
-        if name not in PLANS:
-            line = f"| {name} | no sizes are defined for it | | | | | | | | |"
-        else:
+        row = [name, "no sizes are defined for it"]
+        if name in PLANS:
             done = run_child("speed", "growth-child", name, env=GROWTH_ENVIRONMENT)
             cells = [json.loads(line) for line in done.stdout.splitlines()]
             failed = (done.stderr.strip().splitlines() or ["it ended early"])[-1]
-            line = format_row(name, cells) if len(cells) == 6 else f"| {name} | failed: {failed} | | | | | | | | |"
-        lines.append(line)
-        print(line, flush=True)
+            row = format_row(name, cells) if len(cells) == 6 else [name, f"failed: {failed}"]
+        rows.append(row + [""] * (len(GROWTH_COLUMNS) - len(row)))
+        print(*row, sep=" | ", flush=True)
     text = f"""## Growth with rows and classes
 
 `python -m benchmarks speed growth`, on {describe_machine()}, one thread.
@@ -317,7 +231,7 @@ and in parentheses the documented exponent of an iteration. In bold: cells with 
 {EXPONENT_TOL:g} above it. K grows at 2n rows. Memory is that of fit beyond
 the data; "-" if it is below {MIN_MEMORY:g} MB.
 
-""" + "\n".join(lines)
+""" + markdown(GROWTH_COLUMNS, rows)
     if estimators:
         print(text)
     else:

@@ -1,18 +1,17 @@
 """Messy tables: the accuracy from a messy file without an option, and the time of reading numbers and Parquet."""
 
-import json
 import os
-import subprocess
-import sys
 import tempfile
 import time
 from contextlib import nullcontext
+from functools import partial
 from pathlib import Path
 from unittest.mock import patch
 
 import numpy as np
 import polars as pl
 
+from benchmarks.common import run_oneof, timed
 from benchmarks.survey import make_survey
 from oneof.io import read_table
 
@@ -28,10 +27,10 @@ def messy():
         with tempfile.TemporaryDirectory() as folder:
             Path(folder, "train.csv").write_bytes(getattr(train, form))
             Path(folder, "test.csv").write_bytes(getattr(test, form))
-            start = time.perf_counter()
-            summary = _run(folder, "fit", "train.csv", "--labels", "city", "--json")
-            seconds = time.perf_counter() - start
-            _run(folder, "predict", "train-oneof/model.skops", "test.csv", "--out", "labels.csv", "--json")
+            summary, seconds = timed(
+                partial(run_oneof, folder, "fit", "train.csv", "--labels", "city"), time.perf_counter
+            )
+            run_oneof(folder, "predict", "train-oneof/model.skops", "test.csv", "--out", "labels.csv")
             labels = pl.read_csv(Path(folder, "labels.csv"))["label"].to_numpy()
         accuracy = np.mean(labels == np.array(test.truth))
         kinds = [feature["kind"] for feature in summary["features"]]
@@ -63,9 +62,8 @@ def numbers():
             ("one cell in 100 is -", lambda: _with_gaps(frame, rng), {"null_value": "-"}, {"null_values": "-"}),
         ):
             frame.select(columns()).write_csv(path, float_precision=6, **options)
-            times = np.array(
-                [[_seconds(pl.read_csv, path, **peer_options), _seconds(read_table, path)] for _ in range(N_REPEATS)]
-            )
+            peer = partial(pl.read_csv, path, **peer_options)
+            times = np.array([[_seconds(peer), _seconds(partial(read_table, path))] for _ in range(N_REPEATS)])
             peer, ours = np.median(times, axis=0)
             ratio, processor_ratio = np.median(times[:, 1] / times[:, 0], axis=0)
             print(
@@ -98,11 +96,8 @@ def parquet():
 def _read_parquet(path, check):
     """Return the elapsed and the processor time of `read_table`, with that of the other process."""
     os.utime(path)  # a file that has not changed is not decoded again
-    start, before = time.perf_counter(), os.times()
     with nullcontext() if check else patch("oneof.io.batches.check_decodable"):
-        read_table(path)
-    after = os.times()
-    return time.perf_counter() - start, sum(after[:4]) - sum(before[:4])
+        return _seconds(partial(read_table, path))
 
 
 def _with_gaps(frame, rng):
@@ -110,14 +105,9 @@ def _with_gaps(frame, rng):
     return [pl.when(pl.Series(rng.random(len(frame)) >= 0.01)).then(pl.col(name)).alias(name) for name in frame.columns]
 
 
-def _seconds(function, path, **options):
-    """Return the elapsed time of a call, and the processor time of all threads."""
-    start, processor_start = time.perf_counter(), time.process_time()
-    function(path, **options)
-    return time.perf_counter() - start, time.process_time() - processor_start
-
-
-def _run(folder, *arguments):
-    command = [sys.executable, "-m", "oneof.cli", *arguments]
-    result = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=True)
-    return json.loads(result.stdout)
+def _seconds(run):
+    """Return the elapsed time of a call, and the processor time of all threads and child processes."""
+    before = os.times()
+    run()
+    after = os.times()
+    return after.elapsed - before.elapsed, sum(after[:4]) - sum(before[:4])

@@ -1,14 +1,13 @@
 """Fuzzing of estimators and functions, and numerical errors on ill-conditioned problems."""
 
 import random
-import time
 import traceback
 import warnings
 from collections import Counter
 
 from hypothesis import HealthCheck, Phase, given, seed, settings
 
-from benchmarks.common import DOCS, write_csv
+from benchmarks.common import Table, timed
 from oneof.errors import InputError
 from tests.estimators.panel import ALL, name
 from tests.fuzz import outcome, test_estimators, test_functions
@@ -52,10 +51,9 @@ def count_calls(strategy, play, n_cases, seed_number):
                 print(f"the first such case: {case!r:.2000} {error!r}")
             counts["broken"] += 1
 
-    start = time.process_time()
-    check()
+    _, seconds = timed(check)
     calls = outcome.CAME - before
-    return counts["cases"], calls["answered"], calls["refused"], counts["broken"], round(time.process_time() - start)
+    return counts["cases"], calls["answered"], calls["refused"], counts["broken"], round(seconds)
 
 
 def fuzzing(n_cases=100, seed_number=-1):
@@ -71,7 +69,7 @@ def fuzzing(n_cases=100, seed_number=-1):
         print(*lines[-1], flush=True)
     lines.append([f"all, from seed {seed_number}", *(sum(line[i] for line in lines) for i in range(1, 6))])
     columns = ["family", "cases", "successful calls", "rejected calls", "failures", "processor seconds"]
-    write_csv(DOCS / "reliability" / "fuzzing.csv", columns, lines)
+    Table("reliability/fuzzing.csv", columns).replace(lines)
 
 
 def measure_error(name, problem):
@@ -101,4 +99,4 @@ def truth():
         for title, problem in problems_by_title.items():
             lines[-1].append("" if skipped(method, title) else measure_error(method, problem))
             print(method, title, lines[-1][-1], flush=True)
-    write_csv(DOCS / "reliability" / "truth.csv", ["method", *problems_by_title], lines)
+    Table("reliability/truth.csv", ["method", *problems_by_title]).replace(lines)

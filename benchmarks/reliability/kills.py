@@ -5,7 +5,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from benchmarks.common import DOCS, write_csv
+from benchmarks.common import Table
 
 ROUND = 20
 """Kills of one session, stream or experiment, after which the next one begins."""
@@ -63,4 +63,4 @@ def kills(total=500, seed=0):
             kill(n_kills, seed, Path(folder))
         lines.append([title, n_kills])
         print(*lines[-1], f"{time.monotonic() - start:.0f} s", flush=True)
-    write_csv(DOCS / "reliability" / "kills.csv", ["killed process", "kills without a loss"], lines)
+    Table("reliability/kills.csv", ["killed process", "kills without a loss"]).replace(lines)

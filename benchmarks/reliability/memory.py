@@ -1,21 +1,16 @@
-"""Memory of a fit and of the fitted estimator, and the import time of the model reader."""
+"""Memory of a fit and of the fitted estimator."""
 
-import csv
 import json
 import resource
-import subprocess
-import sys
-import time
 import tracemalloc
 import warnings
 
 import numpy as np
 
 import oneof
-from benchmarks.common import DOCS, process_memory, reset_peak_memory, run_child, write_csv
+from benchmarks.common import Table, process_memory, reset_peak_memory, run_child, timed
 from tests.retained import bytes_beyond
 
-TABLE = DOCS / "reliability" / "memory.csv"
 SIZES = (1000, 3000, 10_000, 30_000, 100_000)
 N_FEATURES, N_CLASSES = 20, 5
 VARIANTS = {
@@ -23,15 +18,8 @@ VARIANTS = {
     "PLSVM, rbf": ("PLSVM", {"kernel": "rbf"}),
     "TransductiveSVM, rbf": ("TransductiveSVM", {"kernel": "rbf"}),
 }
-COLUMNS = (
-    "estimator",
-    "rows",
-    "X (MB)",
-    "additional peak (MB)",
-    "arrays at the peak (MB)",
-    "retained beyond X (MB)",
-    "CPU-s",
-)
+MEASURES = ("X (MB)", "additional peak (MB)", "arrays at the peak (MB)", "retained beyond X (MB)", "CPU-s")
+TABLE = Table("reliability/memory.csv", ("estimator", "rows", *MEASURES))
 
 
 def make_data(n):
@@ -55,9 +43,9 @@ def memory_child(name: str, n: int, limit: int):
     kind(**parameters).fit(*make_data(200))
     X, Y = make_data(n)
     reset_peak_memory()
-    before, start = process_memory("VmRSS"), time.process_time()
-    fitted = kind(**parameters).fit(X, Y)
-    seconds, peak = time.process_time() - start, process_memory("VmHWM") - before
+    before = process_memory("VmRSS")
+    fitted, seconds = timed(lambda: kind(**parameters).fit(X, Y))
+    peak = process_memory("VmHWM") - before
     n_bytes = bytes_beyond(fitted, X, Y)
     del fitted
     arrays = None
@@ -86,14 +74,6 @@ def largest_fit(name, seconds):
     return row
 
 
-def stored_rows():
-    """Return the rows of the table."""
-    if not TABLE.exists():
-        return []
-    with TABLE.open(encoding="utf-8", newline="") as file:
-        return list(csv.reader(file))[1:]
-
-
 def memory(*names: str, seconds=60):
     """Measure the memory of a fit beyond its rows, and that of the fitted estimator: docs/reliability/memory.csv.
 
@@ -102,33 +82,5 @@ def memory(*names: str, seconds=60):
     compiles. With names, the rows of the other estimators are unchanged.
     """
     all_names = sorted([n for n in oneof._LAZY_NAMES if hasattr(getattr(oneof, n), "fit")] + list(VARIANTS))
-    rows = {row[0]: row for row in stored_rows()} if names else {}
     for name in names or all_names:
-        rows[name] = largest_fit(name, seconds)
-        print(*rows[name], sep="\t", flush=True)
-        write_csv(TABLE, COLUMNS, (rows[n] for n in all_names if n in rows))
-
-
-OPENING_TABLE = DOCS / "reliability" / "opening_models.csv"
-IMPORTS = {
-    "import skops.io": "import skops.io",
-    "as oneof.persistence imports it": "from oneof.persistence.archive import import_skops; import_skops()",
-}
-REPORT = "\nimport sys, time\nprint(time.process_time(), 'torch' in sys.modules, 'dask' in sys.modules)"
-REPEATS = 2
-
-
-def opening_models():
-    """Measure the processor time of importing skops with and without its helpers for torch and dask.
-
-    The minimum of alternating runs is written to docs/reliability/opening_models.csv.
-    """
-    rows = []
-    for title, code in IMPORTS.items():
-        command = [sys.executable, "-c", code + REPORT]
-        runs = [
-            subprocess.run(command, capture_output=True, text=True, check=True).stdout.split() for _ in range(REPEATS)
-        ]
-        rows.append([title, f"{min(float(run[0]) for run in runs):.1f}", *runs[0][1:]])
-        print(*rows[-1], sep="\t", flush=True)
-    write_csv(OPENING_TABLE, ["code of the process", "CPU-s in total", "imports torch", "imports dask"], rows)
+        TABLE.replace([largest_fit(name, seconds)], "estimator", by=("estimator",))

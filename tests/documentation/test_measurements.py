@@ -11,7 +11,6 @@ DOCS = Path(__file__).parents[2] / "docs"
 pytestmark = pytest.mark.skipif(not DOCS.is_dir(), reason="the pages are not part of what is installed")
 
 PRINTED = [
-    ("weights.md", "# ", "weights", 2),
     ("conformal.md", "# ", "conformal", 2),
     ("audit.md", "# ", "audit", 2),
     ("semi_supervised.md", "## Choose a method with 10 to 100 labels", "few_labels", 1),

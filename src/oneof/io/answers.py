@@ -33,7 +33,7 @@ from oneof.io.findings import UnreadableCells, describe
 from oneof.io.formats.binary import read_answers_npz
 from oneof.io.formats.cells import CellFormat
 from oneof.io.formats.json_lines import parse_json, read_object
-from oneof.io.labels.class_findings import label_findings
+from oneof.io.labels.class_findings import NO_WEIGHTS_OF_ANSWERS, label_findings
 from oneof.io.labels.label_columns import find_separator, label_format, name_remedy
 from oneof.io.table import Table, read_table
 from oneof.messages import MAX_NAMED, enumerate_items
@@ -702,8 +702,7 @@ def parse_answers(
         _raise_errors(errors, file, records, form)
     if errors and unreadable is not None:
         unreadable.add_labels("answer", errors)
-    is_given = ~sets.is_unlabeled
-    mask = _negate(records, sets.mask, is_given, file)
+    mask, is_given = _negate(records, sets.mask, ~sets.is_unlabeled, file)
     notes += describe(label_findings(sets, separator, unit="answer", source=file.path))
     distinct, code = np.unique(mask, axis=0, return_inverse=True)
     sets_of = [sets.classes[row].tolist() for row in distinct]
@@ -723,19 +722,22 @@ def _raise_errors(
         raise_together({records[i].item: at_row(error, records[i].item) for i, error in errors.items()})
     except LabelError as error:
         located = name_remedy(error, folds_case=form.folds_case)
+        if error.cause == "weights":
+            located = error.because(f"the labels have weights, such as {error.label}. {NO_WEIGHTS_OF_ANSWERS}.")
         located.row = None
         raise located.at(file.locate(records[first])) from None
 
 
-def _negate(records: Sequence[Answer], mask: Mask, is_given: Mask, file: AnswerFile) -> Mask:
-    """Return the sets of answers, of which negated ones are the other classes.
+def _negate(records: Sequence[Answer], mask: Mask, is_given: Mask, file: AnswerFile) -> tuple[Mask, Mask]:
+    """Return the sets of answers, of which negated ones are the other classes, and the mask of the given ones.
 
     Further answers of the annotator to the row are joined with a negated one, and are no longer given.
     """
     pairs = {(one.row, one.annotator) for one in records if one.is_negated}
     if not pairs:
-        return mask
+        return mask, is_given
     mask = mask ^ (np.array([one.is_negated for one in records]) & is_given)[:, None]
+    is_given = is_given.copy()
     first: dict[tuple[str | int, str], int] = {}
     for i in np.flatnonzero(is_given).tolist():
         pair = records[i].row, records[i].annotator
@@ -749,7 +751,7 @@ def _negate(records: Sequence[Answer], mask: Mask, is_given: Mask, file: AnswerF
                     "them, or name all classes (--classes).",
                     source=file.locate(records[i]),
                 )
-    return mask
+    return mask, is_given
 
 
 def _to_series(cells: Sequence[str | list[str] | None]) -> "pl.Series":

@@ -268,7 +268,8 @@ class StreamPrediction(Prediction):
 
     def frames(self) -> "Iterator[pl.DataFrame]":
         """Yield the predictions of each batch."""
-        from oneof.io.batches import BATCH_ROWS, BatchSpec, iterate_batches
+        from oneof.io.batch_spec import BatchSpec
+        from oneof.io.batches import BATCH_ROWS, iterate_batches
         from oneof.io.columns import absent_columns, describe_dates
         from oneof.persistence.tables import check_stemmer
 

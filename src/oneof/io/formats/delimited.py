@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from oneof.errors import DataError
+from oneof.io.batch_spec import BatchSpec
 from oneof.io.formats.cells import CODE, CellFormat, read_numbers, strip_text
 from oneof.io.formats.dialect import COMMENT, COMMON, detect_dialect, western_encoding
 from oneof.io.formats.names import make_unique, match_all, unnamed_columns
@@ -26,8 +27,6 @@ from oneof.io.formats.source import polars_errors_as_data_errors
 
 if TYPE_CHECKING:
     import polars as pl
-
-    from oneof.io.batches import BatchSpec
 
 _MAX_SHOWN = 60
 """Maximum number of characters of a text in a message."""
@@ -66,7 +65,7 @@ class DelimitedReader:
     def __init__(
         self,
         path: Path,
-        spec: "BatchSpec",
+        spec: BatchSpec,
         *,
         tab: bool = False,
         display: Path | None = None,

@@ -127,7 +127,7 @@ CASES = {
         lines({"name": n, "Ann": (LISTS.get((n, "Ann")) or [None])[0], "Bob": LISTS.get((n, "Bob"))} for n in NAMES),
     ),
     "Label Studio": Case("a.json", tasks(), {"row": "id"}),
-    "Label Studio before 1.0": Case("a.json", tasks("completions"), {"row": "id"}),
+    "Label Studio before 1.0": Case("a.json", tasks("completions"), {"row": "id"}, "task 0: .* before version 1.0"),
     "Label Studio, JSON-MIN": Case("a.json", short()),
     "Label Studio, JSON-MIN, one choice each": Case(
         "a.json", [one for one in short() if isinstance(one["bird"], str)], {"row": "name", "answer": "bird"},
@@ -149,9 +149,8 @@ CASES = {
         "a.jsonl", lines({"labels": x, "username": by, "meta": {"name": n}} for (n, by), x in LISTS.items())
     ),
     "doccano before 1.1": Case(
-        "a.jsonl", lines({"id": 3, "meta": {"name": n}, "annotations": [
-            {"label": CLASSES.index(x), "label_name": x, "user": 1, "user_name": by}
-            for (m, by), given in LISTS.items() if m == n for x in given]} for n in NAMES),
+        "a.jsonl", lines([{"meta": {"name": "b0"}, "annotations": [{"label": 1, "user": 1}]}]),
+        error="object 0: the export is that of doccano before version 1.1",
     ),
     "Argilla": Case("a.jsonl", responses(lambda given: {"q.responses": given, "q.suggestion": "owl"}), {"row": "id"}),
     "Argilla, records": Case("a.jsonl", responses(lambda given: {"responses": {"q": given}}), {"row": "id"}),

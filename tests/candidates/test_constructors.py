@@ -131,7 +131,7 @@ def test_minus_one_is_a_class_if_it_is_listed():
     y = CandidateSets.from_labels([-1, 1, -1], classes=[0, 1])
     np.testing.assert_array_equal(y.mask, [[1, 1], [0, 1], [1, 1]])
     for signs in ([-1, 1], [-1.0, 1.0, np.nan], [-1, 1, None], np.array([1, -1], dtype=object)):
-        with pytest.raises(LabelError, match=r"only -1 and 1.*classes=\[-1, 1\]"):
+        with pytest.raises(LabelError, match=r"only -1 and 1.*classes=\[-1, 1\]\), it is one of them"):
             CandidateSets.from_labels(signs)
     assert CandidateSets.from_labels([-1, 1, 1, 2]).classes.tolist() == [1, 2]
 

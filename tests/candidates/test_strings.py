@@ -24,8 +24,16 @@ def test_spaces_are_not_escaped():
     assert y.to_strings(separator=" / ") == text
 
 
+def test_numbers_that_are_equal_are_one_label():
+    """The sign of zero, and decimals that are zero, do not distinguish labels."""
+    assert CandidateSets.from_strings(["-0|1", "0", "-0.0", "1.0", "01"]).classes.tolist() == ["0", "01", "1"]
+
+
 def test_several_separators():
-    """Signs with spaces between them each separate labels, the first one is written, and all can be escaped."""
+    """Signs and words with spaces between them each separate labels, and all signs can be escaped.
+
+    The first one is written.
+    """
     texts = ["owl|wren", "wren; finch", "owl ;finch|wren", "a\\;b|owl", "a\\|c;owl", ""]
     y = CandidateSets.from_strings(texts, separator="| ;")
     assert y.to_sets()[:5] == [
@@ -37,7 +45,9 @@ def test_several_separators():
     ]
     assert y.to_strings(separator="| ;")[1] == "finch|wren"
     assert CandidateSets.from_strings(["owl:0.5;wren:1|finch:0"], separator="| ;", weighted=True).weights.max() == 1
-    assert CandidateSets.from_strings(["owl or ; wren"], separator=" or ; ").to_sets() == [{"owl", "wren"}]
+    words = CandidateSets.from_strings(["owl or wren; orange finch"], separator=" or ; ")
+    assert words.to_sets() == [{"owl", "wren", "orange finch"}]
+    assert words.to_strings(separator="or ;", write_full=True) == ["orange\\ finch or owl or wren"]
 
 
 @pytest.mark.parametrize(

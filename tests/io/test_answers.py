@@ -91,7 +91,6 @@ def test_whole_numbers_of_an_export_are_numbers(tmp_path: Path) -> None:
         ("a.json", b'[{"id": "\\ud800"}]', "a lone surrogate"),
         ("a.json", b"\xff", "not text in UTF-8"),
         ("a.zip", b"no zip file", "a.zip cannot be read"),
-        ("a.jsonl", b'{"id": 1, "annotations": [{"label": 1, "user": 1, "start_offset": 0}]}', "must have a user"),
         ("none.json", None, "does not exist"),
         ("none.zip", None, "does not exist"),
         ("none.jsonl", None, "does not exist"),

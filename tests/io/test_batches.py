@@ -11,7 +11,8 @@ import pytest
 from oneof.candidates.labels import label_to_text
 from oneof.errors import DataError, InputError
 from oneof.io import Column, align_columns
-from oneof.io.batches import BatchSpec, iterate_batches
+from oneof.io.batch_spec import BatchSpec
+from oneof.io.batches import iterate_batches
 from oneof.stream import open_source, read_batches
 from tests.stream.conftest import N_ROWS, make_frame, make_numbers, write_svmlight
 

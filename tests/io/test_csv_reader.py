@@ -11,7 +11,8 @@ import pytest
 
 from oneof.errors import DataError
 from oneof.io import Overrides, choose_columns, make_dialect, read_table
-from oneof.io.batches import BatchSpec, iterate_batches
+from oneof.io.batch_spec import BatchSpec
+from oneof.io.batches import iterate_batches
 from oneof.io.formats.delimited import DelimitedReader
 from oneof.io.formats.records import RecordOffset
 from oneof.stream import open_source, read_batches

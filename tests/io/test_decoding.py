@@ -10,7 +10,8 @@ import pytest
 
 from oneof import trial
 from oneof.errors import DataError
-from oneof.io.batches import BatchSpec, file_sizes, iterate_batches
+from oneof.io.batch_spec import BatchSpec
+from oneof.io.batches import file_sizes, iterate_batches
 from oneof.io.formats import decoding
 from oneof.io.table import read_table
 from oneof.stream import open_source

@@ -45,7 +45,7 @@ JOINED, MISSED, SUSPICIOUS, SPELLED, SINGLE = (
         (["owl : wren"], {JOINED: ["owl : wren"]}, "add --separator ':'"),
         (["owl # wren"], {JOINED: ["owl # wren"]}, "add --separator '#'"),
         (["owl oder wren"], {JOINED: ["owl oder wren"]}, "add --separator ' oder '"),
-        (["owl and wren"], {JOINED: ["owl and wren"]}, "add --separator ' and ', or write '|' between them if"),
+        (["owl and wren"], {JOINED: ["owl and wren"]}, "add --separator ' and ', or --separator '| and' if"),
         (["owl\nwren"], {JOINED: ["owl\nwren"]}, "write '|' between them"),
         (["owl wren"], {JOINED: ["owl wren"]}, "write '|' between them"),
         (["['owl', 'wren']"], {JOINED: ["['owl', 'wren']"]}, "or add --separator '[]' to read the cells as lists"),
@@ -236,8 +236,10 @@ def test_findings_are_ordered_and_cut() -> None:
 
 
 def test_the_remedy_for_a_set_with_another_sign_has_the_whole_separator() -> None:
-    """A word between labels cannot be joined with a sign: the sets are written with the word, and are then read."""
+    """The separator of the other cells and the sign, of which one may be a word, read both."""
     [finding] = class_findings({"clay": 20, "sand": 20, "loess": 9, "clay/sand": 8}, " or ")
     [sentence] = describe([finding])
-    assert "write ' or ' between them" in sentence
-    assert CandidateSets.from_strings(["clay or sand"], separator=" or ").to_sets() == [{"clay", "sand"}]
+    assert "--separator 'or /' if ' or ' separates other cells" in sentence
+    assert (
+        CandidateSets.from_strings(["clay or sand", "clay/sand"], separator="or /").to_sets() == [{"clay", "sand"}] * 2
+    )

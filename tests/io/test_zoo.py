@@ -23,7 +23,8 @@ from oneof.io import (
     read_table,
     saved_columns,
 )
-from oneof.io.batches import BatchSpec, iterate_batches
+from oneof.io.batch_spec import BatchSpec
+from oneof.io.batches import iterate_batches
 from oneof.io.findings import MAX_CELLS
 from oneof.io.formats.delimited import DelimitedReader
 from oneof.stream import open_source

@@ -92,7 +92,7 @@ class LabelFormat:
     Attributes
     ----------
     separator : str
-        The text between two labels, or several signs with spaces between them; `LISTS` if cells are lists.
+        The text between two labels, or several signs and words with spaces between them; `LISTS` if cells are lists.
     classes : sequence, optional
         The classes. A cell with another label is an error, unless `is_open`.
     weighted : bool
@@ -205,16 +205,17 @@ def check_no_colon(separator: str) -> None:
 
 
 def separators_of(separator: str) -> list[str]:
-    """Return the texts that separate labels: "|" and ";" for "| ;", otherwise the separator itself.
+    """Return the texts that separate labels: "|", ";" and " or " for "| ; or", otherwise the separator itself.
 
-    Several separators are signs with spaces between them. The first one is written between labels. It is "|" for
-    `LISTS`, in text that is not a list.
+    Several separators have spaces between them, and at least one of them is a sign. The first one is written between
+    labels. It is "|" for `LISTS`, in text that is not a list.
     """
     if separator == LISTS:
         return [DEFAULT_SEPARATOR]
     parts = separator.split()
-    has_words = any(map(str.isalnum, separator))
-    return [separator] if len(parts) < 2 or has_words else list(dict.fromkeys(parts))
+    if len(parts) < 2 or all(map(str.isalnum, parts)):
+        return [separator]
+    return list(dict.fromkeys(f" {part} " if part.isalnum() else part for part in parts))
 
 
 def split_labels(text: str, separator: str) -> list[str]:
@@ -354,6 +355,7 @@ def _read_value(value: Any, form: LabelFormat, text: str | None = None) -> Pairs
             f"the labels have weights, such as {shown}. Add --weighted (in Python, weighted=True), and --kind "
             "posterior if they are probabilities of the classes.",
             label=text or value,
+            cause="weights",
         )
     return [(_name_of(label, shown), weight) for label, weight in pairs]
 
@@ -633,11 +635,14 @@ class ParsedCells:
         The labels of each distinct cell, None or empty if it is unlabeled or cannot be read.
     errors : dict of int to LabelError
         The errors of the distinct cells that cannot be read.
+    is_column : bool
+        Whether the cells are the entire column rather than a batch.
     """
 
     code: Ints
     pairs: list[Pairs | None]
     errors: dict[int, LabelError]
+    is_column: bool = True
 
     @property
     def is_set(self) -> Mask:
@@ -728,7 +733,8 @@ def read_cells(
         errors |= _without_class(parsed, form)
     if form.known is None and is_column and any(label == "-1" for pairs in parsed for label, _ in pairs or ()):
         parsed = [[("-1", None)] if pairs == [] else pairs for pairs in parsed]  # -1 is a class of sets
-    return ParsedCells(code, [None if number in errors else pairs for number, pairs in enumerate(parsed)], errors)
+    pairs = [None if number in errors else pairs for number, pairs in enumerate(parsed)]
+    return ParsedCells(code, pairs, errors, is_column)
 
 
 def _key_of(cell: Any) -> Any:

@@ -14,7 +14,6 @@ import numpy as np
 
 from oneof.candidates.cells import (
     DEFAULT_SEPARATOR,
-    LISTS,
     LabelFormat,
     ParsedCells,
     at_row,
@@ -493,11 +492,19 @@ def resolve_classes(names: Iterable[str], counts: Mapping[str, int], n_marks: in
 
 
 def match_true_labels(
-    cells: Iterable[Any], classes: Labels, *, folds_case: bool = False, missing: Sequence[str] = ()
+    cells: Iterable[Any],
+    classes: Labels,
+    *,
+    separator: str = DEFAULT_SEPARATOR,
+    folds_case: bool = False,
+    missing: Sequence[str] = (),
 ) -> tuple[Labels, dict[int, str]]:
-    """Return the class of each cell, None for a missing label, and by row the texts of cells that are not a class."""
+    """Return the class of each cell, None for a missing label, and by row the texts of cells that are not a class.
+
+    The parameters are those of `match_checked_labels`.
+    """
     values = list(cells)
-    form = _form_of_one(classes, LISTS, folds_case=folds_case, missing=missing)
+    form = _form_of_one(classes, separator, folds_case=folds_case, missing=missing)
     labels, errors = _read_single(values, form)
     unknown = {row: clean(str(values[row])) for row in errors}
     unknown |= {row: label for row, label in enumerate(labels) if label is not None and form.match(label) is None}

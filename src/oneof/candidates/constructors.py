@@ -320,10 +320,11 @@ class Constructors:
             does "-1" alone unless it is a class. "3.0" is the label "3". A separator or backslash within a label is
             escaped by a backslash.
         separator : str, default="|"
-            The text between two labels; without a colon if `weighted`. Several signs with spaces between them, such as
-            "| ;", each separate labels. A list written as text by JSON, Python, NumPy, R or PostgreSQL, such as
-            ``'["sparrow", "finch"]'`` or ``"['sparrow', 'finch']"``, is a list with any separator, unless a backslash
-            precedes its bracket. With "[]", an empty list is an unlabeled row, and text without a bracket is one label.
+            The text between two labels; without a colon if `weighted`. Several signs or words with spaces between them,
+            such as "| ; or", each separate labels. A list written as text by JSON, Python, NumPy, R or PostgreSQL, such
+            as ``'["sparrow", "finch"]'`` or ``"['sparrow', 'finch']"``, is a list with any separator, unless a
+            backslash precedes its bracket. With "[]", an empty list is an unlabeled row, and text without a bracket is
+            one label.
             "auto" detects lists, or the sign that plainly separates labels, as the command line does.
         classes : array-like of shape (n_classes,), optional
             The classes; by default the sorted labels that occur.

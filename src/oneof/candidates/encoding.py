@@ -56,10 +56,10 @@ _MIN_ROWS_WARNING = 100
 _SUM_TOL = 1e-6
 """Difference of a sum of probabilities from 1, in float32 for instance, that is a rounding error."""
 _REPEATED = {
-    True: "some rows repeat a label, whose weights are added.",
-    False: "some rows repeat a label, whose largest weight is used.",
+    True: "some rows repeat a label, whose weights are added{}.",
+    False: "some rows repeat a label, whose largest weight is used{}.",
 }
-_SUM_ABOVE_1 = "the probabilities of some rows have a sum above 1, and are divided by it"
+_SUM_ABOVE_1 = "the probabilities of some rows have a sum above 1, and are divided by it{}"
 _NO_REST = ", so that nothing remains for the classes that these rows do not list."
 
 
@@ -365,10 +365,21 @@ class WeightTable:
     """(n,): True for rows that listed a label more than once; its weights are merged."""
     is_ranked: bool = False
     """True for rows that list labels, which a person or a language model wrote, False for a matrix."""
+    is_column: bool = True
+    """Whether the rows are those of a whole column rather than of a batch, so that warnings name them."""
+
+    def first_place(self, rows: Mask) -> str:
+        """Return a clause with the first row of a mask."""
+        return f" (first in row {int(rows.argmax())})" * self.is_column
 
 
 def encode_weights(
-    distinct: Sequence[Pairs | None], classes: Any, options: WeightOptions, *, code: Ints | None = None
+    distinct: Sequence[Pairs | None],
+    classes: Any,
+    options: WeightOptions,
+    *,
+    code: Ints | None = None,
+    is_column: bool = True,
 ) -> tuple[Floats, Labels]:
     """Return the likelihoods and the classes of rows of (label, weight) pairs.
 
@@ -381,6 +392,8 @@ def encode_weights(
     options : WeightOptions
     code : ndarray of shape (n,), optional
         The index into `distinct` of each row; by default there is a row for each.
+    is_column : bool, default=True
+        See `WeightTable`.
     """
     n, rest = len(distinct), options.rest
     is_set = np.fromiter((not pairs or pairs[0][1] is None for pairs in distinct), dtype=bool, count=n)
@@ -414,7 +427,7 @@ def encode_weights(
         weights, listed, rest_mass, is_set, is_repeated = (
             part[code] for part in (weights, listed, rest_mass, is_set, is_repeated)
         )
-    table = WeightTable(known, weights, listed, rest_mass, is_set, is_repeated, is_ranked=True)
+    table = WeightTable(known, weights, listed, rest_mass, is_set, is_repeated, is_ranked=True, is_column=is_column)
     return to_likelihoods(table, options), known
 
 
@@ -431,7 +444,7 @@ def to_likelihoods(table: WeightTable, options: WeightOptions) -> Floats:
     if not len(table.classes):
         raise LabelError("`W` must have at least one column.")
     if table.is_repeated.any():
-        warn(_REPEATED[options.are_probabilities])
+        warn(_REPEATED[options.are_probabilities].format(table.first_place(table.is_repeated)))
     with np.errstate(over="ignore"):
         total = np.where(table.is_set, 0.0, weights.sum(axis=1))
     if options.rest:
@@ -442,7 +455,7 @@ def to_likelihoods(table: WeightTable, options: WeightOptions) -> Floats:
     if options.rest is True or (options.kind == "posterior" and table.is_ranked):
         is_above = total > _MAX_SUM
         if is_above.any():
-            warn(_SUM_ABOVE_1 + (_NO_REST if options.rest is True else "."))
+            warn(_SUM_ABOVE_1.format(table.first_place(is_above)) + (_NO_REST if options.rest is True else "."))
     empty = np.flatnonzero(~weights.any(axis=1))
     if len(empty):
         raise zero_weights(int(empty[0]), len(empty))
@@ -521,7 +534,7 @@ def encode_cells(
                 spellings.add(label, count)
         distinct = [pairs and [(spellings.name(label), weight) for label, weight in pairs] for pairs in distinct]
     if form.weighted:
-        return encode_weights(distinct, classes, options, code=cells.code)
+        return encode_weights(distinct, classes, options, code=cells.code, is_column=cells.is_column)
     lengths = np.fromiter((len(pairs or ()) for pairs in distinct), dtype=np.int64, count=len(distinct))
     mask, known = _mask_of([label for pairs in distinct for label, _ in pairs or ()], lengths, classes)
     mask[lengths == 0] = True

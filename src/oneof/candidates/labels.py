@@ -32,7 +32,7 @@ _INVISIBLE = re.compile("[\u00ad\u200b\u200e\u200f\u202a-\u202e\u2060-\u2064\u20
 """Zero-width spaces, soft hyphens, marks of direction and noncharacters; joiners belong to several scripts."""
 _WIDE_SPACES = re.compile("[\u00a0\u1680\u2000-\u200a\u202f\u205f\u3000]")
 
-_FLOAT_OF_INTEGER = re.compile(r"(-?(?:0|[1-9]\d{0,17}))\.0+")
+_WHOLE_NUMBER = re.compile(r"(-?(?:0|[1-9]\d{0,17}))(\.0+)?")
 
 PLACEHOLDERS = frozenset({"na", "n/a", "n.a.", "none", "null", "-1", "-", "?"})
 """Texts that stand for a missing label, in lower case."""
@@ -96,7 +96,10 @@ def _advise_on_minus_one(labels: Sequence[int]) -> str:
     )
 
 
-AMBIGUOUS_SIGNS = f"the labels are only -1 and 1, of which -1 may mark unlabeled rows. {_advise_on_minus_one([1])}"
+AMBIGUOUS_SIGNS = (
+    "the labels are only -1 and 1, of which -1 may mark unlabeled rows. Name all classes: with --classes=-1,1 or "
+    "CandidateSets.from_labels(y, classes=[-1, 1]), it is one of them; with others, such as --classes=0,1, it is not."
+)
 
 
 @contextmanager
@@ -284,13 +287,13 @@ def visible(text: str) -> str:
 
 
 def label_to_text(label: Any) -> Any:
-    """Return a label as text, so that 3, 3.0 and "3" are equal; None stays None."""
+    """Return a label as text, so that 3, 3.0 and "3" are equal, and 0 and "-0"; None stays None."""
     if isinstance(label, bool):
         return "true" if label else "false"
     if label is None:
         return None
     text = str(label).strip()
-    match = _FLOAT_OF_INTEGER.fullmatch(text)
+    match = _WHOLE_NUMBER.fullmatch(text)
     return str(int(match[1])) if match else text
 
 

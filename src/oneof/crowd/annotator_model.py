@@ -30,10 +30,12 @@ honest pairs were reported in 8 to 17 with five annotators, in 3 to 11 with six,
 N_CHECKED = 50
 """Number of known labels that notes ask for: the standard error of an accuracy is then at most .07."""
 MAX_NAMED = 5
-RULES_NOTE = (
+RULES = (
     "The sources are read as rules, which choose their rows, since some give one label only. If they were asked about "
-    "given rows, pass Answers.from_table(..., select_rows=False), or --rules no on the command line."
+    "given rows, "
 )
+"""The beginning of a note, which is followed by the remedy: an argument in Python, or an option."""
+RULES_NOTE = f"{RULES}pass Answers.from_table(..., select_rows=False)."
 MAX_QUESTION_ROWS, MAX_QUESTION_ENTRIES = 1000, 20_000_000
 """Limits of the rows, and of the rows times annotators, among which questions are selected."""
 

@@ -291,8 +291,7 @@ class Answers:
         Parameters
         ----------
         path : path-like or list of path-like
-            The .zip file with a file of each annotator, such as Ann.jsonl; its unpacked folder; or these files. Files
-            of doccano before version 1.1, which name the annotators of each document, can be read as well.
+            The .zip file with a file of each annotator, such as Ann.jsonl; its unpacked folder; or these files.
         row : str, default="id"
             The key that names the document, such as a column of the imported table; by default doccano's number.
         classes, index, select_rows

@@ -96,7 +96,7 @@ class CrowdClassifier(ClassifierMixin, BaseEstimator):
     label_distributions_ : ndarray of shape (n_samples, n_classes)
         Probabilities of the classes given the answers and the held-out predictions.
     transduction_ : ndarray of shape (n_samples,)
-        The most probable class of each row of fit.
+        The most probable class of each row of fit; in rows without answers, the prediction of `estimator_`.
     held_out_proba_ : ndarray of shape (n_samples, n_classes)
         The held-out predictions of the last round, the prior of the labels.
     classifier_power_ : float
@@ -224,6 +224,8 @@ class CrowdClassifier(ClassifierMixin, BaseEstimator):
         self.label_distributions_, self.held_out_proba_ = model.posterior_, rounds.prior
         self.classifier_power_, self.answer_power_ = rounds.classifier_power, rounds.answer_power
         self.transduction_ = given.classes[model.posterior_.argmax(axis=1)]
+        if (unlabeled := model.candidates_.is_unlabeled).any():  # the posterior of rules is the same in these rows
+            self.transduction_[unlabeled] = learner.predict(self.estimator_, rows, given.classes)[unlabeled]
         self.label_changes_ = np.array(rounds.changes)
         self.n_iter_ = len(self.label_changes_)
         self.classes_ = given.classes

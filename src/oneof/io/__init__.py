@@ -1,9 +1,10 @@
 """Reading of tables and streams. A table is a stream of one batch, so there is one reader for each format.
 
 Reading order: `formats` (one reader for each format of files), `columns`, `kinds` and `features` (names, kinds and
-choice of columns), `batches` (the rows of all formats), `table` (whole files and their options), `vectors` (embeddings
-as columns), `frames` (rows that a program has as a DataFrame or a list), `labels` (columns of labels), `findings`
-(notes about a table), `encoder` (the values as input of an estimator), `answers` (files of answers of annotators).
+choice of columns), `batch_spec` and `batches` (the rows of all formats), `table` (whole files and their options),
+`vectors` (embeddings as columns), `frames` (rows that a program has as a DataFrame or a list), `labels` (columns of
+labels), `findings` (notes about a table), `encoder` (the values as input of an estimator), `answers` (files of answers
+of annotators).
 """
 
 from oneof.io.columns import (

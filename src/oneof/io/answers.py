@@ -33,7 +33,7 @@ from oneof.io.findings import UnreadableCells, describe
 from oneof.io.formats.binary import read_answers_npz
 from oneof.io.formats.cells import CellFormat
 from oneof.io.formats.json_lines import parse_json, read_object
-from oneof.io.labels.class_findings import label_findings
+from oneof.io.labels.class_findings import NO_WEIGHTS_OF_ANSWERS, label_findings
 from oneof.io.labels.label_columns import find_separator, label_format, name_remedy
 from oneof.io.table import Table, read_table
 from oneof.messages import MAX_NAMED, enumerate_items
@@ -48,7 +48,8 @@ ANNOTATOR, ANSWER = ("annotator", "worker"), ("answer", "label")
 """Default columns of a file of answers: those of exports of the labeling page are the last ones."""
 
 _DOCCANO_LABELS = ("label", "labels", "cats")
-"""Keys of the labels of a document: of today's exports, of older ones, and of projects with intents."""
+"""Keys of the labels of a document; the last one is that of projects with intents."""
+_OLD = "the export is that of {} before version {}. Update it, and export the answers again."
 _OWN_FIELDS = frozenset({"annotation_id", "lead_time", "id", "annotator", "created_at", "updated_at"})
 """Columns that the short forms of Label Studio (JSON-MIN and CSV) add to those of the data."""
 _HOW = "`choice` in Python, --answer on the command line"
@@ -474,13 +475,15 @@ def _unquote(value: Any) -> Any:
 
 
 def _read_task(task: dict[str, Any], _: str, __: Sequence[str]) -> Iterator[Given]:
-    """Read a task of Label Studio: `annotations`, or `completions` before version 1.0, with results of type "choices".
+    """Read a task of Label Studio: its `annotations` with results of type "choices".
 
     The choices of an annotation are a set. Canceled annotations, drafts and predictions are ignored.
     """
     if not isinstance(task.get("data"), dict):
         raise DataError("the data must be an object.")
-    for annotation in _as_list(task.get("annotations") or task.get("completions")):
+    if "completions" in task:
+        raise DataError(_OLD.format("Label Studio", "1.0"))
+    for annotation in _as_list(task.get("annotations")):
         if not isinstance(annotation, dict) or annotation.get("was_cancelled"):
             continue
         choices: dict[str | None, list[str]] = {}
@@ -503,31 +506,22 @@ def _read_choices(item: dict[str, Any], _: str, tags: Sequence[str]) -> Iterator
 def _read_document(document: dict[str, Any], source: str, _: Sequence[str]) -> Iterator[Given]:
     """Read a document of doccano.
 
-    The annotator is named by the file, such as Ann.jsonl, or by the key "username"; before version 1.1, each element of
-    "annotations" has its user.
+    The annotator is named by the file, such as Ann.jsonl, or by the key "username".
     """
-    users: dict[Any, list[Any]] = {}
-    if isinstance(document.get("annotations"), list):
-        for one in document["annotations"]:
-            if not isinstance(one, dict) or one.get("user") is None or "start_offset" in one:
-                raise DataError("each annotation must have a user and a label of the document.")
-            label = one.get("label") if one.get("label_name") is None else one["label_name"]
-            users.setdefault(str(one.get("user_name") or one["user"]), []).append(label)
-    else:
-        key = next((name for name in _DOCCANO_LABELS if name in document), None)
-        if key is None:
-            raise DataError("the key 'label' is missing. Export a classification project of doccano.")
-        user = document.get("username")
-        if user is None and source == "all":
-            raise DataError(
-                "the file has the labels of all annotators together. Export a project in which annotators do not share "
-                "their labels."
-            )
-        users[str(source if user is None else user)] = _as_list(document[key])
-    for user, labels in users.items():
-        if not all(label is None or type(label) in (str, int) for label in labels):
-            raise DataError(f"{labels!r} is not a list of labels. Export a classification project.")
-        yield user, labels, None, False
+    if "annotations" in document:
+        raise DataError(_OLD.format("doccano", "1.1"))
+    key = next((name for name in _DOCCANO_LABELS if name in document), None)
+    if key is None:
+        raise DataError("the key 'label' is missing. Export a classification project of doccano.")
+    user, labels = document.get("username"), _as_list(document[key])
+    if user is None and source == "all":
+        raise DataError(
+            "the file has the labels of all annotators together. Export a project in which annotators do not share "
+            "their labels."
+        )
+    if not all(label is None or type(label) in (str, int) for label in labels):
+        raise DataError(f"{labels!r} is not a list of labels. Export a classification project.")
+    yield str(source if user is None else user), labels, None, False
 
 
 def _responses(record: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -702,8 +696,7 @@ def parse_answers(
         _raise_errors(errors, file, records, form)
     if errors and unreadable is not None:
         unreadable.add_labels("answer", errors)
-    is_given = ~sets.is_unlabeled
-    mask = _negate(records, sets.mask, is_given, file)
+    mask, is_given = _negate(records, sets.mask, ~sets.is_unlabeled, file)
     notes += describe(label_findings(sets, separator, unit="answer", source=file.path))
     distinct, code = np.unique(mask, axis=0, return_inverse=True)
     sets_of = [sets.classes[row].tolist() for row in distinct]
@@ -723,19 +716,22 @@ def _raise_errors(
         raise_together({records[i].item: at_row(error, records[i].item) for i, error in errors.items()})
     except LabelError as error:
         located = name_remedy(error, folds_case=form.folds_case)
+        if error.cause == "weights":
+            located = error.because(f"the labels have weights, such as {error.label}. {NO_WEIGHTS_OF_ANSWERS}.")
         located.row = None
         raise located.at(file.locate(records[first])) from None
 
 
-def _negate(records: Sequence[Answer], mask: Mask, is_given: Mask, file: AnswerFile) -> Mask:
-    """Return the sets of answers, of which negated ones are the other classes.
+def _negate(records: Sequence[Answer], mask: Mask, is_given: Mask, file: AnswerFile) -> tuple[Mask, Mask]:
+    """Return the sets of answers, of which negated ones are the other classes, and the mask of the given ones.
 
     Further answers of the annotator to the row are joined with a negated one, and are no longer given.
     """
     pairs = {(one.row, one.annotator) for one in records if one.is_negated}
     if not pairs:
-        return mask
+        return mask, is_given
     mask = mask ^ (np.array([one.is_negated for one in records]) & is_given)[:, None]
+    is_given = is_given.copy()
     first: dict[tuple[str | int, str], int] = {}
     for i in np.flatnonzero(is_given).tolist():
         pair = records[i].row, records[i].annotator
@@ -749,7 +745,7 @@ def _negate(records: Sequence[Answer], mask: Mask, is_given: Mask, file: AnswerF
                     "them, or name all classes (--classes).",
                     source=file.locate(records[i]),
                 )
-    return mask
+    return mask, is_given
 
 
 def _to_series(cells: Sequence[str | list[str] | None]) -> "pl.Series":

@@ -3,13 +3,14 @@
 All formats are read here, for streams and for tables: a table is a stream of one batch.
 """
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from oneof.errors import DataError, InputError
+from oneof.io.batch_spec import BatchSpec
 from oneof.io.columns import find_column
 from oneof.io.formats import binary
 from oneof.io.formats.cells import CellFormat
@@ -17,11 +18,10 @@ from oneof.io.formats.decoding import check_decodable
 from oneof.io.formats.delimited import DelimitedReader, as_plain_numbers
 from oneof.io.formats.dialect import Dialect
 from oneof.io.formats.json_lines import objects_to_frame, read_objects
-from oneof.io.formats.names import format_names, match_all
+from oneof.io.formats.names import format_names
 from oneof.io.formats.records import RecordOffset, RecordReader
 from oneof.io.formats.source import TEXT_FORMATS, Source, open_source, polars_errors_as_data_errors
 from oneof.io.formats.svmlight import IndexedRows, read_indexed_rows
-from oneof.io.kinds import Column
 from oneof.messages import enumerate_items
 from oneof.validation import check_positive
 
@@ -100,58 +100,6 @@ class Batch:
             raise self.localize(error) from None
 
 
-@dataclass
-class BatchSpec:
-    """Columns to read. The features may be set after the first batch; they then apply to all further batches.
-
-    Attributes
-    ----------
-    labels : tuple of str
-        Columns of labels; none for svmlight files, in which each line begins with its labels.
-    features : tuple of Column, optional
-        By default all columns, with types inferred from the cells of the batch.
-    as_text : collection of str
-        Columns of text even if the cells look like numbers; used only if the types are inferred.
-    drop : collection of str
-        Columns, or patterns of their names, that are not read if a file is one batch, unless they have labels.
-    labels_required : bool
-        Whether a missing column of labels is an error.
-    separator : str
-        The text between two labels.
-    n_columns : int
-        The number of columns of the rows of svmlight files.
-    dialect : Dialect
-        The known properties of delimited text; the others are detected.
-    cell_format : CellFormat
-        The known tokens of missing values and formats of dates.
-    """
-
-    labels: tuple[str, ...] = ()
-    features: tuple[Column, ...] | None = None
-    as_text: Collection[str] = ()
-    drop: Collection[str] = ()
-    labels_required: bool = True
-    separator: str = "|"
-    n_columns: int = 2**18
-    dialect: Dialect = Dialect()  # noqa: RUF009 - frozen
-    cell_format: CellFormat = CellFormat()  # noqa: RUF009 - frozen
-
-    @property
-    def names(self) -> list[str] | None:
-        """The columns to read; None for all."""
-        return None if self.features is None else [*self.labels, *(column.name for column in self.features)]
-
-    def dropped(self, columns: Sequence[str]) -> tuple[str, ...]:
-        """Return the columns of a file that are not read."""
-        names = match_all(self.drop, columns) - match_all(self.labels, columns)
-        return tuple(name for name in columns if name in names)
-
-    def without_dropped(self, batch: Batch) -> Batch:
-        """Return a batch without the columns that are not read."""
-        dropped = self.dropped(batch.content.columns)
-        return replace(batch, content=batch.content.drop(dropped), dropped=(*batch.dropped, *dropped))
-
-
 def read_batches(source: Any, *, n_rows: int = BATCH_ROWS, format: str | None = None) -> Iterator[Any]:  # noqa: A002
     r"""Read a stream in batches, in memory that does not grow with the number of rows.
 
@@ -217,10 +165,16 @@ def iterate_batches(
             first, row = row, row + len(read)
             if n_rows is not None and row == first:
                 continue
-            batch = spec.without_dropped(read) if n_rows is None and spec.drop else read
+            batch = _without_dropped(read, spec) if n_rows is None and spec.drop else read
             cell_format = replace(batch.cell_format, decimal=spec.dialect.decimal or batch.cell_format.decimal)
             after = Position(number, batch.after.offset._replace(row=row))
             yield replace(batch, first_row=first, after=after, cell_format=cell_format)
+
+
+def _without_dropped(batch: Batch, spec: BatchSpec) -> Batch:
+    """Return a batch without the columns that are not read."""
+    dropped = spec.dropped(batch.content.columns)
+    return replace(batch, content=batch.content.drop(dropped), dropped=(*batch.dropped, *dropped))
 
 
 def check_options(format: str, dialect: Dialect, name: str) -> None:  # noqa: A002 - the option's name

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from oneof.candidates.labels import is_missing
 from oneof.errors import DataError, InputTypeError, MissingExtraError
+from oneof.io.formats.values import to_series
 from oneof.io.table import Table
 from oneof.io.vectors import describe_vectors, split_vectors
 
@@ -16,10 +16,6 @@ if TYPE_CHECKING:
 
 _SOURCE = Path("the table")
 """The name of the rows in messages."""
-MAX_EXACT = 2**53
-"""Largest float up to which all whole numbers are floats."""
-MAX_BITS = 10_000
-"""Largest size of an integer as text, below the 4,300 digits that Python prints."""
 
 
 def table_from_rows(rows: Any) -> Table:
@@ -99,62 +95,3 @@ def _from_mappings(rows: Sequence[Any]) -> "dict[str, pl.Series]":
             raise InputTypeError(f"row {index} must be a mapping of columns to cells; got {type(row).__name__}.")
     names = _check_names(list(dict.fromkeys(name for row in rows for name in row)))
     return {name: to_series(name, [row.get(name) for row in rows]) for name in names}
-
-
-def to_series(name: str, values: list[Any], *, is_text: bool = False) -> "pl.Series":
-    """Return values of any type as a column; if they have no type of polars in common, as text.
-
-    Numbers and booleans have the type of numbers in common. A cell as text does not depend on the other cells.
-
-    Parameters
-    ----------
-    name : str
-    values : list
-    is_text : bool, default=False
-        Whether all values become text, as a column of categories needs: True is "true", and 3.0 is "3".
-    """
-    import polars as pl
-
-    kinds = set(map(type, values)) - {type(None)}
-    if not kinds <= {int, float, str, bool}:
-        values = [_plain(value) for value in values]
-        kinds = set(map(type, values)) - {type(None)}
-    if float in kinds:
-        values = [None if value != value else value for value in values]  # noqa: PLR0124 - NaN
-    try:
-        if is_text and not kinds <= {str}:
-            return pl.Series(name, [_to_text(value, "true", "false") for value in values], dtype=pl.String)
-        if kinds == {int}:
-            return pl.Series(name, values, dtype=pl.Int64)
-        if kinds <= {int, float, bool} and len(kinds) > 1:
-            return pl.Series(name, [None if value is None else float(value) for value in values], dtype=pl.Float64)
-        members = {type(member) for value in values for member in value or ()} if kinds == {list} else set()
-        if members - {type(None)} == {int, float}:
-            return pl.Series(name, values, dtype=pl.List(pl.Float64), strict=False)
-        if len(kinds) < 2:
-            return pl.Series(name, values)
-    except (OverflowError, TypeError, ValueError, pl.exceptions.PolarsError):  # such as integers above 64 bits
-        pass
-    return pl.Series(name, [_to_text(value, "1", "0") for value in values], dtype=pl.String)
-
-
-def _plain(value: Any) -> Any:
-    """Return a value of NumPy as one of Python, and a missing value as None."""
-    if isinstance(value, np.generic):
-        value = value.item()
-    elif isinstance(value, np.ndarray | tuple):
-        return list(value) if np.ndim(value) == 1 else value
-    return None if is_missing(value) else value
-
-
-def _to_text(value: Any, true: str, false: str) -> str | None:
-    """Return a cell as text; half a surrogate pair, which JSON can contain, is written as a number."""
-    if value is None:
-        return None
-    if isinstance(value, bool):
-        return true if value else false
-    if isinstance(value, float) and value.is_integer() and abs(value) <= MAX_EXACT:
-        return str(int(value))
-    if isinstance(value, int) and value.bit_length() > MAX_BITS:
-        return "inf"
-    return str(value).encode("utf-8", "backslashreplace").decode()

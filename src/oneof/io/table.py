@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from oneof.errors import DataError, MissingExtraError
-from oneof.io.batches import BatchSpec, check_options, iterate_batches
+from oneof.io.batch_spec import BatchSpec
+from oneof.io.batches import check_options, iterate_batches
 from oneof.io.columns import align_columns
 from oneof.io.findings import UnreadableCells
 from oneof.io.formats.cells import CellFormat

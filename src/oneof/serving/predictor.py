@@ -14,7 +14,7 @@ from oneof.estimators.base import CandidateClassifier
 from oneof.io.columns import misspelled_column, read_columns, suggest_columns
 from oneof.io.findings import KINDS
 from oneof.io.formats.names import format_names
-from oneof.io.frames import to_series
+from oneof.io.formats.values import to_series
 from oneof.io.kinds import unreadable_cell
 from oneof.io.vectors import match_vectors, member_names, saved_vectors
 from oneof.likelihoods import softmax

@@ -6,6 +6,7 @@ import numpy as np
 import polars as pl
 import pytest
 
+from oneof.candidates.cells import LabelFormat, parse
 from oneof.candidates.columns import match_checked_labels, match_true_labels
 from oneof.errors import LabelError
 
@@ -114,3 +115,12 @@ def test_true_labels_may_be_under_the_key_of_an_object() -> None:
     truth, unknown = match_true_labels(cells, BIRDS)
     assert truth.tolist() == ["finch", "wren", None, None, None]
     assert list(unknown) == [4]
+
+
+@pytest.mark.parametrize(("separator", "cell"), [("|", r"a\|b"), (";", r"a\;b"), ("| or", r"a\|b"), ("[]", '["a|b"]')])
+def test_true_labels_are_read_as_cells_of_the_label_column(separator: str, cell: str) -> None:
+    """Escapes and lists have the meaning that they have in the cells of labels."""
+    form = LabelFormat(separator)
+    [[(name, _)]] = [parse(cell, form)]
+    truth, unknown = match_true_labels([cell, name, "owl"], np.array([name, "owl"]), separator=separator)
+    assert (truth.tolist(), unknown) == ([name, name, "owl"], {})

@@ -106,6 +106,8 @@ def test_label_matrices_are_read_as_rules(run: Run, table: Path) -> None:
     assert answers["rules"]
     assert len(answers["annotators"]) == 6
     assert "The sources are read as rules" in result.err
+    assert "about given rows, add --rules no." in result.err
+    assert "Answers" not in result.err
     labels = pl.read_csv("table-oneof/training_labels.csv").filter(pl.col("candidates") != "")
     assert (labels["label"] == labels["truth"]).mean() > 0.85
     assert not json.loads(run(*args, "--rules", "no").out)["answers"]["rules"]

@@ -3,7 +3,7 @@
 import json
 import zipfile
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -127,7 +127,7 @@ CASES = {
         lines({"name": n, "Ann": (LISTS.get((n, "Ann")) or [None])[0], "Bob": LISTS.get((n, "Bob"))} for n in NAMES),
     ),
     "Label Studio": Case("a.json", tasks(), {"row": "id"}),
-    "Label Studio before 1.0": Case("a.json", tasks("completions"), {"row": "id"}),
+    "Label Studio before 1.0": Case("a.json", tasks("completions"), {"row": "id"}, "task 0: .* before version 1.0"),
     "Label Studio, JSON-MIN": Case("a.json", short()),
     "Label Studio, JSON-MIN, one choice each": Case(
         "a.json", [one for one in short() if isinstance(one["bird"], str)], {"row": "name", "answer": "bird"},
@@ -149,9 +149,8 @@ CASES = {
         "a.jsonl", lines({"labels": x, "username": by, "meta": {"name": n}} for (n, by), x in LISTS.items())
     ),
     "doccano before 1.1": Case(
-        "a.jsonl", lines({"id": 3, "meta": {"name": n}, "annotations": [
-            {"label": CLASSES.index(x), "label_name": x, "user": 1, "user_name": by}
-            for (m, by), given in LISTS.items() if m == n for x in given]} for n in NAMES),
+        "a.jsonl", lines([{"meta": {"name": "b0"}, "annotations": [{"label": 1, "user": 1}]}]),
+        error="object 0: the export is that of doccano before version 1.1",
     ),
     "Argilla": Case("a.jsonl", responses(lambda given: {"q.responses": given, "q.suggestion": "owl"}), {"row": "id"}),
     "Argilla, records": Case("a.jsonl", responses(lambda given: {"responses": {"q": given}}), {"row": "id"}),
@@ -302,3 +301,18 @@ def test_candidates_with_confidences(run: Run) -> None:
     pl.read_csv("answers.csv").with_columns(worker=pl.lit("Ann")).write_csv("answers.csv")
     with pytest.raises(OneofError, match="whose column 'worker' names annotators: answers have no weights"):
         prepare(Path("table.csv"), ReadOptions((), answers=options))
+    lines = [{"name": "b0", "label": label, "confidence": 0.7} for label in ("owl", ["finch", "wren"])]
+    Path("answers.jsonl").write_text("\n".join(map(json.dumps, lines)))
+    with pytest.raises(OneofError, match=r"row 1: \['finch', 'wren'\] are several candidates.* Write a line for each"):
+        prepare(Path("table.csv"), ReadOptions((), answers=replace(options, path=Path("answers.jsonl"))))
+
+
+@pytest.mark.parametrize("cells", [["finch:0.7|wren:0.3", "owl:1"], ['{"finch": 0.7, "wren": 0.3}', "owl"]])
+def test_the_remedy_for_weights_in_answers_can_be_used(tmp_path: Path, cells: list[str]) -> None:
+    """Answers cannot be combined with --weighted: the error names a file of candidates with confidences."""
+    pl.DataFrame({"x": range(2)}).write_csv(tmp_path / "table.csv")
+    answers = pl.DataFrame({"row": ["0", "1"], "annotator": ["Ann", "Ann"], "answer": cells})
+    answers.write_csv(tmp_path / "answers.csv")
+    with pytest.raises(OneofError, match=r"have weights.* a column of its own, which --weights names") as caught:
+        prepare(tmp_path / "table.csv", ReadOptions((), answers=AnswerOptions(tmp_path / "answers.csv")))
+    assert "--weighted" not in str(caught.value)

@@ -4,7 +4,7 @@ import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from oneof.cli.answers.files import TableAnswers
+from oneof.cli.answers.files import TableAnswers, rules_note
 from oneof.cli.output import terminal
 from oneof.messages import MAX_NAMED, enumerate_items
 
@@ -24,6 +24,7 @@ _MAX_PRINTED_CLASSES, _MAX_JSON_PAIRS = 5, 1000
 def summarize_annotators(crowd: "CrowdClassifier", given: TableAnswers) -> "AnnotatorSummary":
     """Return the accuracies of the annotators, their agreement, and the most disputed rows."""
     from oneof.crowd import krippendorff_alpha, pairwise_agreement
+    from oneof.crowd.annotator_model import RULES_NOTE
     from oneof.report import AnnotatorSummary, DisputedRow
 
     model = crowd.annotator_model_
@@ -37,7 +38,7 @@ def summarize_annotators(crowd: "CrowdClassifier", given: TableAnswers) -> "Anno
         copies=[(str(pair.annotators[0]), str(pair.annotators[1])) for pair in model.copied_pairs_],
         no_better_than_chance=[str(name) for name in model.no_better_than_chance_],
         few_answers=[str(name) for name in model.few_answers_],
-        notes=model.notes_,
+        notes=[rules_note() if note == RULES_NOTE else note for note in model.notes_],
         by_class=model.class_accuracies(),
         pairs=pairwise_agreement(given.answers, "masi" if given.answers.has_sets else "nominal"),
         alpha=krippendorff_alpha(given.answers),
@@ -124,7 +125,6 @@ def write_annotators(path: Path, summary: "AnnotatorSummary") -> None:
 
 def print_annotators(summary: "AnnotatorSummary") -> None:
     """Print the tables of the report: accuracies, also by class, agreement, and the most disputed rows."""
-    from oneof.crowd.annotator_model import RULES_NOTE
     from oneof.report.annotators import annotator_rows, class_table, pair_rows
 
     percent, table = terminal.format_percent, terminal.print_table
@@ -137,7 +137,7 @@ def print_annotators(summary: "AnnotatorSummary") -> None:
     lines = [[row.name, f"{row.n_answers:,}", percent(row.accuracy), interval(row), row.remark] for row in rows]
     table(title, ["annotator", "answers", "accuracy", f"{100 * summary.coverage:.0f} % interval", "note"], lines)
     for note in summary.notes:
-        if note != RULES_NOTE:  # which is printed when the answers are read
+        if note != rules_note():  # which is printed when the answers are read
             terminal.print_line(note)
     if by_class := class_table(summary, _MAX_PRINTED_CLASSES):
         part = f"{len(by_class['classes'])} of {by_class['n_classes']:,} classes"

@@ -63,7 +63,6 @@ def read_answers(
     """
     import numpy as np
 
-    from oneof.crowd.annotator_model import RULES_NOTE
     from oneof.crowd.answers import answers_of_file
     from oneof.io import read_checked_labels
     from oneof.io.answers import parse_answers
@@ -76,7 +75,7 @@ def read_answers(
         answers = answers_of_file(file, parsed, index=joined.row_names, select_rows=options.select_rows)
     answers.rows = np.arange(len(joined.row_names))  # the rows of the features
     notes += [*parsed.notes, *(str(warning.message) for warning in caught)]
-    notes += [RULES_NOTE] if options.rules == "auto" and answers.are_rules else []
+    notes += [rules_note()] if options.rules == "auto" and answers.are_rules else []
     if repeated := sum(one is not None for one in parsed.labels) - answers.n_answers:
         notes.append(f"{repeated:,} repeated answers (of equal row, annotator and label) count once.")
     checked = None
@@ -86,6 +85,13 @@ def read_answers(
     return TableAnswers(answers, joined.row_names, checked, tuple(notes), parsed.separator, joined.column, degrees)
 
 
+def rules_note() -> str:
+    """Return the note that sources are read as rules, with the option of the other reading."""
+    from oneof.crowd.annotator_model import RULES
+
+    return f"{RULES}add --rules no."
+
+
 def join_candidates(options: "AnswerOptions", table: "Table") -> tuple["Table", list[str]]:
     """Return a table with columns of candidates and of their confidences, and notes.
 
@@ -93,11 +99,19 @@ def join_candidates(options: "AnswerOptions", table: "Table") -> tuple["Table", 
     """
     import polars as pl
 
+    from oneof.errors import DataError
+
     joined = _read_joined(options, table)
     lists: dict[str, list[tuple[Any, str | None]]] = {name: [] for name in joined.row_names}
     for one in joined.file.answers:
+        if isinstance(one.cell, list) and len(one.cell) > 1:
+            raise DataError(
+                f"{one.cell!r} are several candidates, and their line has one confidence. Write a line for each.",
+                source=joined.file.locate(one),
+            )
         if one.cell:
-            lists[str(one.row)].append((one.cell, None if one.weight is None else str(one.weight)))
+            cell = one.cell if isinstance(one.cell, str) else one.cell[0]
+            lists[str(one.row)].append((cell, None if one.weight is None else str(one.weight)))
     columns = [
         pl.Series(name, [[pair[k] for pair in pairs] or None for pairs in lists.values()], dtype=pl.List(pl.String))
         for k, name in enumerate(options.candidate_columns or ())

@@ -146,6 +146,7 @@ class TablePrediction(Prediction):
 
     def frames(self) -> "Iterator[pl.DataFrame]":
         """Yield the predictions of all rows, with the prediction sets."""
+        from oneof.candidates.cells import DEFAULT_SEPARATOR
         from oneof.cli.tables.inputs import insert_identifiers
         from oneof.io import read_truth
         from oneof.io.columns import match_columns
@@ -157,11 +158,9 @@ class TablePrediction(Prediction):
         copied = [*identifiers(model), *options.keep]
         table = open_table(model, self._path, options.table, as_text=copied, labels=named)
         kept = match_columns(options.keep, table.frame.columns, table.path)
-        true = (
-            None
-            if options.truth is None
-            else read_truth(table, options.truth, model.pipeline.classes_, allows_new=True)
-        )
+        true, separator = None, model.summary.get("separator", DEFAULT_SEPARATOR)
+        if options.truth is not None:
+            true = read_truth(table, options.truth, model.pipeline.classes_, separator=separator, allows_new=True)
         self._check_truth()
         aligned = align_rows(model, table, options.table)
         with naming_cells(model, aligned.rows, table.path):
@@ -269,7 +268,8 @@ class StreamPrediction(Prediction):
 
     def frames(self) -> "Iterator[pl.DataFrame]":
         """Yield the predictions of each batch."""
-        from oneof.io.batches import BATCH_ROWS, BatchSpec, iterate_batches
+        from oneof.io.batch_spec import BatchSpec
+        from oneof.io.batches import BATCH_ROWS, iterate_batches
         from oneof.io.columns import absent_columns, describe_dates
         from oneof.persistence.tables import check_stemmer
 
@@ -356,6 +356,7 @@ class StreamPrediction(Prediction):
         true, unknown = match_true_labels(
             batch.content[find_column(name, batch.content.columns, batch.path)].to_list(),
             classes,  # text, as the labels of a stream
+            separator=self._model.summary["separator"],
             folds_case=cell_format.folds_labels,
             missing=cell_format.missing,
         )

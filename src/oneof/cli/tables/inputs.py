@@ -180,8 +180,10 @@ def prepare_rows(table: Table, read_options: ReadOptions) -> PreparedTable:
         table, read_options, labels.candidates, labels.answers, labels.separator, labels.read_again
     )
     if read_options.classes is None and not read_options.weights.weighted:
-        check_no_weights(candidates.classes.tolist(), table.path)
-    truth = None if read_options.truth is None else read_truth(table, read_options.truth, candidates.classes)
+        check_no_weights(candidates.classes.tolist(), table.path, are_answers=labels.answers is not None)
+    truth = None
+    if read_options.truth is not None:
+        truth = read_truth(table, read_options.truth, candidates.classes, separator=labels.separator)
     groups = None if read_options.groups is None else check_and_read_groups(table, read_options)
     features, weighting = prepare_features(table, read_options), labels.weighting
     found: list[Finding] = unreadable.findings("unreadable labels", REFUSED * read_options.lists_unreadable)

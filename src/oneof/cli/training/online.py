@@ -127,7 +127,8 @@ def inspect_stream(path: Path, read_options: ReadOptions, online_options: "Onlin
     from oneof.cli.tables.facts import Inspection, TableFacts, describe, describe_prepared
     from oneof.errors import LabelError
     from oneof.io import Finding, Table, TableFindings, check_indicator, notes
-    from oneof.io.batches import BatchSpec, file_sizes, iterate_batches, progress_fraction
+    from oneof.io.batch_spec import BatchSpec
+    from oneof.io.batches import file_sizes, iterate_batches, progress_fraction
     from oneof.stream import open_source
 
     source = open_source(path, read_options.table.format)
@@ -170,7 +171,8 @@ def inspect_stream(path: Path, read_options: ReadOptions, online_options: "Onlin
 def _resolve_separator(source: "Source", read_options: ReadOptions) -> tuple[str, tuple[str, ...]]:
     """Return the text between two labels and a note if it was detected, which takes the labels of the first rows."""
     from oneof.io import Table
-    from oneof.io.batches import BATCH_ROWS, BatchSpec, iterate_batches
+    from oneof.io.batch_spec import BatchSpec
+    from oneof.io.batches import BATCH_ROWS, iterate_batches
 
     if read_options.separator is not None or source.format == "svmlight" or not source.can_be_read_again:
         return read_options.separator or DEFAULT_SEPARATOR, ()

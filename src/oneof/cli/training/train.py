@@ -284,12 +284,10 @@ def _fit_answers(fit: Fit, evaluation: Evaluation, steps: Steps) -> Fitted:
         crowd.fit(prepared.frame, answers.answers, answers.gold, progress=bar)
         prior = comparison.results[0].probabilities, comparison.held_out_rows
         proba, posterior = calibration_labels(crowd, prepared.frame, prepared.candidates, *prior, fit.splits)
-    labels, confidence = crowd.transduction_.copy(), crowd.label_distributions_.max(axis=1)
-    unlabeled = prepared.candidates.is_unlabeled
+    confidence, unlabeled = crowd.label_distributions_.max(axis=1), prepared.candidates.is_unlabeled
     if unlabeled.any():
-        labels[unlabeled] = crowd.predict(prepared.frame)[unlabeled]
         confidence[unlabeled] = get_proba(crowd.estimator_, prepared.frame).proba[unlabeled].max(axis=1)
-    decisions = Disambiguation(labels, confidence)
+    decisions = Disambiguation(crowd.transduction_, confidence)
     annotators = summarize_annotators(crowd, answers)
     return Fitted(crowd.estimator_, decisions, None, crowd, annotators, proba, posterior, notes=notes)
 

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from oneof.errors import DataError
+from oneof.io.batch_spec import BatchSpec
 from oneof.io.formats.cells import CODE, CellFormat, read_numbers, strip_text
 from oneof.io.formats.dialect import COMMENT, COMMON, detect_dialect, western_encoding
 from oneof.io.formats.names import make_unique, match_all, unnamed_columns
@@ -26,8 +27,6 @@ from oneof.io.formats.source import polars_errors_as_data_errors
 
 if TYPE_CHECKING:
     import polars as pl
-
-    from oneof.io.batches import BatchSpec
 
 _MAX_SHOWN = 60
 """Maximum number of characters of a text in a message."""
@@ -66,7 +65,7 @@ class DelimitedReader:
     def __init__(
         self,
         path: Path,
-        spec: "BatchSpec",
+        spec: BatchSpec,
         *,
         tab: bool = False,
         display: Path | None = None,
@@ -106,11 +105,11 @@ class DelimitedReader:
         for block, after in self._blocks(n_rows, start):
             features = self._spec.features
             if features is None:
-                yield self._parse(block, self.columns, self._unknown_types(self.columns)), after
+                yield self._parse(block, self.columns, self._unknown_types(self.columns))[0], after
                 continue
             kinds = {column.name: column.kind for column in features} | dict.fromkeys(self._spec.labels)
             names = [name for name in self.columns if name in kinds]
-            yield self._parse(block, names, {name: pl.Float64 for name in names if kinds[name] == "number"}), after
+            yield self._parse(block, names, {name: pl.Float64 for name in names if kinds[name] == "number"})[0], after
 
     def read_file(self) -> "pl.DataFrame":
         """Return all rows of the file; a late cell of text, or of another encoding, makes it read them again."""
@@ -141,7 +140,8 @@ class DelimitedReader:
             dropped = self._spec.dropped(self.columns)
             names = [name for name in self.columns if name not in dropped]
             types = types if frames else {name: None for name in self._unknown_types(names) if name not in text}
-            frames.append(self._parse(block, names, types))
+            frame, types = self._parse(block, names, types)
+            frames.append(frame)
         self.dropped = self._spec.dropped(self.columns)
         if not frames:
             frames = [pl.DataFrame(schema={name: pl.String for name in self.columns if name not in self.dropped})]
@@ -193,17 +193,19 @@ class DelimitedReader:
             self._remarks["above"] = f"{lines} ignored: {_shown(described[0].strip())}."
         self._remarks |= dict(zip(changes, changes, strict=True))
 
-    def _parse(self, block: Block, names: Sequence[str], types: "dict[str, Any]") -> "pl.DataFrame":
-        """Return columns of a block as numbers or text, and update the types.
+    def _parse(
+        self, block: Block, names: Sequence[str], types: "Mapping[str, Any]"
+    ) -> "tuple[pl.DataFrame, dict[str, Any]]":
+        """Return columns of a block as numbers or text, and the types after it, without those of text.
 
         Parameters
         ----------
         block : Block
         names : sequence of str
             The columns to parse.
-        types : dict of str to a type of polars or None
-            The types of the columns that are numbers up to now; None if all cells up to now are empty. A column that is
-            text from now on is removed. All others are text.
+        types : mapping of str to a type of polars or None
+            The types of the columns that are numbers up to now; None if all cells up to now are empty. All others are
+            text.
         """
         import polars as pl
 
@@ -223,22 +225,20 @@ class DelimitedReader:
             content = self._complete_rows(block)
             with polars_errors_as_data_errors(Path(f"{self.path}, line {block.start.line} or later,")):
                 frame = self._read_cells(content, COMMON.quote, names, {}).select(names)
-        return frame.with_columns(
-            self._infer(cells, types) for cells in frame if cells.name in types and cells.dtype == pl.String
-        )
+        texts = [cells for cells in frame if cells.name in types and cells.dtype == pl.String]
+        inferred = {cells.name: self._infer(cells, types[cells.name]) for cells in texts}
+        types = types | {name: kind for name, (_, kind) in inferred.items()}
+        numbers = {name: kind for name, kind in types.items() if kind != pl.String}
+        return frame.with_columns(cells for cells, _ in inferred.values()), numbers
 
-    def _infer(self, cells: "pl.Series", types: "dict[str, Any]") -> "pl.Series":
-        """Return cells of text as numbers if all of them are, and update the type of their column."""
+    def _infer(self, cells: "pl.Series", kind: Any) -> "tuple[pl.Series, Any]":
+        """Return cells of text as numbers if all of them are, and the type of their column from now on."""
         import polars as pl
 
         numbers = plain_numbers(cells, str(self.dialect.decimal))
         if numbers is not None:
-            is_float = pl.Float64 in (numbers.dtype, types[cells.name])
-            types[cells.name] = pl.Float64 if is_float else numbers.dtype
-            return numbers
-        if (cells.str.strip_chars() != "").any():
-            del types[cells.name]
-        return cells
+            return numbers, pl.Float64 if kind == pl.Float64 else numbers.dtype
+        return cells, pl.String if (cells.str.strip_chars() != "").any() else kind
 
     def _read_plain(self, block: Block, names: Sequence[str], types: "Mapping[str, Any]") -> "pl.DataFrame | None":
         """Return columns of the given types, or of text; None if a cell has another type or a line is not a row.

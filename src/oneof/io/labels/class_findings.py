@@ -51,13 +51,20 @@ _MIN_WORDS, _MIN_SENTENCES, _MIN_SHARE = 4, 3, 0.2
 """Number of words of a sentence; number of sentences in one row only, and their share of all classes, for a note."""
 
 
-def check_no_weights(classes: Iterable[Any], source: Any) -> None:
+NO_WEIGHTS_OF_ANSWERS = (
+    "Answers have no weights: write labels alone, or a line for each candidate with its confidence in a column of its "
+    "own, which --weights names"
+)
+
+
+def check_no_weights(classes: Iterable[Any], source: Any, *, are_answers: bool = False) -> None:
     """Raise if classes are labels with a weight, such as "finch:0.7", although weights are not requested."""
     pairs = labels_with_weights(classes)
     if pairs:
         raise LabelError(
-            f"the labels of {source} have weights, such as {min(pairs)!r}. Add --weighted; or name the classes "
-            "(--classes) if the numbers belong to their names.",
+            f"the labels of {source} have weights, such as {min(pairs)!r}. "
+            f"{NO_WEIGHTS_OF_ANSWERS if are_answers else 'Add --weighted'}; or name the classes (--classes) if the "
+            "numbers belong to their names.",
             label=pairs[0],
         )
 
@@ -160,7 +167,7 @@ def _advise_on_set(text: str, names: Collection[str], separator: str) -> str:
     sign = None if parse_number(text) is not None else joining_sign(text, names)
     if sign is None or divides(separator, text):
         return ""
-    between, both = f"write {separators_of(separator)[0]!r} between them", f"{separator} {sign}"
+    between, both = f"write {separators_of(separator)[0]!r} between them", f"{separator.strip()} {sign.strip()}"
     if not divides(sign, text):
         remedy = between
     elif separator == LISTS:

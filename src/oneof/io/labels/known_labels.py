@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from oneof.candidates import CandidateSets
-from oneof.candidates.cells import literal_kind, raise_together
+from oneof.candidates.cells import DEFAULT_SEPARATOR, literal_kind, raise_together
 from oneof.candidates.checked_labels import insert_checked_labels
 from oneof.candidates.columns import match_checked_labels, match_true_labels, parse_whole_number
 from oneof.candidates.labels import PLACEHOLDERS, fold_case, label_to_text
@@ -21,7 +21,9 @@ _MAX_LISTED = 3
 _REMEDY = "Correct it, or name all classes (--classes)."
 
 
-def read_truth(table: Table, column: str, classes: Labels, *, allows_new: bool = False) -> Labels:
+def read_truth(
+    table: Table, column: str, classes: Labels, *, separator: str = DEFAULT_SEPARATOR, allows_new: bool = False
+) -> Labels:
     """Return a column of true labels, which are used for evaluation only.
 
     Parameters
@@ -30,6 +32,8 @@ def read_truth(table: Table, column: str, classes: Labels, *, allows_new: bool =
     column : str
     classes : ndarray of shape (n_classes,)
         The classes of the candidate sets.
+    separator : str, default="|"
+        The text between two labels in the column of labels: a cell is read as one of them, which has one label.
     allows_new : bool, default=False
         Whether the column may have new labels, at most as many as labels that are classes; see `check_new_labels`.
 
@@ -45,8 +49,9 @@ def read_truth(table: Table, column: str, classes: Labels, *, allows_new: bool =
         If the column does not exist, has no label, or has a label that is not a class; the error names the row.
     """
     cells, source = label_column(table, column), str(table.path)
+    form = table.cell_format
     truth, unknown = match_true_labels(
-        cells.to_list(), classes, folds_case=table.cell_format.folds_labels, missing=table.cell_format.missing
+        cells.to_list(), classes, separator=separator, folds_case=form.folds_labels, missing=form.missing
     )
     is_known = np.array([label is not None for label in truth])
     try:

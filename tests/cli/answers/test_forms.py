@@ -13,7 +13,7 @@ import pytest
 
 from oneof.cli.answers.files import read_answers
 from oneof.cli.tables.inputs import prepare
-from oneof.cli.tables.read_options import ReadOptions, WeightArguments
+from oneof.cli.tables.read_options import ReadOptions
 from oneof.crowd import Answers
 from oneof.errors import OneofError
 from oneof.io import read_table
@@ -294,11 +294,11 @@ def test_candidates_with_confidences(run: Run) -> None:
     pl.DataFrame(rows, ["name", "label", "confidence"], orient="row").write_csv("answers.csv")
     texts = ["finch:0.7|wren:0.3", "owl:0.4|wren:0.4", None, "wren:1.0"]
     pl.DataFrame({"name": NAMES, "x": range(4), "y": texts}).write_csv("labels.csv")
-    options = AnswerOptions(Path("answers.csv"), "name", weight="confidence")
-    given = prepare(Path("table.csv"), ReadOptions((), answers=options))
-    expected = prepare(Path("labels.csv"), ReadOptions(("y",), weights=WeightArguments(weighted=True)))
+    options = ReadOptions(answers_file=Path("answers.csv"), row="name", weight_column="confidence")
+    given = prepare(Path("table.csv"), options)
+    expected = prepare(Path("labels.csv"), ReadOptions(("y",), weighted=True))
     assert given.candidates == expected.candidates
     assert [column.name for column in given.columns] == ["x"]
     pl.read_csv("answers.csv").with_columns(worker=pl.lit("Ann")).write_csv("answers.csv")
     with pytest.raises(OneofError, match="whose column 'worker' names annotators: answers have no weights"):
-        prepare(Path("table.csv"), ReadOptions((), answers=options))
+        prepare(Path("table.csv"), options)

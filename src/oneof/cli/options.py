@@ -173,13 +173,12 @@ class CompareOptions:
 
     method: str = option(
         "NAME",
-        "auto, best (compare all except slow ones), or a name, such as CLPL, or with parameters "
-        "LOORidge:distractors=cooccurring.",
+        "auto, best (compare all except slow ones), or a name, such as CLPL or LOORidge:distractors=cooccurring.",
         "auto",
     )
     class_weight: Literal["balanced", "none"] = option(
         "balanced|none",
-        "balanced: all classes have the same weight in a fit, the rare ones too. Not for all methods.",
+        "balanced: rare classes have the same weight as others. Not for all methods.",
         "none",
     )
     folds: int | None = option(

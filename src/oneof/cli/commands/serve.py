@@ -61,8 +61,7 @@ def run(
     sparse matrix cannot be served, since it has no columns.
     """
     from oneof.cli.prediction.predictions import load_model
-    from oneof.persistence.prediction_sets import check_calibrated
-    from oneof.persistence.tables import check_stemmer
+    from oneof.persistence.saved_model import check_calibrated, check_stemmer
     from oneof.serving.server import PredictionServer
     from oneof.sockets import check_server_installed
 

@@ -126,7 +126,7 @@ class TablePrediction(Prediction):
         from oneof.io import read_truth
         from oneof.io.columns import match_columns
         from oneof.io.findings import dialect_findings
-        from oneof.persistence.tables import align_rows, naming_cells, open_table
+        from oneof.persistence.saved_model import align_rows, naming_cells, open_table
 
         model, options, set_options = self._model, self._options, self._options.set_options()
         named = {*label_columns(model), *([options.truth] if options.truth else [])}
@@ -166,7 +166,7 @@ class TablePrediction(Prediction):
     def _predict_sets(self, rows: Any, known: Any, options: "CoverageOptions") -> "list[pl.Series]":
         """Return the columns of the prediction sets, and keep their summary and their notes."""
         from oneof.model_selection import get_proba
-        from oneof.persistence.prediction_sets import check_calibrated, describe_calibration, predict_sets
+        from oneof.persistence.saved_model import check_calibrated, describe_calibration, predict_sets
 
         model = self._model
         check_calibrated(model, "--coverage needs")
@@ -206,7 +206,7 @@ class StreamPrediction(Prediction):
     def __init__(self, model: "SavedModel", table: Path, options: "PredictOptions") -> None:
         from oneof.candidates.cells import LabelFormat
         from oneof.candidates.columns import LabelColumns, LabelReader
-        from oneof.persistence.tables import join_options
+        from oneof.persistence.saved_model import join_options
         from oneof.stream import open_source
 
         if options.table.sheet is not None:
@@ -247,7 +247,7 @@ class StreamPrediction(Prediction):
         """Yield the predictions of each batch."""
         from oneof.io.batches import BATCH_ROWS, BatchSpec, iterate_batches
         from oneof.io.columns import absent_columns, describe_dates
-        from oneof.persistence.tables import check_stemmer
+        from oneof.persistence.saved_model import check_stemmer
 
         model, columns, options = self._model, self._columns, self._table_options
         method = model.pipeline[-1]

@@ -191,7 +191,7 @@ def describe_validity(calibration: dict[str, Any]) -> list[str]:
     Parameters
     ----------
     calibration : dict
-        Result of `oneof.persistence.prediction_sets.describe_calibration`.
+        Result of `oneof.persistence.saved_model.describe_calibration`.
     """
     n_rows, n_several = calibration["rows"], calibration["several_candidates"]
     several = f", {n_several:,} of them with several candidates" * bool(n_several)

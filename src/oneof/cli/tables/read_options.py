@@ -53,7 +53,7 @@ class LabelGroup:
         "auto|NAME", "Spread a rest over unlisted classes: auto, up to a sum of 1, or the weight of a label."
     )
     unreadable_labels: Literal["error", "unlabeled"] | None = option(
-        "error|unlabeled", "unlabeled: rows with defective labels have none. By default they are an error."
+        "MODE", "error, or unlabeled: rows with defective labels have none."
     )
 
 

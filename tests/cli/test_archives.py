@@ -15,7 +15,6 @@ from oneof.cli.tables.inputs import prepare
 from oneof.cli.tables.read_options import ReadOptions
 from oneof.crowd import Answers
 from oneof.datasets.npz import read_npz
-from oneof.io.answers import AnswerOptions
 from oneof.persistence import load as load_model
 from tests.cli.conftest import QUICK, Run
 
@@ -125,8 +124,7 @@ def test_answers_of_an_archive(run: Run) -> None:
     codes[rng.random(codes.shape) < 0.3] = -1
     names = np.array([11, 12, 13, 14, 15, 16])
     write_sparse("crowd.npz", X, y=y, classes=CLASSES, answers=codes, worker_id=names)
-    options = AnswerOptions(Path("crowd.npz"))
-    prepared = prepare(Path("crowd.npz"), ReadOptions((), truth="y", answers=options))
+    prepared = prepare(Path("crowd.npz"), ReadOptions(truth="y", answers_file=Path("crowd.npz")))
     assert prepared.answers is not None
     table = np.full((N_ROWS, 6), None, dtype=object)
     table[:50] = np.where(codes >= 0, CLASSES[codes], None)

@@ -13,7 +13,6 @@ import pytest
 from oneof.audit import find_label_issues
 from oneof.candidates import CandidateSets
 from oneof.cli.auditing.issues import format_probability
-from oneof.io.features import Overrides
 from oneof.labeling.http.app import question_to_dict
 from tests.cli.conftest import Run, check_error
 from tests.cli.labeling.conftest import READ_OPTIONS, open_birds
@@ -202,8 +201,9 @@ def test_all_commands_have_one_rate_and_one_list(run: Run, kind: str) -> None:
     result = run("fit", "noisy.csv", *options, "--folds", "3", "--out", "corrected", "--noise-rate", "auto")
     assert result.code == 0, result.err
     assert json.loads(Path("corrected/summary.json").read_text("utf-8"))["audit"]["issues"] == expected["issues"]
-    overrides = Overrides(drop=() if kind == "grouped" else ("recorder",))
-    read_options = replace(READ_OPTIONS, groups="recorder" if kind == "grouped" else None, overrides=overrides)
+    is_grouped = kind == "grouped"
+    drop = () if is_grouped else ("recorder",)
+    read_options = replace(READ_OPTIONS, groups="recorder" if is_grouped else None, drop=drop)
     opened = open_birds("noisy.csv", read_options, hide=(), serves=True, audit=True)
     with opened.session as session:
         assert [row for row in range(N_ROWS) if session.is_queued(row)] == sorted(rows)

@@ -84,7 +84,6 @@ def test_empty_set_of_an_indicator(run: Run) -> None:
             "the model comes before the table: write `oneof predict m.skops birds.csv`",
         ),
         (["predict", ".", "birds.csv"], ". is a folder. Name a model file of `oneof fit` (model.skops)."),
-        (["--debug", "fit", "birds.csv"], "--debug belongs after the command, as in `oneof fit --debug`."),
     ],
 )
 def test_invalid_arguments(run: Run, birds: Path, args: list[str], message: str) -> None:
@@ -136,13 +135,6 @@ def test_invalid_model_files(run: Run, model: Path, birds: Path) -> None:
         birds,
         message="Use a model file of `oneof fit`; for texts, `oneof fit TABLE --text COLUMN`.",
     )
-
-
-def test_an_option_without_its_values_names_them(run: Run, birds: Path) -> None:
-    """An option with several values has an error that says which they are."""
-    result = run("label", birds, "--labels", "species", "--show", "remark")
-    assert result.code == 2
-    assert "Option '--show' requires 2 arguments: --show text|image|audio COLUMN." in result.err
 
 
 def test_usage(run: Run, birds: Path) -> None:

@@ -14,12 +14,11 @@ from oneof.audit import find_label_issues
 from oneof.cli.auditing.issues import audit_method
 from oneof.cli.tables.inputs import PreparedTable, prepare
 from oneof.cli.tables.methods import resolve_methods
-from oneof.cli.tables.read_options import ReadOptions, WeightArguments
+from oneof.cli.tables.read_options import ReadOptions
 from oneof.cli.training import corrected as corrected_module
 from oneof.cli.training.corrected import Audit, compare_corrected
 from oneof.comparison import Comparison
 from oneof.comparison.folds import Task, check_task, make_folds
-from oneof.io import Overrides
 from tests.cli.conftest import Run
 
 NAMES = np.array(["finch", "owl", "wren"])
@@ -44,10 +43,7 @@ def prepare_birds(
 ) -> tuple[PreparedTable, dict[str, Any], Task, list[Any], Comparison]:
     """Return the table with its task, three folds, and a comparison of LOORidge without a correction."""
     drop = tuple({"species", "weighted", "truth", "site"} - {label, groups})
-    weights = WeightArguments(weighted=label == "weighted")
-    prepared = prepare(
-        Path("birds.csv"), ReadOptions((label,), overrides=Overrides(drop=drop), weights=weights, groups=groups)
-    )
+    prepared = prepare(Path("birds.csv"), ReadOptions((label,), drop=drop, weighted=label == "weighted", groups=groups))
     methods, _ = resolve_methods(prepared, "LOORidge", 0)
     task = check_task(prepared.frame, prepared.candidates, None)
     splits = make_folds(task, 3, 0, prepared.groups)
@@ -87,8 +83,7 @@ def test_checked_rows_of_a_fold_are_not_corrected(run: Run, noisy: Any) -> None:
     frame = pl.read_csv("birds.csv").with_row_index()
     checked = pl.when(pl.col("index") % 2 == 0).then(pl.col("species")).alias("checked")
     frame.with_columns(checked).drop("index").write_csv("birds.csv")
-    overrides = Overrides(drop=("weighted", "truth", "site"))
-    prepared = prepare(Path("birds.csv"), ReadOptions(("species",), overrides=overrides, gold="checked"))
+    prepared = prepare(Path("birds.csv"), ReadOptions(("species",), drop=("weighted", "truth", "site"), gold="checked"))
     rows = np.arange(200)
     sets, corrected = prepared.candidates[rows], Audit(prepared, "auto", 0.3, 0)(rows)
     np.testing.assert_array_equal(corrected.evidence[::2], sets.evidence[::2])

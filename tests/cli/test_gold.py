@@ -10,7 +10,7 @@ import pytest
 from oneof.candidates import CandidateSets
 from oneof.candidates.checked_labels import insert_checked_labels
 from oneof.cli.tables.inputs import PreparedTable, prepare
-from oneof.cli.tables.read_options import ReadOptions, WeightArguments
+from oneof.cli.tables.read_options import ReadOptions
 from oneof.errors import LabelError
 from oneof.persistence import load
 from tests.cli.conftest import QUICK, Run, check_error, make_birds
@@ -194,9 +194,8 @@ def test_a_set_of_all_labels_stays_a_set_if_a_checked_label_is_a_new_class(
     results = [run(*arguments), run(*arguments, "--classes", classes)]
     for result in results:
         assert result.code == 0, result.err
-    weights = WeightArguments(weighted=bool(words))
     read = [
-        prepare(Path("birds.csv"), ReadOptions(("labels",), gold="checked", weights=weights, classes=named))
+        prepare(Path("birds.csv"), ReadOptions(("labels",), gold="checked", weighted=bool(words), classes=named))
         for named in (None, tuple(classes.split(",")))
     ]
     first, second = (dict(enumerate(one.candidates.to_sets())) for one in read)

@@ -13,7 +13,7 @@ from oneof import PLKNN, AvgPerceptron, CandidateSets, compare
 from oneof.audit.accuracy import AccuracyEstimate
 from oneof.cli.auditing.issues import describe_rest
 from oneof.cli.tables.inputs import prepare
-from oneof.cli.tables.read_options import ReadOptions, WeightArguments
+from oneof.cli.tables.read_options import ReadOptions
 from oneof.cli.training import calibration
 from oneof.cli.training.headline import describe_noise, describe_training_labels
 from oneof.estimators.base import Disambiguation
@@ -175,8 +175,8 @@ def test_a_note_says_why_probabilities_are_not_scaled() -> None:
 def test_classes_ruled_out_by_a_posterior_have_a_note(tmp_path: Path) -> None:
     """Without --rest, classes that a row does not list have probability 0, so that the noise rate is too high."""
     pl.DataFrame({"x": range(4), "y": ["a:0.7|b:0.3", "b:1.0", "a:0.6|c:0.4", "c:1.0"]}).write_csv(tmp_path / "t.csv")
-    for kind, rest, n_notes in (("posterior", False, 1), ("posterior", True, 0), ("likelihood", False, 0)):
-        read_options = ReadOptions(("y",), weights=WeightArguments(weighted=True, kind=kind, rest=rest))
+    for kind, rest, n_notes in (("posterior", None, 1), ("posterior", "auto", 0), ("likelihood", None, 0)):
+        read_options = ReadOptions(("y",), weighted=True, kind=kind, rest=rest)
         assert len(describe_rest(read_options, prepare(tmp_path / "t.csv", read_options))) == n_notes
 
 

@@ -3,7 +3,6 @@
 import json
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
 
 import numpy as np
 import polars as pl
@@ -14,8 +13,7 @@ from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 from oneof.cli.app import app
-from oneof.cli.expand import expand
-from oneof.cli.options import read_names
+from oneof.cli.options import NAMES, expand, option, read_names
 from oneof.errors import InputError
 from oneof.messages import write_names
 from tests.cli.conftest import QUICK, Run, make_birds
@@ -136,15 +134,23 @@ def test_tokens_of_a_new_table_are_joined_to_the_saved_ones(run: Run, online: bo
 
 
 @dataclass(frozen=True)
-class Group:
-    """A group of options."""
+class Base:
+    """A record of options."""
 
-    size: Annotated[int, typer.Option("--size", help="The size.")] = 3
-    name: Annotated[str | None, typer.Option("--name", help="The name.")] = None
+    size: int = option("N", "The size.", 3)
 
 
-def test_a_group_is_expanded_to_its_options() -> None:
-    """A command with a group has the options, defaults and values of a command that lists them."""
+@dataclass(frozen=True)
+class Group(Base):
+    """A record with the options of another one."""
+
+    name: str | None = option("NAME", "The name.")
+    drop: NAMES = option("COLUMN", "Names.", ())
+    facts: str = "not an option"
+
+
+def test_a_record_is_expanded_to_its_options() -> None:
+    """A command with a record has the options, defaults and values of a command that lists them."""
     calls: list[tuple[str, Group, bool]] = []
 
     def command(table: str, *, group: Group, strict: bool = False) -> None:
@@ -152,9 +158,9 @@ def test_a_group_is_expanded_to_its_options() -> None:
 
     app = typer.Typer(add_completion=False)
     app.command()(expand(command))
-    for arguments in (["a"], ["b", "--size", "5", "--name", "x", "--strict"]):
+    for arguments in (["a"], ["b", "--size", "5", "--name", "x", "--strict", "--drop", "c,d", "--drop", "e"]):
         app(arguments, standalone_mode=False)
-    assert calls == [("a", Group(), False), ("b", Group(5, "x"), True)]
+    assert calls == [("a", Group(), False), ("b", Group(5, "x", ("c", "d", "e")), True)]
 
 
 def test_options_of_several_commands_have_one_form() -> None:

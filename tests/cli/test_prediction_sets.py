@@ -11,11 +11,11 @@ import pytest
 
 from oneof import CandidateSets, persistence
 from oneof.cli.auditing.issues import find_issues
-from oneof.cli.prediction.sets import SetOptions, held_out_calibration, print_sets
+from oneof.cli.options import CoverageGroup
+from oneof.cli.prediction.sets import held_out_calibration, print_sets
 from oneof.cli.tables.inputs import prepare
 from oneof.cli.tables.read_options import ReadOptions
 from oneof.comparison import compare
-from oneof.io import Overrides
 from oneof.solvers.conformal import calibrate, candidate_proba, class_scores, p_values, prediction_sets
 from tests.cli.conftest import QUICK, Run, make_birds
 from tests.cli.test_audit import make_noisy
@@ -194,7 +194,7 @@ def test_corrected_labels_calibrate_by_the_posterior_of_the_audit(run: Run) -> N
     assert 0.8 < corrected["prediction_sets"]["expected_coverage"] <= 1.0
     assert "of an expected" in Path("out/report.html").read_text()
 
-    prepared = prepare(Path("noisy.csv"), ReadOptions(labels=("species",), overrides=Overrides(drop=("truth",))))
+    prepared = prepare(Path("noisy.csv"), ReadOptions(labels=("species",), drop=("truth",)))
     _, issues = find_issues(prepared, "auto", folds=5, seed=0)
     calibration = persistence.load("out/model.skops").calibration
     posterior = candidate_proba(calibration["proba"].astype(float), calibration["evidence"].astype(float))
@@ -281,7 +281,7 @@ def test_wrong_options_are_errors(run: Run, model: Path) -> None:
     expected = "3 of 3 classes are in every prediction set: a coverage of 0.995 requires at least 199 calibration rows."
     assert expected in result.err
     assert predicted_sets().is_unlabeled.all()
-    assert SetOptions(0.9).calibration == "conservative"
+    assert CoverageGroup().calibration == "conservative"
 
 
 @pytest.mark.parametrize("change", ["shape", "values", "type", "names"])

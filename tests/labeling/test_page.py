@@ -12,7 +12,6 @@ import numpy as np
 from oneof.cli.tables.inputs import prepare
 from oneof.cli.tables.methods import resolve_methods
 from oneof.cli.tables.read_options import ReadOptions
-from oneof.io import Overrides
 from oneof.labeling.session import LabelingSession
 from tests.labeling.browser import ENTER, Page, needs_browser
 from tests.labeling.conftest import CLASSES, N, make_rows
@@ -65,7 +64,7 @@ def test_thirty_rows_by_keyboard_and_mouse(page: Page, noted: LabelingSession, t
         saved = page.browser.saved / "labeled.csv"
         page.until(saved.exists)
     exported = Path(shutil.move(saved, tmp_path / "birds.csv"))
-    prepared = prepare(exported, ReadOptions(("kind",), overrides=Overrides(texts=("note",))))  # as `oneof fit` does
+    prepared = prepare(exported, ReadOptions(("kind",), text=("note",)))  # as `oneof fit` does
     assert prepared.candidates == noted.candidates()
     methods, _ = resolve_methods(prepared, "PLKNN", 0)
     model = methods["PLKNN"].fit(prepared.frame, prepared.candidates)

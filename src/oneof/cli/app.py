@@ -9,27 +9,15 @@ from typer.core import TyperCommand
 import oneof
 from oneof.cli import options
 from oneof.cli.commands import audit, compare, datasets, demo, fit, inspect, label, predict, serve
-from oneof.cli.expand import expand
-from oneof.cli.output import terminal
-
-_UsageError: Any = typer.BadParameter.__mro__[1]
-"""Class of the errors of a command line, such as an option without its values; typer does not export it."""
 
 
 class Command(TyperCommand):
-    """Command that keeps the line that was typed, groups its options in `--help`, and names missing values."""
+    """Command that keeps the line that was typed, and groups its options in `--help`."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Parse the command line."""
         ctx.meta[options.TYPED] = shlex.join(["oneof", str(ctx.info_name), *args])
-        try:
-            return super().parse_args(ctx, args)
-        except _UsageError as error:
-            option = getattr(error, "option_name", None)
-            for parameter in self.params:
-                if option in parameter.opts and parameter.nargs > 1:
-                    error.message = f"{error.message.rstrip('.')}: {option} {parameter.metavar}."
-            raise
+        return super().parse_args(ctx, args)
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
         """Write the arguments, and the options of each group under its title."""
@@ -61,7 +49,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
 for command in (fit, predict, compare, inspect, audit, serve, label, demo, datasets):
-    app.command(command.NAME, cls=Command, epilog=command.EXAMPLES)(expand(command.run))
+    app.command(command.NAME, cls=Command, epilog=command.EXAMPLES)(options.expand(command.run))
 
 
 def _print_help(context: typer.Context, requested: bool) -> None:
@@ -76,12 +64,6 @@ def _print_version(requested: bool) -> None:
         raise typer.Exit
 
 
-def _refuse_debug(requested: bool) -> None:
-    if requested:
-        typer.echo("Error: --debug belongs after the command, as in `oneof fit --debug`.", err=True)
-        raise typer.Exit(terminal.BAD_INPUT)
-
-
 @app.callback()
 def start(
     *,
@@ -92,6 +74,5 @@ def start(
     help_: Annotated[
         bool, typer.Option("--help", "-h", help="Show this message and exit.", is_eager=True, callback=_print_help)
     ] = False,
-    debug: Annotated[bool, typer.Option("--debug", hidden=True, callback=_refuse_debug)] = False,
 ) -> None:
     """Learn classifiers from partial, weighted and missing labels."""

@@ -3,9 +3,10 @@
 A model file is a skops archive (a zip of JSON and plain arrays), never a pickle. Loading builds only the types that
 skops trusts by default (scikit-learn's estimators, built-in containers, NumPy arrays) and those in `TRUSTED`.
 
-Reading order: `saved_model` (a model with the columns of its table), `tables` (the rows of another table as its input),
-`prediction_sets`, this file (`save` and `load`), `archive` (checks before anything is built), `trusted` (the allowed
-types), `vocabularies` (those of text columns), `loaded_arrays` (checks of the arrays that compiled code follows).
+Reading order: `saved_model` (a model with the columns of its table, and the rows of another table as its input),
+`prediction_sets` (their calibration), this file (`save` and `load`), `archive` (checks before anything is built),
+`trusted` (the allowed types), `vocabularies` (those of text columns), `loaded_arrays` (checks of the arrays that
+compiled code follows).
 """
 
 import os

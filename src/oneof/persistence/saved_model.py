@@ -1,19 +1,41 @@
-"""A fitted pipeline with the columns of its table, and its predictions for another table."""
+"""A fitted pipeline with the columns of its table, and its predictions for the rows of another table."""
 
-from collections.abc import Iterator
+import math
+import os
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from importlib.metadata import version
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, get_args
 
 import numpy as np
 from sklearn.utils.metaestimators import available_if
 
+from oneof.candidates import CandidateSets
+from oneof.errors import DataError, InputError
+from oneof.files import as_path
+from oneof.io import Column, Kind, Table, TableOptions, UnreadableCells, saved_columns, table_from_rows
+from oneof.io.columns import absent_columns, describe_dates, misspelled_column
+from oneof.io.encoder import find_new_categories
+from oneof.io.findings import describe
+from oneof.io.formats.source import format_of
+from oneof.io.vectors import match_vectors, saved_vectors
 from oneof.messages import warn
+from oneof.persistence.prediction_sets import (
+    CoverageOptions,
+    calibrate_rows,
+    check_set_options,
+    guarantee,
+    n_partial,
+    predict_mask,
+)
+from oneof.solvers.conformal import describe_few_rows
 from oneof.typing import Floats, Labels
+from oneof.validation import MIN_HUGE
 
 if TYPE_CHECKING:
-    from oneof.candidates import CandidateSets
+    import polars as pl
 
 
 def _has_probabilities(model: Any) -> bool:
@@ -136,7 +158,7 @@ class SavedModel:
         calibration: str = "conservative",
         class_conditional: bool = False,
         strict: bool = False,
-    ) -> "CandidateSets":
+    ) -> CandidateSets:
         """Return a set of classes for each row that contains the true one with a given probability.
 
         The sets are calibrated by rows that `oneof fit` has held out. The final model is fitted to all rows, so the
@@ -169,7 +191,6 @@ class SavedModel:
             If an option is invalid, or the model has no calibration rows.
         """
         from oneof.model_selection import get_proba
-        from oneof.persistence.prediction_sets import CoverageOptions, check_calibrated, check_set_options, predict_sets
 
         options = CoverageOptions(coverage, method, calibration, class_conditional)
         check_set_options(options)
@@ -184,9 +205,6 @@ class SavedModel:
     @contextmanager
     def _rows(self, table: Any, strict: bool) -> Iterator[Any]:
         """Yield the rows of a table as input of the pipeline, with warnings; errors name the cell."""
-        from oneof.io import TableOptions
-        from oneof.persistence.tables import align_rows, naming_cells, open_table
-
         options = TableOptions(strict=strict)
         opened = open_table(self, table, options)
         aligned = align_rows(self, opened, options)
@@ -194,3 +212,224 @@ class SavedModel:
             warn(note)
         with naming_cells(self, aligned.rows, opened.path):
             yield aligned.rows
+
+
+def check_calibrated(model: SavedModel, subject: str = "prediction sets need") -> None:
+    """Raise unless a model has calibration rows; `subject` begins the sentence."""
+    if model.calibration is not None:
+        return
+    if not hasattr(model.pipeline, "predict_proba"):
+        raise InputError(f"{subject} probabilities; {model.method} has scores only. Fit another method.")
+    raise InputError(
+        f"{subject} a model with calibration rows; models of an earlier version have none. Fit the model again."
+    )
+
+
+def predict_sets(model: SavedModel, proba: Floats, options: CoverageOptions) -> tuple[CandidateSets, list[str]]:
+    """Return the prediction sets of rows with these probabilities, and notes about sets that have all classes."""
+    assert model.calibration is not None
+    calibrated = calibrate_rows(model.calibration, options)
+    few = describe_few_rows([calibrated], len(model.classes), options.coverage, options.class_conditional)
+    notes = [few] if few else []
+    mask = predict_mask(calibrated, proba, options)
+    is_worst = options.calibration == "conservative" and n_partial(model.calibration) > 0
+    if is_worst and not few and 2 * mask.all(axis=1).sum() > len(mask):
+        notes.append(
+            "most prediction sets have all classes, since the conservative calibration assumes the worst of the "
+            "calibration rows with several candidates. Fit with --truth, or use the calibration 'sampled', without a "
+            "guarantee."
+        )
+    return CandidateSets(mask, model.pipeline.classes_), notes
+
+
+def describe_calibration(model: SavedModel, options: CoverageOptions) -> dict[str, Any]:
+    """Return the calibration, its guarantee, the numbers of its rows, and the column of groups, in the types of JSON.
+
+    The calibration rows are those that `oneof fit` has held out. With groups, a row was predicted by a model without
+    the rows of its group. Models of an earlier version have no such entry.
+    """
+    assert model.calibration is not None
+    groups = model.summary.get("groups")
+    facts: dict[str, Any] = {
+        "rule": options.calibration,
+        "guarantee": guarantee(model.calibration, options, of_groups=groups is not None),
+        "rows": len(model.calibration["evidence"]),
+        "several_candidates": n_partial(model.calibration),
+    }
+    return facts | ({"groups": groups} if "groups" in model.summary else {})
+
+
+@dataclass(frozen=True)
+class ModelRows:
+    """Rows of a table as the input of a pipeline.
+
+    Attributes
+    ----------
+    rows : polars.DataFrame or CSR matrix
+    unreadable : UnreadableCells
+        The cells that are not of the kind of their column, which are missing values.
+    new_categories : UnreadableCells
+        The cells with a category that no row of training has.
+    notes : tuple of str
+        Sentences about columns, unreadable cells, new categories and stems.
+    """
+
+    rows: Any
+    unreadable: UnreadableCells
+    new_categories: UnreadableCells
+    notes: tuple[str, ...]
+
+
+def open_table(
+    model: SavedModel,
+    table: Any,
+    options: TableOptions | None = None,
+    *,
+    as_text: Collection[str] = (),
+    labels: Collection[str] = (),
+) -> Table:
+    """Return a table for a model, with the missing tokens of the model and of `options`, and its quotation mark.
+
+    Parameters
+    ----------
+    model : SavedModel
+    table : path-like, DataFrame of pandas or polars, or list of dict
+    options : TableOptions, optional
+    as_text : collection of str
+        Further columns of a file that are read as text.
+    labels : collection of str
+        Columns of labels of a file.
+    """
+    columns, joined = join_options(model, options)
+    if not isinstance(table, str | os.PathLike):
+        read = replace(table_from_rows(table), cell_format=joined.cell_format)
+    else:
+        texts = {column.name for column in columns if column.kind != "number"}
+        path, quote = as_path(table), model.summary.get("quote")
+        if joined.dialect.quote is None and (joined.format or format_of(path)) in ("csv", "tsv"):
+            joined = replace(joined, dialect=replace(joined.dialect, quote=quote))  # as in training
+        read = joined.read(path, as_text={*texts, *as_text} - {*labels}, labels=labels)
+    try:
+        return replace(read, frame=match_vectors(read.frame, saved_vectors(model.summary), read.vectors))
+    except DataError as error:
+        raise error.at(read.path) from None
+
+
+def align_rows(model: SavedModel, table: Table, options: TableOptions | None = None) -> ModelRows:
+    """Return the rows of a table as the input of the pipeline of a model.
+
+    Cells that are not of the kind of their column, and features that no object of JSON lines has, are missing values,
+    with a note, unless `options.strict`.
+
+    Parameters
+    ----------
+    model : SavedModel
+    table : Table
+        A result of `open_table`.
+    options : TableOptions, optional
+    """
+    columns, joined = join_options(model, options)
+    if not columns:
+        n_features = model.pipeline.n_features_in_
+        if table.rows is None:
+            raise DataError(f"the model was fitted to a sparse matrix without columns; {table.path} has none.")
+        if table.rows.shape[1] != n_features:
+            raise DataError(
+                f"the model was fitted to {n_features:,} features; the matrix of {table.path} has "
+                f"{table.rows.shape[1]:,}."
+            )
+        return ModelRows(table.rows, UnreadableCells(), UnreadableCells(), ())
+    unreadable, notes = UnreadableCells(), list(table.remarks)
+    if table.is_objects or (joined.format or format_of(table.path)) == "jsonl":
+        frame, absent = add_absent_columns(table.frame, columns, table.path, strict=joined.strict)
+        table, notes = replace(table, frame=frame), [*notes, *absent]
+    rows = joined.align(table, columns, unreadable)
+    found = find_new_categories(rows, model.pipeline.steps[0][1])
+    notes += [
+        *unreadable.sentences(),
+        *describe_dates(columns, unreadable),
+        *describe(found.findings("new category")),
+        *check_stemmer(model),
+    ]
+    return ModelRows(rows, unreadable, found, tuple(notes))
+
+
+def join_options(model: SavedModel, table_options: TableOptions | None) -> tuple[list[Column], TableOptions]:
+    """Return the features of a model, and the options of a table with the tokens of missing values of both."""
+    unknown = [kind for _, kind in model.columns if kind not in get_args(Kind)]
+    if unknown:
+        raise InputError(f"the model has an unknown kind of column, {unknown[0]!r}. Update oneof.")
+    columns, trained = saved_columns(model.columns, model.summary)
+    given = table_options or TableOptions()
+    tokens = dict.fromkeys((*trained.missing, *given.cell_format.missing))
+    return columns, replace(given, cell_format=replace(trained, missing=tuple(tokens)))
+
+
+@contextmanager
+def naming_cells(model: SavedModel, rows: Any, source: Path | None = None) -> Iterator[None]:
+    """Reraise an error of a value of the encoded rows with the column of the table and the cell.
+
+    The encoder makes several features from a column, so that numbers of features have no meaning for a table.
+
+    Parameters
+    ----------
+    model : SavedModel
+    rows : polars.DataFrame or CSR matrix
+        The rows of the table before they are encoded. The error of a matrix is unchanged.
+    source : Path, optional
+        The file of the table.
+    """
+    try:
+        yield
+    except InputError as error:
+        if type(error) is not InputError or error.row is None or not model.columns:
+            raise
+        row = rows.row(error.row, named=True)
+        numbers = {name: _as_number(row.get(name)) for name, kind in model.columns if kind == "number"}
+        name = max(numbers, key=lambda name: abs(numbers[name]), default="")
+        reason = error.reason
+        if name and abs(numbers[name]) >= MIN_HUGE:
+            reason = (
+                f"column {name!r} contains {numbers[name]:g}, which is too large for the model. Correct the number, or "
+                "leave the cell empty."
+            )
+        raise InputError(reason, source=None if source is None else str(source), row=error.row) from error
+
+
+def _as_number(cell: Any) -> float:
+    """Return a cell as a number; 0 if it is missing, or text that is not a number of Python."""
+    try:
+        number = float(cell)
+    except (TypeError, ValueError, OverflowError):
+        return 0.0
+    return number if math.isfinite(number) else 0.0
+
+
+def add_absent_columns(
+    frame: "pl.DataFrame", columns: Sequence[Column], path: Path, *, strict: bool
+) -> tuple["pl.DataFrame", list[str]]:
+    """Return objects of JSON with the features that no object has, as missing values, and a note that names them.
+
+    If all features are absent, or one has another spelling, or `strict`, the frame is unchanged, and the absent
+    features are an error of `align_columns`.
+    """
+    import polars as pl
+
+    names = [column.name for column in columns]
+    absent = [name for name in names if name not in frame.columns]
+    others = set(frame.columns) - set(names)
+    if strict or not absent or len(absent) == len(names) or misspelled_column(absent, others):
+        return frame, []
+    empty = [pl.Series(name, [None] * len(frame), dtype=pl.String) for name in absent]
+    return frame.with_columns(empty), [absent_columns(absent, str(path))]
+
+
+def check_stemmer(model: SavedModel) -> list[str]:
+    """Return a note if the installed stemmer differs from that of training, since some stems may differ."""
+    from oneof.text import stemmer_version
+
+    words = model.summary.get("words")
+    trained = words.get("stemmer") if isinstance(words, dict) else None
+    if trained is None or trained == (installed := stemmer_version()):
+        return []
+    return [f"the model was fitted with stems of {trained}; {installed} is installed here and some stems may differ."]

@@ -20,16 +20,14 @@ from oneof.io.vectors import match_vectors, member_names, saved_vectors
 from oneof.likelihoods import softmax
 from oneof.messages import shorten
 from oneof.persistence import SavedModel
-from oneof.persistence.prediction_sets import (
-    CoverageOptions,
-    calibrate_rows,
+from oneof.persistence.prediction_sets import CoverageOptions, calibrate_rows, check_set_options, predict_mask
+from oneof.persistence.saved_model import (
     check_calibrated,
-    check_set_options,
     describe_calibration,
-    predict_mask,
+    join_options,
+    naming_cells,
     predict_sets,
 )
-from oneof.persistence.tables import join_options, naming_cells
 from oneof.typing import FeatureMatrix, Floats, Labels
 
 if TYPE_CHECKING:

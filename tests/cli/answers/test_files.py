@@ -14,8 +14,6 @@ from oneof.cli.tables.read_options import ReadOptions
 from oneof.errors import InputError
 from oneof.io import answers, read_table
 from oneof.io.answers import AnswerOptions
-from oneof.io.formats.cells import CellFormat
-from oneof.io.table import TableOptions
 from tests.cli.answers.conftest import ACCURACIES, FIT, NAMES, at, fit, make_answers, write_answers
 from tests.cli.conftest import Run, check_error, make_birds
 
@@ -24,9 +22,8 @@ def _prepare(
     answers: str, *, table: str = "table.csv", is_wide: bool = False, missing: tuple[str, ...] = ()
 ) -> PreparedTable:
     """Return a table with answers about its rows, as `oneof fit` reads them."""
-    given = AnswerOptions(Path(answers), "id", *(() if is_wide else ("worker", "label")))
-    options = TableOptions(cell_format=CellFormat(missing=missing))
-    return prepare(Path(table), ReadOptions((), answers=given, table=options))
+    columns = {} if is_wide else {"annotator": "worker", "answer": "label"}
+    return prepare(Path(table), ReadOptions(answers_file=Path(answers), row="id", **columns, missing=missing))
 
 
 def _of_rows(prepared: PreparedTable) -> dict[str, Any]:

@@ -16,8 +16,7 @@ from oneof.cli.tables.read_options import ReadOptions
 from oneof.comparison import compare
 from oneof.comparison.folds import check_task, make_folds
 from oneof.crowd import Answers, CrowdClassifier
-from oneof.io import Column, Overrides, align_columns
-from oneof.io.answers import AnswerOptions
+from oneof.io import Column, align_columns
 from oneof.persistence import load
 from oneof.solvers.conformal import candidate_proba
 from tests.cli.answers.conftest import ANSWERS, FIT, NAMES, fit, make_answers
@@ -199,8 +198,9 @@ def test_prediction_sets_of_answers(run: Run, table: Path, method: str) -> None:
     summary = json.loads(run(*args).out)
     calibration = load("table-oneof/model.skops").calibration
     rows = calibration["rows"]
-    answers = AnswerOptions(Path("answers.csv"), "id", "worker", "label")
-    prepared = prepare(Path("table.csv"), ReadOptions((), answers=answers, overrides=Overrides(drop=("truth",))))
+    columns = {"row": "id", "annotator": "worker", "answer": "label"}
+    options = ReadOptions(answers_file=Path("answers.csv"), **columns, drop=("truth",))
+    prepared = prepare(Path("table.csv"), options)
     methods, _ = resolve_methods(prepared, method, 0)
     task = check_task(prepared.frame, prepared.candidates, None)
     folds = make_folds(task, 3, 0)
@@ -252,7 +252,7 @@ def test_compare_and_audit_have_the_labels_of_fit(run: Run, table: Path) -> None
     compared = run("compare", *FIT[1:], "--json")
     assert json.loads(compared.out)["results"][0]["covering_rate"] == fitted["estimate"]["covering_rate"]
     assert compared.err.count("the rates are approximate") == 1
-    prepared = prepare(Path("table.csv"), ReadOptions((), answers=AnswerOptions(Path("answers.csv"), "id")))
+    prepared = prepare(Path("table.csv"), ReadOptions(answers_file=Path("answers.csv"), row="id"))
     expected = find_issues(prepared, "PLKNN", folds=5)[1]
     audit = ("audit", "table.csv", "--answers", "answers.csv", "--row", "id", "--method", "PLKNN")
     audited = run(*audit, "--json", "--out", "issues.csv")

@@ -13,7 +13,7 @@ import pytest
 
 from oneof.cli.answers.files import read_answers
 from oneof.cli.tables.inputs import prepare
-from oneof.cli.tables.read_options import ReadOptions, WeightArguments
+from oneof.cli.tables.read_options import ReadOptions
 from oneof.crowd import Answers
 from oneof.errors import OneofError
 from oneof.io import read_table
@@ -293,18 +293,18 @@ def test_candidates_with_confidences(run: Run) -> None:
     pl.DataFrame(rows, ["name", "label", "confidence"], orient="row").write_csv("answers.csv")
     texts = ["finch:0.7|wren:0.3", "owl:0.4|wren:0.4", None, "wren:1.0"]
     pl.DataFrame({"name": NAMES, "x": range(4), "y": texts}).write_csv("labels.csv")
-    options = AnswerOptions(Path("answers.csv"), "name", weight="confidence")
-    given = prepare(Path("table.csv"), ReadOptions((), answers=options))
-    expected = prepare(Path("labels.csv"), ReadOptions(("y",), weights=WeightArguments(weighted=True)))
+    options = ReadOptions(answers_file=Path("answers.csv"), row="name", weight_column="confidence")
+    given = prepare(Path("table.csv"), options)
+    expected = prepare(Path("labels.csv"), ReadOptions(("y",), weighted=True))
     assert given.candidates == expected.candidates
     assert [column.name for column in given.columns] == ["x"]
     pl.read_csv("answers.csv").with_columns(worker=pl.lit("Ann")).write_csv("answers.csv")
     with pytest.raises(OneofError, match="whose column 'worker' names annotators: answers have no weights"):
-        prepare(Path("table.csv"), ReadOptions((), answers=options))
+        prepare(Path("table.csv"), options)
     lines = [{"name": "b0", "label": label, "confidence": 0.7} for label in ("owl", ["finch", "wren"])]
     Path("answers.jsonl").write_text("\n".join(map(json.dumps, lines)))
     with pytest.raises(OneofError, match=r"row 1: \['finch', 'wren'\] are several candidates.* Write a line for each"):
-        prepare(Path("table.csv"), ReadOptions((), answers=replace(options, path=Path("answers.jsonl"))))
+        prepare(Path("table.csv"), replace(options, answers_file=Path("answers.jsonl")))
 
 
 @pytest.mark.parametrize("cells", [["finch:0.7|wren:0.3", "owl:1"], ['{"finch": 0.7, "wren": 0.3}', "owl"]])
@@ -314,5 +314,5 @@ def test_the_remedy_for_weights_in_answers_can_be_used(tmp_path: Path, cells: li
     answers = pl.DataFrame({"row": ["0", "1"], "annotator": ["Ann", "Ann"], "answer": cells})
     answers.write_csv(tmp_path / "answers.csv")
     with pytest.raises(OneofError, match=r"have weights.* a column of its own, which --weights names") as caught:
-        prepare(tmp_path / "table.csv", ReadOptions((), answers=AnswerOptions(tmp_path / "answers.csv")))
+        prepare(tmp_path / "table.csv", ReadOptions(answers_file=tmp_path / "answers.csv"))
     assert "--weighted" not in str(caught.value)

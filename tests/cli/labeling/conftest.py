@@ -66,7 +66,7 @@ def open_birds(
     **session: Any,
 ) -> OpenedSession:
     """Open a session of a table, with the options of the command line."""
-    page = PageGroup(show=show, hide=list(hide))
+    page = PageGroup(show=show, hide=hide)
     options = LabelOptions(page, SessionGroup(**session), AnnotatorGroup(gold=gold))
     return open_session(Path(path), read_options, options, Path("answers.sqlite"), serves=serves)
 

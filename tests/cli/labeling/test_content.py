@@ -8,7 +8,6 @@ import polars as pl
 import pytest
 
 from oneof.cli.tables.read_options import ReadOptions
-from oneof.io import Overrides
 from tests.cli.conftest import Run, make_birds
 from tests.cli.labeling.conftest import CLASSES, LABEL, open_birds
 from tests.labeling.test_audio import write_tone
@@ -16,9 +15,7 @@ from tests.labeling.test_audio import write_tone
 
 def test_a_text_column(bare: Path) -> None:
     """A text column is read as text even if its texts are short, and is shown alone on the page."""
-    read_options = ReadOptions(
-        ("species",), classes=("finch", "owl", "wren"), overrides=Overrides(drop=("span", "mass"))
-    )
+    read_options = ReadOptions(("species",), classes=("finch", "owl", "wren"), drop=("span", "mass"))
     with open_birds(bare, read_options, show=("text", "remark")).session as session:
         assert session.table.item(3) == {"kind": "text", "text": make_birds()["remark"][3]}
 

@@ -1,18 +1,17 @@
 """Settings of `oneof label` that are stored with the answers, and used by a resumed session."""
 
-import inspect
 import json
 import sqlite3
-from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from oneof.cli.commands import label
-from oneof.cli.expand import expand
-from oneof.cli.labeling.settings import KINDS, as_words, read_settings
-from oneof.cli.option_groups import FeatureGroup, FileGroup, LabelGroup
+from oneof.cli.labeling.options import AnnotatorGroup, PageGroup, SessionGroup
+from oneof.cli.labeling.settings import Settings, as_words, stored_fields, to_json
+from oneof.cli.options import option_fields
+from oneof.cli.tables.read_options import TableReadOptions
+from oneof.labeling.answers.database import stored_settings
 from tests.cli.conftest import Run
 from tests.cli.labeling.conftest import CLASSES, LABEL
 from tests.labeling.serving import Client
@@ -57,7 +56,7 @@ def test_a_replaced_setting_is_named_and_stored(run: Run, bare: Path, served: An
         )
     assert pinned == [["remark"], ["mass"], ["mass"]]
     assert run("label", bare, *AGAIN, "--pin", "").code == 0
-    assert read_settings(ANSWERS)["pin"] == [""]
+    assert stored_settings(ANSWERS)["pin"] == []
     assert pinned[-1] == ["id"]
 
 
@@ -65,7 +64,7 @@ def test_an_export_changes_no_setting(run: Run, bare: Path, served: Any) -> None
     """Settings are those of the first command and of the runs of the page, not of an export from an existing file."""
     assert run("label", bare, *LABEL, *CLASSES, "--pin", "remark", "--export", "out.csv").code == 0
     assert run("label", bare, *LABEL, "--pin", "mass", "--combination", "model", "--export", "out.csv").code == 0
-    assert read_settings(ANSWERS) == {"hide": ["truth"], "pin": ["remark"]}
+    assert stored_settings(ANSWERS) == {"hide": ["truth"], "pin": ["remark"]}
 
 
 def test_files_are_stored_with_their_whole_path(run: Run, bare: Path) -> None:
@@ -74,7 +73,7 @@ def test_files_are_stored_with_their_whole_path(run: Run, bare: Path) -> None:
     Path("pictures").mkdir()
     words = ("--gold", "known.csv", "--images", "pictures", "--export", "out.csv")
     assert run("label", bare, *LABEL, *CLASSES, *words).code == 0
-    stored = read_settings(ANSWERS)
+    stored = stored_settings(ANSWERS)
     assert {name: Path(stored[name]) for name in ("gold", "images")} == {
         "gold": Path("known.csv").absolute(),
         "images": Path("pictures").absolute(),
@@ -99,29 +98,30 @@ def test_settings_of_another_program_are_not_used(run: Run, bare: Path, text: st
 
 
 def test_every_option_of_the_table_is_stored() -> None:
-    """Options for reading the table are stored, apart from the classes, which the log itself has."""
-    groups = {option.name for group in (LabelGroup, FeatureGroup, FileGroup) for option in fields(group)}
-    assert groups - set(KINDS) == {"classes"}
+    """Options for reading the table are stored, apart from its labels, and the classes, which the log itself has."""
+    assert {one.name for one in option_fields(TableReadOptions)} - {*stored_fields(TableReadOptions)} == {
+        "labels",
+        "classes",
+    }
 
 
 @pytest.mark.parametrize(
-    ("name", "value", "words"),
+    ("record", "words"),
     [
-        ("audit", False, ["--no-audit"]),
-        ("weighted", True, ["--weighted"]),
-        ("show", ["text", "a b"], ["--show", "text", "a b"]),
-        ("drop", ["a,b", "c"], ["--drop", "a,b,c"]),
-        ("date_format", ["%d", "%m"], ["--date-format", "%d", "--date-format", "%m"]),
-        ("annotations_per_item", "1..3", ["--annotations-per-item", "1..3"]),
+        (SessionGroup(audit=False), ["--no-audit"]),
+        (TableReadOptions(weighted=True), ["--weighted"]),
+        (PageGroup(show=("text", "a b")), ["--show", "text", "a b"]),
+        (TableReadOptions(drop=("a,b", "c")), ["--drop", '"a,b",c']),
+        (TableReadOptions(date_format=["%d", "%m"]), ["--date-format", "%d", "--date-format", "%m"]),
+        (AnnotatorGroup(annotations_per_item="1..3"), ["--annotations-per-item", "1..3"]),
     ],
 )
-def test_settings_are_named_as_on_the_command_line(name: str, value: Any, words: list[str]) -> None:
-    assert as_words(name, value) == words
-
-
-def test_every_stored_option_is_a_parameter_of_the_command() -> None:
-    """A stored value is passed to the command, so its name must be a parameter."""
-    assert set(KINDS) <= set(inspect.signature(expand(label._label)).parameters)
+def test_settings_are_named_and_read_as_on_the_command_line(record: Any, words: list[str]) -> None:
+    """The words of a stored option are those of a command line, and the stored value is that of the record."""
+    name = words[0].removeprefix("--no-").removeprefix("--").replace("-", "_")
+    known, value = stored_fields(record), to_json(name, getattr(record, name))
+    assert as_words(known[name], value) == words
+    assert Settings(known, {}, {name: value}).apply(type(record)()) == record
 
 
 def test_a_session_with_gold_rows_is_resumed(run: Run, bare: Path) -> None:

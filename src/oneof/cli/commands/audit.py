@@ -5,7 +5,7 @@ import datetime
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import typer
 
@@ -21,16 +21,15 @@ from oneof.cli.auditing.issues import (
     summarize,
     wrong_first_labels,
 )
-from oneof.cli.option_groups import ReadGroup
 from oneof.cli.output import terminal
 from oneof.cli.output.progress import progress
+from oneof.cli.tables.read_options import ReadOptions
 
 if TYPE_CHECKING:
     import polars as pl
 
     from oneof.audit import LabelIssues
     from oneof.cli.tables.inputs import PreparedTable
-    from oneof.cli.tables.read_options import ReadOptions
 
 NAME = "audit"
 MAX_CELL = 40
@@ -53,49 +52,33 @@ class AuditOptions:
 
     TITLE: ClassVar[str] = "Model"
 
-    method: Annotated[
-        str,
-        options.value(
-            "--method",
-            "NAME",
-            "Name of the method that predicts the held-out rows, if necessary with parameters as in "
-            "LOORidge:distractors=cooccurring, or auto: LOORidge.",
-        ),
-    ] = "auto"
-    top: Annotated[int, options.value("--top", "N", "Number of rows to print.", min=0)] = 20
-    out: Annotated[
-        Path | None,
-        options.value(
-            "--out",
-            "FILE",
-            "Write all labeled rows, the most probably wrong first (.csv), with their identifiers and texts.",
-        ),
-    ] = None
-    report: Annotated[
-        Path | None, options.value("--report", "FILE", "Write a page with the suspected rows (.html).")
-    ] = None
-    folds: Annotated[
-        int | None,
-        options.value(
-            "--folds",
-            "N",
-            "Number of folds of the held-out predictions, by default 5; with --groups, at most the number of groups. "
-            "Without --groups, LOORidge requires no folds if all rows are exact.",
-            min=2,
-            show_default=False,
-        ),
-    ] = None
-    seed: options.Seed = 0
+    method: str = options.option(
+        "NAME",
+        "Name of the method that predicts the held-out rows, if necessary with parameters as in "
+        "LOORidge:distractors=cooccurring, or auto: LOORidge.",
+        "auto",
+    )
+    top: int = options.option("N", "Number of rows to print.", 20, min=0)
+    out: Path | None = options.option(
+        "FILE", "Write all labeled rows, the most probably wrong first (.csv), with their identifiers and texts."
+    )
+    report: Path | None = options.option("FILE", "Write a page with the suspected rows (.html).")
+    folds: int | None = options.option(
+        "N",
+        "Number of folds of the held-out predictions, by default 5; with --groups, at most the number of groups. "
+        "Without --groups, LOORidge requires no folds if all rows are exact.",
+        min=2,
+    )
+    seed: int = options.option("N", "Random seed.", 0, min=0)
 
 
 def run(
     context: typer.Context,
     table: options.TableFile,
     *,
-    read_group: ReadGroup,
+    read_options: ReadOptions,
     audit_options: AuditOptions,
     json: options.Json = False,
-    debug: options.Debug = False,
 ) -> None:
     """Find the rows of a table whose labels probably exclude the true one.
 
@@ -103,36 +86,32 @@ def run(
     interval, and the most probably wrong rows with the label proposed instead. The table is not changed; fit with
     --noise-rate auto learns from it without relying on these rows, and label --audit opens them for labeling.
     """
-    with terminal.handle_errors(debug=debug):
-        from oneof.cli.tables.gold import check_unchecked_rows
-        from oneof.cli.tables.inputs import prepare
-        from oneof.errors import InputError
+    from oneof.cli.tables.gold import check_unchecked_rows
+    from oneof.cli.tables.inputs import prepare
+    from oneof.errors import InputError
 
-        if audit_options.method.lower() == "best":
-            raise InputError("--method must name one method, or be auto; got best. `oneof compare` finds the best.")
-        read_options = read_group.options(context)
-        out, report = audit_options.out, audit_options.report
-        _check_outputs(out, report, [table] if read_options.answers is None else [table, read_options.answers.path])
-        prepared = prepare(table, read_options)
-        check_unchecked_rows(prepared.candidates, prepared.is_checked, "remove --gold to audit the labels themselves")
-        for sentence in (*prepared.notes, *_notes(prepared, read_options)):
-            terminal.print_note(sentence)
-        with progress("Predicting held-out rows", each_name=True) as bar:
-            name, issues = find_issues(
-                prepared, audit_options.method, folds=audit_options.folds, seed=audit_options.seed, progress=bar
-            )
-        write_files(out, report, issues, prepared, name, options.typed_command(context))
-        outputs = [str(path) for path in (out, report) if path is not None]
-        if json:
-            facts = {"method": name, "groups": read_options.groups, "n_groups": prepared.n_groups, "files": outputs}
-            unreadable = {"unreadable_labels": prepared.unreadable_labels.to_dict()}
-            terminal.print_json(summarize(issues, prepared) | facts | unreadable)
-            return
-        print_issues(issues, table, prepared, top=audit_options.top)
-        if prepared.n_groups is not None:
-            terminal.print_line(f"Folds by groups: no row is predicted from its group ({prepared.n_groups:,} groups).")
-        for path in outputs:
-            terminal.print_line(f"File: {path}")
+    method, out, report = audit_options.method, audit_options.out, audit_options.report
+    if method.lower() == "best":
+        raise InputError("--method must name one method, or be auto; got best. `oneof compare` finds the best.")
+    answers = read_options.checked(context).answers
+    _check_outputs(out, report, [table] if answers is None else [table, answers.path])
+    prepared = prepare(table, read_options)
+    check_unchecked_rows(prepared.candidates, prepared.is_checked, "remove --gold to audit the labels themselves")
+    terminal.print_notes((*prepared.notes, *_notes(prepared, read_options)))
+    with progress("Predicting held-out rows", each_name=True) as bar:
+        name, issues = find_issues(prepared, method, folds=audit_options.folds, seed=audit_options.seed, progress=bar)
+    _write_files(out, report, issues, prepared, name, context.meta[options.TYPED])
+    outputs = [str(path) for path in (out, report) if path is not None]
+    if json:
+        facts = {"method": name, "groups": read_options.groups, "n_groups": prepared.n_groups, "files": outputs}
+        unreadable = {"unreadable_labels": prepared.unreadable_labels.to_dict()}
+        terminal.print_json(summarize(issues, prepared) | facts | unreadable)
+        return
+    _print_issues(issues, table, prepared, top=audit_options.top)
+    if prepared.n_groups is not None:
+        terminal.print_line(f"Folds by groups: no row is predicted from its group ({prepared.n_groups:,} groups).")
+    for path in outputs:
+        terminal.print_line(f"File: {path}")
 
 
 def _check_outputs(out: Path | None, report: Path | None, inputs: Sequence[Path]) -> None:
@@ -148,7 +127,7 @@ def _check_outputs(out: Path | None, report: Path | None, inputs: Sequence[Path]
             check_not_input([file], inputs, option)
 
 
-def _notes(prepared: "PreparedTable", read_options: "ReadOptions") -> list[str]:
+def _notes(prepared: "PreparedTable", read_options: ReadOptions) -> list[str]:
     """Return notes on labels that an audit treats in another way than a fit."""
     from oneof.cli.answers.annotators import WEIGHTS_NOTE
     from oneof.cli.tables.first_labels import describe_first_labels, measure_first_labels
@@ -175,7 +154,7 @@ def _first_words(cell: Any) -> str:
     return words if len(words) <= MAX_CELL else f"{words[: MAX_CELL - 3].rstrip()}..."
 
 
-def print_issues(issues: "LabelIssues", table: Path, prepared: "PreparedTable", *, top: int) -> None:
+def _print_issues(issues: "LabelIssues", table: Path, prepared: "PreparedTable", *, top: int) -> None:
     """Print the noise rate, the most probably wrong rows, and those whose label of largest weight is."""
     terminal.print_line(f"{table}: {describe_rate(issues)}.")
     labels = "the labels that the row names" if prepared.has_rest else "the labels of the row"
@@ -219,7 +198,7 @@ def _print_rows(
         terminal.print_table(title, headings, lines, text_columns=len(headings) - 1)
 
 
-def write_files(
+def _write_files(
     out: Path | None, report: Path | None, issues: "LabelIssues", prepared: "PreparedTable", method: str, command: str
 ) -> None:
     """Write the table and the page of an audit; each replaces an older file when both are complete."""
@@ -230,12 +209,12 @@ def write_files(
             files.enter_context(create_directories(path.absolute().parent))
             temporary = files.enter_context(atomic_write(path))
             if path is out:
-                write_table(temporary, issues, prepared)
+                _write_table(temporary, issues, prepared)
             else:
-                write_page(temporary, issues, prepared, method, command)
+                _write_page(temporary, issues, prepared, method, command)
 
 
-def write_table(path: Path, issues: "LabelIssues", prepared: "PreparedTable") -> None:
+def _write_table(path: Path, issues: "LabelIssues", prepared: "PreparedTable") -> None:
     """Write all labeled rows as CSV, the most probably wrong first, with their identifiers and texts."""
     from oneof.cli.tables.inputs import insert_identifiers
 
@@ -244,7 +223,7 @@ def write_table(path: Path, issues: "LabelIssues", prepared: "PreparedTable") ->
     insert_identifiers(issue_table(issues, prepared), prepared.table.frame, names).write_csv(path)
 
 
-def write_page(path: Path, issues: "LabelIssues", prepared: "PreparedTable", method: str, command: str) -> None:
+def _write_page(path: Path, issues: "LabelIssues", prepared: "PreparedTable", method: str, command: str) -> None:
     """Write the page with the suspected rows."""
     import oneof
     from oneof.report import render_audit, table_preview

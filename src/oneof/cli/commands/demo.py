@@ -4,9 +4,10 @@ import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
+import typer
+
 from oneof.cli import options
 from oneof.cli.output import terminal
-from oneof.cli.output.progress import progress
 
 if TYPE_CHECKING:
     from oneof.comparison import Comparison
@@ -25,38 +26,36 @@ _NAMES = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight"
 
 def run(
     *,
-    out: Annotated[Path, options.value("--out", "DIR", "Output folder.")] = Path("oneof-demo"),
-    seed: options.Seed = 0,
+    out: Annotated[Path, typer.Option("--out", metavar="DIR", help="Output folder.")] = Path("oneof-demo"),
+    seed: Annotated[int, typer.Option("--seed", metavar="N", help="Random seed.", min=0)] = 0,
     json: options.Json = False,
-    debug: options.Debug = False,
 ) -> None:
     """Learn handwritten digits from ambiguous labels; no input file is needed.
 
     The table has exact, partial and unlabeled rows; the true labels are used for evaluation only.
     The demo runs the commands fit and predict, and prints them.
     """
-    with terminal.handle_errors(debug=debug):
-        summary, comparison = _run(out, seed=seed)
-        if json:
-            terminal.print_json(summary)
-            return
-        terminal.print_line(f"Handwritten digits with ambiguous labels: {summary['files'][0]}")
-        terminal.print_comparison(f"Held-out estimate ({comparison.evaluation})", comparison)
-        rates = {"training rows, each held out once": summary["training"]["estimate"], "test rows": summary["test"]}
-        columns = ("covering_rate", "accuracy")
-        rows = [[name, *(terminal.format_percent(of_rows[key]) for key in columns)] for name, of_rows in rates.items()]
-        title = f"{comparison.best_method} on {summary['test']['rows']} test rows"
-        terminal.print_table(title, ["", "covering rate", "accuracy"], rows)
-        terminal.print_line("To repeat this with single commands:")
-        for command in summary["commands"]:
-            terminal.print_line(f"  {command}")
-        terminal.print_line(f"Report: {out / 'report.html'}")
+    summary, comparison = _run(out, seed=seed)
+    if json:
+        terminal.print_json(summary)
+        return
+    terminal.print_line(f"Handwritten digits with ambiguous labels: {summary['files'][0]}")
+    terminal.print_comparison(f"Held-out estimate ({comparison.evaluation})", comparison)
+    rates = {"training rows, each held out once": summary["training"]["estimate"], "test rows": summary["test"]}
+    columns = ("covering_rate", "accuracy")
+    rows = [[name, *(terminal.format_percent(of_rows[key]) for key in columns)] for name, of_rows in rates.items()]
+    title = f"{comparison.best_method} on {summary['test']['rows']} test rows"
+    terminal.print_table(title, ["", "covering rate", "accuracy"], rows)
+    terminal.print_line("To repeat this with single commands:")
+    for command in summary["commands"]:
+        terminal.print_line(f"  {command}")
+    terminal.print_line(f"Report: {out / 'report.html'}")
 
 
 def _run(folder: Path, *, seed: int) -> "tuple[dict[str, Any], Comparison]":
     """Write a training and a test table of digits, fit a model and predict the test table; return the summary."""
-    from oneof.cli.option_groups import FitOptions
-    from oneof.cli.prediction.predictions import PredictOptions, load_model, predict, write_predictions
+    from oneof.cli.commands.predict import PredictOptions
+    from oneof.cli.prediction.predictions import load_model, predict, write_predictions
     from oneof.cli.tables.read_options import ReadOptions
     from oneof.cli.training.train import train
     from oneof.files import atomic_directory
@@ -67,8 +66,8 @@ def _run(folder: Path, *, seed: int) -> "tuple[dict[str, Any], Comparison]":
     read_options = ReadOptions(labels=("label",), truth="truth")
     words = ["oneof", "fit", str(training_file), "--labels", "label", "--truth", "truth", "--method", "best"]
     fit_command = shlex.join([*words, "--folds", "5", "--seed", str(seed), "--out", str(folder)])
-    fit_options = FitOptions(method="best", folds=5, seed=seed, out=folder)
-    training = train(training_file, read_options, fit_options, command=fit_command, progress_factory=progress)
+    fit_options = options.FitOptions(method="best", folds=5, seed=seed, out=folder)
+    training = train(training_file, read_options, fit_options, command=fit_command)
     model_file, predictions = folder / "model.skops", folder / "digits-test-predictions.csv"
     prediction = predict(load_model(model_file), test_file, PredictOptions(truth="truth"))
     write_predictions(predictions, prediction, model=model_file)

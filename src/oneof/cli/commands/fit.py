@@ -3,18 +3,14 @@
 import sys
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import typer
 
 from oneof.cli import options
-from oneof.cli.option_groups import FitOptions, OnlineFitGroup, ReadGroup
+from oneof.cli.options import FitOptions, OnlineFitOptions
 from oneof.cli.output import terminal
-from oneof.cli.output.progress import progress
-
-if TYPE_CHECKING:
-    from oneof.cli.tables.facts import TableFacts
-    from oneof.cli.tables.read_options import ReadOptions
+from oneof.cli.tables.read_options import ReadOptions
 
 NAME = "fit"
 EXAMPLES = """\b
@@ -30,11 +26,10 @@ def run(
     context: typer.Context,
     table: options.Stream,
     *,
-    read_group: ReadGroup,
+    read_options: ReadOptions,
     fit_options: FitOptions,
-    online_group: OnlineFitGroup,
+    online_options: OnlineFitOptions,
     json: options.Json = False,
-    debug: options.Debug = False,
 ) -> None:
     """Fit a model on a table with partial, weighted or missing labels.
 
@@ -42,81 +37,55 @@ def run(
     --answers, annotators.csv, in place of older ones. With --online, writes model.skops, summary.json and curve.csv
     (the running loss). Ctrl-C ends a comparison and fits the best method so far, or saves an online fit for --resume.
     """
-    with terminal.handle_errors(debug=debug):
-        from oneof.cli.answers.annotators import print_annotators
-        from oneof.cli.training.train import train
+    from oneof.cli.answers.annotators import print_annotators
+    from oneof.cli.training.train import train
 
-        read_options = read_group.options(context)
-        online_group.check(context)
-        if online_group.online:
-            _fit_online(table, read_options, online_group, fit_options, json=json)
-            return
-        training = train(
-            table,
-            read_options,
-            fit_options,
-            command=options.typed_command(context),
-            progress_factory=progress,
-            note=terminal.print_note,
-            show_facts=_print_facts,
-        )
-        summary = training.summary
-        if json:
-            terminal.print_json(summary)
-            return
-        terminal.print_line(
-            f"{table}: {summary['rows']} rows ({_count_rows(summary)}), {len(summary['classes'])} classes; "
-            + (
-                f"feature columns: {len(summary['features'])}."
-                if summary["sparse_features"] is None
-                else f"sparse features: {summary['sparse_features']:,}."
-            )
-        )
-        terminal.print_line(terminal.format_headline(training.headline))
-        terminal.print_comparison(f"Held-out estimate ({training.comparison.evaluation})", training.comparison)
-        if training.is_headline_pooled:
-            terminal.print_line("The first line counts all held-out rows together, so that it differs from the means.")
-        if training.annotators is not None:
-            print_annotators(training.annotators)
-        terminal.print_line(f"{summary['method']} was fitted on all rows. Files:")
-        for file in summary["files"]:
-            terminal.print_line(f"  {file}")
+    read_options = read_options.checked(context)
+    online_options.check(context)
+    if online_options.online:
+        _fit_online(table, read_options, online_options, fit_options, json=json)
+        return
+    training = train(table, read_options, fit_options, command=context.meta[options.TYPED], reports=True)
+    summary = training.summary
+    if json:
+        terminal.print_json(summary)
+        return
+    n_sparse = summary["sparse_features"]
+    features = f"feature columns: {len(summary['features'])}" if n_sparse is None else f"sparse features: {n_sparse:,}"
+    _print_rows(str(table), summary, f"; {features}.")
+    terminal.print_line(terminal.format_headline(training.headline))
+    terminal.print_comparison(f"Held-out estimate ({training.comparison.evaluation})", training.comparison)
+    if training.is_headline_pooled:
+        terminal.print_line("The first line counts all held-out rows together, so that it differs from the means.")
+    if training.annotators is not None:
+        print_annotators(training.annotators)
+    _print_files(f"{summary['method']} was fitted on all rows", summary["files"])
 
 
-def _print_facts(facts: "TableFacts") -> None:
-    """Write the facts of the table to standard error, so that standard output has the results only."""
-    for line in facts.lines():
-        terminal.print_progress(line)
-
-
-def _count_rows(summary: Mapping[str, Any]) -> str:
-    """Format the numbers of exact, partial and unlabeled rows of a summary, and of partial rows with weights."""
+def _print_rows(table: str, summary: Mapping[str, Any], rest: str) -> None:
+    """Print the numbers of exact, partial and unlabeled rows of a summary, and of partial rows with weights."""
     weighted = f" ({summary['weighted']:,} weighted)" if summary["weighted"] else ""
-    return f"{summary['exact']:,} exact, {summary['partial']:,} partial{weighted}, {summary['unlabeled']:,} unlabeled"
+    terminal.print_line(
+        f"{table}: {summary['rows']:,} rows ({summary['exact']:,} exact, {summary['partial']:,} partial{weighted}, "
+        f"{summary['unlabeled']:,} unlabeled), {len(summary['classes'])} classes{rest}"
+    )
+
+
+def _print_files(sentence: str, files: list[str]) -> None:
+    terminal.print_line(f"{sentence}. Files:")
+    for file in files:
+        terminal.print_line(f"  {file}")
 
 
 def _fit_online(
-    table: Path,
-    read_options: "ReadOptions",
-    online_options: OnlineFitGroup,
-    fit_options: FitOptions,
-    *,
-    json: bool,
+    table: Path, read_options: ReadOptions, online_options: OnlineFitOptions, fit_options: FitOptions, *, json: bool
 ) -> None:
     """Fit an online method on a stream and print its progressive validation."""
     from oneof.cli.training import online
 
     folder = fit_options.folder(table)
     try:
-        result = online.fit_online(
-            table,
-            read_options,
-            online_options,
-            method=fit_options.method,
-            folder=folder,
-            progress=progress,
-            show_facts=_print_facts,
-        )
+        result = online.fit_online(table, read_options, online_options, fit_options)
     except KeyboardInterrupt:
         sentence = online.resume_hint(folder, sys.argv[1:])
         if sentence is not None:
@@ -128,17 +97,12 @@ def _fit_online(
             f"the run in {folder} is finished: it learned {summary['rows']:,} rows of {summary['stream']}. Nothing "
             "remains to be resumed; --restart fits the stream again and replaces its files."
         )
-    for sentence in () if result.fit is None else result.fit.notes:
-        terminal.print_note(sentence)
+    else:
+        terminal.print_notes(result.fit.notes)
     if json:
         terminal.print_json(summary | {"files": result.files})
-    if json or result.fit is None:
-        return
-    terminal.print_line(
-        f"{summary['stream']}: {summary['rows']:,} rows ({_count_rows(summary)}), {len(summary['classes'])} classes"
-        + (f"; resumed after {summary['resumed_at']:,} rows." if summary["resumed_at"] else ".")
-    )
-    terminal.print_windows("Progressive validation (ambiguous 0-1 loss)", result.fit.validation)
-    terminal.print_line(f"{summary['method']} was fitted online. Files:")
-    for file in result.files:
-        terminal.print_line(f"  {file}")
+    elif result.fit is not None:
+        rest = f"; resumed after {summary['resumed_at']:,} rows." if summary["resumed_at"] else "."
+        _print_rows(summary["stream"], summary, rest)
+        terminal.print_windows("Progressive validation (ambiguous 0-1 loss)", result.fit.validation)
+        _print_files(f"{summary['method']} was fitted online", result.files)

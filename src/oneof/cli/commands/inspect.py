@@ -1,17 +1,17 @@
 """`oneof inspect`: print a summary of a table, or a description of a model."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from oneof.cli import options
-from oneof.cli.option_groups import OnlineGroup, ReadGroup
 from oneof.cli.output import terminal
+from oneof.cli.tables.read_options import LabelGroup, LabelWeightGroup, ReadOptions
 
 if TYPE_CHECKING:
     from oneof.cli.tables.facts import Inspection
-    from oneof.cli.tables.read_options import ReadOptions
 
 NAME = "inspect"
 EXAMPLES = """\b
@@ -24,20 +24,6 @@ Examples:
   oneof inspect birds-oneof/model.skops
 """
 
-_NEEDS_LABELS = (
-    "separator",
-    "classes",
-    "fold_case",
-    "unreadable_labels",
-    "weighted",
-    "weights",
-    "kind",
-    "rest",
-    "truth",
-    "gold",
-    "groups",
-)
-
 
 def run(
     context: typer.Context,
@@ -45,47 +31,45 @@ def run(
         Path, typer.Argument(metavar="TABLE|MODEL", help="A table as for fit, or a model file (model.skops).")
     ],
     *,
-    read_group: ReadGroup,
-    online_group: OnlineGroup,
+    read_options: ReadOptions,
+    online_options: options.OnlineOptions,
     json: options.Json = False,
-    debug: options.Debug = False,
 ) -> None:
     """Print a summary of a table: columns by kind, missing cells, rows by their labels, and classes.
 
     With --online, it is the summary of the first batch. No file is written. For a model file, print its method,
     columns, classes and estimated rates.
     """
-    with terminal.handle_errors(debug=debug):
-        if table.suffix.lower() == ".skops":
-            given = [name for name in context.params if name not in ("table", "json", "debug")]
-            options.check_unused(context, given, "needs a table: remove it, or name a table instead of a model")
-            _inspect_model(table, json=json)
-            return
-        read_options = read_group.options(context, is_inspection=True)
-        online_group.check(context)
-        if not read_options.labels and read_options.answers is None:
-            options.check_unused(context, _NEEDS_LABELS, "needs --labels: add it")
-        if online_group.online:
-            from oneof.cli.training.online import inspect_stream
+    if table.suffix.lower() == ".skops":
+        given = [name for name in context.params if name not in ("table", "json", "debug")]
+        options.check_unused(context, given, "needs a table: remove it, or name a table instead of a model")
+        _inspect_model(table, json=json)
+        return
+    # Labels that cannot be read are listed, unless they are refused by the option.
+    read_options = replace(read_options.checked(context), lists_unreadable=read_options.unreadable_labels is None)
+    online_options.check(context)
+    if not read_options.labels and read_options.answers is None:
+        names = [one.name for group in (LabelGroup, LabelWeightGroup) for one in options.option_fields(group)]
+        options.check_unused(context, (*names, "gold"), "needs --labels: add it")
+    if online_options.online:
+        from oneof.cli.training.online import inspect_stream
 
-            inspection = inspect_stream(table, read_options, online_group)
-        else:
-            inspection = inspect_table(table, read_options)
-        facts = inspection.facts
-        for sentence in inspection.findings.sentences():
-            terminal.print_note(sentence)
-        if json:
-            content = {"findings": inspection.findings.to_dict(), "notes": inspection.findings.sentences(None)}
-            content |= {"unreadable_labels": inspection.unreadable_labels.to_dict()}
-            terminal.print_json(facts.to_dict() | content)
-            return
-        for line in facts.lines():
-            terminal.print_line(line)
-        if not facts.classes:
-            terminal.print_line("Add --labels COLUMN for the classes.")
+        inspection = inspect_stream(table, read_options, online_options)
+    else:
+        inspection = inspect_table(table, read_options)
+    facts, findings = inspection.facts, inspection.findings
+    terminal.print_notes(findings.sentences())
+    if json:
+        content = {"findings": findings.to_dict(), "notes": findings.sentences(None)}
+        terminal.print_json(facts.to_dict() | content | {"unreadable_labels": inspection.unreadable_labels.to_dict()})
+        return
+    for line in facts.lines():
+        terminal.print_line(line)
+    if not facts.classes:
+        terminal.print_line("Add --labels COLUMN for the classes.")
 
 
-def inspect_table(path: Path, read_options: "ReadOptions") -> "Inspection":
+def inspect_table(path: Path, read_options: ReadOptions) -> "Inspection":
     """Return the facts of a table, and the findings."""
     from oneof.cli.tables.facts import Inspection, describe, describe_prepared
     from oneof.cli.tables.inputs import prepare, prepare_features, read_rows
@@ -96,8 +80,7 @@ def inspect_table(path: Path, read_options: "ReadOptions") -> "Inspection":
         return Inspection(facts, prepared.findings, prepared.unreadable_labels)
     table = read_rows(path, read_options)
     features = prepare_features(table, read_options)
-    facts = describe(table, features.columns, features.frame)
-    return Inspection(facts, features.findings)
+    return Inspection(describe(table, features.columns, features.frame), features.findings)
 
 
 def _inspect_model(path: Path, *, json: bool) -> None:
@@ -105,7 +88,7 @@ def _inspect_model(path: Path, *, json: bool) -> None:
     from oneof.cli.prediction.predictions import load_model
 
     model = load_model(path)
-    estimate = model.summary.get("estimate") or {}
+    summary = model.summary
     facts: dict[str, Any] = {
         "model": str(path),
         "method": model.method,
@@ -113,7 +96,7 @@ def _inspect_model(path: Path, *, json: bool) -> None:
         "classes": model.classes,
         "columns": [{"name": name, "kind": kind} for name, kind in model.columns],
         "training": {
-            name: model.summary.get(name) for name in ("rows", "exact", "partial", "unlabeled", "weighted", "estimate")
+            name: summary.get(name) for name in ("rows", "exact", "partial", "unlabeled", "weighted", "estimate")
         },
         "oneof_version": model.oneof_version,
         "sklearn_version": model.sklearn_version,
@@ -121,20 +104,18 @@ def _inspect_model(path: Path, *, json: bool) -> None:
     if json:
         terminal.print_json(facts)
         return
-    kinds: dict[str, list[str]] = {}
+    labels, classes = ", ".join(model.label_columns), ", ".join(map(str, model.classes))
+    kinds: dict[str, list[str]] = {"labels": [f"{labels}: {classes}"]}
     for name, kind in model.columns:
         kinds.setdefault(kind, []).append(name)
-    terminal.print_line(
-        f"{path}: {model.method}, fitted by oneof {model.oneof_version} to {model.summary['rows']:,} rows"
-    )
-    terminal.print_line(f"  labels    {', '.join(model.label_columns)}: {', '.join(map(str, model.classes))}")
     if not model.columns:
-        terminal.print_line(f"  features  {model.pipeline.n_features_in_:,} of a sparse matrix")
+        kinds["features"] = [f"{model.pipeline.n_features_in_:,} of a sparse matrix"]
+    terminal.print_line(f"{path}: {model.method}, fitted by oneof {model.oneof_version} to {summary['rows']:,} rows")
     for kind, names in kinds.items():
         terminal.print_line(f"  {kind:8}  {', '.join(names)}")
-    rate = estimate.get("covering_rate")
+    rate = (summary.get("estimate") or {}).get("covering_rate")
     if rate is not None:
         terminal.print_line(f"  covering rate on held-out rows: {terminal.format_percent(rate)}")
-    confidences = model.summary.get("confidences") or {}
+    confidences = summary.get("confidences") or {}
     if confidences.get("is_calibrated"):
         terminal.print_line(f"  probabilities are scaled by a temperature of {confidences['temperature']:.3g}")

@@ -1,22 +1,17 @@
 """`oneof label`: label the most informative rows of a table on a local page."""
 
-from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Any
 
 import typer
 
 from oneof.cli import options
-from oneof.cli.expand import expand
 from oneof.cli.labeling.answers import import_files, note_chance, print_annotators, row_column
 from oneof.cli.labeling.options import AnnotatorGroup, ExportGroup, LabelOptions, PageGroup, SessionGroup
 from oneof.cli.labeling.session import OpenedSession, open_session
-from oneof.cli.labeling.settings import Settings, with_stored_settings
-from oneof.cli.option_groups import AnswerGroup, FeatureGroup, FileGroup, LabelGroup, ReadGroup
+from oneof.cli.labeling.settings import Settings
 from oneof.cli.output import terminal
-
-if TYPE_CHECKING:
-    from oneof.cli.tables.read_options import ReadOptions
+from oneof.cli.tables.read_options import TableReadOptions
 
 NAME = "label"
 EXAMPLES = """\b
@@ -31,65 +26,68 @@ Examples:
 """
 
 
-def _label(
+def run(
+    context: typer.Context,
     table: options.TableFile,
     *,
-    labels: Annotated[
-        list[str],
-        typer.Option(
-            "--labels", metavar="COLUMN", help="Column for the labels; it may be empty, or missing in the table."
-        ),
-    ],
+    table_options: TableReadOptions,
     page: PageGroup,
     session: SessionGroup,
     annotators: AnnotatorGroup,
     output: ExportGroup,
-    label: LabelGroup,
-    feature: FeatureGroup,
-    file: FileGroup,
     json: options.Json = False,
-    debug: options.Debug = False,
-    settings: "Settings",
 ) -> None:
     """Label the rows of a table on a local web page, the most informative rows first.
 
-    An answer is one label, several labels, excluded labels, or "don't know". Answers are stored in a file, and labeling
-    resumes from it with the same options, which are stored in the file. The page and --export write the table with its
-    labels in a form that fit reads.
+    --labels names one column, which may be empty, or missing in the table. An answer is one label, several labels,
+    excluded labels, or "don't know". Answers are stored in a file, and labeling resumes from it with the same options,
+    which are stored in the file. The page and --export write the table with its labels in a form that fit reads.
     """
-    with terminal.handle_errors(debug=debug):
-        label_options = LabelOptions(page, session, annotators)
-        groups = session.groups if session.audit else None
-        read = ReadGroup(labels=labels, groups=groups, label=label, answer=AnswerGroup(), feature=feature, file=file)
-        read_options = read.read_options()
-        answers_file = session.answers_file(table)
-        _check(table, label_options, output, settings)
-        _print_notes(settings.notes(answers_file))
-        # An export from an existing file changes no setting.
-        is_stored = not output.exits or not answers_file.exists()
-        opened = open_session(table, read_options, label_options, answers_file, serves=not output.exits)
-        with opened.session:
-            _print_notes(opened.notes)
-            if is_stored:
-                settings.store(answers_file)
-            summary = _import(opened, table, label_options, read_options)
-            if annotators.imports and not json:
-                terminal.print_line(f"New answers imported: {summary['n_imported']:,}.")
-            if output.exits:
-                _export(opened, output, label_options, summary, json=json)
-            else:
-                _serve(opened, page, summary, json=json)
+    answers_file = session.answers_file(table)
+    settings = Settings.read(context, (table_options, page, session, annotators), answers_file)
+    table_options = settings.apply(table_options)
+    label_options = LabelOptions(settings.apply(page), settings.apply(session), settings.apply(annotators))
+    audits = label_options.session.audit
+    if not audits:
+        options.check_unused(context, ("groups",), "needs --audit: add it")
+    read_options = table_options.read_options(table_options.groups if audits else None)
+    read_options.check_weights()
+    _check(table, label_options, output)
+    terminal.print_notes(settings.notes(answers_file))
+    # An export from an existing file changes no setting.
+    is_stored = not output.exits or not answers_file.exists()
+    opened = open_session(table, read_options, label_options, answers_file, serves=not output.exits)
+    with opened.session:
+        terminal.print_notes(opened.notes)
+        if is_stored:
+            settings.store(answers_file)
+        n_imported, notes = import_files(
+            label_options.annotators, opened.table, opened.session, read_options.separator, answers_file
+        )
+        terminal.print_notes(notes)
+        if annotators.imports and not json:
+            terminal.print_line(f"New answers imported: {n_imported:,}.")
+        summary = {
+            "table": str(table),
+            "answers": str(answers_file),
+            "rows": opened.session.n_rows,
+            "n_remaining": opened.session.n_remaining(),
+            "classes": opened.session.classes.tolist(),
+            "n_imported": n_imported,
+        }
+        if output.exits:
+            _export(opened, output, label_options, summary, json=json)
+        else:
+            _serve(opened, label_options.page, summary, json=json)
 
 
-def _check(table: Path, label_options: LabelOptions, output: ExportGroup, settings: Settings) -> None:
+def _check(table: Path, label_options: LabelOptions, output: ExportGroup) -> None:
     """Raise if options are missing, or a file would be overwritten."""
     from oneof.errors import InputError
     from oneof.files import check_not_input
     from oneof.sockets import check_server_installed
 
     annotators, session = label_options.annotators, label_options.session
-    if not session.audit and "groups" in settings.given:
-        raise InputError("--groups needs --audit: add it.")
     if annotators.answers_row is not None and not annotators.imports:
         raise InputError("--answers-row needs --import: add it.")
     written = {"--export": output.export, "--export-answers": output.export_answers}
@@ -101,41 +99,23 @@ def _check(table: Path, label_options: LabelOptions, output: ExportGroup, settin
         check_server_installed("labeling")  # before the file of the answers is created
 
 
-def _import(
-    opened: OpenedSession, table: Path, label_options: LabelOptions, read_options: "ReadOptions"
-) -> dict[str, Any]:
-    """Import the answers of --import, and return a summary of the session."""
-    session, answers_file = opened.session, label_options.session.answers_file(table)
-    n_imported, notes = import_files(
-        label_options.annotators, opened.table, session, read_options.separator, answers_file
-    )
-    _print_notes(notes)
-    return {
-        "table": str(table),
-        "answers": str(answers_file),
-        "rows": session.n_rows,
-        "n_remaining": session.n_remaining(),
-        "classes": session.classes.tolist(),
-        "n_imported": n_imported,
-    }
-
-
 def _export(
     opened: OpenedSession, output: ExportGroup, label_options: LabelOptions, summary: dict[str, Any], *, json: bool
 ) -> None:
     """Write the files of the options, and print the progress or a summary."""
-    session = opened.session
-    _print_notes(note_chance(session))
+    session, files = opened.session, {}
+    terminal.print_notes(note_chance(session))
     if output.export is not None:
         write = session.export_changes if label_options.session.audit else session.export
         write(output.export)
+        files["export"] = str(output.export)
     if output.export_answers is not None:
         match = row_column(opened.table, label_options.annotators.row)
         session.export_answers(output.export_answers, match=match)
-    files = output.files()
+        files["export_answers"] = str(output.export_answers)
     if json:
         progress = {"progress": [one.to_dict() for one in session.progress()]} if output.progress else {}
-        terminal.print_json(summary | {name: str(path) for name, path in files.items()} | progress)
+        terminal.print_json(summary | files | progress)
         return
     if output.progress:
         print_annotators(session.progress())
@@ -171,13 +151,5 @@ def _serve(opened: OpenedSession, page: PageGroup, summary: dict[str, Any], *, j
             terminal.print_line(f"{_remaining(session.n_remaining())}.")
 
 
-def _print_notes(sentences: Iterable[str]) -> None:
-    for sentence in sentences:
-        terminal.print_note(sentence)
-
-
 def _remaining(number: int) -> str:
     return "1 row remains to be labeled" if number == 1 else f"{number} rows remain to be labeled"
-
-
-run = with_stored_settings(expand(_label), lambda table, path: SessionGroup(path).answers_file(table))

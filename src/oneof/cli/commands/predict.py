@@ -2,13 +2,13 @@
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import typer
 
 from oneof.cli import options
-from oneof.cli.option_groups import CoverageGroup, FileGroup
 from oneof.cli.output import terminal
+from oneof.cli.tables.read_options import FileGroup
 
 if TYPE_CHECKING:
     from oneof.cli.prediction.predictions import Prediction
@@ -27,44 +27,38 @@ Examples:
 
 @dataclass(frozen=True)
 class OutputGroup:
-    """Options of the predictions."""
+    """Options of the file of predictions."""
 
-    out: Annotated[
-        str | None,
-        options.value(
-            "--out", "FILE", "CSV file to write, or - for standard output; by default TABLE-predictions.csv."
-        ),
-    ] = None
-    truth: options.Truth = None
-    keep: Annotated[
-        list[str] | None,
-        options.value(
-            "--keep",
-            "COLUMN",
-            "Copy a column of the table to the predictions, such as the name of a file. Repeat the option, or "
-            "separate names by commas. Columns that identify the rows are copied without the option, unless they "
-            "were dropped by `fit`.",
-        ),
-    ] = None
-    as_labels: Annotated[
-        bool,
-        options.flag(
-            "--as-labels",
-            "Add the column `labels` with the probabilities as text, such as 'finch:0.7|wren:0.3', which `fit "
-            "--labels labels --weighted --kind posterior` reads.",
-        ),
-    ] = False
+    TITLE: ClassVar[str] = "Predictions"
+
+    out: str | None = options.option(
+        "FILE", "CSV file to write, or - for standard output; by default TABLE-predictions.csv."
+    )
+    truth: str | None = options.option("COLUMN", "Column of true labels, for evaluation.")
+    keep: options.NAMES = options.option(
+        "COLUMN",
+        "Copy a column of the table to the predictions, such as the name of a file. Repeat the option, or separate "
+        "names by commas. Columns that identify the rows are copied without the option, unless they were dropped by "
+        "`fit`.",
+        (),
+    )
+    as_labels: bool = options.flag(
+        "Add the column `labels` with the probabilities as text, such as 'finch:0.7|wren:0.3', which `fit --labels "
+        "labels --weighted --kind posterior` reads."
+    )
+
+
+@dataclass(frozen=True)
+class PredictOptions(FileGroup, options.CoverageGroup, OutputGroup):
+    """Options of predictions.
+
+    Cells that are not of the kind of their column, and features that no object of JSON lines has, are missing values,
+    with a note, unless they are refused by `strict`.
+    """
 
 
 def run(
-    model: Annotated[Path, typer.Argument(metavar="MODEL", help="Model file written by oneof fit (model.skops).")],
-    table: options.Stream,
-    *,
-    output_group: OutputGroup,
-    coverage_group: CoverageGroup,
-    file_group: FileGroup,
-    json: options.Json = False,
-    debug: options.Debug = False,
+    model: options.ModelFile, table: options.Stream, *, predict_options: PredictOptions, json: options.Json = False
 ) -> None:
     """Predict a label for every row of a table.
 
@@ -73,35 +67,30 @@ def run(
     file of predictions is replaced. A model of fit --online predicts in batches, so the table may be larger than
     memory.
     """
-    with terminal.handle_errors(debug=debug):
-        from oneof.cli.prediction.predictions import PredictOptions, load_model, predict, write_predictions
-        from oneof.errors import InputError
-        from oneof.io import stem_of
+    from oneof.cli.prediction.predictions import load_model, predict, write_predictions
+    from oneof.errors import InputError
+    from oneof.io import stem_of
 
-        if table.suffix.lower() == ".skops" and model.suffix.lower() != ".skops":
-            raise InputError(f"the model comes before the table: write `oneof predict {table} {model}`.")
-        kept = options.read_names("--keep", output_group.keep)
-        predict_options = PredictOptions(
-            output_group.truth, kept, output_group.as_labels, coverage_group.set_options(), file_group.table_options()
-        )
-        saved, out = load_model(model), output_group.out
-        prediction, path = predict(saved, table, predict_options), Path(out or f"{stem_of(table)}-predictions.csv")
-        content: dict[str, Any] = {}
-        if out != "-":
-            write_predictions(path, prediction, model=model)
-            content = {"file": str(path)}
-        elif json:
-            content = {"predictions": [row for frame in prediction.frames() for row in frame.to_dicts()]}
-        else:
-            for number, frame in enumerate(prediction.frames()):
-                typer.echo(frame.write_csv(include_header=number == 0), nl=False)
-        for sentence in prediction.notes:
-            terminal.print_note(sentence)
-        if json:
-            terminal.print_json({"table": prediction.name, "model": str(model), **prediction.to_dict(), **content})
-        elif out != "-":
-            terminal.print_line(f"{saved.method} predicted {prediction.rows} labels. File: {path}")
-            _print_rates(prediction)
+    if table.suffix.lower() == ".skops" and model.suffix.lower() != ".skops":
+        raise InputError(f"the model comes before the table: write `oneof predict {table} {model}`.")
+    predict_options.set_options()  # an invalid coverage is an error before the files are read
+    saved, out = load_model(model), predict_options.out
+    prediction, path = predict(saved, table, predict_options), Path(out or f"{stem_of(table)}-predictions.csv")
+    content: dict[str, Any] = {}
+    if out != "-":
+        write_predictions(path, prediction, model=model)
+        content = {"file": str(path)}
+    elif json:
+        content = {"predictions": [row for frame in prediction.frames() for row in frame.to_dicts()]}
+    else:
+        for number, frame in enumerate(prediction.frames()):
+            typer.echo(frame.write_csv(include_header=number == 0), nl=False)
+    terminal.print_notes(prediction.notes)
+    if json:
+        terminal.print_json({"table": prediction.name, "model": str(model), **prediction.to_dict(), **content})
+    elif out != "-":
+        terminal.print_line(f"{saved.method} predicted {prediction.rows} labels. File: {path}")
+        _print_rates(prediction)
 
 
 def _print_rates(prediction: "Prediction") -> None:

@@ -1,13 +1,9 @@
 """`oneof serve`: serve the predictions of a model over HTTP."""
 
 from dataclasses import asdict, dataclass
-from pathlib import Path
-from typing import Annotated, ClassVar
-
-import typer
+from typing import ClassVar
 
 from oneof.cli import options
-from oneof.cli.option_groups import CoverageGroup
 from oneof.cli.output import terminal
 from oneof.serving.limits import DEFAULT_PORT, MAX_BODY_BYTES, MAX_ROWS
 from oneof.sockets import LOCALHOST
@@ -29,51 +25,34 @@ class ServerOptions:
 
     TITLE: ClassVar[str] = "Server"
 
-    host: Annotated[
-        str,
-        options.value(
-            "--host",
-            "ADDRESS",
-            "Address of this machine that accepts connections. With another one than the default, other machines can "
-            "connect: there is no password and no encryption.",
-        ),
-    ] = LOCALHOST
-    port: Annotated[
-        int, options.value("--port", "PORT", "Port of the server; 0 selects a free one.", min=0, max=65535)
-    ] = DEFAULT_PORT
-    allowed_hosts: Annotated[
-        list[str] | None,
-        options.value(
-            "--allowed-host",
-            "NAME",
-            "Host name that requests may have, such as model.example.org; may be repeated. IP addresses and "
-            "localhost are accepted, other names only if they are listed; '*' accepts any.",
-        ),
-    ] = None
-    max_rows: Annotated[int, options.value("--max-rows", "N", "Maximum number of rows of a request.", min=1)] = MAX_ROWS
-    max_body_bytes: Annotated[
-        int, options.value("--max-body-bytes", "N", "Maximum size of the body of a request.", min=1)
-    ] = MAX_BODY_BYTES
-    strict: Annotated[
-        bool,
-        options.flag(
-            "--strict",
-            "Refuse rows with cells that are not of the kind of their column, such as a word among numbers. By "
-            "default they are missing values, and the response names them.",
-        ),
-    ] = False
-    log: Annotated[
-        bool, options.flag("--log", "Write one line for each request to standard error: time, path and status.")
-    ] = False
+    host: str = options.option(
+        "ADDRESS",
+        "Address of this machine that accepts connections. With another one than the default, other machines can "
+        "connect: there is no password and no encryption.",
+        LOCALHOST,
+    )
+    port: int = options.option("PORT", "Port of the server; 0 selects a free one.", DEFAULT_PORT, min=0, max=65535)
+    allowed_hosts: list[str] | None = options.option(
+        "NAME",
+        "Host name that requests may have, such as model.example.org; may be repeated. IP addresses and localhost are "
+        "accepted, other names only if they are listed; '*' accepts any.",
+        name="--allowed-host",
+    )
+    max_rows: int = options.option("N", "Maximum number of rows of a request.", MAX_ROWS, min=1)
+    max_body_bytes: int = options.option("N", "Maximum size of the body of a request.", MAX_BODY_BYTES, min=1)
+    strict: bool = options.flag(
+        "Refuse rows with cells that are not of the kind of their column, such as a word among numbers. By default "
+        "they are missing values, and the response names them."
+    )
+    log: bool = options.flag("Write one line for each request to standard error: time, path and status.")
 
 
 def run(
-    model: Annotated[Path, typer.Argument(metavar="MODEL", help="Model file written by oneof fit (model.skops).")],
+    model: options.ModelFile,
     *,
     server_options: ServerOptions,
-    coverage_group: CoverageGroup,
+    coverage_group: options.CoverageGroup,
     json: options.Json = False,
-    debug: options.Debug = False,
 ) -> None:
     """Serve the predictions of a model over HTTP, as JSON.
 
@@ -81,38 +60,29 @@ def run(
     classes, GET /openapi.json the description for clients, and GET /health the status. Stop with Ctrl-C. A model of a
     sparse matrix cannot be served, since it has no columns.
     """
-    with terminal.handle_errors(debug=debug):
-        from oneof.cli.prediction.predictions import load_model
-        from oneof.errors import InputError
-        from oneof.persistence.prediction_sets import check_calibrated
-        from oneof.persistence.tables import check_stemmer
-        from oneof.serving.server import PredictionServer
-        from oneof.sockets import check_server_installed
+    from oneof.cli.prediction.predictions import load_model
+    from oneof.persistence.saved_model import check_calibrated, check_stemmer
+    from oneof.serving.server import PredictionServer
+    from oneof.sockets import check_server_installed
 
-        has_sets = coverage_group.set_options() is not None
-        check_server_installed("serving")
-        saved = load_model(model)
-        if has_sets:
-            if saved.summary.get("online"):
-                raise InputError("--coverage needs a model of `oneof fit` without --online.")
-            check_calibrated(saved, "--coverage needs")
-        for sentence in check_stemmer(saved):
-            terminal.print_note(sentence)
-        sets = asdict(coverage_group) if has_sets else {}
-        server = PredictionServer(saved, sets=sets, **asdict(server_options))
-        for sentence in server.notes:
-            terminal.print_note(sentence)
-        if not server.is_local:
-            terminal.print_note(
-                "other machines can connect; there is no password and no encryption. A proxy can add both."
-            )
-        if json:
-            terminal.print_json({"url": server.url, "model": str(model), "method": saved.method})
-        else:
-            terminal.print_line(f"{saved.method} predicts at {server.url}/predict. Stop with Ctrl-C.")
-            if server.set_guarantee is not None:
-                terminal.print_line(f"Prediction sets: {server.set_guarantee}")
-        try:
-            server.run()
-        except KeyboardInterrupt:  # the documented way to stop
-            return
+    has_sets = coverage_group.set_options() is not None
+    check_server_installed("serving")
+    saved = load_model(model)
+    if has_sets:
+        check_calibrated(saved, "--coverage needs")
+    terminal.print_notes(check_stemmer(saved))
+    sets = asdict(coverage_group) if has_sets else {}
+    server = PredictionServer(saved, sets=sets, **asdict(server_options))
+    terminal.print_notes(server.notes)
+    if not server.is_local:
+        terminal.print_note("other machines can connect; there is no password and no encryption. A proxy can add both.")
+    if json:
+        terminal.print_json({"url": server.url, "model": str(model), "method": saved.method})
+    else:
+        terminal.print_line(f"{saved.method} predicts at {server.url}/predict. Stop with Ctrl-C.")
+        if server.set_guarantee is not None:
+            terminal.print_line(f"Prediction sets: {server.set_guarantee}")
+    try:
+        server.run()
+    except KeyboardInterrupt:  # the documented way to stop
+        return

@@ -39,7 +39,7 @@ def import_files(
     An excluded annotator must have an answer in the file of the session, or in the files to import.
     """
     files = [read_import(group.answer_options(path), table, session, separator) for path in group.imports or ()]
-    if excluded := group.excluded():  # the log may be long
+    if excluded := group.exclude_annotator:  # the log may be long
         annotators = {entry.annotator for entry in session.answers.log()}
         for file in files:
             annotators.update(map(str, file.given.answers.annotators.tolist()))

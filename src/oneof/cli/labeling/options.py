@@ -3,11 +3,10 @@
 import re
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, ClassVar
+from typing import TYPE_CHECKING, ClassVar, Literal
 
-import typer
-
-from oneof.cli.options import Annotator, Answer, AnswersRow, ExcludeAnnotator, Negation, Row, read_names
+from oneof.cli.options import NAMES, flag, option
+from oneof.cli.tables.read_options import JoinGroup
 
 if TYPE_CHECKING:
     from oneof.io.answers import AnswerOptions
@@ -19,43 +18,15 @@ class PageGroup:
 
     TITLE: ClassVar[str] = "Page"
 
-    show: Annotated[
-        tuple[str, str] | None,
-        typer.Option(
-            "--show",
-            metavar="text|image|audio COLUMN",
-            help="Show one column, as text, image or audio; by default all columns.",
-        ),
-    ] = None
-    images: Annotated[
-        Path | None,
-        typer.Option(
-            "--images", metavar="DIR", help="Folder of the images or audio files; by default the folder of the table."
-        ),
-    ] = None
-    hide: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--hide",
-            metavar="COLUMN",
-            help="Exclude a column from the page and from the features, such as true labels.",
-        ),
-    ] = None
-    pin: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--pin", metavar="COLUMN", help="Show a column first, and keep it visible while the others are scrolled."
-        ),
-    ] = None
-    name: Annotated[
-        str, typer.Option("--name", metavar="NAME", help="Name of the annotator; the page can change it.")
-    ] = "me"
-    port: Annotated[
-        int, typer.Option("--port", metavar="PORT", min=0, max=65535, help="Port of the page; 0 selects a free one.")
-    ] = 0
-    browser: Annotated[bool, typer.Option("--browser/--no-browser", help="Whether to open the page in a browser.")] = (
-        True
+    show: tuple[str, str] | None = option(
+        "text|image|audio COLUMN", "Show one column, as text, image or audio; by default all columns."
     )
+    images: Path | None = option("DIR", "Folder of the images or audio files; by default the folder of the table.")
+    hide: NAMES = option("COLUMN", "Exclude a column, such as true labels, from the page and the features.", ())
+    pin: NAMES = option("COLUMN", "Show a column first, and keep it visible.", ())
+    name: str = option("NAME", "Name of the annotator; the page can change it.", "me")
+    port: int = option("PORT", "Port of the page; 0 selects a free one.", 0, min=0, max=65535)
+    browser: bool = flag("Whether to open the page in a browser.", default=True, name="--browser/--no-browser")
 
 
 @dataclass(frozen=True)
@@ -64,36 +35,14 @@ class SessionGroup:
 
     TITLE: ClassVar[str] = "Session"
 
-    session_file: Annotated[
-        Path | None,
-        typer.Option(
-            "--session",
-            metavar="FILE",
-            help="File that stores the answers of the session; by default TABLE-answers.sqlite.",
-        ),
-    ] = None
-    method: Annotated[
-        str, typer.Option("--method", metavar="NAME", help="Name of a method, or auto: GraphLogisticRegression.")
-    ] = "auto"
-    strategy: Annotated[
-        str,
-        typer.Option(
-            "--strategy", metavar="NAME", help="Query strategy: mutual_information, entropy, margin, random, or auto."
-        ),
-    ] = "auto"
-    audit: Annotated[
-        bool,
-        typer.Option("--audit/--no-audit", help="Review the rows whose labels are probably wrong; see oneof audit."),
-    ] = False
-    groups: Annotated[
-        str | None,
-        typer.Option(
-            "--groups",
-            metavar="COLUMN",
-            help="--audit: column of groups, such as patients or recordings. A row is predicted without the rows of "
-            "its group, as by oneof audit. The column is shown, and is not a feature.",
-        ),
-    ] = None
+    session_file: Path | None = option(
+        "FILE", "File that stores the answers of the session; by default TABLE-answers.sqlite.", name="--session"
+    )
+    method: str = option("NAME", "Name of a method, or auto: GraphLogisticRegression.", "auto")
+    audit: bool = flag(
+        "Review the rows whose labels are probably wrong; see oneof audit.",
+        name="--audit/--no-audit",
+    )
 
     def answers_file(self, table: Path) -> Path:
         """Return the file of the answers to the rows of a table."""
@@ -103,53 +52,30 @@ class SessionGroup:
 
 
 @dataclass(frozen=True)
-class AnnotatorGroup:
+class AnnotatorGroup(JoinGroup):
     """Options of several annotators, and of their answers in files."""
 
     TITLE: ClassVar[str] = "Several annotators"
 
-    annotations_per_item: Annotated[
-        str,
-        typer.Option(
-            "--annotations-per-item",
-            metavar="N|N..MAX",
-            help="Number of annotators who label each row. With 1..3, a row gets up to 3 as long as their answers "
-            "exclude each other, or its label has a probability below 0.9; a fifth of the rows get 2 in any case.",
-        ),
-    ] = "1"
-    combination: Annotated[
-        str,
-        typer.Option(
-            "--combination",
-            metavar="votes|model",
-            help="Combination of several annotators: votes, or model: weights by their estimated accuracies.",
-        ),
-    ] = "votes"
-    gold: Annotated[
-        str | None,
-        typer.Option(
-            "--gold",
-            metavar="COLUMN|FILE",
-            help="Known labels of some rows, which measure the accuracy of each annotator in one of 20 questions: a "
-            "column, which is not shown, or a file with a column of the rows, as for --import, and the column label. "
-            "--audit does not propose these rows.",
-        ),
-    ] = None
-    exclude_annotator: ExcludeAnnotator = None
-    imports: Annotated[
-        list[Path] | None,
-        typer.Option(
-            "--import",
-            metavar="FILE",
-            help="Import answers, as oneof fit --answers reads them: a table with a line for each, or a column for "
-            "each annotator; .json of Label Studio, or .zip of doccano.",
-        ),
-    ] = None
-    answers_row: AnswersRow = None
-    negation: Negation = None
-    row: Row = None
-    annotator: Annotator = None
-    answer: Answer = None
+    annotations_per_item: str = option(
+        "N|N..MAX",
+        "Annotators of each row. With 1..3, a row gets up to 3 if their answers exclude each other, or its label has a "
+        "probability below 0.9; a fifth of the rows get 2.",
+        "1",
+    )
+    combination: Literal["votes", "model"] = option(
+        "votes|model", "Combination: votes, or model: weights by their estimated accuracies.", "votes"
+    )
+    gold: str | None = option(
+        "COLUMN|FILE",
+        "Known labels, which measure each annotator in one of 20 questions: a column, which is not shown, or a file "
+        "with a column of the rows and the column label.",
+    )
+    imports: list[Path] | None = option(
+        "FILE",
+        "Import answers, as oneof fit --answers reads them.",
+        name="--import",
+    )
 
     def answer_options(self, path: Path) -> "AnswerOptions":
         """Return the options by which a file of --import is read, as a file of --answers of `oneof fit`."""
@@ -157,10 +83,6 @@ class AnnotatorGroup:
 
         columns = (self.row, self.annotator, self.answer)
         return AnswerOptions(path, *columns, answers_row=self.answers_row, negation=self.negation)
-
-    def excluded(self) -> tuple[str, ...]:
-        """Return the annotators of --exclude-annotator."""
-        return read_names("--exclude-annotator", self.exclude_annotator)
 
     def gold_column(self) -> list[str]:
         """Return the column of --gold; an empty list if it is a file."""
@@ -184,32 +106,17 @@ class ExportGroup:
 
     TITLE: ClassVar[str] = "Export, without the page"
 
-    export: Annotated[
-        Path | None,
-        typer.Option("--export", metavar="FILE", help="Write the table with its labels (.csv or .parquet), and exit."),
-    ] = None
-    export_answers: Annotated[
-        Path | None,
-        typer.Option(
-            "--export-answers",
-            metavar="FILE",
-            help="Write the answers of all annotators, one per line (.csv, .jsonl or .parquet), and exit; fit, compare "
-            "and audit read them as --answers.",
-        ),
-    ] = None
-    progress: Annotated[bool, typer.Option("--progress", help="Print the progress of each annotator, and exit.")] = (
-        False
+    export: Path | None = option("FILE", "Write the table with its labels (.csv or .parquet), and exit.")
+    export_answers: Path | None = option(
+        "FILE",
+        "Write the answers of all annotators (.csv, .jsonl or .parquet), which fit --answers reads, and exit.",
     )
+    progress: bool = flag("Print the progress of each annotator, and exit.")
 
     @property
     def exits(self) -> bool:
         """Whether the run has no page."""
         return self != ExportGroup()
-
-    def files(self) -> dict[str, Path]:
-        """Return the files to be written, by the names of the options."""
-        named = {"export": self.export, "export_answers": self.export_answers}
-        return {name: path for name, path in named.items() if path is not None}
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 from oneof.cli.labeling.answers import read_gold
 from oneof.cli.labeling.options import AnnotatorGroup, LabelOptions, PageGroup
-from oneof.cli.options import read_names
 
 if TYPE_CHECKING:
     import polars as pl
@@ -113,12 +112,11 @@ def open_session(
                 rows.table.frame, label, rows.show, rows.column, rows.hidden, separator, rows.pinned, original
             ),
             estimator=features.estimator,
-            strategy=options.session.strategy,
             annotations_per_item=required,
             max_annotations=maximum,
             gold=gold,
             combination=annotators.combination,
-            exclude_annotators=annotators.excluded(),
+            exclude_annotators=annotators.exclude_annotator,
             background=serves,
             queue=queue,
             random_state=0,
@@ -141,9 +139,9 @@ def _read_rows(path: Path, read_options: "ReadOptions", page: PageGroup, annotat
     table = read_options.table.read(path, as_text=as_text - {*labels}, labels=labels)
     if table.rows is not None:
         raise InputError(f"{path} has a sparse matrix, which has no columns to show. Label a table.")
-    hide = [*read_names("--hide", page.hide), *annotators.gold_column()]
+    hide = [*page.hide, *annotators.gold_column()]
     hidden = tuple(find_column(name, table.frame.columns, path) for name in hide)
-    pinned = tuple(find_column(name, table.frame.columns, path) for name in read_names("--pin", page.pin))
+    pinned = tuple(find_column(name, table.frame.columns, path) for name in page.pin)
     if column is not None:
         if show not in ("text", "image", "audio"):
             raise InputError(f"--show must be `text COLUMN`, `image COLUMN` or `audio COLUMN`; got `{show} {column}`.")

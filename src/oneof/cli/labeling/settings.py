@@ -1,31 +1,30 @@
 """Settings of `oneof label` that are stored in the file of answers, so that a resumed session has them again.
 
 An option is stored if it is given on the command line. A later run without the option has the stored value; a run with
-the option replaces it. Options that name files of a single run, such as --export, and the labels are not stored.
+the option replaces it. Options of a single run, such as --export, and the labels are not stored.
 """
 
-import functools
-import inspect
 import shlex
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import typer
 
-KINDS: dict[str, type] = {
-    **dict.fromkeys(
-        ("annotations_per_item", "combination", "gold", "groups", "images", "method", "row", "strategy"), str
-    ),
-    **dict.fromkeys(("decimal", "delimiter", "encoding", "format", "quote", "sheet"), str),
-    **dict.fromkeys(("kind", "rest", "separator", "stem", "stop_words", "unreadable_labels"), str),
-    **dict.fromkeys(("audit", "fold_case", "strict", "weighted"), bool),
-    **dict.fromkeys(("categorical", "date_format", "drop", "hide", "missing", "numeric", "pin", "show", "text"), list),
-}
-"""Stored options, and the types of their values in JSON; lists are lists of text."""
-_FILES = ("gold", "images", "stop_words")
+from oneof.cli.options import NAMES, is_given, option_fields, option_name, read_names
+from oneof.messages import write_names
+
+_OF_ONE_RUN = frozenset({"labels", "classes", "name", "port", "browser", "session_file", "exclude_annotator"})
+_OF_IMPORTS = frozenset({"imports", "answers_row", "negation", "annotator", "answer"})
+"""Options that are not stored; the file of answers has the classes."""
+_FILES = ("gold", "images")
 """Options whose value may be a file or a folder, which is stored with its whole path."""
+
+
+def stored_fields(record: Any) -> dict[str, Any]:
+    """Return the fields of a record that are stored, by name."""
+    return {one.name: one for one in option_fields(record) if one.name not in _OF_ONE_RUN | _OF_IMPORTS}
 
 
 @dataclass(frozen=True)
@@ -34,14 +33,33 @@ class Settings:
 
     Attributes
     ----------
+    fields : dict of str to Field
+        The options that are stored.
     given : dict of str to JSON value
         Options of the command line, by parameter.
     stored : dict of str to JSON value
         Options of earlier runs.
     """
 
+    fields: dict[str, Any]
     given: dict[str, Any]
     stored: dict[str, Any]
+
+    @classmethod
+    def read(cls, context: typer.Context, records: Sequence[Any], path: Path) -> "Settings":
+        """Return the options of a command line, and the valid ones in a file of answers."""
+        from oneof.labeling.answers.database import stored_settings
+
+        known = {name: one for record in records for name, one in stored_fields(record).items()}
+        values = {name: getattr(record, name) for record in records for name in stored_fields(record)}
+        given = {name: to_json(name, value) for name, value in values.items() if is_given(context, name)}
+        found = stored_settings(path)  # a later version may have stored others
+        return cls(known, given, {name: found[name] for name in known if _is_valid(known[name], found.get(name))})
+
+    def apply(self, record: Any) -> Any:
+        """Return a record of options with the stored values in place of those that are not given."""
+        used = {name: self.stored[name] for name in stored_fields(record) if name in self.resumed}
+        return replace(record, **{name: _from_json(self.fields[name], value) for name, value in used.items()})
 
     @property
     def resumed(self) -> dict[str, Any]:
@@ -52,14 +70,14 @@ class Settings:
         """Return sentences about the stored options that are used, and those that are replaced."""
         sentences = []
         if self.resumed:
-            words = shlex.join([word for name, value in self.resumed.items() for word in as_words(name, value)])
+            words = " ".join(self._words(name, value) for name, value in self.resumed.items())
             sentences.append(
                 f"{path} has settings of an earlier run, which are used: {words}. A value on the command line "
                 "replaces a setting."
             )
         for name, value in self.given.items():
             if name in self.stored and self.stored[name] != value:
-                new, old = (shlex.join(as_words(name, one)) for one in (value, self.stored[name]))
+                new, old = self._words(name, value), self._words(name, self.stored[name])
                 sentences.append(f"{new} replaces the setting {old} of {path}.")
         return sentences
 
@@ -71,81 +89,41 @@ class Settings:
         if merged != self.stored:
             store_settings(path, merged)
 
+    def _words(self, name: str, value: Any) -> str:
+        return shlex.join(as_words(self.fields[name], value))
 
-def as_words(name: str, value: Any) -> list[str]:
-    """Return an option as words of a command line."""
-    option = f"--{name.replace('_', '-')}"
+
+def as_words(one: Any, value: Any) -> list[str]:
+    """Return a stored option, by its field, as words of a command line."""
+    name, _, off = option_name(one).partition("/")
     if isinstance(value, bool):
-        return [option if value else option.replace("--", "--no-", 1)]
-    if name == "show":
-        return [option, *value]
-    if name == "date_format":
-        return [word for one in value for word in (option, one)]
-    return [option, ",".join(value) if isinstance(value, list) else str(value)]
+        return [name if value else off or name.replace("--", "--no-", 1)]
+    if one.type in (NAMES, NAMES | None):
+        return [name, ",".join(value)]
+    if isinstance(value, list):
+        return [name, *value] if one.name == "show" else [word for entry in value for word in (name, entry)]
+    return [name, str(value)]
 
 
-def with_stored_settings(command: Callable[..., None], answers_of: Callable[..., Path]) -> Callable[..., None]:
-    """Return the command with the settings of its file of answers in place of options that are not given.
-
-    Parameters
-    ----------
-    command : callable
-        It has a parameter `settings`, which is not an option: the result passes a `Settings`.
-    answers_of : callable
-        ``(table, session_file)`` -> the file of answers.
-
-    Returns
-    -------
-    callable
-    """
-    signature = inspect.signature(command)
-
-    @functools.wraps(command)
-    def run(context: typer.Context, table: Path, **options: Any) -> None:
-        given = {name: _to_json(name, options[name]) for name in KINDS if _is_given(context, name)}
-        settings = Settings(given, read_settings(answers_of(table, options["session_file"])))
-        command(table, **options | _to_options(settings.resumed), settings=settings)
-
-    added = inspect.Parameter("context", inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation=typer.Context)
-    parameters = [added, *(one for one in signature.parameters.values() if one.name != "settings")]
-    run.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]  # read by typer
-    run.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
-    return run
-
-
-def read_settings(path: Path) -> dict[str, Any]:
-    """Return the valid settings of a file of answers; those of a later version, and invalid ones, are not used."""
-    from oneof.labeling.answers.database import stored_settings
-
-    stored = stored_settings(path)
-    return {name: stored[name] for name in KINDS if name in stored and _is_valid(name, stored[name])}
-
-
-def _is_valid(name: str, value: Any) -> bool:
-    """Return whether a stored value has the type of its option."""
-    kind = KINDS[name]
-    if kind is not list:
-        return isinstance(value, kind)
-    is_text = isinstance(value, list) and all(isinstance(one, str) for one in value)
-    return is_text and (name != "show" or len(value) == 2)
-
-
-def _is_given(context: typer.Context, name: str) -> bool:
-    return getattr(context.get_parameter_source(name), "name", None) == "COMMANDLINE"
-
-
-def _to_json(name: str, value: Any) -> Any:
-    """Return the value of an option in the types of JSON."""
+def to_json(name: str, value: Any) -> Any:
+    """Return the value of an option in the types of JSON; a name that has a comma is in quotation marks."""
     if name in _FILES and Path(value).exists():
         return str(Path(value).absolute())
+    if isinstance(value, tuple) and name != "show":
+        return [write_names([entry]) for entry in value]
     return list(value) if isinstance(value, list | tuple) else str(value) if isinstance(value, Path) else value
 
 
-def _to_options(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Return stored values as values of the options."""
-    values = dict(settings)
-    if "show" in values:
-        values["show"] = tuple(values["show"])
-    if "images" in values:
-        values["images"] = Path(values["images"])
-    return values
+def _from_json(one: Any, value: Any) -> Any:
+    """Return the value of an option from the types of JSON."""
+    if one.type in (NAMES, NAMES | None):
+        return read_names(option_name(one), value)
+    return tuple(value) if one.name == "show" else Path(value) if one.name == "images" else value
+
+
+def _is_valid(one: Any, value: Any) -> bool:
+    """Return whether a stored value has the type of its option."""
+    if one.type in (NAMES, NAMES | None, list[str] | None) or one.name == "show":
+        is_text = isinstance(value, list) and all(isinstance(entry, str) for entry in value)
+        return is_text and (one.name != "show" or len(value) == 2)
+    return isinstance(value, bool if one.type is bool else str)

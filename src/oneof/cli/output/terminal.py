@@ -11,7 +11,7 @@ import sys
 import threading
 import traceback
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 import typer
@@ -155,9 +155,16 @@ def print_note(sentence: str) -> None:
     typer.echo(f"Note: {sentence}", err=True)
 
 
-def print_progress(sentence: str) -> None:
-    """Write a line to standard error, so that standard output stays machine-readable."""
-    typer.echo(sentence, err=True)
+def print_notes(sentences: Iterable[str]) -> None:
+    """Write notes to standard error."""
+    for sentence in sentences:
+        print_note(sentence)
+
+
+def print_facts(facts: Any) -> None:
+    """Write the facts of a table to standard error, so that standard output has the results only."""
+    for line in facts.lines():
+        typer.echo(line, err=True)
 
 
 def format_duration(seconds: float) -> str:

@@ -3,48 +3,24 @@
 import shlex
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from oneof.candidates import CandidateSets
-from oneof.cli.prediction.sets import SetOptions, describe_sets, to_columns
+from oneof.cli.prediction.sets import describe_sets, to_columns
 from oneof.errors import DataError, InputError, LabelError, ModelFileError, OneofError
-from oneof.io import TableOptions, UnreadableCells, describe, new_label_note
+from oneof.io import UnreadableCells, describe, new_label_note
 from oneof.messages import write_names
 
 if TYPE_CHECKING:
     import polars as pl
 
+    from oneof.cli.commands.predict import PredictOptions
     from oneof.io import Table
     from oneof.io.batches import Batch
     from oneof.persistence import SavedModel
-
-
-@dataclass(frozen=True)
-class PredictOptions:
-    """Options of `oneof predict`.
-
-    Attributes
-    ----------
-    truth : str or None
-        Column of true labels.
-    keep : tuple of str
-        Columns of the table to copy.
-    as_labels : bool
-        Whether the probabilities are added as the text of weighted labels.
-    sets : SetOptions or None
-        The prediction sets to add.
-    table : TableOptions
-        Its tokens of missing values are joined to those of the model. Cells that are not of the kind of their column,
-        and features that no object of JSON lines has, are missing values, with a note, unless it is strict.
-    """
-
-    truth: str | None = None
-    keep: tuple[str, ...] = ()
-    as_labels: bool = False
-    sets: SetOptions | None = None
-    table: TableOptions = TableOptions()  # noqa: RUF009 - frozen
+    from oneof.persistence.prediction_sets import CoverageOptions
 
 
 class Prediction:
@@ -68,7 +44,7 @@ class Prediction:
         Nominal coverage and mean size of the prediction sets, and their coverage if there are labels.
     """
 
-    def __init__(self, model: "SavedModel", table: Path, options: PredictOptions) -> None:
+    def __init__(self, model: "SavedModel", table: Path, options: "PredictOptions") -> None:
         self.name, self.files = str(table), [table]
         self.rows = self.n_true = 0
         self.notes: list[str] = []
@@ -151,9 +127,9 @@ class TablePrediction(Prediction):
         from oneof.io import read_truth
         from oneof.io.columns import match_columns
         from oneof.io.findings import dialect_findings
-        from oneof.persistence.tables import align_rows, naming_cells, open_table
+        from oneof.persistence.saved_model import align_rows, naming_cells, open_table
 
-        model, options = self._model, self._options
+        model, options, set_options = self._model, self._options, self._options.set_options()
         named = {*label_columns(model), *([options.truth] if options.truth else [])}
         copied = [*identifiers(model), *options.keep]
         table = open_table(model, self._path, options.table, as_text=copied, labels=named)
@@ -167,13 +143,13 @@ class TablePrediction(Prediction):
             labels = model.pipeline.predict(aligned.rows)
         self.rows, self.unreadable, self.new_categories = len(labels), aligned.unreadable, aligned.new_categories
         self.notes += [*describe(dialect_findings(table.dialect)), *aligned.notes]
-        self.notes += training_file_notes(model, self._path, has_sets=options.sets is not None)
+        self.notes += training_file_notes(model, self._path, has_sets=set_options is not None)
         frame = to_frame(model, aligned.rows, labels, as_labels=options.as_labels)
         known = self._read_labels(table)
         if known is not None:
             self._count_labels(known.evidence, labels)
-        if options.sets is not None:
-            frame = frame.hstack(self._predict_sets(aligned.rows, known if true is None else true, options.sets))
+        if set_options is not None:
+            frame = frame.hstack(self._predict_sets(aligned.rows, known if true is None else true, set_options))
         for name in kept:
             if name in frame.columns:
                 raise InputError(
@@ -186,10 +162,10 @@ class TablePrediction(Prediction):
         self._note_new_labels()
         yield insert_identifiers(frame, table.frame, dict.fromkeys([*kept, *identifiers(model)]))
 
-    def _predict_sets(self, rows: Any, known: Any, options: SetOptions) -> "list[pl.Series]":
+    def _predict_sets(self, rows: Any, known: Any, options: "CoverageOptions") -> "list[pl.Series]":
         """Return the columns of the prediction sets, and keep their summary and their notes."""
         from oneof.model_selection import get_proba
-        from oneof.persistence.prediction_sets import check_calibrated, describe_calibration, predict_sets
+        from oneof.persistence.saved_model import check_calibrated, describe_calibration, predict_sets
 
         model = self._model
         check_calibrated(model, "--coverage needs")
@@ -226,17 +202,17 @@ class TablePrediction(Prediction):
 class StreamPrediction(Prediction):
     """Predictions of a stream by a model of `oneof fit --online`: memory does not grow with the number of rows."""
 
-    def __init__(self, model: "SavedModel", table: Path, options: PredictOptions) -> None:
+    def __init__(self, model: "SavedModel", table: Path, options: "PredictOptions") -> None:
         from oneof.candidates.cells import LabelFormat
         from oneof.candidates.columns import LabelColumns, LabelReader
-        from oneof.persistence.tables import join_options
+        from oneof.persistence.saved_model import join_options
         from oneof.stream import open_source
 
         if options.table.sheet is not None:
             raise InputError("--sheet needs a spreadsheet: remove the option.")
         if options.as_labels:
             raise no_probabilities(model)
-        for option, given in (("--coverage", options.sets), ("--keep", options.keep)):
+        for option, given in (("--coverage", options.set_options()), ("--keep", options.keep)):
             if given:
                 raise InputError(f"{option} needs a model of `oneof fit` without --online.")
         super().__init__(model, table, options)
@@ -271,7 +247,7 @@ class StreamPrediction(Prediction):
         from oneof.io.batch_spec import BatchSpec
         from oneof.io.batches import BATCH_ROWS, iterate_batches
         from oneof.io.columns import absent_columns, describe_dates
-        from oneof.persistence.tables import check_stemmer
+        from oneof.persistence.saved_model import check_stemmer
 
         model, columns, options = self._model, self._columns, self._table_options
         method = model.pipeline[-1]
@@ -382,7 +358,7 @@ class StreamPrediction(Prediction):
             )
 
 
-def predict(model: "SavedModel", table: Path, options: PredictOptions) -> Prediction:
+def predict(model: "SavedModel", table: Path, options: "PredictOptions") -> Prediction:
     """Return the predictions of a table, in batches if the model was fitted online."""
     from oneof.io import is_whole_table
 

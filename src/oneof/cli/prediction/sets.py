@@ -3,11 +3,9 @@
 `oneof.persistence.prediction_sets` computes the sets.
 """
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from oneof.cli.output import terminal
-from oneof.errors import InputError
 from oneof.persistence import prediction_sets
 
 if TYPE_CHECKING:
@@ -25,23 +23,6 @@ REPORT_COVERAGE = 0.9
 _MAX_ROWS, _MAX_ENTRIES = 5_000, 1_000_000
 """Maximum number of calibration rows in a model file, and of rows times classes; at least `_MIN_ROWS`."""
 _MIN_ROWS = 500
-
-
-@dataclass(frozen=True)
-class SetOptions(prediction_sets.CoverageOptions):
-    """The options `--coverage`, `--set-method`, `--calibration` and `--class-conditional`."""
-
-    def __post_init__(self) -> None:
-        if not 0 < self.coverage < 1:
-            raise InputError(f"--coverage must be above 0 and below 1, such as 0.9; got {self.coverage:g}.")
-        from oneof.solvers.conformal import CALIBRATIONS, METHODS
-
-        for option, value, choices in (
-            ("--set-method", self.method, METHODS),
-            ("--calibration", self.calibration, CALIBRATIONS),
-        ):
-            if value not in choices:
-                raise InputError(f"{option} must be {', '.join(choices[:-1])} or {choices[-1]}; got {value!r}.")
 
 
 def held_out_calibration(
@@ -146,7 +127,7 @@ def evaluate_calibration(
     order = np.random.default_rng(0).permutation(len(rows))
     halves = order[::2], order[1::2]
     mask = np.ones(calibration["evidence"].shape, dtype=bool)
-    options = SetOptions(REPORT_COVERAGE)
+    options = prediction_sets.CoverageOptions(REPORT_COVERAGE)
     for part, other in (halves, halves[::-1]):
         if len(other):
             calibrated = prediction_sets.calibrate_rows(
@@ -171,7 +152,7 @@ def to_columns(sets: "CandidateSets", separator: str) -> "list[pl.Series]":
     return [pl.Series("set", texts, dtype=pl.String), pl.Series("set_size", sets.sizes)]
 
 
-def describe_sets(sets: "CandidateSets", known: Any, options: SetOptions) -> dict[str, Any]:
+def describe_sets(sets: "CandidateSets", known: Any, options: prediction_sets.CoverageOptions) -> dict[str, Any]:
     """Return the nominal coverage and the mean size for JSON, and the coverage if some labels are known."""
     import numpy as np
 
@@ -210,7 +191,7 @@ def describe_validity(calibration: dict[str, Any]) -> list[str]:
     Parameters
     ----------
     calibration : dict
-        Result of `oneof.persistence.prediction_sets.describe_calibration`.
+        Result of `oneof.persistence.saved_model.describe_calibration`.
     """
     n_rows, n_several = calibration["rows"], calibration["several_candidates"]
     several = f", {n_several:,} of them with several candidates" * bool(n_several)

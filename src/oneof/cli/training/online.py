@@ -5,14 +5,14 @@ import csv
 import json
 import os
 import shlex
-from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from oneof.candidates.cells import DEFAULT_SEPARATOR
-from oneof.cli.output.progress import Progress, ProgressFactory
+from oneof.cli.output import terminal
+from oneof.cli.output.progress import Progress, progress
 from oneof.cli.output.terminal import format_percent
 from oneof.cli.tables.inputs import naming_the_option, prepare_features, prepare_rows, resolve_separator
 from oneof.cli.tables.read_options import ReadOptions
@@ -21,8 +21,8 @@ from oneof.files import atomic_directory, check_not_input, check_writable, hash_
 from oneof.io import describe_cells, read_text_options
 
 if TYPE_CHECKING:
-    from oneof.cli.option_groups import OnlineFitGroup, OnlineGroup
-    from oneof.cli.tables.facts import Inspection, TableFacts
+    from oneof.cli.options import FitOptions, OnlineFitOptions, OnlineOptions
+    from oneof.cli.tables.facts import Inspection
     from oneof.stream import ProgressiveValidation, Source, StreamOptions, StreamResult
 
 OUTPUTS = ("model.skops", "summary.json", "curve.csv")
@@ -42,25 +42,19 @@ class OnlineResult:
 
 
 def fit_online(
-    path: Path,
-    read_options: ReadOptions,
-    online_options: "OnlineFitGroup",
-    *,
-    method: str,
-    folder: Path,
-    progress: ProgressFactory,
-    show_facts: "Callable[[TableFacts], None] | None" = None,
+    path: Path, read_options: ReadOptions, online_options: "OnlineFitOptions", fit_options: "FitOptions"
 ) -> OnlineResult:
     """Fit a stream, save checkpoints, and write model, summary and curve into a folder.
 
     The checkpoint is removed after the other files are written. With `resume`, the files of a finished run of the same
-    stream and options stay as they are. `show_facts` is called with the facts of the first batch before the fit, unless
-    the batch cannot be read twice or has defects, which are errors of the fit.
+    stream and options stay as they are. The facts of the first batch are printed before the fit, unless the batch
+    cannot be read twice or has defects, which are errors of the fit.
     """
     from oneof.io import Finding, describe
     from oneof.stream import CheckpointConfig, fit_stream, open_source
     from oneof.stream.checkpoint import fingerprint
 
+    folder = fit_options.folder(path)
     check_writable(folder)
     source = open_source(path, read_options.table.format)
     check_not_input((folder / name for name in (*OUTPUTS, CHECKPOINT)), source.files)
@@ -69,7 +63,7 @@ def fit_online(
             "--truth cannot be used with --online: the running loss is computed from the candidate sets. Name the "
             "column by --drop, so that it is not a feature, and compute the accuracy by `oneof predict --truth`."
         )
-    classifier = _make_classifier(method)
+    classifier = _make_classifier(fit_options.method)
     separator, separator_notes = _resolve_separator(source, read_options)
     options = _stream_options(replace(read_options, separator=separator), online_options)
     checkpoint, identity = folder / CHECKPOINT, fingerprint(source, classifier, options)
@@ -81,8 +75,8 @@ def fit_online(
         with contextlib.suppress(OneofError):
             inspection = inspect_stream(path, read_options, online_options)
             leaks = [finding for finding in inspection.findings.others if finding.kind.endswith("leak")]
-            if show_facts is not None and inspection.facts.classes:  # the labels of the first rows could be read
-                show_facts(inspection.facts)
+            if inspection.facts.classes:  # the labels of the first rows could be read
+                terminal.print_facts(inspection.facts)
     if online_options.resume is False:
         checkpoint.unlink(missing_ok=True)
     checkpoints = CheckpointConfig(
@@ -104,7 +98,7 @@ def fit_online(
     return OnlineResult(summary, fit, files)
 
 
-def _stream_options(read_options: ReadOptions, online_options: "OnlineGroup") -> "StreamOptions":
+def _stream_options(read_options: ReadOptions, online_options: "OnlineOptions") -> "StreamOptions":
     """Return the options of a stream, whose separator is known."""
     from oneof.stream import StreamOptions
 
@@ -122,7 +116,7 @@ def _stream_options(read_options: ReadOptions, online_options: "OnlineGroup") ->
     )
 
 
-def inspect_stream(path: Path, read_options: ReadOptions, online_options: "OnlineGroup") -> "Inspection":
+def inspect_stream(path: Path, read_options: ReadOptions, online_options: "OnlineOptions") -> "Inspection":
     """Return the facts of the first batch of a stream."""
     from oneof.cli.tables.facts import Inspection, TableFacts, describe, describe_prepared
     from oneof.errors import LabelError
@@ -236,7 +230,7 @@ def _print_progress(bar: Progress, validation: "ProgressiveValidation", fraction
 
 
 def _summarize(
-    name: str, fit: "StreamResult", options: Any, classifier: Any, online_options: "OnlineGroup"
+    name: str, fit: "StreamResult", options: Any, classifier: Any, online_options: "OnlineOptions"
 ) -> dict[str, Any]:
     counts = fit.validation
     return {

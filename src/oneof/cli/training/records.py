@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from oneof.audit import LabelIssues
-    from oneof.cli.option_groups import FitOptions
+    from oneof.cli.options import FitOptions
     from oneof.cli.tables.inputs import PreparedTable
     from oneof.cli.tables.read_options import ReadOptions
     from oneof.comparison import Comparison, LearningCurve
@@ -72,7 +72,7 @@ class Fit:
         """Return the titles of the steps."""
         from oneof.comparison.methods import DEFAULT_METHOD
 
-        corrects = self.options.rate is not None
+        corrects = self.options.corrects
         audits = DEFAULT_METHOD in self.methods and self.prepared.answers is None and not corrects
         first = COMPARING if len(self.methods) > 1 else HELD_OUT
         return [first, CURVE, *[AUDIT, RATES] * corrects, FINAL, *[AUDIT] * audits, WRITING]

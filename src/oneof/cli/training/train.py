@@ -3,7 +3,6 @@
 Each step is a function of the records of the earlier ones and returns one, with its sentences for the user.
 """
 
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,7 +15,8 @@ from oneof.cli.auditing.issues import (
     find_suspects,
     has_predictions_of_all_rows,
 )
-from oneof.cli.output.progress import ProgressFactory, Steps
+from oneof.cli.output import terminal
+from oneof.cli.output.progress import Steps, progress
 from oneof.cli.prediction.sets import (
     MIN_CHECKED_ROWS,
     REPORT_COVERAGE,
@@ -24,7 +24,7 @@ from oneof.cli.prediction.sets import (
     find_checked_rows,
     held_out_calibration,
 )
-from oneof.cli.tables.facts import TableFacts, describe_prepared
+from oneof.cli.tables.facts import describe_prepared
 from oneof.cli.tables.first_labels import measure_first_labels, named_classes, written_weights
 from oneof.cli.tables.gold import check_unchecked_rows
 from oneof.cli.training import calibration as calibration_steps
@@ -55,7 +55,7 @@ from oneof.cli.training.records import (
 from oneof.report import Assessment
 
 if TYPE_CHECKING:
-    from oneof.cli.option_groups import FitOptions
+    from oneof.cli.options import FitOptions
     from oneof.cli.tables.read_options import ReadOptions
 
 CURVE_FRACTIONS = (0.1, 0.2, 0.4, 0.7)
@@ -64,20 +64,13 @@ MAX_CURVE_ROWS = 4_000
 
 
 def train(
-    path: Path,
-    read_options: "ReadOptions",
-    options: "FitOptions",
-    *,
-    command: str,
-    progress_factory: ProgressFactory,
-    note: Callable[[str], None] = lambda _: None,
-    show_facts: Callable[[TableFacts], None] = lambda _: None,
+    path: Path, read_options: "ReadOptions", options: "FitOptions", *, command: str, reports: bool = False
 ) -> TrainingResult:
     """Select a method, fit it on all rows of a table, and write model, labels, report and summary into a folder.
 
     The scores in the summary are computed on held-out rows, even if one method is requested by name. `command` is the
-    command for the report. `note` is called with each sentence for the user after the step that has it, and
-    `show_facts` with the facts of the table before the first fit.
+    command for the report. With `reports`, the facts of the table are printed before the first fit, and the sentences
+    of each step after it.
     """
     from oneof.cli.tables.methods import describe_comparison
     from oneof.files import check_not_input, check_writable
@@ -89,16 +82,17 @@ def train(
     notes: list[str] = []
 
     def collect(step: Any) -> Any:
-        for sentence in step.notes:
-            note(sentence)
+        if reports:
+            terminal.print_notes(step.notes)
         notes.extend(step.notes)
         return step
 
     fit: Fit = collect(start(path, read_options, options))
-    show_facts(describe_prepared(fit.prepared, read_options))
-    if len(fit.methods) > 1:
-        note(describe_comparison(len(fit.methods), options.limit))
-    steps = Steps(progress_factory, fit.titles())
+    if reports:
+        terminal.print_facts(describe_prepared(fit.prepared, read_options))
+        if len(fit.methods) > 1:
+            terminal.print_note(describe_comparison(len(fit.methods), options.limit))
+    steps = Steps(progress, fit.titles())
     evaluation: Evaluation = collect(evaluate(fit, steps))
     fitted: Fitted = collect(fit_final(fit, evaluation, steps))
     assessment: Assessment = collect(assess(fit, evaluation, fitted))
@@ -119,16 +113,18 @@ def start(path: Path, read_options: "ReadOptions", options: "FitOptions") -> Fit
 
     prepared, rate, named = prepare(path, read_options), options.rate, options.method.lower() != "auto"
     candidates, truth = prepared.candidates, prepared.truth
-    if rate is not None:
+    if options.corrects:
         check_unchecked_rows(candidates, prepared.is_checked, "remove --noise-rate")
-    method = options.method if named else DEFAULT_METHOD
-    methods, notes = resolve_methods(prepared, method, options.seed, options.weights_of_classes)
-    if prepared.has_rest and isinstance(rate, float):
+    if prepared.has_rest and rate is not None:
         raise InputError(
             f"--noise-rate {rate:g} cannot be used with --rest: lists with a rest exclude no label, so that the "
             "fraction of wrong ones is estimated. Use --noise-rate auto."
         )
-    notes = [*prepared.notes, *notes, *([] if rate is None else describe_rest(read_options, prepared))]
+    shared, codes = share_lists(prepared), calibration_steps.checked_codes(candidates, truth, prepared.is_checked)
+    of_rest = describe_rest(read_options, prepared) if options.corrects else []
+    method = options.method if named else DEFAULT_METHOD
+    methods, of_methods = resolve_methods(prepared, method, options.seed, options.weights_of_classes)
+    notes = [*prepared.notes, *of_methods, *of_rest]
     n_unlabeled = int(candidates.is_unlabeled.sum())
     if not named:
         notes.append(f"{DEFAULT_METHOD} is fitted without a comparison; --method best compares all methods.")
@@ -138,22 +134,19 @@ def start(path: Path, read_options: "ReadOptions", options: "FitOptions") -> Fit
             "them."
         )
     task = check_task(prepared.frame, candidates, truth, options.weights_of_classes)
-    splits = make_folds(task, "auto" if options.folds is None else options.folds, options.seed, prepared.groups)
-    codes = calibration_steps.checked_codes(candidates, truth, prepared.is_checked)
-    shared = share_lists(prepared)
-    fit = Fit(read_options, options, prepared, methods, task, splits, codes, shared, tuple(notes))
+    splits = make_folds(task, options.folds or "auto", options.seed, prepared.groups)
     if options.calibrate:
         calibration_steps.check_enough(codes, splits, methods)
-    return fit
+    return Fit(read_options, options, prepared, methods, task, splits, codes, shared, tuple(notes))
 
 
 def evaluate(fit: Fit, steps: Steps) -> Evaluation:
     """Compare the methods on held-out rows; with a noise rate, the rates are those of fits to corrected weights."""
     evaluation = _compare(fit, steps)
     options, prepared = fit.options, fit.prepared
-    if options.rate is None or prepared.answers is not None:
+    if not options.corrects or prepared.answers is not None:
         return evaluation
-    rate = None if isinstance(options.rate, str) else options.rate
+    rate = options.rate
     with steps.step(AUDIT) as bar:
         name, issues = find_issues(prepared, fit.auditor, seed=options.seed, noise_rate=rate, progress=bar)
     notes = [*evaluation.notes, describe_correction(issues, name)]

@@ -16,6 +16,7 @@ import scipy.sparse as sp
 
 from oneof.solvers.graph_logistic.coordinates import Coordinates
 from oneof.solvers.graph_logistic.likelihood import CandidateLikelihood, LikelihoodEvaluation
+from oneof.solvers.linear import conjugate_gradients
 from oneof.typing import Floats
 
 MAX_COORDINATES = 4000
@@ -70,9 +71,14 @@ def newton_cg(
             if preconditioner is None or n_products > PRECONDITIONER_MAX_PRODUCTS:
                 preconditioner = _preconditioner(likelihood, coordinates, at)
             size = float((scores * likelihood.hvp(at, scores)).sum()) + float((z * prior_gradient).sum())
-            step, n_products, exact = _conjugate_gradients(
-                _hessian_product(likelihood, coordinates, at), preconditioner, gradient, size
+            solved = conjugate_gradients(
+                _hessian_product(likelihood, coordinates, at),
+                gradient,
+                preconditioner,
+                tol=lambda norm, size=size: min(MAX_STEP_ERROR, norm / max(size, 1e-300) ** 0.5),  # at most delta
+                max_iter=MAX_PRODUCTS,
             )
+            step, n_products, exact = solved.solution, solved.n_products, solved.end != "curvature"
         step = average_inseparable(step)
         score_step, prior_step = coordinates.matvec(step), coordinates.prior_matvec(step)
         slope, length = float((step * gradient).sum()), 1.0
@@ -164,34 +170,6 @@ def separate_solver(matrices: Iterable[Floats]) -> Solve:
 
 def _root(matrix: Floats) -> tuple[Floats, bool]:
     return jittered_cholesky(matrix), True
-
-
-def _conjugate_gradients(
-    product: Solve, preconditioner: Solve, target: Floats, size: float
-) -> tuple[Floats, int, bool]:
-    """Solve H step = target to a relative error of min(MAX_STEP_ERROR, delta), with delta^2 = step^T H step / `size`.
-
-    Return the step, the number of products, and whether H was positive along all directions. The iterations stop at a
-    direction of nonpositive curvature.
-    """
-    solution = np.zeros_like(target)
-    residual, solved = target, preconditioner(target)
-    direction = solved
-    square = first = float((residual * solved).sum())
-    goal = first * min(MAX_STEP_ERROR**2, first / max(size, 1e-300))
-    for k in range(MAX_PRODUCTS):
-        if square <= max(goal, 1e-28 * first):
-            return solution, k, True
-        hvp = product(direction)
-        curvature = float((direction * hvp).sum())
-        if curvature <= 0:
-            return (solution if k else direction), k, False
-        solution = solution + square / curvature * direction
-        residual = residual - square / curvature * hvp
-        solved = preconditioner(residual)
-        before, square = square, float((residual * solved).sum())
-        direction = solved + square / before * direction
-    return solution, MAX_PRODUCTS, True
 
 
 # -- the Hessian ----------------------------------------------------------------------------------------------------

@@ -89,7 +89,7 @@ def compare_modes():
     X, y, *_ = load_mnist(MODE_ROWS, n_test=0, dtype=np.float64)
     partial = make_partial_labels(y, fraction=1.0, n_distractors=2, random_state=0)
     kernel = default_kernel(X)
-    prior = GramPrior.from_gram(covariance(kernel, X))
+    prior = GramPrior(covariance(kernel, X))
     exact = make_partial_labels(y, fraction=0.0)
     for name, mask, anneal in (
         ("exact labels", exact.mask, True),
@@ -125,7 +125,7 @@ def count_factorizations():
     """Time the mode in units of one Cholesky factorization."""
     X, candidates = load_birdsong()
     for variance in (1.0, 10.0):
-        prior = GramPrior.from_gram(covariance(default_kernel(X, variance), X))
+        prior = GramPrior(covariance(default_kernel(X, variance), X))
         shifted = prior.gram + np.eye(len(X))
         _, one = timed(lambda shifted=shifted: cholesky(shifted, lower=True, check_finite=False), REPEATS)
         for anneal in (True, False):

@@ -14,7 +14,6 @@ from oneof import AvgPegasos, AvgPerceptron, make_partial_labels
 from oneof.kernels import covariance
 from oneof.solvers.laplace.mode import find_mode
 from oneof.solvers.laplace.model import GramPrior
-from oneof.solvers.laplace.thin_products import transposed_product
 
 ROOFLINE_REPEATS = 5
 N_TRIAD = 12_000_000
@@ -133,14 +132,21 @@ class CountingPrior(GramPrior):
     counts: dict[str, int]
 
     def matvec(self, V):
-        """Return the product in full precision."""
-        self.counts["full"] += 1
+        """Return the product."""
+        self.counts["single" if self.gram.dtype == np.float32 else "full"] += 1
         return super().matvec(V)
 
-    def matvec_float32(self, V):
-        """Return the product in single precision."""
-        self.counts["single"] += 1
-        return super().matvec_float32(V)
+    @property
+    def single(self):
+        """Copy in single precision, with the same counts."""
+        return counting_prior(super().single.gram, self.counts)
+
+
+def counting_prior(gram, counts):
+    """Return a prior that adds its products to the counts."""
+    prior = CountingPrior(gram)
+    object.__setattr__(prior, "counts", counts)
+    return prior
 
 
 def mode_rows(ceilings, size):
@@ -149,9 +155,8 @@ def mode_rows(ceilings, size):
     for n_rows in (2_000, 4_000):
         X, y, *_ = load_mnist(max(200, round(n_rows * size)), n_test=0, dtype=np.float64)
         mask, n = make_partial_labels(y, n_distractors=2, random_state=0).mask, len(X)
-        prior = GramPrior.from_gram(covariance(default_kernel(X), X))
-        counting = CountingPrior.from_gram(prior.gram)
-        object.__setattr__(counting, "counts", {"full": 0, "single": 0})
+        prior = GramPrior(covariance(default_kernel(X), X))
+        counting = counting_prior(prior.gram, {"full": 0, "single": 0})
         mode = find_mode(counting, mask, np.inf, anneal=False)
         full, single = counting.counts["full"], counting.counts["single"]
         n_bytes, each = n * n * (8 * full + 4 * single), 2 * n * n * mask.shape[1]
@@ -167,10 +172,10 @@ def mode_rows(ceilings, size):
         V = np.random.default_rng(0).normal(size=mask.shape)
         for name, matrix, count, peak in (
             ("full", prior.gram, full, ceilings.double),
-            ("single", prior.float32, single, ceilings.single),
+            ("single", prior.single.gram, single, ceilings.single),
         ):
             W = V.astype(matrix.dtype)
-            seconds = cpu_quantiles(lambda matrix=matrix, W=W: transposed_product(matrix, W))
+            seconds = cpu_quantiles(lambda matrix=matrix, W=W: matrix.mT @ W)
             both = matrix.nbytes / ceilings.read, each / peak
             lower_bound = (max(both), "reading" if both[0] > both[1] else "arithmetic")
             what = f"one of these products, {name} precision ({count} needed)"

@@ -168,7 +168,7 @@ def evidence_task(kernel, X, mask):
         K, sets_of = read(covariance(kernel, X.astype(np.float64))), read(mask)
 
         def run():
-            prior = GramPrior.from_gram(K)
+            prior = GramPrior(K)
             mode = find_mode(prior, sets_of, np.inf)
             factors = CholeskyFactors.from_proba(prior, mode.derivatives.proba)
             # The derivative with respect to the logarithm of the variance is the Gram matrix itself.

@@ -28,7 +28,7 @@ from array_api_compat import array_namespace, device
 
 from oneof.solvers.laplace.cholesky_factors import CholeskyFactors, solve_lower
 from oneof.solvers.laplace.mode import LaplaceMode
-from oneof.solvers.laplace.model import GramPrior, HessianOperator
+from oneof.solvers.laplace.model import GramPrior, LikelihoodDerivatives
 from oneof.solvers.linear import conjugate_gradients, inner_product
 from oneof.typing import Array
 
@@ -116,7 +116,9 @@ def _vjp_determinant(pi: Array, diagonal: Array, V: Array, inverse: Array, diffe
     return xp.where(pi > smallest, product, 0.0)
 
 
-def _solve_adjoint(prior: GramPrior, hessian: HessianOperator, factors: CholeskyFactors, gradient: Array) -> Array:
+def _solve_adjoint(
+    prior: GramPrior, hessian: LikelihoodDerivatives, factors: CholeskyFactors, gradient: Array
+) -> Array:
     """Return U with (I + W_true K) U = gradient.
 
     The inner product of the conjugate gradients is <A, B> = sum A (K B), so that a search direction is a pair of

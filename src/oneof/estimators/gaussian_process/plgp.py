@@ -118,7 +118,8 @@ class PLGP(TensorClassifier):
     -----
     Standardize the features first. The mode is computed from products of the n x n kernel matrix with n x K blocks, in
     double and in single precision. The posterior covariances are computed at the first call that needs them, including
-    `predict`, and are stored. They take operations proportional to K n^3, and K n^2 numbers. Pickles and model files do not contain them: a loaded model computes them again.
+    `predict`, and are stored. They take operations proportional to K n^3, and K n^2 numbers. Pickles
+    and model files do not contain them: a loaded model computes them again.
 
     Rows may be torch tensors on any device. Everything is then computed on that device in the precision of the
     rows, results are tensors, and `optimizer` must be None. For NumPy rows in single precision, the kernel is computed

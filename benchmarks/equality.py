@@ -36,8 +36,8 @@ SETTINGS: dict[str, list[dict[str, Any]]] = {
     "GraphLogisticRegression": [
         {},
         {"prior": "graph", "precision": "em", "solver": "block", "alpha": 0.5},
-        {"prior": "graph+ard", "solver": "sequential", "per_class_precision": True, "max_iter": 20},
-        {"features": "kernel", "symmetrize": "mutual", "bandwidth": 1.0},
+        {"prior": "graph+ard", "solver": "sequential", "max_iter": 20},
+        {"features": "kernel", "symmetrize": "mutual"},
         {"views": [[0, 1, 2], [3, 4, 5, 6, 7]], "coregularization": True},
     ],
     "HarmonicField": [

@@ -10,15 +10,11 @@ from scipy.optimize import approx_fprime, minimize
 def precision_matrix(terms, precisions, n_vectors):
     """Return Lambda over all classes, ((K-1) D,) * 2."""
     D = terms[0].matrix.shape[0]
-    full = np.zeros((n_vectors * D, n_vectors * D))
-    for c in range(n_vectors):
-        for term in terms:
-            P = term.matrix.toarray() if hasattr(term.matrix, "toarray") else term.matrix
-            term_precisions = precisions[term.name][c] if term.per_class else precisions[term.name]
-            full[c * D : (c + 1) * D, c * D : (c + 1) * D] += (
-                np.diag(term_precisions * np.diag(P)) if term.per_weight else term_precisions * P
-            )
-    return full
+    shared = np.zeros((D, D))
+    for term in terms:
+        P = term.matrix.toarray() if hasattr(term.matrix, "toarray") else term.matrix
+        shared += np.diag(precisions[term.name] * np.diag(P)) if term.per_weight else precisions[term.name] * P
+    return np.kron(np.eye(n_vectors), shared)
 
 
 def probabilities(X, W):
@@ -103,8 +99,6 @@ def integrated(X, mask, W, terms, alpha, beta):
             squares, rank = W[:, penalized] ** 2, 1
         else:
             squares, rank = np.array([w @ P @ w for w in W]), np.linalg.matrix_rank(P)
-        counts = np.full(squares.shape, float(rank))
-        if not term.per_class:
-            squares, counts = squares.sum(axis=0), counts.sum(axis=0)
+        squares, counts = squares.sum(axis=0), float(rank * len(W))
         total -= float(np.sum((alpha + counts / 2) * np.log(2 * beta + squares)))
     return total

@@ -6,7 +6,8 @@ import scipy.sparse as sp
 import oneof
 from oneof.graphs import NeighborGraph, check_affinity
 from oneof.solvers.diffusion import solve_local_global_consistency
-from oneof.solvers.graph_logistic.prior import VAGUE_PRECISION, Prior, UnpenalizedDirections, smoothness_matrix
+from oneof.solvers.graph_logistic.likelihood import CandidateLikelihood
+from oneof.solvers.graph_logistic.prior import VAGUE_PRECISION, Prior, smoothness_matrix
 from oneof.solvers.transducer import solve_transduction
 from tests.oracles import exact, exact_graphs, exact_logistic
 from tests.truth.problems import affinity, fit, half_labeled
@@ -50,10 +51,8 @@ def graph_logistic(problem):
     model = fit(oneof.GraphLogisticRegression(), half)
     views = model._fitted_views
     rows, precisions = views.labeled, views.solution.precisions
-    directions = UnpenalizedDirections.from_terms(views.terms, rows.instances, rows.weight)
-    Lambda = directions.regularize(
-        Prior(views.terms, half.mask.shape[1] - 1, directions).matrix(precisions, 0), VAGUE_PRECISION
-    )
+    likelihood = CandidateLikelihood.from_evidence(rows.instances, rows.evidence, rows.weight)
+    Lambda = Prior.from_terms(views.terms, likelihood).matrix(precisions, VAGUE_PRECISION)
     Lambda = Lambda.toarray() if sp.issparse(Lambda) else Lambda
     columns = np.hstack([rows.instances, rows.evidence])
     _, first, count = np.unique(columns, axis=0, return_index=True, return_counts=True)

@@ -134,13 +134,8 @@ class DistributedDerivatives:
         """Return Phi^T W_true Phi v, (m, K)."""
         return map_reduce(self.pairs, _hvp, direction)
 
-    def hvp_float32(self, direction: Floats) -> Floats:
-        """Return Phi^T W_true Phi v in full precision."""
-        return self.hvp(direction)
-
-    def precondition(self, residual: Floats) -> Floats:
-        """Return the residual unchanged."""
-        return residual
+    fast_hvp = hvp
+    make_preconditioner = None
 
 
 @dataclass

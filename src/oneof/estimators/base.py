@@ -279,7 +279,7 @@ def _limit_threads(fit: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(fit)
     def limited(self: Any, X: Any, *args: Any, **options: Any) -> Any:
         n, *columns = getattr(X, "shape", ()) or (0,)
-        n_columns = max(n, *columns) if self._uses_gram_matrix else math.prod(columns)
+        n_columns = max((n, *columns)) if self._uses_gram_matrix else math.prod(columns)
         with threads_for(n * n_columns):
             return fit(self, X, *args, **options)
 

@@ -25,23 +25,16 @@ def make_problem(m=60, d=6, K=3, seed=0, n=150):
 
 def make_terms(prior, A, ridge):
     """Return the terms of a named prior."""
-    per_class = prior.endswith("per class")
-    if prior.startswith("graph+ridge"):
-        return [PriorTerm("graph", A, per_class=per_class), PriorTerm("ridge", ridge, per_class=per_class)]
-    if prior.startswith("graph+ard"):
-        return [
-            PriorTerm("graph", A, per_class=per_class),
-            PriorTerm("ard", ridge, per_weight=True, per_class=per_class),
-        ]
-    return [PriorTerm("graph", A, per_class=per_class)] if prior.startswith("graph") else [PriorTerm("ridge", ridge)]
+    matrices = {"graph": A, "ridge": ridge, "ard": ridge}
+    return [PriorTerm(name, matrices[name], per_weight=name == "ard") for name in prior.split("+")]
 
 
-def draw_precisions(terms, n_vectors, seed=0):
+def draw_precisions(terms, seed=0):
     """Return random precisions of the right shapes."""
     rng = np.random.default_rng(seed)
     precisions = {}
     for term in terms:
-        value = rng.uniform(0.3, 3.0, size=term.shape(n_vectors)) * (0.01 if term.name == "graph" else 1.0)
+        value = rng.uniform(0.3, 3.0, size=term.shape) * (0.01 if term.name == "graph" else 1.0)
         precisions[term.name] = np.where(term.diagonal > 0, value, 0.0) if term.per_weight else np.asarray(value)
     return precisions
 

@@ -24,7 +24,7 @@ def test_products_and_determinants_equal_dense_algebra(K):
     F, V = rng.normal(size=(2, 12, 4))
     W, _ = oracle.hessians(F, np.ones((12, 4), dtype=bool), np.inf)
     system = np.eye(48) + oracle.covariance(K, 4) @ W
-    factors = CholeskyFactors.from_proba(GramPrior.from_gram(K), softmax(F))
+    factors = CholeskyFactors.from_proba(GramPrior(K), softmax(F))
     np.testing.assert_allclose(factors.matvec(V).T.ravel(), W @ np.linalg.solve(system, V.T.ravel()), atol=1e-12)
     np.testing.assert_allclose(factors.log_det, np.linalg.slogdet(system)[1], rtol=1e-12)
 
@@ -48,7 +48,7 @@ def test_evidence_and_predictions_equal_those_of_the_book():
     K = 4.0 * problem("rbf", n=36)[0]
     variances, cross, K = K[30:, 30:].diagonal(), K[30:, :30], K[:30, :30]
     book = oracle.exactly_labeled(K, y, 3)
-    prior = GramPrior.from_gram(K)
+    prior = GramPrior(K)
     mode = find_mode(prior, mask, np.inf, tol=1e-10)
     factors = CholeskyFactors.from_proba(prior, mode.derivatives.proba)
     np.testing.assert_allclose(factors.log_det, book.log_det, rtol=1e-8)

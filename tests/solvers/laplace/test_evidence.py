@@ -44,9 +44,9 @@ def grams(kernel, X):
     """Return the prior and the derivatives of its Gram matrices."""
     if not isinstance(kernel, list):
         gram, gradients = kernel(X, eval_gradient=True)
-        return GramPrior.from_gram(gram), gradients
+        return GramPrior(gram), gradients
     pairs = [part(X, eval_gradient=True) for part in kernel]
-    return GramPrior.from_gram(np.stack([gram for gram, _ in pairs])), [gradients for _, gradients in pairs]
+    return GramPrior(np.stack([gram for gram, _ in pairs])), [gradients for _, gradients in pairs]
 
 
 @evidences
@@ -209,4 +209,4 @@ def test_invalid_searches_raise(rows):
 def test_a_matrix_that_is_not_a_covariance_has_no_mode(rows):
     """Squares below 0, caused by rounding in nearly singular kernels, end the ascent without an error."""
     _, mask = rows
-    assert not find_mode(GramPrior.from_gram(-100.0 * np.eye(len(mask))), mask, 1.0, max_iter=3).converged
+    assert not find_mode(GramPrior(-100.0 * np.eye(len(mask))), mask, 1.0, max_iter=3).converged

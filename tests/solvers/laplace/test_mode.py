@@ -36,7 +36,7 @@ def test_mode_is_stationary_and_psi_never_decreases(kernel, variance, sharpness)
     """F = K (q - pi) to the tolerance, for Gram matrices of full and of low rank and variances small and large."""
     for seed in range(3):
         K, mask = problem(kernel, variance=variance, seed=seed)
-        mode = find_mode(GramPrior.from_gram(K), mask, sharpness)
+        mode = find_mode(GramPrior(K), mask, sharpness)
         assert mode.converged
         assert distance(mode, K, mask, sharpness) <= 2e-6
         assert never_decreases(mode)
@@ -50,7 +50,7 @@ def test_mode_is_stationary_and_psi_never_decreases(kernel, variance, sharpness)
 def test_cholesky_mode_is_stationary_and_psi_never_decreases(variance, sharpness):
     """The mode by Cholesky factors and bisection is stationary, and Psi never decreases."""
     K, mask = problem("rbf", variance=variance)
-    mode = find_mode_cholesky(GramPrior.from_gram(K), mask, sharpness, max_iter=3000)
+    mode = find_mode_cholesky(GramPrior(K), mask, sharpness, max_iter=3000)
     assert mode.converged
     assert distance(mode, K, mask, sharpness) <= 2e-6
     assert never_decreases(mode)
@@ -63,7 +63,7 @@ def test_mode_is_a_maximum_of_psi(variance, sharpness, evidence_of):
     """With an explicit K^-1, Psi has the reported value, gradient 0, and a negative definite Hessian."""
     K, mask = problem("exponential", variance=variance, n=15, fraction=0.5)
     mask = evidence_of(mask)
-    mode = find_mode(GramPrior.from_gram(K), mask, sharpness, tol=1e-10)
+    mode = find_mode(GramPrior(K), mask, sharpness, tol=1e-10)
     F = mode.latents
     np.testing.assert_allclose(mode.objective_path[-1], oracle.psi(F, mask, K, sharpness), rtol=1e-10)
     np.testing.assert_allclose(oracle.gradient(F, mask, K, sharpness), 0, atol=1e-7)
@@ -77,7 +77,7 @@ def test_the_mode_with_weights_is_that_of_newtons_method(solver, sharpness):
     """With weights, explicit Newton steps from near the mode lead back to it."""
     K, mask = problem("exponential", variance=3.0, n=20)
     weights = draw_weights(mask)
-    F = solver(GramPrior.from_gram(K), weights, sharpness, tol=1e-12, max_iter=3000).latents
+    F = solver(GramPrior(K), weights, sharpness, tol=1e-12, max_iter=3000).latents
     start = F + 1e-3 * np.random.default_rng(0).normal(size=F.shape)
     np.testing.assert_allclose(F, oracle.newton_mode(start, weights, K, sharpness), atol=1e-10)
 
@@ -86,7 +86,7 @@ def test_the_mode_with_weights_is_that_of_newtons_method(solver, sharpness):
 def test_tiny_weights_outside_the_sets_do_not_change_the_mode(sharpness):
     """Weights of 1e-12 outside the sets give the mode of the sets, also through the annealing stages."""
     K, mask = problem("rbf", variance=3.0)
-    prior = GramPrior.from_gram(K)
+    prior = GramPrior(K)
     expected = find_mode(prior, mask, sharpness, tol=1e-10).latents
     for outside in (0.0, 1e-300, 1e-12):
         mode = find_mode(prior, np.where(mask, 1.0, outside), sharpness, tol=1e-10)
@@ -117,7 +117,7 @@ def test_exact_rows_give_the_mode_of_the_book(solver, sharpness):
     for own in (False, True):
         K = 4.0 * problem("rbf", n=30)[0]
         K = np.stack([K, 2.0 * K, K**2]) if own else K
-        mode = solver(GramPrior.from_gram(K), mask, sharpness, tol=1e-9)
+        mode = solver(GramPrior(K), mask, sharpness, tol=1e-9)
         np.testing.assert_allclose(mode.latents, oracle.exactly_labeled(K, y, 3).mode, atol=1e-7)
 
 
@@ -125,8 +125,8 @@ def test_exact_rows_give_the_mode_of_the_book(solver, sharpness):
 def test_both_solvers_find_the_unique_maximum(sharpness):
     """If the prior's precision dominates the nonconcave term, Psi has one maximum, and both solvers find it."""
     K, mask = problem("rbf", variance=0.2)
-    trust_region = find_mode(GramPrior.from_gram(K), mask, sharpness, tol=1e-8)
-    cholesky = find_mode_cholesky(GramPrior.from_gram(K), mask, sharpness, tol=1e-8)
+    trust_region = find_mode(GramPrior(K), mask, sharpness, tol=1e-8)
+    cholesky = find_mode_cholesky(GramPrior(K), mask, sharpness, tol=1e-8)
     np.testing.assert_allclose(trust_region.latents, cholesky.latents, atol=1e-6)
 
 
@@ -136,8 +136,8 @@ def test_permuted_rows_and_classes_permute_the_mode(solver, sharpness):
     rng = np.random.default_rng(0)
     K, mask = problem("exponential", variance=2.0)
     rows, classes = rng.permutation(40), rng.permutation(4)
-    mode = solver(GramPrior.from_gram(K), mask, sharpness, tol=1e-9)
-    permuted = solver(GramPrior.from_gram(K[np.ix_(rows, rows)]), mask[np.ix_(rows, classes)], sharpness, tol=1e-9)
+    mode = solver(GramPrior(K), mask, sharpness, tol=1e-9)
+    permuted = solver(GramPrior(K[np.ix_(rows, rows)]), mask[np.ix_(rows, classes)], sharpness, tol=1e-9)
     np.testing.assert_allclose(permuted.latents, mode.latents[np.ix_(rows, classes)], atol=1e-7)
 
 
@@ -145,10 +145,10 @@ def test_permuted_rows_and_classes_permute_the_mode(solver, sharpness):
 def test_one_kernel_per_class(solver):
     """Equal kernels give the mode of a shared kernel; different kernels give F_k = K_k (q - pi)_k."""
     K, mask = problem("rbf", variance=3.0)
-    shared, equal = (solver(GramPrior.from_gram(G), mask, 3.0, tol=1e-9) for G in (K, np.stack([K] * 4)))
+    shared, equal = (solver(GramPrior(G), mask, 3.0, tol=1e-9) for G in (K, np.stack([K] * 4)))
     np.testing.assert_allclose(equal.latents, shared.latents, atol=1e-7)
     different = np.stack([K, 5.0 * K, problem("linear")[0], np.eye(40)])
-    mode = solver(GramPrior.from_gram(different), mask, 3.0, max_iter=3000)
+    mode = solver(GramPrior(different), mask, 3.0, max_iter=3000)
     assert mode.converged
     assert distance(mode, different, mask, 3.0) <= 2e-6
 
@@ -159,8 +159,8 @@ def test_features_give_the_mode_of_their_gram_matrix():
     _, mask = problem()
     for features in (X, np.stack([X, 2.0 * X, X**2, X[:, ::-1] ** 3])):
         products = features @ np.swapaxes(features, -1, -2)
-        by_features = find_mode(FeaturePrior.from_features(features), mask, 1.0, tol=1e-9)
-        by_gram = find_mode(GramPrior.from_gram(products), mask, 1.0, tol=1e-9)
+        by_features = find_mode(FeaturePrior(features), mask, 1.0, tol=1e-9)
+        by_gram = find_mode(GramPrior(products), mask, 1.0, tol=1e-9)
         assert by_features.converged
         np.testing.assert_allclose(by_features.latents, by_gram.latents, atol=1e-6 * np.abs(by_features.latents).max())
 
@@ -170,7 +170,7 @@ def test_annealing_increases_psi():
     gains = []
     for seed in range(20):
         K, mask = problem("rbf", variance=100.0, K=6, seed=seed, fraction=0.5)
-        staged, sharp = (find_mode(GramPrior.from_gram(K), mask, np.inf, anneal=anneal) for anneal in (True, False))
+        staged, sharp = (find_mode(GramPrior(K), mask, np.inf, anneal=anneal) for anneal in (True, False))
         assert staged.converged
         assert sharp.converged
         gains.append(staged.objective_path[-1] - sharp.objective_path[-1])
@@ -184,7 +184,7 @@ def test_stages_of_many_rows_use_landmarks(monkeypatch, by_class):
     gained = []
     for seed in range(5):
         K, mask = problem("rbf", variance=10.0, n=150, seed=seed)
-        prior = GramPrior.from_gram(np.stack([K] * mask.shape[1]) if by_class else K)
+        prior = GramPrior(np.stack([K] * mask.shape[1]) if by_class else K)
         exactly, not_annealed = (
             find_mode(prior, mask, np.inf, anneal=anneal).objective_path[-1] for anneal in (True, False)
         )
@@ -203,8 +203,8 @@ def test_stages_of_many_rows_use_landmarks(monkeypatch, by_class):
 def test_a_start_at_the_mode_takes_no_step(solver):
     """The coefficients of a mode as the initial value converge without a step."""
     K, mask = problem("exponential", variance=2.0)
-    mode = solver(GramPrior.from_gram(K), mask, 3.0)
-    again = solver(GramPrior.from_gram(K), mask, 3.0, initial=mode.coefficients, tol=2e-6)
+    mode = solver(GramPrior(K), mask, 3.0)
+    again = solver(GramPrior(K), mask, 3.0, initial=mode.coefficients, tol=2e-6)
     assert again.converged
     assert again.n_iter == 0
     np.testing.assert_array_equal(again.coefficients, mode.coefficients)
@@ -221,7 +221,7 @@ def test_duplicated_rows_and_variances_of_any_size(kernel, scale, sharpness):
     """
     K, mask = problem(kernel, n=20)
     K, mask = scale * np.tile(K, (2, 2)), np.tile(mask, (2, 1))
-    mode = find_mode(GramPrior.from_gram(K), mask, sharpness)
+    mode = find_mode(GramPrior(K), mask, sharpness)
     assert mode.converged
     assert distance(mode, K, mask, sharpness) <= 2e-6
     assert never_decreases(mode)
@@ -233,7 +233,7 @@ def test_large_gram_matrices_of_low_rank_converge(seed):
     """If nearly all directions of the coefficients are undetermined, the mode is still found in few steps."""
     X = np.random.default_rng(seed).normal(size=(60, 2)) * 100.0
     _, mask = problem(n=60, seed=seed)
-    mode = find_mode(GramPrior.from_gram(X @ X.T), mask, 2.0)
+    mode = find_mode(GramPrior(X @ X.T), mask, 2.0)
     assert mode.converged
     assert mode.n_iter < 200
     assert distance(mode, X @ X.T, mask, 2.0) <= 2e-6
@@ -244,8 +244,8 @@ def test_large_gram_matrices_of_low_rank_converge(seed):
 def test_single_precision_is_preserved_and_accurate(kernel, variance, sharpness):
     """A float32 Gram matrix gives float32 latents, which are those of float64 to about 1e-4 of the largest."""
     K, mask = problem(kernel, variance=variance)
-    single = find_mode(GramPrior.from_gram(K.astype(np.float32)), mask, sharpness)
-    double = find_mode(GramPrior.from_gram(K), mask, sharpness)
+    single = find_mode(GramPrior(K.astype(np.float32)), mask, sharpness)
+    double = find_mode(GramPrior(K), mask, sharpness)
     assert single.converged
     assert single.latents.dtype == single.coefficients.dtype == single.derivatives.gradient.dtype == np.float32
     np.testing.assert_allclose(single.latents, double.latents, atol=5e-4 * np.abs(double.latents).max())
@@ -254,7 +254,7 @@ def test_single_precision_is_preserved_and_accurate(kernel, variance, sharpness)
 @pytest.mark.parametrize("solver", SOLVERS)
 def test_one_row_of_one_label_solves_an_equation(solver):
     """With two classes and variance v, f_0 = -f_1 = v pi_1: a fixed point of one number."""
-    mode = solver(GramPrior.from_gram(np.array([[5.0]])), np.array([[True, False]]), np.inf, tol=1e-10)
+    mode = solver(GramPrior(np.array([[5.0]])), np.array([[True, False]]), np.inf, tol=1e-10)
     f = mode.latents[0, 0]
     np.testing.assert_allclose(mode.latents, [[f, -f]])
     np.testing.assert_allclose(f, 5.0 / (1.0 + np.exp(2.0 * f)), rtol=1e-9)
@@ -264,7 +264,7 @@ def test_one_row_of_one_label_solves_an_equation(solver):
 def test_too_few_steps_do_not_converge(solver):
     """With too few steps `converged` is False, and `n_iter` is the maximum."""
     K, mask = problem("rbf", variance=100.0)
-    mode = solver(GramPrior.from_gram(K), mask, np.inf, anneal=False, max_iter=1)
+    mode = solver(GramPrior(K), mask, np.inf, anneal=False, max_iter=1)
     assert not mode.converged
     assert mode.n_iter == 1
     assert distance(mode, K, mask, np.inf) > 1e-6
@@ -274,8 +274,8 @@ def test_tolerance_in_single_precision():
     """A tolerance below the precision of float32 is raised, and the result is a mode to the raised tolerance."""
     K, mask = 500.0 * problem("exponential", n=60)[0], exact(60)[1]
     single, double = (
-        find_mode(GramPrior.from_gram(K.astype(np.float32)), mask, 1.0),
-        find_mode(GramPrior.from_gram(K), mask, 1.0),
+        find_mode(GramPrior(K.astype(np.float32)), mask, 1.0),
+        find_mode(GramPrior(K), mask, 1.0),
     )
     assert single.converged
     np.testing.assert_allclose(single.latents, double.latents, atol=5e-4 * np.abs(double.latents).max())
@@ -284,7 +284,7 @@ def test_tolerance_in_single_precision():
 def test_stagnation_by_rounding_stops_early():
     """If rounding errors exceed the increase of Psi, the iteration stops long before the maximum of steps."""
     K, mask = problem("linear", variance=1e5, n=60)
-    mode = find_mode(GramPrior.from_gram(K.astype(np.float32)), mask, 1.0, tol=1e-9)
+    mode = find_mode(GramPrior(K.astype(np.float32)), mask, 1.0, tol=1e-9)
     assert not mode.converged
     assert mode.n_iter < 400
     assert np.isfinite(mode.latents).all()
@@ -294,5 +294,5 @@ def test_an_indefinite_gram_matrix_terminates():
     """With negative eigenvalues a mode need not exist; the iteration stops with finite latents."""
     X = np.random.default_rng(0).normal(size=(30, 3))
     _, mask = problem(n=30)
-    mode = find_mode(GramPrior.from_gram(gram("rbf", X) - 0.5 * np.eye(30)), mask, 1.0, max_iter=200)
+    mode = find_mode(GramPrior(gram("rbf", X) - 0.5 * np.eye(30)), mask, 1.0, max_iter=200)
     assert np.isfinite(mode.latents).all()

@@ -68,8 +68,8 @@ def test_modes(form, sharpness, solver, evidence_of):
     K, mask = problem("rbf", variance=2.0)
     mask = evidence_of(mask)
     for gram in (K, np.stack([K, 2.0 * K, K**2, np.eye(40)])):
-        expected = solver(GramPrior.from_gram(gram), mask, sharpness, tol=1e-10)
-        mode = solver(GramPrior.from_gram(form(gram)), form(mask), sharpness, tol=1e-10)
+        expected = solver(GramPrior(gram), mask, sharpness, tol=1e-10)
+        mode = solver(GramPrior(form(gram)), form(mask), sharpness, tol=1e-10)
         assert mode.converged
         same(mode.latents, expected.latents, form, atol=1e-9)
         same(mode.coefficients, expected.coefficients, form, atol=1e-9)
@@ -84,10 +84,7 @@ def test_kernels_and_features(form):
 
     def results(X, mask):
         gram = covariance(2.0 * RBF(), X)
-        modes = [
-            find_mode(prior, mask, 1.0, tol=1e-10)
-            for prior in (GramPrior.from_gram(gram), FeaturePrior.from_features(X))
-        ]
+        modes = [find_mode(prior, mask, 1.0, tol=1e-10) for prior in (GramPrior(gram), FeaturePrior(X))]
         return [variances(2.0 * RBF(), X), gram, *(mode.latents for mode in modes)]
 
     for values, expected in zip(results(form(X), form(mask)), results(X, mask), strict=True):
@@ -99,8 +96,8 @@ def test_factors(form):
     rng = np.random.default_rng(0)
     K, _ = problem("exponential")
     F, V = rng.normal(size=(2, 40, 4))
-    expected = CholeskyFactors.from_proba(GramPrior.from_gram(K), likelihoods.softmax(F))
-    factors = CholeskyFactors.from_proba(GramPrior.from_gram(form(K)), likelihoods.softmax(form(F)))
+    expected = CholeskyFactors.from_proba(GramPrior(K), likelihoods.softmax(F))
+    factors = CholeskyFactors.from_proba(GramPrior(form(K)), likelihoods.softmax(form(F)))
     np.testing.assert_allclose(factors.log_det, expected.log_det, rtol=1e-12)
     same(factors.matvec(form(V)), expected.matvec(V), form)
     same(inverse_and_log_det(form(K))[0], inverse_and_log_det(K.copy())[0], form, atol=1e-10)

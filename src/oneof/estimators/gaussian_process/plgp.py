@@ -118,8 +118,8 @@ class PLGP(TensorClassifier):
     -----
     Standardize the features first. The mode is computed from products of the n x n kernel matrix with n x K blocks, in
     double and in single precision. The posterior covariances are computed at the first call that needs them, including
-    `predict`, and are stored. They take operations proportional to K n^3, and K n^2 numbers, or far fewer if there are
-    many rows. Pickles and model files do not contain them: a loaded model computes them again.
+    `predict`, and are stored. They take operations proportional to K n^3, and K n^2 numbers. Pickles
+    and model files do not contain them: a loaded model computes them again.
 
     Rows may be torch tensors on any device. Everything is then computed on that device in the precision of the
     rows, results are tensors, and `optimizer` must be None. For NumPy rows in single precision, the kernel is computed
@@ -312,8 +312,8 @@ class PLGP(TensorClassifier):
         -------
         mean : array of shape (n_samples, n_classes)
         cov : array of shape (n_samples, n_classes, n_classes)
-            With ``solver="cg"`` and 1,500 labeled rows or more, they differ from the published form by an estimated 11
-            % at most in every direction. In practice the difference is far smaller, see docs/plgp.md.
+            With ``solver="cg"`` and 1,500 labeled rows or more, they are computed in single precision, provided that
+            their variances are accurate to 1e-4.
         """
         means, covariances = zip(*self._means_and_covariances(self._validate_rows(X)), strict=True)
         xp = array_namespace(means[0])

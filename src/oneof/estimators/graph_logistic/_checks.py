@@ -28,7 +28,6 @@ def check_parameters(model: Any) -> tuple[float, float]:
     value = model.coregularization
     if not (isinstance(value, bool | np.bool_) or (isinstance(value, str) and value == "auto")):
         raise InputError(f'`coregularization` must be "auto", True or False; got {value!r}.')
-    check_bool("per_class_precision", model.per_class_precision)
     check_bool("fit_intercept", model.fit_intercept)
     check_positive("max_iter", model.max_iter, integer=True)
     check_positive("tol", model.tol)

@@ -216,7 +216,6 @@ def prior_terms(
     views: list[EncodedView],
     *,
     prior: str,
-    per_class: bool,
     numbered: bool,
 ) -> list[ScaledTerm]:
     """Return the terms of the prior: graph and ridge or ARD of each view, and the coregularization of the views."""
@@ -230,7 +229,7 @@ def prior_terms(
         mean = float(diagonal[diagonal > 0].mean()) if (diagonal > 0).any() else 1.0
         size_factor = max(own.stop - own.start, _REFERENCE_N_FEATURES) / _REFERENCE_N_FEATURES
         scaled = view.smoothness * (size_factor / mean)
-        graph = PriorTerm(f"graph{suffix}", block_matrix({(index, index): scaled}, sizes), per_class=per_class)
+        graph = PriorTerm(f"graph{suffix}", block_matrix({(index, index): scaled}, sizes))
         terms.append(ScaledTerm(graph, size_factor / mean, own))
         if prior != "graph":
             kind = prior.removeprefix("graph+")
@@ -238,7 +237,7 @@ def prior_terms(
             entries = np.zeros(starts[-1])
             entries[own] = scale
             matrix = sp.csr_array(sp.diags_array(entries, format="csr"))
-            term = PriorTerm(f"{kind}{suffix}", matrix, per_weight=kind == "ard", per_class=per_class)
+            term = PriorTerm(f"{kind}{suffix}", matrix, per_weight=kind == "ard")
             with np.errstate(over="ignore", under="ignore"):
                 terms.append(ScaledTerm(term, float(scale * np.float64(view.features.total_scale) ** 2), own))
     blocks, pairs = _disagreement(rows, labeled, weight, views)

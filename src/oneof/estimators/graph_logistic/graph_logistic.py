@@ -57,27 +57,22 @@ class GraphLogisticRegression(DecisionFunctionMixin, CandidateClassifier):
         unlabeled rows. A row lacks a view if all columns of the view are NaN; NaN in some of them is an error.
     coregularization : {"auto", True, False}, default="auto"
         Whether the views are coupled on unlabeled rows. "auto": unless this lowers the likelihood of left-out labels.
-    per_class_precision : bool, default=False
-        Whether each class but the last has precisions of its own.
     fit_intercept : bool, default=True
         Whether scores have an intercept. It is not penalized: the Laplacian annihilates constants, and no other term of
         the prior includes it.
-    kernel, gamma, degree, coef0
-        Kernel of the kernel features, as for scikit-learn's SVC.
+    kernel : {"rbf", "linear", "poly"} or callable, default="rbf"
+        Kernel of the kernel features, as for scikit-learn's SVC; "poly" is of degree 3 with coef0 = 0.
+    gamma : float, "scale" or "auto", default="scale"
+        Coefficient of the kernels "rbf" and "poly".
     affinity : {"gaussian", "cosine", "binary"}, callable, array or sparse matrix, default="gaussian"
-        Edge weights, or the affinity of the rows of fit. See `oneof.graphs.NeighborGraph`, also for the next five
-        parameters. A callable is called with the distinct rows of a view. A matrix is the affinity of all rows, and
+        Edge weights, or the affinity of the rows of fit; see `oneof.graphs.NeighborGraph`, also for the next two
+        parameters. A callable is called with the distinct rows of a view; it may return
+        ``NeighborGraph(...).graph(rows).affinity`` with other parameters. A matrix is the affinity of all rows, and
         each view has the edges between the rows that have it.
     n_neighbors : int, default=5
         Number of neighbors of each row; all other rows if there are fewer.
-    radius : float, optional
-        Connect rows within this distance, instead of the nearest neighbors.
-    bandwidth : "local" or float, default="local"
-        The Gaussian bandwidth.
     symmetrize : {"union", "mutual", "sum"}, default="union"
         Symmetrization of the neighbor graph.
-    algorithm : {"exact", "approximate"}, default="exact"
-        Neighbor search.
     alpha, beta : float or "auto", default="auto"
         Parameters of the Gamma hyper-prior of every precision, at least 0; both 0 is the scale-free limit. "auto": 1
         and 10 with "evidence", .01 and .1 with ARD, which has to switch weights off, and 0 with "em". The unit is the
@@ -101,8 +96,7 @@ class GraphLogisticRegression(DecisionFunctionMixin, CandidateClassifier):
         The intercepts; with views, one array for each.
     precisions_ : dict of str to ndarray
         Precisions of "graph", "ridge" and "ard", with views of "graph 0", "graph 1", ... and "coregularization" (0 if
-        the views are not coupled), for the original features. With `per_class_precision` the first axis is the class,
-        with ARD the last one the weight.
+        the views are not coupled), for the original features; with ARD one for each weight.
     view_weights_ : ndarray of shape (n_views,)
         Weights of the views in predictions, which sum to 1. A weight is proportional to the mean log likelihood of
         left-out labels under the view, minus that under the class frequencies. All are equal if none is positive.
@@ -182,18 +176,12 @@ class GraphLogisticRegression(DecisionFunctionMixin, CandidateClassifier):
         views: Any = None,
         *,
         coregularization: bool | Literal["auto"] = "auto",
-        per_class_precision: bool = False,
         fit_intercept: bool = True,
         kernel: str | Callable[[Any, Any], Any] = "rbf",
         gamma: float | Literal["scale", "auto"] = "scale",
-        degree: int = 3,
-        coef0: float = 0.0,
         affinity: Any = "gaussian",
         n_neighbors: int = 5,
-        radius: float | None = None,
-        bandwidth: float | Literal["local"] = "local",
         symmetrize: Literal["union", "mutual", "sum"] = "union",
-        algorithm: Literal["exact", "approximate"] = "exact",
         alpha: float | Literal["auto"] = "auto",
         beta: float | Literal["auto"] = "auto",
         class_weight: Any = None,
@@ -206,18 +194,12 @@ class GraphLogisticRegression(DecisionFunctionMixin, CandidateClassifier):
         self.features = features
         self.views = views
         self.coregularization = coregularization
-        self.per_class_precision = per_class_precision
         self.fit_intercept = fit_intercept
         self.kernel = kernel
         self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
         self.affinity = affinity
         self.n_neighbors = n_neighbors
-        self.radius = radius
-        self.bandwidth = bandwidth
         self.symmetrize = symmetrize
-        self.algorithm = algorithm
         self.alpha = alpha
         self.beta = beta
         self.class_weight = class_weight
@@ -246,9 +228,7 @@ class GraphLogisticRegression(DecisionFunctionMixin, CandidateClassifier):
             If X, y or a parameter is not valid, a row has NaN in some columns of a view, or no row has a view.
         """
         alpha, beta = check_parameters(self)
-        builder = NeighborGraph(
-            self.affinity, self.n_neighbors, self.radius, self.bandwidth, self.symmetrize, self.algorithm
-        )
+        builder = NeighborGraph(self.affinity, self.n_neighbors, symmetrize=self.symmetrize)
         rows, candidates = self._validate_fit(X, y)
         labeled = ~candidates.is_unlabeled
         weight = check_row_weights(candidates, sample_weight, self.class_weight)
@@ -269,7 +249,6 @@ class GraphLogisticRegression(DecisionFunctionMixin, CandidateClassifier):
             weight,
             views,
             prior=self.prior,
-            per_class=bool(self.per_class_precision),
             numbered=self.views is not None,
         )
         fitted = fit_views(
@@ -341,7 +320,7 @@ class GraphLogisticRegression(DecisionFunctionMixin, CandidateClassifier):
     # -- private ----------------------------------------------------------------------------------------------------
 
     def _make_kernel(self, rows: FeatureMatrix) -> Kernel:
-        return Kernel.from_rows(self.kernel, rows, gamma=self.gamma, degree=self.degree, coef0=self.coef0)
+        return Kernel.from_rows(self.kernel, rows, gamma=self.gamma, degree=3, coef0=0.0)
 
     def _set_fitted_attributes(self, views: list[EncodedView], terms: list[ScaledTerm], fitted: FittedViews) -> None:
         solution, starts = fitted.solution, np.cumsum([view.size for view in views])[:-1]

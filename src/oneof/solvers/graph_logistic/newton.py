@@ -3,11 +3,9 @@
 The Hessian is formed in the smaller coordinates of `coordinates.py`. A small Hessian is factorized. With a larger one
 the steps are computed by conjugate gradients, whose products cost no more than a gradient. Their preconditioner is the
 Hessian that would result if the curvature of each row were v_i (I - 1 1^T / K), scaled to its own trace. As in
-`bohning.py`, it takes two factorizations of the size of one class if all classes share one Lambda. Otherwise the
-preconditioner is the diagonal block of each class.
+`bohning.py`, it takes two factorizations of the size of one class.
 """
 
-from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
@@ -16,6 +14,7 @@ import scipy.sparse as sp
 
 from oneof.solvers.graph_logistic.coordinates import Coordinates
 from oneof.solvers.graph_logistic.likelihood import CandidateLikelihood, LikelihoodEvaluation
+from oneof.solvers.linear import Operator, conjugate_gradients
 from oneof.typing import Floats
 
 MAX_COORDINATES = 4000
@@ -35,13 +34,11 @@ MAX_STEP_ERROR = 0.1
 CHOLESKY_JITTER = 1e-8
 """Fraction of its diagonal added to a matrix that is not positive definite because of rounding."""
 
-Solve = Callable[[Floats], Floats]
-
 
 def newton_mstep(
     likelihood: CandidateLikelihood, coordinates: Coordinates, start: Floats, *, tol: float, max_iter: int
 ) -> tuple[Floats, bool]:
-    """Maximize l(w) - 1/2 sum_c w^(c)T Lambda_c w^(c); return the (K-1, D) weights, and whether it converged."""
+    """Maximize l(w) - 1/2 sum_c w^(c)T Lambda w^(c); return the (K-1, D) weights, and whether it converged."""
     z, converged = newton_cg(likelihood, coordinates, coordinates.to_internal(start), tol=tol, max_iter=max_iter)
     return coordinates.from_internal(z), converged
 
@@ -56,25 +53,30 @@ def newton_cg(
     definite, as on a saddle, the length of a step is about the remaining error; there the last step has
     delta <= 0.1 tol.
     """
-    scores, prior_gradient = coordinates.matvec(z), coordinates.prior_matvec(z)
+    scores, prior_gradient = _scores(coordinates, z), coordinates.prior_matvec(z)
     at = likelihood.evaluate(scores)
     value = at.log_likelihood - 0.5 * float((z * prior_gradient).sum())
     preconditioner, n_products = None, 0
-    small = coordinates.size * coordinates.prior.n_vectors <= MAX_FACTORIZED
-    average_inseparable = _inseparable_classes(likelihood, coordinates)
+    small = z.size <= MAX_FACTORIZED
+    average_inseparable = _inseparable_classes(likelihood)
     for _ in range(max_iter):
-        gradient = coordinates.rmatvec(likelihood.gradient(at)) - prior_gradient
+        gradient = _gradient(coordinates, likelihood.gradient(at)) - prior_gradient
         if small:
             step, exact = _factorized_step(likelihood, coordinates, at, gradient)
         else:
             if preconditioner is None or n_products > PRECONDITIONER_MAX_PRODUCTS:
                 preconditioner = _preconditioner(likelihood, coordinates, at)
             size = float((scores * likelihood.hvp(at, scores)).sum()) + float((z * prior_gradient).sum())
-            step, n_products, exact = _conjugate_gradients(
-                _hessian_product(likelihood, coordinates, at), preconditioner, gradient, size
+            solved = conjugate_gradients(
+                _hessian_product(likelihood, coordinates, at),
+                gradient,
+                preconditioner,
+                tol=lambda norm, size=size: min(MAX_STEP_ERROR, norm / max(size, 1e-300) ** 0.5),  # at most delta
+                max_iter=MAX_PRODUCTS,
             )
+            step, n_products, exact = solved.solution, solved.n_products, solved.end != "curvature"
         step = average_inseparable(step)
-        score_step, prior_step = coordinates.matvec(step), coordinates.prior_matvec(step)
+        score_step, prior_step = _scores(coordinates, step), coordinates.prior_matvec(step)
         slope, length = float((step * gradient).sum()), 1.0
         for _ in range(MAX_HALVINGS):
             new_at = likelihood.evaluate(scores + length * score_step)
@@ -94,8 +96,8 @@ def newton_cg(
     return z, False
 
 
-def _inseparable_classes(likelihood: CandidateLikelihood, coordinates: Coordinates) -> Solve:
-    """Return the function that averages a step over classes with the same evidence and one prior.
+def _inseparable_classes(likelihood: CandidateLikelihood) -> Operator:
+    """Return the function that averages a step over classes with the same evidence.
 
     At equal weights of such classes the objective may have a saddle, and rounding would lead away from it in an
     arbitrary direction.
@@ -103,15 +105,16 @@ def _inseparable_classes(likelihood: CandidateLikelihood, coordinates: Coordinat
     _, group = np.unique(likelihood.evidence[:, :-1], axis=1, return_inverse=True)
     group = group.ravel()
     counts = np.bincount(group)
-    if coordinates.prior.n_distinct > 1 or len(counts) == len(group):
+    if len(counts) == len(group):
         return lambda step: step
     mean = (group == np.arange(len(counts))[:, None]) / counts[:, None]
     return lambda step: (mean @ step)[group]
 
 
-def _hessian_product(likelihood: CandidateLikelihood, coordinates: Coordinates, at: LikelihoodEvaluation) -> Solve:
+def _hessian_product(likelihood: CandidateLikelihood, coordinates: Coordinates, at: LikelihoodEvaluation) -> Operator:
     return lambda direction: (
-        coordinates.rmatvec(likelihood.hvp(at, coordinates.matvec(direction))) + coordinates.prior_matvec(direction)
+        _gradient(coordinates, likelihood.hvp(at, _scores(coordinates, direction)))
+        + coordinates.prior_matvec(direction)
     )
 
 
@@ -129,99 +132,51 @@ def _factorized_step(
     return step.reshape(gradient.shape), exact
 
 
-def _preconditioner(likelihood: CandidateLikelihood, coordinates: Coordinates, at: LikelihoodEvaluation) -> Solve:
+def _preconditioner(likelihood: CandidateLikelihood, coordinates: Coordinates, at: LikelihoodEvaluation) -> Operator:
     n_vectors = coordinates.prior.n_vectors
-    if coordinates.prior.n_distinct == 1:
-        curvature = likelihood.row_weight * likelihood.trace_curvature(at) / n_vectors
-        gram = weighted_gram(coordinates.features_of_class(0), curvature)
-        return shared_solver(gram, coordinates.prior_of_class(0), n_vectors)
-    curvatures = likelihood.curvatures(at, convex=True)
-    return separate_solver(class_hessian(coordinates, curvatures[:, c, c], c) for c in range(n_vectors))
+    curvature = likelihood.row_weight * likelihood.trace_curvature(at) / n_vectors
+    return shared_solver(weighted_gram(coordinates.features, curvature), coordinates.precision, n_vectors)
 
 
-def shared_solver(gram: Floats, precision: Floats, n_vectors: int) -> Solve:
+def shared_solver(gram: Floats, precision: Floats, n_vectors: int) -> Operator:
     """Return a solver for (I - 1 1^T / K) kron G + I kron Lambda, with (K-1, size) targets.
 
     I - 1 1^T / K over the K-1 classes has the eigenvalue 1/K along 1, and 1 across.
     """
-    along, across = _root(gram / (n_vectors + 1) + precision), _root(gram + precision)
+    along, across = (jittered_cholesky(matrix + precision) for matrix in (gram / (n_vectors + 1), gram))
 
     def solve(target: Floats) -> Floats:
         mean = target.mean(axis=0)
-        solved: Floats = scipy.linalg.cho_solve(across, (target - mean).T, check_finite=False).T
-        return solved + scipy.linalg.cho_solve(along, mean, check_finite=False)
+        solved: Floats = scipy.linalg.cho_solve((across, True), (target - mean).T, check_finite=False).T
+        return solved + scipy.linalg.cho_solve((along, True), mean, check_finite=False)
 
     return solve
 
 
-def separate_solver(matrices: Iterable[Floats]) -> Solve:
-    """Return a solver with one matrix for each class but the last, with (K-1, size) targets."""
-    roots = [_root(matrix) for matrix in matrices]
-    return lambda target: np.array(
-        [scipy.linalg.cho_solve(root, column, check_finite=False) for root, column in zip(roots, target, strict=True)]
-    )
+def _scores(coordinates: Coordinates, z: Floats) -> Floats:
+    """Return the (m, K-1) scores."""
+    return np.asarray(coordinates.features @ z.T)
 
 
-def _root(matrix: Floats) -> tuple[Floats, bool]:
-    return jittered_cholesky(matrix), True
-
-
-def _conjugate_gradients(
-    product: Solve, preconditioner: Solve, target: Floats, size: float
-) -> tuple[Floats, int, bool]:
-    """Solve H step = target to a relative error of min(MAX_STEP_ERROR, delta), with delta^2 = step^T H step / `size`.
-
-    Return the step, the number of products, and whether H was positive along all directions. The iterations stop at a
-    direction of nonpositive curvature.
-    """
-    solution = np.zeros_like(target)
-    residual, solved = target, preconditioner(target)
-    direction = solved
-    square = first = float((residual * solved).sum())
-    goal = first * min(MAX_STEP_ERROR**2, first / max(size, 1e-300))
-    for k in range(MAX_PRODUCTS):
-        if square <= max(goal, 1e-28 * first):
-            return solution, k, True
-        hvp = product(direction)
-        curvature = float((direction * hvp).sum())
-        if curvature <= 0:
-            return (solution if k else direction), k, False
-        solution = solution + square / curvature * direction
-        residual = residual - square / curvature * hvp
-        solved = preconditioner(residual)
-        before, square = square, float((residual * solved).sum())
-        direction = solved + square / before * direction
-    return solution, MAX_PRODUCTS, True
+def _gradient(coordinates: Coordinates, gradient: Floats) -> Floats:
+    """Return the (K-1, size) gradient by the coordinates, from the (m, K-1) gradient by the scores."""
+    return np.asarray((coordinates.features.T @ gradient).T)
 
 
 # -- the Hessian ----------------------------------------------------------------------------------------------------
 
 
-def is_full(coordinates: Coordinates) -> bool:
-    """Return whether the full H is formed, instead of only the block of each class."""
-    return coordinates.size * coordinates.prior.n_vectors <= MAX_COORDINATES
-
-
 def full_hessian(coordinates: Coordinates, curvatures: Floats) -> Floats:
     """Return H = Lambda + sum_i C_i kron x_i x_i^T, ((K-1) size,) * 2, from (m, K-1, K-1) curvatures."""
-    r, n_vectors = coordinates.size, coordinates.prior.n_vectors
-    hessian = np.zeros((n_vectors * r, n_vectors * r))
+    r, n_vectors, features = len(coordinates.precision), coordinates.prior.n_vectors, coordinates.features
+    hessian = np.kron(np.eye(n_vectors), coordinates.precision)
     for c in range(n_vectors):
-        at = slice(c * r, (c + 1) * r)
-        left = coordinates.features_of_class(c)
-        hessian[at, at] = coordinates.prior_of_class(c)
         for k in range(c, n_vectors):
-            block = _weighted_product(left, curvatures[:, c, k], coordinates.features_of_class(k))
-            hessian[at, k * r : (k + 1) * r] += block
+            block = _weighted_product(features, curvatures[:, c, k])
+            hessian[c * r : (c + 1) * r, k * r : (k + 1) * r] += block
             if k > c:
-                hessian[k * r : (k + 1) * r, at] = block.T
+                hessian[k * r : (k + 1) * r, c * r : (c + 1) * r] = block.T
     return hessian
-
-
-def class_hessian(coordinates: Coordinates, curvature: Floats, c: int) -> Floats:
-    """Return the block of H of a class, (size, size), from its (m,) curvature."""
-    features = coordinates.features_of_class(c)
-    return coordinates.prior_of_class(c) + weighted_gram(features, curvature)
 
 
 def weighted_gram(rows: Any, weights: Floats) -> Floats:
@@ -234,10 +189,11 @@ def weighted_gram(rows: Any, weights: Floats) -> Floats:
     return scaled.T @ scaled  # a product of an array with itself takes half the work
 
 
-def _weighted_product(left: Any, weights: Floats, right: Any) -> Floats:
-    if sp.issparse(right):
-        return (left.T @ sp.dia_array((weights[None], 0), shape=(len(weights),) * 2) @ right).toarray()
-    return left.T @ (weights[:, None] * right)
+def _weighted_product(rows: Any, weights: Floats) -> Floats:
+    """Return sum_i v_i x_i x_i^T, for weights of any sign."""
+    if sp.issparse(rows):
+        return (rows.T @ sp.dia_array((weights[None], 0), shape=(len(weights),) * 2) @ rows).toarray()
+    return rows.T @ (weights[:, None] * rows)
 
 
 def jittered_cholesky(matrix: Floats) -> Floats:

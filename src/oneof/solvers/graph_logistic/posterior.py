@@ -6,7 +6,7 @@ The posterior is N(w, H^-1) with
 
 p_i over the first K-1 classes (section 5 of Krishnapuram et al. 2004). A candidate set has less curvature: see
 `CandidateLikelihood.curvatures`. H is formed in the coordinates of `coordinates.py`. Above `newton.MAX_COORDINATES`
-only the block of each class is formed, as if the classes were independent given the rows.
+only the diagonal block of each class is formed, as if the classes were independent given the rows.
 """
 
 from dataclasses import dataclass
@@ -19,8 +19,8 @@ from oneof.errors import InputError
 from oneof.likelihoods import log_likelihoods, normalize_within_sets
 from oneof.solvers.graph_logistic.coordinates import Coordinates, choose_coordinates
 from oneof.solvers.graph_logistic.likelihood import CandidateLikelihood
-from oneof.solvers.graph_logistic.newton import class_hessian, full_hessian, is_full, try_cholesky
-from oneof.solvers.graph_logistic.prior import Precisions, Prior, PriorTerm, UnpenalizedDirections
+from oneof.solvers.graph_logistic.newton import MAX_COORDINATES, full_hessian, try_cholesky, weighted_gram
+from oneof.solvers.graph_logistic.prior import Precisions, Prior, PriorTerm
 from oneof.typing import Evidence, FeatureMatrix, Floats
 
 CHUNK_ROWS = 20_000
@@ -40,9 +40,12 @@ class PosteriorInverse:
     @classmethod
     def from_curvatures(cls, coordinates: Coordinates, curvatures: Floats) -> "PosteriorInverse":
         """Form H and invert it."""
-        n, r = coordinates.prior.n_vectors, coordinates.size
-        if not is_full(coordinates):
-            inverses = [_inverse(class_hessian(coordinates, curvatures[:, c, c], c)) for c in range(n)]
+        n, r = coordinates.prior.n_vectors, len(coordinates.precision)
+        if n * r > MAX_COORDINATES:
+            inverses = [
+                _inverse(coordinates.precision + weighted_gram(coordinates.features, curvatures[:, c, c]))
+                for c in range(n)
+            ]
             blocks = {(c, c): inverse for c, (inverse, _) in enumerate(inverses)}
             return cls(blocks, sum(log_determinant for _, log_determinant in inverses))
         inverse, log_determinant = _inverse(full_hessian(coordinates, curvatures))
@@ -106,8 +109,7 @@ class LogisticPosterior:
             evidence = np.zeros((features.shape[0], len(weights) + 1), dtype=bool)
             evidence[:, 0] = True
         likelihood = CandidateLikelihood.from_evidence(features, evidence, sample_weight)
-        unpenalized = UnpenalizedDirections.from_terms(tuple(terms), likelihood.features, likelihood.row_weight)
-        coordinates = choose_coordinates(Prior(tuple(terms), len(weights), unpenalized), precisions, likelihood)
+        coordinates = choose_coordinates(Prior.from_terms(tuple(terms), likelihood), precisions, likelihood)
         at = likelihood.evaluate(np.asarray(likelihood.features @ weights.T))
         curvatures = likelihood.curvatures(at, convex=True)
         return cls(weights, coordinates, PosteriorInverse.from_curvatures(coordinates, curvatures))
@@ -142,7 +144,7 @@ class LogisticPosterior:
             chunk = slice(start, min(start + CHUNK_ROWS, t))
             left_rows = left[chunk]
             with np.errstate(over="ignore", invalid="ignore"):
-                full[chunk] = self._paired_covariance(left_rows, left_rows if left is right else right[chunk])
+                full[chunk] = self._covariance(left_rows, left_rows if left is right else right[chunk], pairs=True)
         if not np.isfinite(full).all():
             raise InputError(
                 "the covariances of the scores overflow float64. Scale the features, for example with StandardScaler."
@@ -156,33 +158,21 @@ class LogisticPosterior:
 
     def cross_covariance(self, left: FeatureMatrix, right: FeatureMatrix) -> Floats:
         """Return the posterior covariance of all pairs: (t, D) and (s, D) instances -> (t, s, K-1, K-1)."""
-        n = self.n_vectors
-        full = np.zeros((left.shape[0], right.shape[0], n, n))
-        a, b, residual = [], [], []
-        for c in range(self.coordinates.prior.n_distinct):
-            a.append(self.coordinates.transform(left, c))
-            b.append(self.coordinates.transform(right, c))
-            residual.append(self.coordinates.residual_cross_covariance(left, right, c))
-        for (c, k), block in self.inverse.blocks.items():
-            full[:, :, c, k] = a[c % len(a)] @ (block @ b[k % len(b)].T)
-            if c == k:
-                full[:, :, c, c] += residual[c % len(residual)]
-            else:
-                full[:, :, k, c] = a[k % len(a)] @ (block.T @ b[c % len(b)].T)
-        return full
+        return self._covariance(left, right, pairs=False)
 
-    def _paired_covariance(self, left: FeatureMatrix, right: FeatureMatrix) -> Floats:
-        n, same, distinct = self.n_vectors, left is right, range(self.coordinates.prior.n_distinct)
-        full = np.zeros((left.shape[0], n, n))
-        a = [self.coordinates.transform(left, c) for c in distinct]
-        b = a if same else [self.coordinates.transform(right, c) for c in distinct]
-        residual = [self.coordinates.residual_covariance(left, right, c) for c in distinct]
+    def _covariance(self, left: FeatureMatrix, right: FeatureMatrix, *, pairs: bool) -> Floats:
+        a = self.coordinates.transform(left)
+        b = a if left is right else self.coordinates.transform(right)
+        residual = self.coordinates.residual_covariance(left, right, pairs=pairs)
+        full = np.zeros((*residual.shape, self.n_vectors, self.n_vectors))
+
+        def product(block: Floats) -> Floats:
+            return ((a @ block) * b).sum(axis=1) if pairs else a @ (block @ b.T)
+
         for (c, k), block in self.inverse.blocks.items():
-            full[:, c, k] = ((a[c % len(a)] @ block) * b[k % len(b)]).sum(axis=1)
-            if c == k:
-                full[:, c, c] += residual[c % len(residual)]
-            else:
-                full[:, k, c] = full[:, c, k] if same else ((a[k % len(a)] @ block.T) * b[c % len(b)]).sum(axis=1)
+            full[..., c, k] = product(block) + (residual if c == k else 0.0)
+            if c != k:
+                full[..., k, c] = full[..., c, k] if pairs and left is right else product(block.T)
         return full
 
 

@@ -5,7 +5,7 @@ With w^T P w the quadratic form of a term, both rules have a fixed point at
     lambda = (2 alpha + n) / (2 beta + w^T P w).
 
 "em" is the E-step of Krishnapuram et al. (2004): n is the number of directions under the precision. This is the rank of
-P, or 1 if each weight has a precision, times the number of classes that share it. "evidence" is MacKay's rule (1992): n
+P, or 1 if each weight has a precision, times the K-1 classes, which share it. "evidence" is MacKay's rule (1992): n
 is the number of these directions that the data determine, gamma = lambda tr[(Lambda^+ - H^-1) P]. At its fixed point
 the derivative of the Laplace evidence by log lambda vanishes, for the curvature at the mode. For one term, gamma = d -
 lambda tr(H^-1 A).
@@ -126,14 +126,14 @@ class LaplaceEvidence:
         at = likelihood.evaluate(np.asarray(likelihood.features @ weights.T))
         inverse = PosteriorInverse.from_curvatures(coordinates, likelihood.curvatures(at, convex=True))
         value = at.log_likelihood - prior.penalty(weights, precisions)
-        value += 0.5 * (coordinates.log_prior - coordinates.log_offset - inverse.log_determinant)
-        blocks = [inverse.blocks[c, c] for c in range(prior.n_vectors)]
+        log_prior = coordinates.factor.log_prior(prior)
+        value += 0.5 * (log_prior - coordinates.log_offset - inverse.log_determinant)
+        total = sum(inverse.blocks[c, c] for c in range(prior.n_vectors))
         counts = {}
         for term in prior.terms:
             precision = precisions[term.name]
             value += hyperprior.log_density(precision)
-            traces = term.sum_classes(coordinates.posterior_counts(term, blocks))
-            counts[term.name] = np.maximum(precision * traces, 0.0)
+            counts[term.name] = np.maximum(precision * coordinates.posterior_counts(term, total), 0.0)
         return cls(value, counts)
 
 

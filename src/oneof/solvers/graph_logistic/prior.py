@@ -1,8 +1,8 @@
 """Gaussian prior of graph-prior logistic regression: its matrices, its terms, and the directions without a penalty.
 
-Each weight vector w^(c), c = 1..K-1, has the prior N(0, Lambda_c^-1) with
+Each weight vector w^(c), c = 1..K-1, has the prior N(0, Lambda^-1) with
 
-    Lambda_c = sum_j lambda_j P_j.
+    Lambda = sum_j lambda_j P_j.
 
 P_j is the smoothness matrix X^T L X of a graph, the identity (ridge), a diagonal mask with one precision per weight
 (ARD), or the disagreement of views (coregularization). The prior is improper in the directions that no term penalizes,
@@ -17,10 +17,11 @@ import scipy.linalg
 import scipy.sparse as sp
 
 from oneof.graphs import laplacian
+from oneof.solvers.graph_logistic.likelihood import CandidateLikelihood
 from oneof.typing import FeatureMatrix, Floats, Mask
 
 Precisions = dict[str, Floats]
-"""Name of a term -> its precisions: () or per class (K-1,), per weight (D,), or both (K-1, D)."""
+"""Name of a term -> its precision, () or per weight (D,)."""
 EIGENVALUE_RTOL = 1e-10
 """Fraction of the largest eigenvalue, of a matrix scaled to a unit diagonal, below which an eigenvalue counts as 0."""
 VAGUE_PRECISION = 1e-8
@@ -134,8 +135,6 @@ class PriorTerm:
     """(D, D): symmetric positive semi-definite, ndarray or csr_array. With `per_weight`, a diagonal of 0 and 1."""
     per_weight: bool = False
     """Whether each weight with a diagonal entry of 1 has its own precision."""
-    per_class: bool = False
-    """Whether each class has its own precision."""
     max_precision: float = np.inf
     """Upper bound of the precision."""
     couples_views: bool = False
@@ -157,19 +156,22 @@ class PriorTerm:
         entries = sp.coo_array(self.matrix)
         return bool(np.all((entries.coords[0] == entries.coords[1]) | (entries.data == 0)))
 
-    def shape(self, n_vectors: int) -> tuple[int, ...]:
-        """Return the shape of its precisions."""
-        return (n_vectors,) * self.per_class + (self.matrix.shape[0],) * self.per_weight
-
-    def sum_classes(self, values: Floats) -> Floats:
-        """Sum values per weight, (K-1, D), or per class, (K-1,), to the shape of the precisions."""
-        return np.asarray(values if self.per_class else values.sum(axis=0))
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Shape of its precisions."""
+        return (self.matrix.shape[0],) if self.per_weight else ()
 
     def quadratic(self, weights: Floats) -> Floats:
-        """Return w^T P w in the shape of its precisions."""
+        """Return sum_c w^(c)T P w^(c) in the shape of its precisions."""
         if self.per_weight:
-            return self.sum_classes(self.diagonal * weights**2)
-        return self.sum_classes(np.maximum((weights * self.matvec(weights)).sum(axis=1), 0.0))
+            return np.asarray(self.diagonal * (weights**2).sum(axis=0))
+        return np.asarray(max(float((weights * self.matvec(weights)).sum()), 0.0))
+
+    def trace(self, covariance: Floats) -> Floats:
+        """Return tr(P C), or per weight the diagonal of P C, in the shape of its precisions."""
+        if self.per_weight:
+            return np.asarray(self.diagonal * covariance.diagonal())
+        return np.asarray(float((self.matrix * covariance).sum()))
 
     def matvec(self, weights: Floats) -> Floats:
         """Return P w for each class, (K-1, D)."""
@@ -191,9 +193,7 @@ class PriorTerm:
 
     def counts(self, n_vectors: int) -> Floats:
         """Return the number of weight directions under each of its precisions, in their shape."""
-        if self.per_weight:
-            return self.sum_classes(np.tile((self.diagonal > 0).astype(np.float64), (n_vectors, 1)))
-        return self.sum_classes(np.full(n_vectors, float(self.rank())))
+        return np.asarray(n_vectors * ((self.diagonal > 0) if self.per_weight else self.rank()), dtype=np.float64)
 
 
 # -- the directions without a penalty -------------------------------------------------------------------------------
@@ -320,15 +320,21 @@ class Prior:
     """K-1."""
     unpenalized: UnpenalizedDirections
 
+    @classmethod
+    def from_terms(cls, terms: tuple[PriorTerm, ...], likelihood: CandidateLikelihood) -> "Prior":
+        """Complete the terms in the directions that none of them penalizes."""
+        unpenalized = UnpenalizedDirections.from_terms(terms, likelihood.features, likelihood.row_weight)
+        return cls(terms, likelihood.n_vectors, unpenalized)
+
     @property
     def n_weights(self) -> int:
         """D."""
         return int(self.unpenalized.observed.shape[0])
 
     @property
-    def n_distinct(self) -> int:
-        """Number of distinct matrices Lambda_c: 1 if all classes share their precisions, and K-1 otherwise."""
-        return self.n_vectors if any(term.per_class for term in self.terms) else 1
+    def shape(self) -> tuple[int, int]:
+        """Shape (K-1, D) of the weights."""
+        return self.n_vectors, self.n_weights
 
     @property
     def is_diagonal(self) -> bool:
@@ -339,25 +345,25 @@ class Prior:
         """Return Lambda w, with the vague precision of the unpenalized directions, (K-1, D)."""
         total = self.unpenalized.matvec(weights)
         for term in self.terms:
-            precision = precisions[term.name]
-            if term.per_weight:
-                total = total + precision * term.diagonal * weights
-            else:
-                total = total + np.reshape(precision, (-1, 1)) * term.matvec(weights)
+            product = term.diagonal * weights if term.per_weight else term.matvec(weights)
+            total = total + precisions[term.name] * product
         return total
 
     def penalty(self, weights: Floats, precisions: Precisions) -> float:
-        """Return 1/2 sum_c w^(c)T Lambda_c w^(c)."""
+        """Return 1/2 sum_c w^(c)T Lambda w^(c)."""
         return 0.5 * float((weights * self.matvec(weights, precisions)).sum())
 
-    def matrix(self, precisions: Precisions, c: int) -> Any:
-        """Return sum_j lambda_j P_j of class c, not completed: a csr_array if all terms are, else an ndarray."""
+    def matrix(self, precisions: Precisions, fraction: float) -> Any:
+        """Return Lambda, with `fraction` times the curvature of the observed unpenalized directions and 1 for others.
+
+        It is a csr_array if all terms are, else an ndarray.
+        """
         total: Any = sp.csr_array((self.n_weights, self.n_weights))
         for term in self.terms:
             precision = precisions[term.name]
-            class_precision = precision[c] if term.per_class else precision
             if term.per_weight:
-                total = total + sp.dia_array(((class_precision * term.diagonal)[None], 0), shape=total.shape).tocsr()
+                total = total + sp.dia_array(((precision * term.diagonal)[None], 0), shape=total.shape).tocsr()
             else:
-                total = total + float(class_precision) * term.matrix
-        return sp.csr_array(total) if sp.issparse(total) else np.asarray(total)
+                total = total + float(precision) * term.matrix
+        total = sp.csr_array(total) if sp.issparse(total) else np.asarray(total)
+        return self.unpenalized.regularize(total, fraction)

@@ -21,7 +21,7 @@ from oneof.solvers.graph_logistic.precision_updates import (
     PrecisionUpdater,
     reference_precision,
 )
-from oneof.solvers.graph_logistic.prior import Precisions, Prior, PriorTerm, UnpenalizedDirections
+from oneof.solvers.graph_logistic.prior import Precisions, Prior, PriorTerm
 from oneof.solvers.graph_logistic.row_space import rotate_term, row_space_basis
 from oneof.typing import Evidence, FeatureMatrix, Floats, Ints, Mask
 
@@ -47,13 +47,33 @@ SCORE_TOL = 1e-6
 
 
 @dataclass(frozen=True)
+class Settings:
+    """Settings of `solve_graph_logistic`."""
+
+    precision: Literal["evidence", "em", "fixed"] = "evidence"
+    """Rule for the precisions; "fixed" uses the initial ones."""
+    solver: Literal["newton", "block", "sequential"] = "newton"
+    """Algorithm of the M-step."""
+    alpha: float = 0.0
+    """First parameter of the Gamma hyper-prior of all precisions, >= 0."""
+    beta: float = 0.0
+    """Second parameter of the hyper-prior, >= 0."""
+    tol: float = 1e-6
+    """The last M-step stops at a relative error of the scores of about `tol`; earlier ones with "evidence" are rougher
+    (`MSTEP_TOL_RATIO`). The iterations stop if the derivative by the logarithm of each precision is at most `tol` times
+    the number of directions under it."""
+    max_iter: int = 200
+    """Maximum number of iterations of M-step and update."""
+
+
+@dataclass(frozen=True)
 class GraphLogisticSolution:
     """Solution of `solve_graph_logistic`."""
 
     weights: Floats
     """(K-1, D); class K has 0."""
     precisions: Precisions
-    """Name of the term -> (), (K-1,), (D,) or (K-1, D)."""
+    """Name of the term -> () or (D,)."""
     objective_path: Floats
     """Value after each M-step: F under "em", the Laplace log evidence under "evidence", else the penalized l."""
     n_iter: int
@@ -68,16 +88,11 @@ def solve_graph_logistic(
     evidence: Evidence,
     terms: list[PriorTerm] | tuple[PriorTerm, ...],
     *,
-    precision: Literal["evidence", "em", "fixed"] = "evidence",
-    solver: Literal["newton", "block", "sequential"] = "newton",
     precisions: Precisions | None = None,
     sample_weight: Floats | None = None,
     span: FeatureMatrix | None = None,
-    alpha: float = 0.0,
-    beta: float = 0.0,
     initial: Floats | None = None,
-    tol: float = 1e-6,
-    max_iter: int = 200,
+    **settings: Any,
 ) -> GraphLogisticSolution:
     """Estimate the weights and the precisions.
 
@@ -89,28 +104,18 @@ def solve_graph_logistic(
         Their candidate sets, or the weights of the candidates; rows of equal weights have no effect.
     terms : sequence of PriorTerm
         The terms of the prior.
-    precision : {"evidence", "em", "fixed"}
-        Rule for the precisions; "fixed" uses `precisions`.
-    solver : {"newton", "block", "sequential"}
-        Algorithm of the M-step.
     precisions : dict, optional
-        Initial precisions, or with "fixed" the precisions themselves.
+        Initial precisions, or with precision="fixed" the precisions themselves.
     sample_weight : ndarray of shape (m,), optional
         At least 0; a weight of 2 is equivalent to two equal rows.
     span : ndarray or csr_array of shape (n, D), optional
         Rows whose span contains the labeled rows, and outside of which all terms are 0 but ridge and ARD. With
         Newton's method and few of them, the iterations are in their span (`row_space`), with the same result up to
         `tol`, if the precisions are identified.
-    alpha, beta : float
-        Parameters of the Gamma hyper-prior of all precisions, >= 0.
     initial : ndarray of shape (K-1, D), optional
         Initial weights; 0 by default.
-    tol : float
-        The last M-step stops at a relative error of the scores of about `tol`; earlier ones with "evidence" are rougher
-        (`MSTEP_TOL_RATIO`). The iterations stop if the derivative by the logarithm of each precision is at most `tol`
-        times the number of directions under it.
-    max_iter : int
-        Maximum number of iterations of M-step and update.
+    **settings
+        Fields of `Settings`.
 
     Returns
     -------
@@ -121,90 +126,25 @@ def solve_graph_logistic(
     Krishnapuram et al. (2004), On semi-supervised classification, NIPS 17.
     MacKay (1992), The evidence framework applied to classification networks, Neural Computation.
     """
+    rule = Settings(**settings)
     terms = tuple(terms)
     likelihood = CandidateLikelihood.from_evidence(features, evidence, sample_weight)
-    hyperprior = GammaHyperprior.from_likelihood(terms, likelihood, alpha, beta)
-    current = _initial_precisions(terms, likelihood, hyperprior, precision, precisions)
+    hyperprior = GammaHyperprior.from_likelihood(terms, likelihood, rule.alpha, rule.beta)
+    start = _initial_precisions(terms, likelihood, hyperprior, rule.precision, precisions)
     # "em" counts all directions under a precision, also those outside the span.
-    basis = None if span is None or solver != "newton" or precision == "em" else row_space_basis(terms, span)
+    use_weights = span is None or rule.solver != "newton" or rule.precision == "em"
+    basis = None if use_weights else row_space_basis(terms, span)
     if basis is not None:
         terms = tuple(rotate_term(term, basis) for term in terms)
         likelihood = replace(likelihood, features=np.asarray(likelihood.features @ basis))
         initial = None if initial is None else initial @ basis
-    unpenalized = UnpenalizedDirections.from_terms(terms, likelihood.features, likelihood.row_weight)
-    prior = Prior(terms, likelihood.n_vectors, unpenalized)
-    shape = (prior.n_vectors, prior.n_weights)
-    weights: Floats = np.zeros(shape) if initial is None else np.array(initial, dtype=np.float64)
-
-    def mstep(
-        start: Floats, at: Precisions, coordinates: Coordinates | None, mstep_tol: float = tol
-    ) -> tuple[Floats, bool]:
-        if len(likelihood.evidence) == 0:
-            return np.zeros(shape), True
-        if solver == "newton":
-            coordinates = choose_coordinates(prior, at, likelihood) if coordinates is None else coordinates
-            return newton_mstep(likelihood, coordinates, start, tol=mstep_tol, max_iter=MAX_STEPS[solver])
-        max_steps = MAX_STEPS[solver] if precision == "fixed" else MAX_STEPS_PER_ITERATION
-        return BOUND_MSTEPS[solver](likelihood, prior, at, start, tol=mstep_tol, max_iter=max_steps)
-
-    if precision == "fixed" or len(likelihood.evidence) == 0:
-        weights, converged = mstep(weights, current, None)
-        at = likelihood.evaluate(np.asarray(likelihood.features @ weights.T))
-        value = at.log_likelihood - prior.penalty(weights, current)
-        weights = weights if basis is None else weights @ basis.T
-        return GraphLogisticSolution(weights, current, np.array([value]), 1, converged, degenerate=False)
-    counts = {term.name: term.counts(prior.n_vectors) for term in terms} if precision == "em" else {}
-    uncoupled_terms = tuple(term for term in terms if not term.couples_views)
-    coupled = len(uncoupled_terms) < len(terms)
-    uncoupled_prior = prior
-    if coupled:
-        directions = UnpenalizedDirections.from_terms(uncoupled_terms, likelihood.features, likelihood.row_weight)
-        uncoupled_prior = Prior(uncoupled_terms, prior.n_vectors, directions)
-    path: list[float] = []
-    updater = PrecisionUpdater(hyperprior, terms, current)
-    best = weights, current  # weights with the precisions of their M-step
-    converged, n_iter = False, 0
-    strictest = 0.1 * tol
-    mstep_tol = INITIAL_MSTEP_TOL if solver == "newton" and precision == "evidence" else strictest
-    while n_iter < max_iter and not converged:
-        n_iter += 1
-        coordinates = choose_coordinates(prior, current, likelihood) if precision == "evidence" else None
-        weights, mstep_converged = mstep(weights, current, coordinates, max(mstep_tol, strictest))
-        if coordinates is None:
-            path.append(_integrated_objective(likelihood, prior, weights, hyperprior, counts))
-        else:
-            laplace = LaplaceEvidence.at_mode(likelihood, coordinates, current, weights, hyperprior)
-            # With uncoupled evidence the fixed point is not a maximum of one objective, which could show a decrease.
-            limit = DECREASE_TOL * max(1.0, laplace.total_count / 100.0)
-            decreased = laplace.value < path[-1] - limit if path else False
-            if not coupled and updater.plain is not None and decreased:
-                current = updater.reject()
-                continue
-            path.append(laplace.value)
-            counts = laplace.posterior_counts
-            if coupled:
-                uncoupled = choose_coordinates(uncoupled_prior, current, likelihood)
-                uncoupled_laplace = LaplaceEvidence.at_mode(likelihood, uncoupled, current, weights, hyperprior)
-                counts = {**counts, **uncoupled_laplace.posterior_counts}
-        best = weights, current
-        squares = {term.name: term.quadratic(weights) for term in terms}
-        gradients = {
-            term.name: hyperprior.gradient(term, current[term.name], counts[term.name], squares[term.name])
-            for term in terms
-        }
-        steepest = max((float(np.abs(gradient).max()) for gradient in gradients.values()), default=0.0)
-        residual = steepest / max([1.0, *(float(count.max()) for count in counts.values())])
-        converged = mstep_converged and residual <= tol and mstep_tol <= strictest
-        mstep_tol = min(mstep_tol, MSTEP_TOL_RATIO * residual)
-        if not converged:
-            plain = {term.name: hyperprior.update(term, counts[term.name], squares[term.name]) for term in terms}
-            current = updater.propose(current, plain, gradients) if precision == "evidence" else plain
-    weights, current = best
-    degenerate = precision == "em" and _is_degenerate(likelihood, prior, weights)
-    if degenerate:
-        weights = weights @ unpenalized.observed @ unpenalized.observed.T
-    weights = weights if basis is None else weights @ basis.T
-    return GraphLogisticSolution(weights, current, np.array(path), n_iter, converged, degenerate)
+    problem = _Problem(likelihood, Prior.from_terms(terms, likelihood), hyperprior, rule)
+    weights = np.zeros(problem.prior.shape) if initial is None else np.array(initial, dtype=np.float64)
+    if rule.precision == "fixed" or len(likelihood.evidence) == 0:
+        solution = problem.solve_fixed(weights, start)
+    else:
+        solution = problem.estimate(weights, start)
+    return solution if basis is None else replace(solution, weights=solution.weights @ basis.T)
 
 
 def _initial_precisions(
@@ -221,39 +161,126 @@ def _initial_precisions(
         else:
             scaled = INITIAL_PRECISION.get(rule, 1.0) * reference_precision(term, likelihood)
             value = np.asarray(min(scaled, hyperprior.max_precision[term.name]))
-        value = np.array(np.broadcast_to(value, term.shape(likelihood.n_vectors)))
+        value = np.array(np.broadcast_to(value, term.shape))
         initial[term.name] = np.where(term.diagonal > 0, value, 0.0) if term.per_weight else value
     return initial
 
 
-def _integrated_objective(
-    likelihood: CandidateLikelihood, prior: Prior, weights: Floats, hyperprior: GammaHyperprior, counts: Precisions
-) -> float:
-    """Return F(w) = l(w) - sum_j (alpha + n_j / 2) log(2 beta + w^T P_j w).
+@dataclass(frozen=True)
+class _Problem:
+    """Likelihood, prior and hyper-prior of one fit, with its iterations."""
 
-    For a precision at its upper bound, the logarithm is replaced by its tangent lambda / 2 w^T P w, as in Q. F thus
-    keeps increasing if EM runs to w = 0, and stays finite.
-    """
-    at = likelihood.evaluate(np.asarray(likelihood.features @ weights.T))
-    value = at.log_likelihood - 0.5 * float((weights * prior.unpenalized.matvec(weights)).sum())
-    for term in prior.terms:
-        upper = hyperprior.max_precision[term.name]
-        square = 2.0 * hyperprior.beta + term.quadratic(weights)
-        half = hyperprior.alpha + counts[term.name] / 2.0
-        knee = 2.0 * half / upper
-        logarithm = np.log(np.maximum(square, np.where(knee > 0, knee, 1.0)))
-        tangent = np.where(knee > 0, np.minimum(square / np.where(knee > 0, knee, 1.0) - 1.0, 0.0), 0.0)
-        value -= float((half * (logarithm + tangent)).sum())
-    return value
+    likelihood: CandidateLikelihood
+    prior: Prior
+    hyperprior: GammaHyperprior
+    settings: Settings
 
+    def solve_fixed(self, weights: Floats, precisions: Precisions) -> GraphLogisticSolution:
+        """Return the solution for given precisions: one M-step."""
+        weights, converged = self._mstep(weights, precisions, None, self.settings.tol)
+        value = self._log_likelihood(weights) - self.prior.penalty(weights, precisions)
+        return GraphLogisticSolution(weights, precisions, np.array([value]), 1, converged, degenerate=False)
 
-def _is_degenerate(likelihood: CandidateLikelihood, prior: Prior, weights: Floats) -> bool:
-    """Return whether the weights are 0 in all penalized directions."""
-    observed = prior.unpenalized.observed
-    if observed.shape[1] + prior.unpenalized.unobserved.shape[1] == prior.n_weights:
-        return False  # no direction is penalized
-    penalized = weights - weights @ observed @ observed.T
-    return bool(np.abs(np.asarray(likelihood.features @ penalized.T)).max(initial=0.0) <= SCORE_TOL)
+    def estimate(self, weights: Floats, current: Precisions) -> GraphLogisticSolution:
+        """Return the solution for estimated precisions."""
+        settings, terms, hyperprior = self.settings, self.prior.terms, self.hyperprior
+        by_evidence = settings.precision == "evidence"
+        counts = {} if by_evidence else {term.name: term.counts(self.prior.n_vectors) for term in terms}
+        path: list[float] = []
+        updater = PrecisionUpdater(hyperprior, terms, current)
+        best = weights, current  # weights with the precisions of their M-step
+        converged, n_iter, strictest = False, 0, 0.1 * settings.tol
+        mstep_tol = INITIAL_MSTEP_TOL if by_evidence and settings.solver == "newton" else strictest
+        while n_iter < settings.max_iter and not converged:
+            n_iter += 1
+            coordinates = choose_coordinates(self.prior, current, self.likelihood) if by_evidence else None
+            weights, mstep_converged = self._mstep(weights, current, coordinates, max(mstep_tol, strictest))
+            if coordinates is None:
+                path.append(self._integrated_objective(weights, counts))
+            else:
+                laplace = LaplaceEvidence.at_mode(self.likelihood, coordinates, current, weights, hyperprior)
+                # With uncoupled evidence the fixed point is not a maximum of one objective, which could decrease.
+                limit = DECREASE_TOL * max(1.0, laplace.total_count / 100.0)
+                decreased = bool(path) and laplace.value < path[-1] - limit
+                if self._uncoupled is None and updater.plain is not None and decreased:
+                    current = updater.reject()
+                    continue
+                path.append(laplace.value)
+                counts = {**laplace.posterior_counts, **self._uncoupled_counts(weights, current)}
+            best = weights, current
+            squares = {term.name: term.quadratic(weights) for term in terms}
+            gradients = {
+                term.name: hyperprior.gradient(term, current[term.name], counts[term.name], squares[term.name])
+                for term in terms
+            }
+            steepest = max((float(np.abs(gradient).max()) for gradient in gradients.values()), default=0.0)
+            residual = steepest / max([1.0, *(float(count.max()) for count in counts.values())])
+            converged = mstep_converged and residual <= settings.tol and mstep_tol <= strictest
+            mstep_tol = min(mstep_tol, MSTEP_TOL_RATIO * residual)
+            if not converged:
+                plain = {term.name: hyperprior.update(term, counts[term.name], squares[term.name]) for term in terms}
+                current = updater.propose(current, plain, gradients) if by_evidence else plain
+        weights, current = best
+        degenerate = not by_evidence and self._is_degenerate(weights)
+        if degenerate:
+            weights = weights @ self.prior.unpenalized.observed @ self.prior.unpenalized.observed.T
+        return GraphLogisticSolution(weights, current, np.array(path), n_iter, converged, degenerate)
+
+    def _mstep(
+        self, weights: Floats, precisions: Precisions, coordinates: Coordinates | None, tol: float
+    ) -> tuple[Floats, bool]:
+        """Return the weights of the next M-step, and whether it converged."""
+        if len(self.likelihood.evidence) == 0:
+            return np.zeros(self.prior.shape), True
+        solver = self.settings.solver
+        if solver == "newton":
+            if coordinates is None:
+                coordinates = choose_coordinates(self.prior, precisions, self.likelihood)
+            return newton_mstep(self.likelihood, coordinates, weights, tol=tol, max_iter=MAX_STEPS[solver])
+        max_steps = MAX_STEPS[solver] if self.settings.precision == "fixed" else MAX_STEPS_PER_ITERATION
+        return BOUND_MSTEPS[solver](self.likelihood, self.prior, precisions, weights, tol=tol, max_iter=max_steps)
+
+    @cached_property
+    def _uncoupled(self) -> Prior | None:
+        """The prior without the terms that couple views; None if there are no such terms."""
+        terms = tuple(term for term in self.prior.terms if not term.couples_views)
+        return None if len(terms) == len(self.prior.terms) else Prior.from_terms(terms, self.likelihood)
+
+    def _uncoupled_counts(self, weights: Floats, precisions: Precisions) -> Precisions:
+        """Return the counts of the uncoupled terms under the prior without coupling."""
+        if self._uncoupled is None:
+            return {}
+        coordinates = choose_coordinates(self._uncoupled, precisions, self.likelihood)
+        laplace = LaplaceEvidence.at_mode(self.likelihood, coordinates, precisions, weights, self.hyperprior)
+        return laplace.posterior_counts
+
+    def _log_likelihood(self, weights: Floats) -> float:
+        return self.likelihood.evaluate(np.asarray(self.likelihood.features @ weights.T)).log_likelihood
+
+    def _integrated_objective(self, weights: Floats, counts: Precisions) -> float:
+        """Return F(w) = l(w) - sum_j (alpha + n_j / 2) log(2 beta + w^T P_j w).
+
+        For a precision at its upper bound, the logarithm is replaced by its tangent lambda / 2 w^T P w, as in Q. F thus
+        keeps increasing if EM runs to w = 0, and stays finite.
+        """
+        hyperprior, unpenalized = self.hyperprior, self.prior.unpenalized
+        value = self._log_likelihood(weights) - 0.5 * float((weights * unpenalized.matvec(weights)).sum())
+        for term in self.prior.terms:
+            square = 2.0 * hyperprior.beta + term.quadratic(weights)
+            half = hyperprior.alpha + counts[term.name] / 2.0
+            knee = 2.0 * half / hyperprior.max_precision[term.name]
+            logarithm = np.log(np.maximum(square, np.where(knee > 0, knee, 1.0)))
+            tangent = np.where(knee > 0, np.minimum(square / np.where(knee > 0, knee, 1.0) - 1.0, 0.0), 0.0)
+            value -= float((half * (logarithm + tangent)).sum())
+        return value
+
+    def _is_degenerate(self, weights: Floats) -> bool:
+        """Return whether the weights are 0 in all penalized directions."""
+        observed, unobserved = self.prior.unpenalized.observed, self.prior.unpenalized.unobserved
+        if observed.shape[1] + unobserved.shape[1] == self.prior.n_weights:
+            return False  # no direction is penalized
+        penalized = weights - weights @ observed @ observed.T
+        return bool(np.abs(np.asarray(self.likelihood.features @ penalized.T)).max(initial=0.0) <= SCORE_TOL)
 
 
 # -- several views --------------------------------------------------------------------------------------------------

@@ -28,7 +28,8 @@ from array_api_compat import array_namespace, device
 
 from oneof.solvers.laplace.cholesky_factors import CholeskyFactors, solve_lower
 from oneof.solvers.laplace.mode import LaplaceMode
-from oneof.solvers.laplace.model import GramPrior, HessianOperator
+from oneof.solvers.laplace.model import GramPrior, LikelihoodDerivatives
+from oneof.solvers.linear import conjugate_gradients, inner_product
 from oneof.typing import Array
 
 ADJOINT_RTOL = 1e-11
@@ -115,35 +116,32 @@ def _vjp_determinant(pi: Array, diagonal: Array, V: Array, inverse: Array, diffe
     return xp.where(pi > smallest, product, 0.0)
 
 
-def _solve_adjoint(prior: GramPrior, hessian: HessianOperator, factors: CholeskyFactors, gradient: Array) -> Array:
+def _solve_adjoint(
+    prior: GramPrior, hessian: LikelihoodDerivatives, factors: CholeskyFactors, gradient: Array
+) -> Array:
     """Return U with (I + W_true K) U = gradient.
 
-    This uses conjugate gradients in the inner product <A, B> = sum A (K B), preconditioned by I - M K, the inverse of
-    I + W K. At infinite sharpness they converge in one iteration.
+    The inner product of the conjugate gradients is <A, B> = sum A (K B), so that a search direction is a pair of
+    coefficients V and their image K V. The preconditioner is I - M K, the inverse of I + W K. At infinite sharpness
+    they converge in one iteration.
     """
     xp = array_namespace(gradient)
-    image, residual = xp.zeros_like(gradient), gradient  # image: K U
-    residual_image = prior.matvec(residual)
-    first = float(xp.sum(residual * residual_image))
-    search = search_image = image  # search_image: K search
-    squared_norm, last = first, np.inf
-    for _ in range(MAX_CG_ITER):
-        if squared_norm <= ADJOINT_RTOL**2 * first:
-            return gradient - hessian.hvp(image)
-        preconditioned = residual - factors.matvec(residual_image)
-        current = float(xp.sum(preconditioned * residual_image))
-        search = preconditioned + current / last * search
-        search_image = prior.matvec(preconditioned) + current / last * search_image
-        last = current
-        product = search + hessian.hvp(search_image)
-        curvature = float(xp.sum(search_image * product))
-        if curvature == 0.0:
-            break
-        image = image + current / curvature * search_image
-        residual = residual - current / curvature * product
-        residual_image = prior.matvec(residual)
-        squared_norm = float(xp.sum(residual * residual_image))
-    raise np.linalg.LinAlgError("the Hessian of Psi is singular at the mode")
+
+    def precondition(residual: Array) -> Array:
+        solved = residual - factors.matvec(prior.matvec(residual))
+        return xp.stack([solved, prior.matvec(solved)])
+
+    result = conjugate_gradients(
+        lambda pair: pair[0] + hessian.hvp(pair[1]),
+        gradient,
+        precondition,
+        tol=ADJOINT_RTOL,
+        max_iter=MAX_CG_ITER,
+        inner=lambda residual, pair: inner_product(residual, pair[1]),
+    )
+    if result.end != "converged":
+        raise np.linalg.LinAlgError("the Hessian of Psi is singular or indefinite at the mode")
+    return gradient - hessian.hvp(result.solution[1])
 
 
 def _contract(weights: Array, gradients: Array) -> Array:

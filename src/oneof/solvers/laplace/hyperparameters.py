@@ -173,7 +173,7 @@ class _EvidenceObjective:
         gradients = pairs[0][1] if self.is_shared else [gradient for _, gradient in pairs]
         if not np.isfinite(gram).all():
             raise np.linalg.LinAlgError("the kernel is not finite")
-        prior = GramPrior.from_gram(gram)
+        prior = GramPrior(gram)
         value, mode, factors = self._best_mode(prior)
         gradient = evidence_gradient(prior, mode, factors, gradients) if eval_gradient else np.zeros(0)
         if not (np.isfinite(value) and np.isfinite(gradient).all()):

@@ -1,5 +1,10 @@
 """Mode of the posterior: the latents F that maximize Psi(F) = sum_i log p(S_i | f_i) - 1/2 sum_k f_k^T K_k^-1 f_k.
 
+Over coefficients A with F = K A, Psi is a function on the reproducing kernel Hilbert space, whose inner product is
+<A, B> = sum A (K B). In that inner product its gradient is q - pi - A, and its negative Hessian is I + W_true K. The
+trust-region Newton method therefore needs neither K^-1 nor a factor of K: each iteration of conjugate gradients costs
+one product of K with an n x K block. The points and steps of `GramObjective` are pairs (A, K A).
+
 Psi has many maxima if the sets are large. At F = 0 all candidates tie, and with infinite sharpness the first step
 determines the label of most rows. Therefore the sharpness is increased in stages (annealing). As L goes to 0, the
 likelihood becomes the mean of the candidates' latents, by weight, less log sum_k exp f_ik, which is concave and has one
@@ -7,26 +12,40 @@ maximum.
 The stages only determine where the last maximization starts. With many rows they use a Nystroem approximation of the
 prior, whose products are cheap.
 
-`find_mode` takes trust-region Newton steps. `find_mode_cholesky` is the published method, kept as a reference: Newton
-steps by Cholesky factors with bisection along the step (Zhou et al. 2017),
+`find_mode_cholesky` is the published method, kept as a reference: Newton steps by Cholesky factors with bisection along
+the step (Zhou et al. 2017),
 
     F_new = (K^-1 + W)^-1 (W F + q - pi),     W = diag pi - pi pi^T.
 
 It omits the positive part of the Hessian, L (diag q - q q^T), and so maximizes a concave lower bound of the quadratic
-model of Psi. Psi increases, but slowly at low sharpness. Each step costs K n^3 operations.
+model of Psi. Psi increases, but at low sharpness it takes hundreds of steps where the trust region takes tens. Each
+step costs K n^3 operations.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 from array_api_compat import array_namespace, device
 
 from oneof.kernels.nystroem import inverse_root
-from oneof.likelihoods import softmax_jvp, support
+from oneof.likelihoods import softmax_jvp
 from oneof.solvers.laplace.cholesky_factors import CholeskyFactors
-from oneof.solvers.laplace.model import FeaturePrior, GramPrior, Likelihood, LikelihoodDerivatives, Prior
-from oneof.solvers.laplace.trust_region import STAGE_TOL, TrustRegionNewton, relative_size, stages_below
+from oneof.solvers.laplace.model import (
+    STAGE_TOL,
+    FeaturePrior,
+    GramPrior,
+    Likelihood,
+    LikelihoodDerivatives,
+    Prior,
+    annealing_schedule,
+    has_partial_rows,
+    max_abs,
+    zero_latents,
+)
 from oneof.solvers.laplace.weight_space.mode import RowSums, find_weight_mode
+from oneof.solvers.linear import inner_product
+from oneof.solvers.trust_region import QuadraticModel, TrustRegionNewton
 from oneof.typing import Array
 
 N_LANDMARKS = 500
@@ -50,6 +69,59 @@ class LaplaceMode:
     n_iter: int
     """Number of steps over all stages."""
     converged: bool
+
+
+@dataclass(frozen=True)
+class GramObjective:
+    """Psi as a function of pairs (A, K A), arrays of shape (2, n, K)."""
+
+    prior: Prior
+    likelihood: Likelihood
+
+    @property
+    def eps(self) -> float:
+        """Machine epsilon of the latents."""
+        matrix = self.prior.gram if isinstance(self.prior, GramPrior) else self.prior.features
+        return float(array_namespace(matrix).finfo(matrix.dtype).eps)
+
+    @property
+    def n_terms(self) -> int:
+        """Number of rows, n."""
+        return int(self.likelihood.evidence.shape[0])
+
+    def value(self, x: Array) -> float:
+        """Return Psi."""
+        return self.likelihood.psi(x[0, ...], x[1, ...])
+
+    def model(self, x: Array) -> QuadraticModel:
+        """Return the second-order model in the inner product of the Hilbert space."""
+        derivatives = self.likelihood.derivatives(x[1, ...])
+
+        def product(pair: Array) -> Array:
+            return pair[0, ...] + derivatives.hvp(pair[1, ...])
+
+        gradient = derivatives.gradient - x[0, ...]
+        return QuadraticModel(gradient, product, _to_pair(self.prior), product, _to_pair(self.prior.single))
+
+    def max_abs(self, x: Array) -> float:
+        """Return max |F| over rows and classes."""
+        return max_abs(x[1, ...])
+
+    def inner(self, gradient: Array, step: Array) -> float:
+        """Return <g, s> = sum g (K s)."""
+        return inner_product(gradient, step[1, ...])
+
+    def norm(self, step: Array) -> float:
+        """Return |s|, with |s|^2 = sum s (K s)."""
+        return max(inner_product(step[0, ...], step[1, ...]), 0.0) ** 0.5
+
+    def correct(self, step: Array) -> Array:
+        """Return the step with its image computed in the precision of the prior."""
+        return _to_pair(self.prior)(step[0, ...])
+
+
+def _to_pair(prior: Prior) -> Callable[[Array], Array]:
+    return lambda coefficients: array_namespace(coefficients).stack([coefficients, prior.matvec(coefficients)])
 
 
 def find_mode(
@@ -86,69 +158,63 @@ def find_mode(
     -------
     LaplaceMode
     """
-    if isinstance(prior, FeaturePrior):
-        start = None if initial is None else prior.weights(initial)
-        sums = RowSums(prior, evidence)
-        solution = find_weight_mode(sums, sharpness, initial=start, anneal=anneal, max_iter=max_iter, tol=tol)
-        latents = sums.latents(solution.weights)
-        derivatives = Likelihood(evidence, sharpness).derivatives(latents)
-        return LaplaceMode(
-            latents,
-            derivatives.gradient,
-            derivatives,
-            solution.objective_path,
-            solution.n_iter,
-            solution.converged,
-        )
-    n_iter = 0
-    if initial is not None:
-        coefficients, latents = initial, prior.matvec(initial)
-    else:
-        schedule = annealing_schedule(evidence, sharpness) if anneal else []
-        coefficients, latents, n_iter = run_annealing(prior, evidence, schedule, max_iter)
     likelihood = Likelihood(evidence, sharpness)
-    newton = TrustRegionNewton(prior, likelihood, coefficients, latents)
+    if isinstance(prior, FeaturePrior):
+        sums = RowSums(prior, evidence)
+        weights = None if initial is None else prior.weights(initial)
+        mode = find_weight_mode(sums, sharpness, initial=weights, anneal=anneal, max_iter=max_iter, tol=tol)
+        latents = sums.latents(mode.weights)
+        derivatives = likelihood.derivatives(latents)
+        return LaplaceMode(latents, derivatives.gradient, derivatives, mode.objective_path, mode.n_iter, mode.converged)
+    x, n_iter = _start(prior, evidence, initial), 0
+    if anneal and initial is None:
+        x, n_iter = _run_stages(prior, evidence, x, sharpness, max_iter)
+    newton = TrustRegionNewton(GramObjective(prior, likelihood), x)
     converged = newton.run(max_iter, tol)
-    n_iter += newton.n_iter
-    derivatives = likelihood.derivatives(newton.latents)
-    return LaplaceMode(newton.latents, newton.coefficients, derivatives, newton.objective_path, n_iter, converged)
+    coefficients, latents = newton.x[0, ...], newton.x[1, ...]
+    return LaplaceMode(
+        latents,
+        coefficients,
+        likelihood.derivatives(latents),
+        newton.objective_path,
+        n_iter + newton.n_iter,
+        converged,
+    )
 
 
-def annealing_schedule(evidence: Array, sharpness: float) -> list[float]:
-    """Return the sharpness of each stage before the last one; empty if every row is exact, since no stage matters."""
-    xp = array_namespace(evidence)
-    is_partial = bool(xp.any(xp.sum(xp.astype(support(evidence), xp.int64), axis=1) > 1))
-    return stages_below(sharpness) if is_partial else []
+def _start(prior: GramPrior, evidence: Array, initial: Array | None) -> Array:
+    """Return the pair of the initial coefficients."""
+    if initial is not None:
+        return _to_pair(prior)(initial)
+    zeros = zero_latents(prior.gram, evidence.shape[1])
+    return array_namespace(zeros).stack([zeros, zeros])
 
 
-def run_annealing(prior: Prior, evidence: Array, schedule: list[float], max_iter: int) -> tuple[Array, Array, int]:
-    """Return the coefficients and latents after the stages, started from 0, and the number of steps."""
-    coefficients = latents = prior.zeros(evidence.shape[1])
-    n_iter, stage_prior = 0, prior
-    if schedule and isinstance(prior, GramPrior) and evidence.shape[0] >= 4 * N_LANDMARKS:
-        stage_prior = nystroem_prior(prior)
-    for sharpness in schedule:
-        newton = TrustRegionNewton(stage_prior, Likelihood(evidence, sharpness), coefficients, latents)
+def _run_stages(prior: GramPrior, evidence: Array, x: Array, sharpness: float, max_iter: int) -> tuple[Array, int]:
+    """Return the pair after the annealing stages, and the number of steps."""
+    schedule = annealing_schedule(sharpness, is_partial=has_partial_rows(evidence))
+    use_landmarks = len(schedule) > 0 and evidence.shape[0] >= 4 * N_LANDMARKS
+    stage_prior, n_iter = nystroem_prior(prior) if use_landmarks else prior, 0
+    for level in schedule:
+        newton = TrustRegionNewton(GramObjective(stage_prior, Likelihood(evidence, level)), x)
         newton.run(max_iter, STAGE_TOL)
-        coefficients, latents, n_iter = newton.coefficients, newton.latents, n_iter + newton.n_iter
-    return coefficients, latents if stage_prior is prior else prior.matvec(coefficients), n_iter
+        x, n_iter = newton.x, n_iter + newton.n_iter
+    return _to_pair(prior)(x[0, ...]) if use_landmarks else x, n_iter
 
 
 def nystroem_prior(prior: GramPrior) -> FeaturePrior:
     """Return the Nystroem approximation of a prior, with evenly spaced rows as deterministic landmarks."""
     xp = array_namespace(prior.gram)
-    landmarks = xp.asarray(
-        np.linspace(0, prior.gram.shape[-1] - 1, N_LANDMARKS).astype(np.int64), device=device(prior.gram)
-    )
+    n = prior.gram.shape[-1]
+    landmarks = xp.asarray(np.linspace(0, n - 1, N_LANDMARKS).astype(np.int64), device=device(prior.gram))
 
     def features(gram: Array) -> Array:
         columns = gram[:, landmarks]
         return columns @ xp.astype(inverse_root(columns[landmarks, :]), gram.dtype, copy=False)
 
     if prior.is_shared:
-        return FeaturePrior.from_features(features(prior.gram))
-    by_class = [features(prior.of_class(k)) for k in range(prior.gram.shape[0])]
-    return FeaturePrior.from_features(xp.stack(by_class, axis=0))
+        return FeaturePrior(features(prior.gram))
+    return FeaturePrior(xp.stack([features(prior.of_class(k)) for k in range(prior.gram.shape[0])], axis=0))
 
 
 def find_mode_cholesky(
@@ -162,18 +228,16 @@ def find_mode_cholesky(
     tol: float = 1e-6,
 ) -> LaplaceMode:
     """Find a mode by Newton steps with Cholesky factors; parameters and result are those of `find_mode`."""
-    if initial is None:
-        coefficients = latents = prior.zeros(evidence.shape[1])
-    else:
-        coefficients, latents = initial, prior.matvec(initial)
-    schedule = annealing_schedule(evidence, sharpness) if anneal and initial is None else []
+    start = _start(prior, evidence, initial)
+    coefficients, latents = start[0, ...], start[1, ...]
+    is_partial = anneal and initial is None and has_partial_rows(evidence)
     n_iter = 0
-    for stage_sharpness, stage_tol in [*((level, STAGE_TOL) for level in schedule), (sharpness, tol)]:
-        likelihood = Likelihood(evidence, stage_sharpness)
+    for level in [*annealing_schedule(sharpness, is_partial=is_partial), sharpness]:
+        likelihood, stage_tol = Likelihood(evidence, level), tol if level == sharpness else STAGE_TOL
         objective_path = [likelihood.psi(coefficients, latents)]
         for step in range(max_iter + 1):
             derivatives = likelihood.derivatives(latents)
-            distance = relative_size(prior, latents - prior.matvec(derivatives.gradient), latents)
+            distance = max_abs(latents - prior.matvec(derivatives.gradient)) / max(1.0, max_abs(latents))
             if distance <= stage_tol or step == max_iter:
                 break
             target = softmax_jvp(derivatives.proba, latents) + derivatives.gradient  # W F + q - pi

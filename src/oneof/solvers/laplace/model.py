@@ -1,8 +1,8 @@
 """Gaussian process model: the prior of the latents and the likelihood of the candidate sets.
 
 The search for the mode takes nearly all of its time for products of the covariance matrix with n x K blocks. These take
-nearly all of their time to read the matrix. Each prior therefore has a float32 copy of the matrix, for products that
-only determine a search direction.
+nearly all of their time to read the matrix. Each prior therefore has a copy in single precision, for products that only
+determine a search direction.
 
 A Gram matrix of low rank maps some nonzero coefficients to 0. Rounding errors then give their squared norm a small
 value of random sign. Products with the matrix therefore add a ridge of about the size of these errors, so that no
@@ -10,16 +10,22 @@ squared norm is negative.
 """
 
 from dataclasses import dataclass
-from typing import Any, Protocol
+from functools import cached_property
+from typing import Any
 
 from array_api_compat import array_namespace, device
 
-from oneof.likelihoods import log_likelihoods, masked_softmax, softmax, softmax_jvp
-from oneof.solvers.laplace.thin_products import transposed_product
+from oneof.likelihoods import log_likelihoods, masked_softmax, softmax, softmax_jvp, support
 from oneof.typing import Array
 
 RIDGE = 4.0
 """Ridge in units of the largest variance times the machine epsilon of the products."""
+MAX_SEPARATE_COLUMNS = 4
+"""Number of columns up to which a product with each of them takes less time than one with all, which BLAS packs."""
+ANNEALING_SHARPNESS = (0.1, 1.0, 10.0)
+"""Sharpness of the annealing stages that precede a larger one."""
+STAGE_TOL = 0.05
+"""Tolerance of each annealing stage."""
 
 
 @dataclass(frozen=True)
@@ -28,56 +34,39 @@ class GramPrior:
 
     gram: Array
     """(n, n), shared by all classes, or (K, n, n)."""
-    float32: Array
-    """Copy of the Gram matrix in single precision."""
-    variance: Array
-    """Largest variance, of shape () or (K,)."""
-
-    @classmethod
-    def from_gram(cls, gram: Array) -> "GramPrior":
-        """Make a prior from a Gram matrix, with its float32 copy."""
-        xp = array_namespace(gram)
-        variance = xp.max(xp.linalg.diagonal(gram), axis=-1)
-        return cls(gram, xp.astype(gram, _single(gram), copy=False), variance)
 
     @property
     def is_shared(self) -> bool:
         """Whether all classes have the same covariance."""
         return self.gram.ndim == 2
 
+    @cached_property
+    def variance(self) -> Array:
+        """Largest variance, of shape () or (K,)."""
+        xp = array_namespace(self.gram)
+        return xp.max(xp.linalg.diagonal(self.gram), axis=-1)
+
+    @cached_property
+    def single(self) -> "GramPrior":
+        """Copy in single precision."""
+        return GramPrior(as_single(self.gram))
+
     def of_class(self, k: int) -> Array:
         """Return the Gram matrix of a class."""
         return self.gram if self.is_shared else self.gram[k, ...]
 
-    def float32_of_class(self, k: int) -> Array:
-        """Return the Gram matrix of a class in single precision."""
-        return self.float32 if self.is_shared else self.float32[k, ...]
-
-    def zeros(self, n_classes: int) -> Array:
-        """Return latents of 0, (n, K)."""
-        return _zeros(self.gram, self.gram.shape[-2], n_classes)
-
-    @property
-    def n_rows(self) -> int:
-        """Number of rows, n."""
-        return int(self.gram.shape[-1])
-
-    def max_abs(self, latents: Array) -> float:
-        """Return max |F| over rows and classes."""
-        return _max_abs(latents)
-
     def matvec(self, V: Array) -> Array:
-        """Return K_k v_k for each class k, (n, K)."""
-        return rmatvec_by_class(self.gram, V) + self._ridge(self.gram) * V
+        """Return K_k v_k for each class k, (n, K), computed in the precision of the Gram matrix."""
+        # The transposed matrix, which is equal: BLAS then reads it in the order of its memory.
+        product = multiply_by_class(self.gram.mT, V)
+        product += self._ridge * V
+        return product
 
-    def matvec_float32(self, V: Array) -> Array:
-        """Return K_k v_k for each class k, computed in single precision."""
-        xp = array_namespace(V)
-        product = rmatvec_by_class(self.float32, xp.astype(V, self.float32.dtype, copy=False))
-        return xp.astype(product, V.dtype, copy=False) + self._ridge(self.float32) * V
-
-    def _ridge(self, gram: Array) -> Array:
-        return RIDGE * float(array_namespace(gram).finfo(gram.dtype).eps) * self.variance
+    @cached_property
+    def _ridge(self) -> Array:
+        xp = array_namespace(self.gram)
+        ridge = RIDGE * float(xp.finfo(self.gram.dtype).eps) * self.variance
+        return float(ridge) if self.is_shared else ridge
 
 
 @dataclass(frozen=True)
@@ -86,49 +75,27 @@ class FeaturePrior:
 
     features: Array
     """Phi: (n, m), shared by all classes, or (K, n, m)."""
-    float32: Array
-    """Copy of the features in single precision."""
 
-    @classmethod
-    def from_features(cls, features: Array) -> "FeaturePrior":
-        """Make a prior from features, with their float32 copy."""
-        return cls(features, array_namespace(features).astype(features, _single(features), copy=False))
-
-    @property
-    def is_shared(self) -> bool:
-        """Whether all classes have the same covariance."""
-        return self.features.ndim == 2
+    @cached_property
+    def single(self) -> "FeaturePrior":
+        """Copy in single precision."""
+        return FeaturePrior(as_single(self.features))
 
     def of_class(self, k: int) -> Array:
         """Return the features of a class."""
-        return self.features if self.is_shared else self.features[k, ...]
+        return self.features if self.features.ndim == 2 else self.features[k, ...]
 
-    def zeros(self, n_classes: int) -> Array:
-        """Return latents of 0, (n, K)."""
-        return _zeros(self.features, self.features.shape[-2], n_classes)
-
-    @property
-    def n_rows(self) -> int:
-        """Number of rows, n."""
-        return int(self.features.shape[-2])
-
-    def max_abs(self, latents: Array) -> float:
-        """Return max |F| over rows and classes."""
-        return _max_abs(latents)
+    def latents(self, weights: Array) -> Array:
+        """Return F = Phi_k w_k for each class k, (n, K), computed in the precision of the features."""
+        return multiply_by_class(self.features, weights)
 
     def weights(self, V: Array) -> Array:
-        """Return Phi_k^T v_k for each class k, (m, K)."""
-        return rmatvec_by_class(self.features, V)
+        """Return Phi_k^T v_k for each class k, (m, K), computed in the precision of the features."""
+        return multiply_by_class(self.features.mT, V)
 
     def matvec(self, V: Array) -> Array:
         """Return Phi_k Phi_k^T v_k for each class k, (n, K)."""
-        return matvec_by_class(self.features, self.weights(V))
-
-    def matvec_float32(self, V: Array) -> Array:
-        """Return Phi_k Phi_k^T v_k for each class k, computed in single precision."""
-        xp = array_namespace(V)
-        weights = rmatvec_by_class(self.float32, xp.astype(V, self.float32.dtype, copy=False))
-        return xp.astype(matvec_by_class(self.float32, weights), V.dtype, copy=False)
+        return self.latents(self.weights(V))
 
 
 Prior = GramPrior | FeaturePrior
@@ -136,30 +103,51 @@ Prior = GramPrior | FeaturePrior
 
 def matvec_by_class(matrix: Array, V: Array) -> Array:
     """Return the product of one matrix with all columns, or of each of K matrices with its column."""
-    if matrix.ndim == 2:
+    if matrix.ndim == 3:
+        return (matrix @ V.mT[:, :, None])[:, :, 0].mT
+    if V.shape[1] > MAX_SEPARATE_COLUMNS:
         return matrix @ V
-    return (matrix @ V.mT[:, :, None])[:, :, 0].mT
+    return array_namespace(V).stack([matrix @ V[:, k] for k in range(V.shape[1])], axis=1)
 
 
-def rmatvec_by_class(matrix: Array, V: Array) -> Array:
-    """Return the product of one transposed matrix with all columns, or of each of K transposed matrices with its own.
+def multiply_by_class(matrix: Array, V: Array) -> Array:
+    """Return `matvec_by_class` computed in the precision of the matrix, as an array in the precision of V."""
+    if matrix.dtype == V.dtype:
+        return matvec_by_class(matrix, V)
+    xp = array_namespace(V)
+    return xp.astype(matvec_by_class(matrix, xp.astype(V, matrix.dtype)), V.dtype)
 
-    It takes less time than `matvec_by_class`, which has the same result for a symmetric matrix.
-    """
-    return transposed_product(matrix, V) if matrix.ndim == 2 else matvec_by_class(matrix.mT, V)
+
+def as_single(array: Array) -> Array:
+    """Return an array in single precision."""
+    xp = array_namespace(array)
+    return xp.astype(array, xp.float32, copy=False)
 
 
-def _max_abs(latents: Array) -> float:
+def zero_latents(matrix: Array, n_classes: int) -> Array:
+    """Return latents of 0, (n, K), of the rows of a Gram matrix or of features."""
+    xp = array_namespace(matrix)
+    return xp.zeros((matrix.shape[-2], n_classes), dtype=matrix.dtype, device=device(matrix))
+
+
+def max_abs(latents: Array) -> float:
+    """Return max |F| over rows and classes."""
     xp = array_namespace(latents)
     return float(xp.max(xp.abs(latents)))
 
 
-def _zeros(template: Array, n_rows: int, n_classes: int) -> Array:
-    return array_namespace(template).zeros((n_rows, n_classes), dtype=template.dtype, device=device(template))
+# -- the likelihood -------------------------------------------------------------------------------------------------
 
 
-def _single(array: Array) -> Any:
-    return array_namespace(array).float32
+def has_partial_rows(evidence: Array) -> bool:
+    """Return whether some row has several candidates."""
+    xp = array_namespace(evidence)
+    return bool(xp.any(xp.sum(xp.astype(support(evidence), xp.int64), axis=1) > 1))
+
+
+def annealing_schedule(sharpness: float, *, is_partial: bool) -> list[float]:
+    """Return the sharpness of each stage before the last one; empty if every row is exact, since no stage matters."""
+    return [level for level in ANNEALING_SHARPNESS if level < sharpness] if is_partial else []
 
 
 @dataclass(frozen=True)
@@ -184,13 +172,6 @@ class Likelihood:
         """Return the derivatives at these latents."""
         candidate_proba = masked_softmax(latents, self.evidence, self.sharpness)
         return LikelihoodDerivatives(softmax(latents), candidate_proba, self.sharpness)
-
-
-class HessianOperator(Protocol):
-    """Negative Hessian of the log likelihood, as a linear operator on directions."""
-
-    def hvp(self, direction: Array) -> Array:
-        """Return the negative Hessian times a direction."""
 
 
 @dataclass(frozen=True)
@@ -227,11 +208,3 @@ class LikelihoodDerivatives:
         xp = array_namespace(self.proba)
         proba = xp.astype(self.proba, dtype, copy=False)
         return LikelihoodDerivatives(proba, xp.astype(self.candidate_proba, dtype, copy=False), self.sharpness)
-
-    def hvp_float32(self, direction: Array) -> Array:
-        """Return W_true v in full precision, since single precision saves no time here."""
-        return self.hvp(direction)
-
-    def precondition(self, residual: Array) -> Array:
-        """Return the residual unchanged."""
-        return residual

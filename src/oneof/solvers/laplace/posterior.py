@@ -22,7 +22,6 @@ from oneof.solvers.laplace.cholesky_factors import (
     min_jitter,
     overflow_as_input_error,
 )
-from oneof.solvers.laplace.low_rank_covariance import LowRankCovariance
 from oneof.solvers.laplace.mode import LaplaceMode, find_mode, find_mode_cholesky
 from oneof.solvers.laplace.model import FeaturePrior, GramPrior, Likelihood, Prior, matvec_by_class
 from oneof.solvers.laplace.posterior_covariance import LatentCovariance, WeightCovariance
@@ -30,15 +29,15 @@ from oneof.solvers.laplace.predictive import loo_latents
 from oneof.typing import Array, FeatureMatrix
 from oneof.validation import check_memory
 
-PosteriorCovariance = LatentCovariance | LowRankCovariance | WeightCovariance
+PosteriorCovariance = LatentCovariance | WeightCovariance
 
 MAX_BLOCK_NUMBERS = 25_000_000
 """Maximum size in memory of a block of further rows: its rows times the training rows times the classes."""
-MIN_LOW_RANK_ROWS = 1500
-"""Minimum number of training rows at which the low-rank form of the covariances is cheaper than the reference form."""
+MIN_SINGLE_ROWS = 1500
+"""Minimum number of training rows at which covariances in single precision are tried."""
 N_PROBES, N_REFINED_PROBES = 32, 2
 """Number of rows on which the precision of the covariances is tested, and by iterative refinement."""
-FLOAT32_VARIANCE_RTOL = 1e-4
+SINGLE_VARIANCE_RTOL = 1e-4
 """Maximum relative change of a variance by single precision."""
 NEGATIVE_VARIANCE_TOL = 1e-3
 """Eigenvalues below minus this value cause a warning. The softmax depends on differences of latents of about 1."""
@@ -85,14 +84,11 @@ class LaplacePosterior:
             prior = self.prior()
             if isinstance(prior, FeaturePrior):
                 return self._weight_covariance(prior)
-            use_low_rank = n >= MIN_LOW_RANK_ROWS and not self.reference
-            result: PosteriorCovariance | None = None
-            if use_low_rank:
-                result = LowRankCovariance.from_prior(prior, self.proba, rng)
             probes = self.rows[np.sort(rng.permutation(n)[:N_PROBES])]
             cross, prior_variances = self._cross(probes), self._variances(probes)
-            if use_low_rank and result is None:
-                result = self._float32_covariance(prior, cross, prior_variances)
+            result = None
+            if n >= MIN_SINGLE_ROWS and not self.reference:
+                result = self._single_covariance(prior, cross, prior_variances)
             if result is None:
                 result = LatentCovariance.from_prior(prior, self.proba)
         xp = array_namespace(prior_variances)
@@ -102,20 +98,19 @@ class LaplacePosterior:
                 f"rounding leaves errors of about {-lowest:.2g} in the covariances of the latents, because the kernel "
                 "is large. Scale the features, or lower the kernel's variance.",
             )
-        is_double = use_low_rank and result.dtype != prior.float32.dtype
-        return to_float32_if_precise(result, cross, prior_variances) if is_double else result
+        return result
 
-    def _float32_covariance(self, prior: GramPrior, cross: Array, variances: Array) -> LatentCovariance | None:
-        """Return the reference form computed in single precision, or None if some variances would be inaccurate."""
-        is_double = prior.gram.dtype != prior.float32.dtype
-        result = LatentCovariance.from_prior_float32(prior, self.proba) if is_double else None
+    def _single_covariance(self, prior: GramPrior, cross: Array, variances: Array) -> LatentCovariance | None:
+        """Return the covariance computed in single precision, or None if some variances would be inaccurate."""
+        is_double = prior.gram.dtype != prior.single.gram.dtype
+        result = LatentCovariance.from_prior_single(prior, self.proba) if is_double else None
         if result is None:
             return None
         cross, variances = cross[..., :N_REFINED_PROBES, :], variances[..., :N_REFINED_PROBES]
         xp = array_namespace(variances)
         exact = result.refined_variances(prior, self.proba, cross, variances)
         error = xp.astype(xp.linalg.diagonal(result.covariances(cross, variances)), exact.dtype) - exact
-        return result if bool(xp.all(xp.abs(error) <= FLOAT32_VARIANCE_RTOL * exact)) else None
+        return result if bool(xp.all(xp.abs(error) <= SINGLE_VARIANCE_RTOL * exact)) else None
 
     def means(self, X: FeatureMatrix) -> Array:
         """Return the means of the latents of further rows, (t, K)."""
@@ -304,7 +299,7 @@ def make_prior(
 ) -> Prior:
     """Return the prior over some rows."""
     if features:
-        return FeaturePrior.from_features(stack_classes([nystroem.transform(rows) for nystroem in features]))
+        return FeaturePrior(stack_classes([nystroem.transform(rows) for nystroem in features]))
     grams = []
     for kernel, jitter in zip(kernels, jitters, strict=True):
         gram = as_double(covariance(kernel, rows))
@@ -312,7 +307,7 @@ def make_prior(
             xp = array_namespace(gram)
             gram += jitter * xp.eye(gram.shape[0], dtype=gram.dtype, device=device(gram))
         grams.append(gram)
-    return GramPrior.from_gram(stack_classes(grams))
+    return GramPrior(stack_classes(grams))
 
 
 def _jitter(kernel: Any, rows: FeatureMatrix) -> float:
@@ -327,18 +322,6 @@ def _jitter(kernel: Any, rows: FeatureMatrix) -> float:
             "the diagonal.",
         )
     return fraction * float(array_namespace(gram).mean(abs(array_namespace(gram).linalg.diagonal(gram))))
-
-
-def to_float32_if_precise(covariance: PosteriorCovariance, cross: Array, variances: Array) -> PosteriorCovariance:
-    """Return a covariance in single precision, twice as fast, if that is precise enough on the given rows."""
-    xp = array_namespace(cross)
-    single, exact = covariance.astype(xp.float32), covariance.covariances(cross, variances)
-    error = xp.astype(single.covariances(cross, variances), exact.dtype) - exact
-    diagonal = xp.arange(exact.shape[1], device=device(exact))
-    is_precise = bool(
-        xp.all(xp.abs(error[:, diagonal, diagonal]) <= FLOAT32_VARIANCE_RTOL * exact[:, diagonal, diagonal])
-    )
-    return single if is_precise else covariance
 
 
 def as_double(array: Array) -> Array:

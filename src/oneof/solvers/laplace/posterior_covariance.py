@@ -16,7 +16,6 @@ variances. So rows far from all landmarks have their full uncertainty.
 from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import accumulate, pairwise
-from typing import Any
 
 import numpy as np
 from array_api_compat import array_namespace, device
@@ -25,7 +24,7 @@ from oneof.solvers.laplace.cholesky_factors import CholeskyFactors, inverse_and_
 from oneof.solvers.laplace.model import GramPrior
 from oneof.typing import Array
 
-MAX_FLOAT32_ERROR = 1e-3
+MAX_SINGLE_ERROR = 1e-3
 """Maximum product of the machine epsilon of single precision and the largest trace of A_k with which it is tried."""
 
 
@@ -45,15 +44,15 @@ class LatentCovariance:
         return cls(factors.E, factors.root)
 
     @classmethod
-    def from_prior_float32(cls, prior: GramPrior, proba: Array) -> "LatentCovariance | None":
+    def from_prior_single(cls, prior: GramPrior, proba: Array) -> "LatentCovariance | None":
         """Factorize in single precision, or return None if rounding errors are too large for a factor."""
         xp = array_namespace(proba)
-        single = prior.float32.dtype
+        single = prior.single.gram.dtype
         trace = float(xp.max(xp.sum(proba, axis=0) * prior.variance))  # bounds the eigenvalues of every A_k
-        if float(xp.finfo(single).eps) * trace > MAX_FLOAT32_ERROR:
+        if float(xp.finfo(single).eps) * trace > MAX_SINGLE_ERROR:
             return None
         try:
-            return cls.from_prior(GramPrior.from_gram(prior.float32), xp.astype(proba, single))
+            return cls.from_prior(prior.single, xp.astype(proba, single))
         except np.linalg.LinAlgError:
             return None
 
@@ -82,16 +81,6 @@ class LatentCovariance:
         products = xp.stack([E @ single[k, ...] for k, E in enumerate(self.E)])
         shared = solve_lower(self.root, solve_lower(self.root, xp.sum(products, axis=0)), transposed=True)
         return xp.astype(products - xp.stack([E @ shared for E in self.E]), V.dtype, copy=False)
-
-    @property
-    def dtype(self) -> Any:
-        """Precision of the matrices."""
-        return self.root.dtype
-
-    def astype(self, dtype: Any) -> "LatentCovariance":
-        """Return a copy in another precision."""
-        xp = array_namespace(self.root)
-        return LatentCovariance([xp.astype(E, dtype) for E in self.E], xp.astype(self.root, dtype))
 
     def covariances(self, cross: Array, variances: Array) -> Array:
         """Return the posterior covariances of t rows.
@@ -169,15 +158,6 @@ class WeightCovariance:
         inverse, log_det = inverse_and_log_det(H)
         return cls(inverse, consecutive_slices(sizes), log_det)
 
-    @property
-    def dtype(self) -> Any:
-        """Precision of the matrix."""
-        return self.inverse.dtype
-
-    def astype(self, dtype: Any) -> "WeightCovariance":
-        """Return a copy in another precision."""
-        return WeightCovariance(array_namespace(self.inverse).astype(self.inverse, dtype), self.blocks, self.log_det)
-
     def covariances(self, features: Array, variances: Array) -> Array:
         """Return the posterior covariances of t rows.
 
@@ -191,27 +171,18 @@ class WeightCovariance:
         -------
         array of shape (t, K, K)
         """
-        by_class = [features if features.ndim == 2 else features[k, ...] for k in self._classes]
-        return self.covariances_by_class(by_class, variances)
-
-    def covariances_by_class(self, features: list[Array], variances: Array) -> Array:
-        """Return the posterior covariances from the features of each class, (t, m_k), whose numbers may differ."""
-        xp = array_namespace(self.inverse)
-        features = [xp.astype(features_k, self.inverse.dtype, copy=False) for features_k in features]
-        first, n_classes = features[0], len(features)
-        covariances = xp.empty((first.shape[0], n_classes, n_classes), dtype=first.dtype, device=device(first))
-        for k in self._classes:
-            product = features[k] @ self.inverse[self.blocks[k], : self.blocks[k].stop]
+        xp, n_classes = array_namespace(self.inverse), len(self.blocks)
+        by_class = [features if features.ndim == 2 else features[k, ...] for k in range(n_classes)]
+        t = features.shape[-2]
+        covariances = xp.empty((t, n_classes, n_classes), dtype=features.dtype, device=device(features))
+        for k, own in enumerate(by_class):
+            product = own @ self.inverse[self.blocks[k], : self.blocks[k].stop]
             for j in range(k + 1):
-                covariances[:, k, j] = xp.vecdot(product[:, self.blocks[j]], features[j])
+                covariances[:, k, j] = xp.vecdot(product[:, self.blocks[j]], by_class[j])
                 covariances[:, j, k] = covariances[:, k, j]
-            residual = (variances if variances.ndim == 1 else variances[k, :]) - xp.vecdot(features[k], features[k])
-            covariances[:, k, k] += xp.astype(xp.where(residual > 0, residual, 0.0), first.dtype, copy=False)
+            residual = (variances if variances.ndim == 1 else variances[k, :]) - xp.vecdot(own, own)
+            covariances[:, k, k] += xp.astype(xp.where(residual > 0, residual, 0.0), features.dtype, copy=False)
         return covariances
-
-    @property
-    def _classes(self) -> range:
-        return range(len(self.blocks))
 
 
 def _times_prior(prior: GramPrior, V: Array) -> Array:

@@ -1,8 +1,8 @@
 """Mode over the weights of features, for rows in memory or distributed over many machines.
 
 If the prior covariance is Phi_k Phi_k^T, coefficients A have an effect only through w_k = Phi_k^T a_k, with the latents
-f_k = Phi_k w_k, the inner product <A, B> = sum w_A w_B, and the prior covariance I. In these terms the method of
-`trust_region` takes the same steps, and uses the rows only through sums over them:
+f_k = Phi_k w_k, the inner product <A, B> = sum w_A w_B, and the prior covariance I. In these terms the trust-region
+method takes the same steps as in `oneof.solvers.laplace.mode`, and uses the rows only through sums over them:
 
     sum_i log p(S_i | f_i),     Phi^T (q - pi),     Phi^T W_true Phi v,     max |Phi v|.
 
@@ -10,6 +10,7 @@ f_k = Phi_k w_k, the inner product <A, B> = sum w_A w_B, and the prior covarianc
 a block of rows.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Protocol
@@ -17,15 +18,44 @@ from typing import Protocol
 import numpy as np
 from array_api_compat import array_namespace, is_numpy_array
 
-from oneof.likelihoods import support
-from oneof.solvers.laplace.model import FeaturePrior, Likelihood, LikelihoodDerivatives, matvec_by_class
+from oneof.solvers.laplace.model import (
+    STAGE_TOL,
+    FeaturePrior,
+    Likelihood,
+    LikelihoodDerivatives,
+    annealing_schedule,
+    as_single,
+    has_partial_rows,
+    matvec_by_class,
+    max_abs,
+    zero_latents,
+)
 from oneof.solvers.laplace.posterior_covariance import curvature_matrix
-from oneof.solvers.laplace.trust_region import STAGE_TOL, Derivatives, TrustRegionNewton, stages_below
 from oneof.solvers.laplace.weight_space.preconditioner import WeightPreconditioner
+from oneof.solvers.linear import Operator, inner_product
+from oneof.solvers.trust_region import QuadraticModel, TrustRegionNewton
 from oneof.typing import Array, Evidence, Floats
 
 BLOCK_ROWS = 1024
 """Number of rows of a product with the Hessian that are read from memory once."""
+
+
+class Derivatives(Protocol):
+    """Derivatives of the log likelihood with respect to the weights, at some weights."""
+
+    @property
+    def gradient(self) -> Array:
+        """Phi^T (q - pi), (m, K)."""
+
+    def hvp(self, direction: Array) -> Array:
+        """Return Phi^T W_true Phi v, (m, K)."""
+
+    def fast_hvp(self, direction: Array) -> Array:
+        """Return Phi^T W_true Phi v, in single precision if that saves time."""
+
+    @property
+    def make_preconditioner(self) -> Callable[[], Operator] | None:
+        """Function that computes an approximation of (I + Phi^T W Phi)^-1 as an operator, if it is worth its time."""
 
 
 class FeatureSums(Protocol):
@@ -112,7 +142,7 @@ class RowSums:
     @property
     def n_rows(self) -> int:
         """Number of rows, n."""
-        return self.prior.n_rows
+        return int(self.evidence.shape[0])
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -122,19 +152,18 @@ class RowSums:
     @property
     def is_partial(self) -> bool:
         """Whether some set contains several labels."""
-        xp = array_namespace(self.evidence)
-        return bool(xp.any(xp.sum(xp.astype(support(self.evidence), xp.int64), axis=1) > 1))
+        return has_partial_rows(self.evidence)
 
     def zeros(self) -> Array:
         """Return weights of 0, (m, K)."""
-        return self.prior.weights(self.prior.zeros(self.evidence.shape[1]))
+        return self.prior.weights(zero_latents(self.prior.features, self.evidence.shape[1]))
 
     def latents(self, weights: Array) -> Array:
         """Return F = Phi w, (n, K)."""
         for last_weights, last_latents in self._last:
             if last_weights is weights:
                 return last_latents
-        latents = matvec_by_class(self.prior.features, weights)
+        latents = self.prior.latents(weights)
         self._last = [*self._last[-1:], (weights, latents)]
         return latents
 
@@ -148,11 +177,8 @@ class RowSums:
 
     def max_abs(self, weights: Array) -> float:
         """Return max |Phi w| over rows and classes; of other weights than the last ones in single precision."""
-        xp = array_namespace(weights)
-        if any(last is weights for last, _ in self._last):
-            return float(xp.max(xp.abs(self.latents(weights))))
-        single = self.prior.float32
-        return float(xp.max(xp.abs(matvec_by_class(single, xp.astype(weights, single.dtype, copy=False)))))
+        is_last = any(last is weights for last, _ in self._last)
+        return max_abs(self.latents(weights) if is_last else self.prior.single.latents(weights))
 
 
 @dataclass(frozen=True)
@@ -172,24 +198,22 @@ class RowDerivatives:
         """Return Phi^T W_true Phi v, (m, K)."""
         return hvp_by_blocks(self.prior.features, self.rows, direction)
 
-    def hvp_float32(self, direction: Array) -> Array:
+    def fast_hvp(self, direction: Array) -> Array:
         """Return Phi^T W_true Phi v, (m, K), computed in single precision."""
-        xp = array_namespace(direction)
-        single = self.prior.float32
-        product = hvp_by_blocks(single, self._rows_float32, xp.astype(direction, single.dtype, copy=False))
-        return xp.astype(product, direction.dtype, copy=False)
+        product = hvp_by_blocks(self.prior.single.features, self._single_rows, as_single(direction))
+        return array_namespace(direction).astype(product, direction.dtype, copy=False)
 
     @cached_property
-    def _rows_float32(self) -> LikelihoodDerivatives:
-        return self.rows.astype(self.prior.float32.dtype)
+    def _single_rows(self) -> LikelihoodDerivatives:
+        return self.rows.astype(self.prior.single.features.dtype)
 
-    def precondition(self, residual: Array) -> Array:
-        """Return an approximation of (I + Phi^T W Phi)^-1 r."""
-        return self._preconditioner.solve(residual)
+    def make_preconditioner(self) -> Operator:
+        """Return an approximation of (I + Phi^T W Phi)^-1, computed at the first call."""
+        return self._preconditioner.solve
 
     @cached_property
     def _preconditioner(self) -> WeightPreconditioner:
-        return WeightPreconditioner.from_rows(self.prior.float32, self.rows)
+        return WeightPreconditioner.from_rows(self.prior.single.features, self.rows)
 
 
 def hvp_by_blocks(features: Array, derivatives: LikelihoodDerivatives, direction: Array) -> Array:
@@ -226,54 +250,67 @@ def find_weight_mode(
     tol: float = 1e-6,
 ) -> WeightMode:
     """Find a mode; `initial` weights are used without annealing. See `oneof.solvers.laplace.mode.find_mode`."""
-    prior, n_iter = WeightPrior(sums), 0
-    weights = sums.zeros() if initial is None else initial
-    for level in stages_below(sharpness) if anneal and initial is None and sums.is_partial else []:
-        newton = TrustRegionNewton(prior, WeightLikelihood(sums, level), weights, weights)
+    weights, n_iter = sums.zeros() if initial is None else initial, 0
+    is_partial = anneal and initial is None and sums.is_partial
+    for level in annealing_schedule(sharpness, is_partial=is_partial):
+        newton = TrustRegionNewton(WeightObjective(sums, level), weights)
         newton.run(max_iter, STAGE_TOL)
-        weights, n_iter = newton.coefficients, n_iter + newton.n_iter
-    newton = TrustRegionNewton(prior, WeightLikelihood(sums, sharpness), weights, weights)
+        weights, n_iter = newton.x, n_iter + newton.n_iter
+    newton = TrustRegionNewton(WeightObjective(sums, sharpness), weights)
     converged = newton.run(max_iter, tol)
-    return WeightMode(newton.coefficients, newton.objective_path, n_iter + newton.n_iter, converged)
+    return WeightMode(newton.x, newton.objective_path, n_iter + newton.n_iter, converged)
 
 
 @dataclass(frozen=True)
-class WeightPrior:
-    """Prior of the weights, whose covariance is I, as a `PriorOperator`."""
-
-    sums: FeatureSums
-
-    @property
-    def n_rows(self) -> int:
-        """Number of rows, n."""
-        return self.sums.n_rows
-
-    def max_abs(self, weights: Floats) -> float:
-        """Return max |F| over rows and classes."""
-        return self.sums.max_abs(weights)
-
-    def matvec(self, V: Floats) -> Floats:
-        """Return the weights unchanged."""
-        return V
-
-    def matvec_float32(self, V: Floats) -> Floats:
-        """Return the weights unchanged, since single precision saves no time here."""
-        return V
-
-
-@dataclass(frozen=True)
-class WeightLikelihood:
-    """Likelihood as a function of the weights, as a `LogPosterior`."""
+class WeightObjective:
+    """Psi as a function of the weights, whose prior covariance is I."""
 
     sums: FeatureSums
     sharpness: float
 
-    def psi(self, coefficients: Floats, weights: Floats) -> float:
-        """Return Psi; coefficients and weights are the same here."""
-        return self.sums.value(weights, self.sharpness) - 0.5 * float(
-            array_namespace(weights).sum(coefficients * weights)
+    @property
+    def eps(self) -> float:
+        """Machine epsilon of the weights."""
+        zeros = self.sums.zeros()
+        return float(array_namespace(zeros).finfo(zeros.dtype).eps)
+
+    @property
+    def n_terms(self) -> int:
+        """Number of rows, n."""
+        return self.sums.n_rows
+
+    def value(self, x: Floats) -> float:
+        """Return Psi."""
+        return self.sums.value(x, self.sharpness) - 0.5 * inner_product(x, x)
+
+    def model(self, x: Floats) -> QuadraticModel:
+        """Return the second-order model."""
+        derivatives = self.sums.derivatives(x, self.sharpness)
+        return QuadraticModel(
+            derivatives.gradient - x,
+            lambda step: step + derivatives.hvp(step),
+            _unchanged,
+            lambda step: step + derivatives.fast_hvp(step),
+            _unchanged,
+            derivatives.make_preconditioner,
         )
 
-    def derivatives(self, weights: Floats) -> Derivatives:
-        """Return the derivatives at these weights."""
-        return self.sums.derivatives(weights, self.sharpness)
+    def max_abs(self, x: Floats) -> float:
+        """Return max |F| over rows and classes."""
+        return self.sums.max_abs(x)
+
+    def inner(self, gradient: Floats, step: Floats) -> float:
+        """Return g^T s."""
+        return inner_product(gradient, step)
+
+    def norm(self, step: Floats) -> float:
+        """Return |s|."""
+        return inner_product(step, step) ** 0.5
+
+    def correct(self, step: Floats) -> Floats:
+        """Return the step unchanged."""
+        return step
+
+
+def _unchanged(gradient: Floats) -> Floats:
+    return gradient

@@ -1,0 +1,161 @@
+"""Trust-region Newton method that maximizes a smooth function, which need not be concave (Steihaug 1983).
+
+Each step maximizes the quadratic model of the objective at the current point by conjugate gradients, within a region
+|s| <= radius. A step that would leave the region, or that meets negative curvature, ends at its boundary. A step is
+rejected, and the region shrinks, if the objective increases by less than a fraction of the increase that the model
+predicts (Conn, Gould & Toint 2000, algorithm 6.1.1). The objective therefore never decreases.
+
+The products within a step may be in single precision, since they only determine the step. They are in double precision
+from the first step that does not halve the distance from the maximum although the model predicted its increase well.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+
+from oneof.solvers.linear import CGResult, Operator, conjugate_gradients
+
+MAX_CG_ITER = 200
+"""Maximum number of conjugate gradient iterations within one step."""
+MIN_TOL_EPS = 500.0
+"""Minimum tolerance, in units of the machine epsilon."""
+ROUNDING_EPS = 20.0
+"""Rounding error of the objective, in the same units."""
+MAX_IDLE_STEPS = 100
+"""Maximum number of consecutive steps in full precision whose increase does not exceed its rounding error."""
+MIN_CG_RTOL, MAX_CG_RTOL = 1e-3, 0.1
+"""Range of the relative residual of a step; the distance from the maximum within it."""
+LAST_CG_RATIO = 0.3
+"""Residual of the last step, in units of the tolerance, so that it is not more accurate than it needs to be."""
+MIN_GAIN_RATIO, BAD_RATIO, GOOD_RATIO = 1e-4, 0.25, 0.75
+"""Ratios of the actual to the predicted increase with which a step is accepted, the region shrinks, and grows."""
+
+
+@dataclass(frozen=True)
+class QuadraticModel:
+    """Second-order model of an objective at a point."""
+
+    gradient: Any
+    product: Operator
+    """Product of the negative Hessian with a step."""
+    ascent: Operator
+    """Step M^-1 g of steepest ascent for a gradient g, in the norm of the region |s|^2 = s^T M s."""
+    fast_product: Operator
+    """`product` in single precision, if that saves time."""
+    fast_ascent: Operator
+    """`ascent` in single precision, if that saves time."""
+    make_preconditioner: Callable[[], Operator] | None = None
+    """Function that computes an approximate inverse of the negative Hessian."""
+
+
+class Objective(Protocol):
+    """Objective of points x, which may have another form than the gradients (see `oneof.solvers.linear`)."""
+
+    @property
+    def eps(self) -> float:
+        """Machine epsilon of the points."""
+
+    @property
+    def n_terms(self) -> int:
+        """Number of terms whose sum is the objective."""
+
+    def value(self, x: Any) -> float:
+        """Return the objective."""
+
+    def model(self, x: Any) -> QuadraticModel:
+        """Return the second-order model."""
+
+    def max_abs(self, x: Any) -> float:
+        """Return the size of a point or a step, by which distances are measured."""
+
+    def inner(self, gradient: Any, step: Any) -> float:
+        """Return g^T s."""
+
+    def norm(self, step: Any) -> float:
+        """Return |s|."""
+
+    def correct(self, step: Any) -> Any:
+        """Return a step without the rounding errors of products in single precision."""
+
+
+class TrustRegionNewton:
+    """State of the Newton method."""
+
+    def __init__(self, objective: Objective, x: Any) -> None:
+        self.objective, self.x = objective, x
+        self.model = objective.model(x)
+        self.objective_path = [objective.value(x)]
+        self.n_iter = 0
+        self._is_fast = True
+        self._radius = np.inf
+        self._n_idle = 0
+        self._expected = np.inf  # distance that the last step should have reached
+
+    def run(self, max_iter: int, tol: float) -> bool:
+        """Iterate until max |M^-1 g| <= tol max(1, max |x|), and return whether that was reached."""
+        tol = max(tol, MIN_TOL_EPS * self.objective.eps)
+        while True:
+            ascent = self.model.ascent(self.model.gradient)
+            distance = self.objective.max_abs(ascent) / max(1.0, self.objective.max_abs(self.x))
+            if distance <= tol:
+                return True
+            if self.n_iter == max_iter or self._n_idle == MAX_IDLE_STEPS:
+                return False
+            self._is_fast = self._is_fast and distance <= self._expected
+            self._step(distance, tol)
+
+    def _step(self, distance: float, tol: float) -> None:
+        """Compute one step, adapt the region, and accept the step if the objective increases sufficiently."""
+        self.n_iter += 1
+        model, product = self.model, self.model.fast_product if self._is_fast else self.model.product
+        rtol = max(distance, MIN_CG_RTOL, LAST_CG_RATIO * tol / distance)
+        step, norm = self._solve(product, min(rtol, MAX_CG_RTOL))
+        predicted = self.objective.inner(model.gradient, step) - 0.5 * self.objective.inner(product(step), step)
+        x, last = self.x + step, self.objective_path[-1]
+        value = self.objective.value(x)
+        # The objective may be near 0 although the points, over which it is a sum, are not.
+        size = max(abs(value), self.objective.n_terms**0.5 * self.objective.max_abs(x))
+        rounding = ROUNDING_EPS * self.objective.eps * size
+        increases = predicted > rounding and value - last > MIN_GAIN_RATIO * predicted
+        self._n_idle = 0 if increases or self._is_fast else self._n_idle + 1
+        if self._is_fast and predicted <= -rounding:
+            self._is_fast = False
+            return
+        ratio = (value - last) / predicted if predicted > rounding else 1.0
+        is_inside = norm < self._radius
+        if ratio < BAD_RATIO:
+            self._radius = BAD_RATIO * norm
+        elif ratio > GOOD_RATIO:
+            self._radius = max(self._radius, 2.0 * norm)
+        self._expected = 0.5 * distance if is_inside and ratio > GOOD_RATIO else np.inf
+        if ratio > MIN_GAIN_RATIO:
+            self.x, self.model = x, self.objective.model(x)
+            self.objective_path.append(value)
+
+    def _solve(self, product: Operator, rtol: float) -> tuple[Any, float]:
+        """Return the step within the region, and its norm.
+
+        A preconditioner only accelerates steps that end inside the region. If it also changed how steps end at the
+        boundary, the iteration would often reach another maximum.
+        """
+        model = self.model
+
+        def solve(preconditioner: Operator, radius: float) -> CGResult:
+            return conjugate_gradients(
+                product,
+                model.gradient,
+                preconditioner,
+                tol=rtol,
+                max_iter=MAX_CG_ITER,
+                radius=radius,
+                inner=self.objective.inner,
+            )
+
+        if model.make_preconditioner is not None:
+            result = solve(model.make_preconditioner(), np.inf)
+            if result.end != "curvature" and (norm := self.objective.norm(result.solution)) < self._radius:
+                return result.solution, norm
+        result = solve(model.fast_ascent if self._is_fast else model.ascent, self._radius)
+        return self.objective.correct(result.solution), result.norm

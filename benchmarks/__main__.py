@@ -17,6 +17,7 @@ peers: peers.table
   naive-bayes             5 min      naive Bayes and self-training: scikit-learn
 speed: speed
   growth                  30 min     time and memory of every estimator by the numbers of rows and classes
+  threads                 20 min     every fit with its own number of threads, with one and with all
 speed: logistic
   logistic                5 min *    PLEM and the solvers of LogisticRegression at equal objectives
 online: online

@@ -106,12 +106,13 @@ def reset_peak_memory() -> None:
 # -- Processes ---------------------------------------------------------------------------------------------------------
 
 
-def run_child(theme: str, part: str, *words: Any, env: Mapping[str, str] | None = None) -> subprocess.CompletedProcess:
+def run_child(
+    theme: str, part: str, *words: Any, env: Mapping[str, str] | None = None, timeout: float | None = None
+) -> subprocess.CompletedProcess:
     """Run a part of a theme in a new process, and return its output."""
     command = [sys.executable, "-m", "benchmarks", theme, part, *map(str, words)]
-    return subprocess.run(
-        command, cwd=ROOT, env={**os.environ, **(env or {})}, capture_output=True, text=True, check=False
-    )
+    env = {**os.environ, **(env or {})}
+    return subprocess.run(command, cwd=ROOT, env=env, capture_output=True, text=True, check=False, timeout=timeout)
 
 
 def run_oneof(folder: str | Path, *words: str) -> dict[str, Any]:

@@ -1,13 +1,16 @@
-"""Growth of time and memory with rows and classes."""
+"""Growth of time and memory with rows and classes, and the threads of a fit."""
 
 import ctypes
 import gc
 import json
+import subprocess
+import time
 import warnings
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
+from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 
 from benchmarks.common import (
@@ -236,3 +239,40 @@ the data; "-" if it is below {MIN_MEMORY:g} MB.
         print(text)
     else:
         write_section("growth", text)
+
+
+def threads_child(name: str, n: int, share_small: int) -> None:
+    """Print the seconds of a fit, with all threads for small matrices or the limits of the estimators."""
+    import oneof
+    from oneof import parallel
+
+    warnings.simplefilter("ignore")
+    plan = replace(PLANS[name], d=64, n_classes=10)
+    X, mask, _ = make_problem(plan, n, plan.n_classes)
+    if name == "MultinomialEM":
+        X = np.exp(X).round()
+    estimator = getattr(oneof, name)(**plan.parameters)
+    clone(estimator).fit(X[:200], mask[:200])  # compiles
+    if share_small:
+        parallel.MIN_SHARED_SIZE = 0
+    (_, processor), wall = timed(lambda: timed(lambda: estimator.fit(X, mask)), time.perf_counter)
+    print(wall, processor)
+
+
+def threads(*estimators: str, n: int = 1000, limit: float = 60.0) -> None:
+    """Fit n x 64 rows of ten classes with the threads of the estimator, with one and with all; the last may hang.
+
+    A cell has the seconds and the processor seconds of a process of its own; "-" is a fit that took more than `limit`
+    seconds with its start. Run it on a quiet machine, and beside other processes.
+    """
+    sides = {"default": (0, {}), "one thread": (0, ONE_THREAD), "all threads": (1, {})}
+    print(f"{n} x 64 rows, load average {load_average()}")
+    for name in estimators or PLANS:
+        cells = []
+        for share_small, env in sides.values():
+            try:
+                done = run_child("speed", "threads-child", name, n, share_small, env=env, timeout=limit)
+                cells.append("{:.2f} ({:.2f})".format(*map(float, done.stdout.split())))
+            except subprocess.TimeoutExpired:
+                cells.append("-")
+        print(name, *cells, sep=" | ", flush=True)

@@ -201,7 +201,7 @@ def test_errors_name_the_argument():
     run("`start` must have row indices from 0 to 59; got -1", start=[0, -1])
     run("distinct row indices", start=[0, 0, 1])
     run("`start` must be a number of rows", start=["a"])
-    run("`start` must be a number of rows", start=[[0], [1, 2]])
+    run("`start` must be an array", start=[[0], [1, 2]])
     run(r"`start` must be at most 60, .* got 61", start=61)
     run(r"estimator.*None", InputTypeError, estimator=None)
     run("get_params and fit", InputTypeError, estimator=LogisticRegression)

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import clone
-from sklearn.pipeline import Pipeline
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _num_samples
 
@@ -17,11 +16,9 @@ from oneof.candidates import CandidateSets
 from oneof.candidates.encoding import encode_labels
 from oneof.candidates.labels import is_missing, pack_classes, sort_labels
 from oneof.errors import InputError, LabelError, reraise_as_input_error
-from oneof.estimators.base import CandidateClassifier
+from oneof.estimators.base import CandidateClassifier, last_step
 from oneof.typing import Floats, Ints, Labels
-from oneof.validation import check_estimator, check_positive, check_random_state
-
-_INVALID_START = "`start` must be a number of rows, or distinct row indices; got {!r}."
+from oneof.validation import as_array, check_estimator, check_positive, check_random_state
 
 
 @dataclass(frozen=True, eq=False)
@@ -133,110 +130,100 @@ def simulate(
     """
     check_estimator(estimator)
     X = check_rows(X)
-    with reraise_as_input_error():
-        n_rows = _num_samples(X)
-        n_tests = 0 if X_test is None else _num_samples(check_rows(X_test))
     check_positive("n_queries", n_queries, integer=True, allow_zero=True)
     check_positive("batch_size", batch_size, integer=True)
     if (X_test is None) != (y_test is None):
         raise InputError("`X_test` and `y_test` must be passed together; got only one of them.")
     check_strategy(strategy)
     rng = check_random_state(random_state)
-    test_oracle = None if y_test is None else Oracle(y_test, n_tests, "y_test", "X_test")
+    with reraise_as_input_error():
+        n_rows = _num_samples(X)
+        tests = None if X_test is None else Oracle(y_test, _num_samples(check_rows(X_test)), "y_test", "X_test")
     oracle = Oracle(y, n_rows)
-    _reveal_initial(oracle, start, n_rows, rng)
-    n_start = len(oracle.rows)
-    if n_start + n_queries > n_rows:
+    _query_start(oracle, start, n_rows, rng)
+    n_start, n_last = len(oracle.rows), len(oracle.rows) + n_queries
+    if n_last > n_rows:
         raise InputError(
             f"`n_queries` must be at most {n_rows - n_start}, the number of the {n_rows} rows without an initial "
             f"label; got {n_queries}."
         )
-    utilities: list[float] = []
-    sizes: list[int] = []
-    predictions: list[Labels] = []
+    utilities, points = [np.zeros(0)], []
     while True:
-        model = _fit_revealed(estimator, X, oracle, n_rows)
+        model = _fit(estimator, X, oracle, n_rows)
         pool = np.setdiff1d(np.arange(n_rows), oracle.rows)
-        sizes.append(len(oracle.rows))
-        predictions.append(model.predict(X_test) if X_test is not None else _predict_pool(model, X, pool))
-        size = min(batch_size, n_start + n_queries - len(oracle.rows))
+        evaluated = pool if tests is None else np.arange(len(tests))
+        points.append(
+            (len(oracle.rows), evaluated, _predict_pool(model, X, pool) if tests is None else model.predict(X_test))
+        )
+        size = min(batch_size, n_last - len(oracle.rows))
         if not size:
             break
         result = query(model, _safe_indexing(X, pool), size, strategy, random_state=rng)
         oracle.query(pool[result.indices])
-        utilities.extend(result.utilities.tolist())
-    order, classes = np.array(oracle.rows, dtype=np.int64), oracle.classes
-    truth = (test_oracle or Oracle(y, n_rows)).reveal_all()
-    if y_test is None:
-        accuracy = [_accuracy(labels, np.delete(truth, order[:size])) for labels, size in zip(predictions, sizes)]
-    else:
-        accuracy = [_accuracy(labels, truth) for labels in predictions]
+        utilities.append(result.utilities)
+    order, classes, codes = np.array(oracle.rows, dtype=np.int64), *oracle.encode()
+    truth = (oracle if tests is None else tests).read_all()  # now that no query can see them
+    sizes = np.array([size for size, _, _ in points])
     return Simulation(
-        n_labeled=np.array(sizes, dtype=np.int64),
-        accuracy=np.array(accuracy),
+        n_labeled=sizes,
+        accuracy=np.array([_accuracy(predicted, truth[rows]) for _, rows, predicted in points]),
         indices=order[n_start:],
-        utilities=np.array(utilities, dtype=np.float64),
+        utilities=np.concatenate(utilities),
         initial_indices=order[:n_start],
         classes=classes,
-        class_counts=np.array([oracle.class_counts(size, classes) for size in sizes]),
+        class_counts=np.cumsum(np.eye(len(classes), dtype=np.int64)[codes], axis=0)[sizes - 1],
     )
 
 
-def _reveal_initial(oracle: "Oracle", start: Any, n_rows: int, rng: np.random.RandomState) -> None:
+def _query_start(oracle: "Oracle", start: Any, n_rows: int, rng: np.random.RandomState) -> None:
     """Query the initial rows, and check that they have two classes."""
     if isinstance(start, numbers.Integral):
         check_positive("start", start, integer=True)
-        if int(start) > n_rows:
+        if start > n_rows:
             raise InputError(f"`start` must be at most {n_rows}, the number of rows of X; got {start}.")
         for row in rng.permutation(n_rows):
-            if len(oracle.rows) >= int(start) and len(oracle.classes) > 1:
-                return
-            oracle.query([row])
+            if len(oracle.rows) < start or len(set(oracle.labels)) < 2:
+                oracle.query([row])
     else:
-        try:
-            rows = np.asarray(start if len(np.shape(start)) != 1 or len(start) else np.zeros(0, dtype=np.int64))
-        except ValueError:  # lists of different lengths
-            raise InputError(_INVALID_START.format(start)) from None
-        if rows.dtype == bool and rows.shape == (n_rows,):
-            rows = np.flatnonzero(rows)
-        if rows.ndim != 1 or rows.dtype.kind not in "iu" or len(set(rows.tolist())) < len(rows):
-            raise InputError(_INVALID_START.format(start))
-        outside = rows[(rows < 0) | (rows >= n_rows)]
-        if len(outside):
-            raise InputError(f"`start` must have row indices from 0 to {n_rows - 1}; got {outside[0]}.")
-        oracle.query(rows)
-    if len(oracle.classes) < 2:
-        if not oracle.rows:
-            raise InputError("`start` must have rows of at least two classes; got no rows.")
-        raise InputError(
-            f"`start` must have rows of at least two classes; got {len(oracle.rows)} rows, all of class "
-            f"{oracle.labels[0]!r}."
-        )
+        oracle.query(_check_start(start, n_rows))
+    if len(set(oracle.labels)) < 2:
+        found = f"{len(oracle.rows)} rows, all of class {oracle.labels[0]!r}" if oracle.rows else "no rows"
+        raise InputError(f"`start` must have rows of at least two classes; got {found}.")
 
 
-def _fit_revealed(estimator: Any, X: Any, oracle: "Oracle", n_rows: int) -> Any:
+def _check_start(start: Any, n_rows: int) -> Ints:
+    rows = np.asarray(as_array(start, "start"))
+    if rows.dtype == bool and rows.shape == (n_rows,):
+        rows = np.flatnonzero(rows)
+    rows = rows if rows.size else rows.astype(np.int64)  # an empty list has the type of floats
+    if rows.ndim != 1 or rows.dtype.kind not in "iu" or len(np.unique(rows)) < len(rows):
+        raise InputError(f"`start` must be a number of rows, or distinct row indices; got {start!r}.")
+    outside = rows[(rows < 0) | (rows >= n_rows)]
+    if len(outside):
+        raise InputError(f"`start` must have row indices from 0 to {n_rows - 1}; got {outside[0]}.")
+    return rows
+
+
+def _fit(estimator: Any, X: Any, oracle: "Oracle", n_rows: int) -> Any:
     """Return a clone fitted to the revealed labels."""
     model = clone(estimator)
-    if _accepts_candidate_sets(model):
-        return model.fit(X, oracle.candidates(n_rows))
-    rows = np.argsort(oracle.rows)  # in the order of X, so that the model does not depend on the order of the queries
-    return model.fit(_safe_indexing(X, np.array(oracle.rows)[rows]), oracle.revealed()[rows])
-
-
-def _accepts_candidate_sets(model: Any) -> bool:
-    return isinstance(_final_estimator(model), CandidateClassifier)
-
-
-def _final_estimator(model: Any) -> Any:
-    return model[-1] if isinstance(model, Pipeline) else model
+    classes, codes = oracle.encode()
+    rows = np.array(oracle.rows)
+    if isinstance(last_step(model), CandidateClassifier):
+        mask = np.ones((n_rows, len(classes)), dtype=bool)
+        mask[rows] = np.eye(len(classes), dtype=bool)[codes]
+        return model.fit(X, CandidateSets(mask, classes))
+    order = np.argsort(rows)  # in the order of X, so that the model does not depend on the order of the queries
+    return model.fit(_safe_indexing(X, rows[order]), classes[codes[order]])
 
 
 def _predict_pool(model: Any, X: Any, rows: Ints) -> Labels:
     """Return the predicted labels of unlabeled rows of X."""
     if not len(rows):
         return np.empty(0)
-    if _accepts_candidate_sets(model) and hasattr(_final_estimator(model), "transduction_"):
-        return np.asarray(_final_estimator(model).transduction_)[rows]
+    last = last_step(model)
+    if isinstance(last, CandidateClassifier) and hasattr(last, "transduction_"):
+        return np.asarray(last.transduction_)[rows]
     return np.asarray(model.predict(_safe_indexing(X, rows)))
 
 
@@ -265,63 +252,44 @@ class Oracle:
     """
 
     def __init__(self, y: Any, n_rows: int, name: str = "y", rows_name: str = "X") -> None:
-        column = getattr(y, "iloc", y)
-        if isinstance(y, CandidateSets) or len(getattr(y, "shape", (0,))) != 1 or not hasattr(column, "__getitem__"):
+        self._column = getattr(y, "iloc", y)
+        is_column = len(getattr(y, "shape", (0,))) == 1 and hasattr(self._column, "__getitem__")
+        if isinstance(y, CandidateSets) or not is_column:
             raise InputError(f"`{name}` must be a column with the true label of each row; got {type(y).__name__}.")
         if len(y) != n_rows:
             raise InputError(
                 f"`{name}` must have one label for each of the {n_rows} rows of `{rows_name}`; got {len(y)} labels."
             )
-        self._source, self._column, self._name = y, column, name
+        self._n_rows, self._name = n_rows, name
         self.rows: list[int] = []
         self.labels: list[Any] = []
 
-    def query(self, rows: Iterable[int]) -> None:
-        """Reveal the labels of rows.
+    def __len__(self) -> int:
+        return self._n_rows
 
-        Raises
-        ------
-        LabelError
-            If a row has no label.
-        """
-        for row in rows:
+    def query(self, rows: Iterable[int]) -> None:
+        """Reveal the labels of rows; raise LabelError if a row has no label."""
+        for row in map(int, rows):
             label = self._read(row)
             if not isinstance(label, Hashable):
                 raise LabelError(f"`{self._name}[{row}]` must be the one true label of the row; got {label!r}.")
             if is_missing(label):
                 raise LabelError(f"row {row} was queried, but `y` has no label for it. Remove rows without a label.")
-            self.rows.append(int(row))
+            self.rows.append(row)
             self.labels.append(label)
 
-    def reveal_all(self) -> Labels:
-        """Return the labels of all rows, queried or not; a missing label is None."""
-        labels = np.full(len(self._source), None, dtype=object)
-        for row in range(len(labels)):
+    def encode(self) -> tuple[Labels, Ints]:
+        """Return the classes of the revealed labels, sorted, and the codes of these labels in the order of queries."""
+        classes = pack_classes(sort_labels(set(self.labels)))
+        return classes, encode_labels(pack_classes(self.labels), classes)[0]
+
+    def read_all(self) -> Labels:
+        """Return the labels of all rows, queried or not."""
+        labels = np.full(self._n_rows, None, dtype=object)
+        for row in range(self._n_rows):  # a list among them is one element
             labels[row] = self._read(row)
         return labels
 
-    @property
-    def classes(self) -> Labels:
-        """The classes of the revealed labels, sorted."""
-        return pack_classes(sort_labels(set(self.labels)))
-
-    def revealed(self) -> Labels:
-        """Return the revealed labels, in the order of the queries."""
-        return pack_classes(self.labels)
-
-    def candidates(self, n_rows: int) -> CandidateSets:
-        """Return the candidate sets of all rows: the revealed labels, and all classes for the other rows."""
-        classes = self.classes
-        codes, _ = encode_labels(self.revealed(), classes)
-        mask = np.ones((n_rows, len(classes)), dtype=bool)
-        mask[self.rows] = np.eye(len(classes), dtype=bool)[codes]
-        return CandidateSets(mask, classes)
-
-    def class_counts(self, n_labeled: int, classes: Labels) -> Ints:
-        """Return the number of rows of each class among the first `n_labeled` queries."""
-        codes, _ = encode_labels(pack_classes(self.labels[:n_labeled]), classes)
-        return np.bincount(codes, minlength=len(classes)).astype(np.int64)
-
     def _read(self, row: int) -> Any:
-        label = self._column[int(row)]
+        label = self._column[row]
         return label.item() if isinstance(label, np.generic) else label

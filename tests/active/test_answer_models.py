@@ -112,3 +112,11 @@ def test_errors_name_the_argument(fitted):
         AnswerModel.from_candidates(CandidateSets.from_sets([[0, 1]]), [[1.0]])
     with pytest.raises(InputError, match="`X` must be a 2-D array"):
         local_density([1.0, 2.0])
+
+
+def test_a_sample_of_references_gives_similar_densities(monkeypatch):
+    """With a sample of the rows as references, the densities correlate with those of all rows."""
+    X = np.random.default_rng(0).normal(size=(600, 2))
+    expected = local_density(X)
+    monkeypatch.setattr("oneof.active.answer_models._MAX_REFERENCES", 300)
+    assert np.corrcoef(np.log(expected), np.log(local_density(X)))[0, 1] > 0.85

@@ -6,7 +6,6 @@ import pytest
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import GaussianNB
-from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from oneof import PLSVM, CandidateSets, GaussianEM, LOORidge, make_partial_labels
@@ -170,18 +169,6 @@ def test_probabilities_of_the_caller_are_those_of_cross_validation():
     proba = cross_val_predict(GaussianNB(), X, given, cv=4, method="predict_proba")
     first, second = find_label_issues(X, given, GaussianNB(), cv=4), find_label_issues(None, given, proba=proba)
     np.testing.assert_allclose(first.probability, second.probability, atol=1e-6)
-
-
-@pytest.mark.parametrize(
-    "estimator",
-    [make_pipeline(StandardScaler(), LOORidge()), make_pipeline(StandardScaler(), LogisticRegression()), PLSVM()],
-    ids=["pipeline of LOORidge", "pipeline of scikit-learn", "decision function"],
-)
-def test_other_estimators_find_the_errors(estimator):
-    """Pipelines, classifiers of scikit-learn and decision functions find most errors."""
-    X, given, _, wrong = noisy_rows(n=200)
-    issues = find_label_issues(X, given, estimator)
-    assert wrong[issues.ranking[: wrong.sum()]].mean() > 0.8
 
 
 def test_known_rate_is_used(exact):

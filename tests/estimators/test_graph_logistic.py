@@ -215,17 +215,6 @@ def test_nearly_dependent_columns_have_no_effect(noise):
     np.testing.assert_allclose(proba(noise), proba(0.0), atol=1e-4)
 
 
-@pytest.mark.parametrize("options", [{}, {"views": [[0, 1], [2, 3]]}, {"features": "kernel"}])
-def test_dense_and_sparse_rows_have_equal_predictions(options):
-    """A model fitted to dense rows far from the origin predicts sparse rows equally, and vice versa."""
-    X = np.random.default_rng(0).normal(size=(80, 4)) + 3.0
-    y = np.full(80, -1)
-    y[:20] = X[:20, 0] + X[:20, 1] > 6
-    for fitted, new in ((X, sp.csr_array(X)), (sp.csr_array(X), X)):
-        model = GraphLogisticRegression(**options).fit(fitted, y)
-        np.testing.assert_allclose(model.predict_proba(new), model.predict_proba(fitted), atol=1e-12)
-
-
 def test_em_without_a_penalty_is_not_degenerate():
     """Without edges A is 0, and the weights depend on the labels only."""
     X = np.random.default_rng(0).normal(size=(40, 2))

@@ -104,21 +104,6 @@ def test_many_rows_use_landmarks(monkeypatch):
     assert np.abs(auto - LOORidge(**options, approximation=None).fit(X, mask).predict_proba(X)).max() > 1e-3
 
 
-def test_self_training_on_a_part_of_the_rows_has_the_labeled_ones(monkeypatch):
-    """With few labels among many rows, the rows of self-training are the labeled ones and some unlabeled ones."""
-    monkeypatch.setattr(loo_ridge, "MAX_FEATURE_ENTRIES", 40 * 20)
-    X, _ = table(400)
-    labels = [["a", "b"][i % 2] if i % 97 in (1, 4) else None for i in range(400)]
-    options = {"approximation": "nystroem", "n_components": 20, "random_state": 0}
-    model = LOORidge("rbf", unlabeled="class_mass", **options).fit(X, labels)
-    np.testing.assert_allclose(model.label_distributions_.sum(axis=1), 1.0)
-    unlabeled = np.array([label is None for label in labels])
-    sets = loo_ridge.CandidateGroups.from_evidence(np.where(unlabeled[:, None], True, [True, False]))
-    rows = loo_ridge.spread_rows(40, ~sets.unlabeled, sets.unlabeled)
-    assert len(rows) == 40
-    assert set(np.flatnonzero(~unlabeled)) < set(rows)
-
-
 def test_the_default_number_of_landmarks(monkeypatch):
     """By default the number of landmarks decreases with the rows between its limits; a given number is used."""
     for name, value in (("MIN_COMPONENTS", 10), ("MAX_COMPONENTS", 40), ("MAX_FEATURE_ENTRIES", 2000)):
@@ -221,16 +206,3 @@ def test_blocks_of_rows_with_weights(monkeypatch):
     assert difference < 0.02
     assert np.abs(in_blocks.label_distributions_ - sets.label_distributions_).sum(axis=1).mean() / 2 > difference
     assert not in_blocks.label_distributions_[~mask & (W == 0)].any()
-
-
-def test_each_step_of_a_fit_is_logged(caplog):
-    """The logger has a line for the kernels, the linear classifier and self-training, as `compare` for a method."""
-    X = np.random.default_rng(0).standard_normal((60, 3))
-    with caplog.at_level("INFO", logger="oneof"):
-        LOORidge().fit(X, [["a"] if row[0] > 0 else ["a", "b"] if row[1] > 0 else ["b"] for row in X])
-    found = [record.getMessage() for record in caplog.records if record.name == "oneof"]
-    assert [message.split()[1:3] for message in found] == [
-        ["the", "weights"],
-        ["the", "linear"],
-        ["self-training", "of"],
-    ]

@@ -175,8 +175,8 @@ def test_the_common_unit_of_the_features_has_no_effect(scale):
 def test_sparse_rows_remain_sparse():
     """CSR rows of many features are neither centered nor made dense."""
     rng = np.random.default_rng(0)
-    X = sp.random_array((300, 3000), density=0.01, rng=rng, format="csr")
-    y = np.where(np.arange(300) < 60, (np.asarray(X[:, :30].sum(axis=1)).ravel() > 0.15).astype(int), -1)
+    X = sp.random_array((200, 1500), density=0.02, rng=rng, format="csr")
+    y = np.where(np.arange(200) < 60, (np.asarray(X[:, :30].sum(axis=1)).ravel() > 0.15).astype(int), -1)
     model = GraphLogisticRegression("graph+ridge", affinity="cosine", max_iter=5)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)

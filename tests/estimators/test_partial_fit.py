@@ -82,16 +82,6 @@ def test_epochs_continue_the_stream(estimator):
 
 
 @online
-def test_shuffled_epochs_are_reproducible(estimator):
-    """Equal seeds give equal weights, and different seeds different weights."""
-    X, mask = table(like=estimator)
-    shuffled = clone(estimator).set_params(shuffle=True, n_epochs=3, random_state=4)
-    first = clone(shuffled).fit(X, mask).coef_
-    np.testing.assert_array_equal(clone(shuffled).fit(X, mask).coef_, first)
-    assert not np.array_equal(clone(shuffled).set_params(random_state=5).fit(X, mask).coef_, first)
-
-
-@online
 def test_partial_fit_requires_all_classes_in_the_first_call(estimator):
     """Labels require `classes` in the first call, an indicator does not; -1 is unlabeled unless it is a class."""
     X, _ = table(like=estimator)

@@ -184,19 +184,6 @@ def test_known_rate_is_used(exact):
     assert high.n_wrong > issues.n_wrong
 
 
-@pytest.mark.parametrize("estimator", [None, GaussianNB()], ids=["default", "GaussianNB"])
-def test_features_without_information_give_a_wide_interval(estimator):
-    """Features that are unrelated to the labels have every probability and rank, and an interval from 0 to over 1/2."""
-    rng = np.random.default_rng(0)
-    issues = find_label_issues(rng.normal(size=(120, 3)), rng.integers(3, size=120), estimator)
-    low, high = issues.noise_rate_interval
-    assert low == 0.0
-    assert high > 0.5
-    assert low <= issues.noise_rate <= high
-    assert np.isfinite(issues.probability).all()
-    assert sorted(issues.ranking) == list(range(120))
-
-
 @pytest.mark.long
 @pytest.mark.parametrize(
     ("n_classes", "separation", "n_distractors"), [(5, 0.6, 0), (3, 0.6, 0), (2, 0.0, 0), (5, 0.6, 2), (3, 0.6, 1)]

@@ -22,7 +22,7 @@ import oneof
 from oneof.candidates import CandidateSets
 from oneof.conformal import ConformalClassifier
 from oneof.crowd import AnnotatorModel, CrowdClassifier
-from oneof.messages import enumerate_items, shorten, warn
+from oneof.messages import enumerate_items, warn
 from oneof.metrics import covering_rate
 
 RNG = np.random.default_rng(0)
@@ -154,10 +154,3 @@ def test_each_item_is_written_or_counted(n: int, limit: int | None, *, conjuncti
     assert all(text.index(a) < text.index(b) for a, b in pairwise(shown))
     assert text.endswith(f"{n - len(shown)} more") == (len(shown) < n)
     assert (" and " in text) == (len(shown) < n or (conjunction and n > 1))
-
-
-@pytest.mark.parametrize("n", [0, 59, 60, 61, 200])
-def test_a_short_text_has_at_most_its_width(n: int) -> None:
-    """A text of at most 60 characters is unchanged; of a longer one, the beginning is kept and marked."""
-    text = "x" * n
-    assert shorten(text) == (text if n <= 60 else "x" * 57 + "...")

@@ -74,7 +74,8 @@ def test_the_density_is_invariant():
 
 def test_the_density_equals_its_definition():
     """The density is the square of the median distance to the neighbors over that of the row, at most 16."""
-    X = np.concatenate([np.random.default_rng(0).normal(size=(40, 2)), 100 + 1e-6 * np.eye(2)])
+    near = 100 + 1e-6 * np.random.default_rng(1).normal(size=(5, 2))  # whose density is the largest
+    X = np.concatenate([np.random.default_rng(0).normal(size=(40, 2)), near])
     distances = np.sort(np.linalg.norm(X[:, None] - X[None], axis=2), axis=1)[:, 1:4].mean(axis=1)
     expected = np.minimum((np.median(distances) / distances) ** 2, 16.0)
     np.testing.assert_allclose(local_density(X, 3), expected, rtol=1e-6)
@@ -112,3 +113,11 @@ def test_errors_name_the_argument(fitted):
         AnswerModel.from_candidates(CandidateSets.from_sets([[0, 1]]), [[1.0]])
     with pytest.raises(InputError, match="`X` must be a 2-D array"):
         local_density([1.0, 2.0])
+
+
+def test_a_sample_of_references_gives_similar_densities(monkeypatch):
+    """With a sample of the rows as references, the densities correlate with those of all rows."""
+    X = np.random.default_rng(0).normal(size=(600, 2))
+    expected = local_density(X)
+    monkeypatch.setattr("oneof.active.answer_models._MAX_REFERENCES", 300)
+    assert np.corrcoef(np.log(expected), np.log(local_density(X)))[0, 1] > 0.85

@@ -52,15 +52,6 @@ def test_the_information_of_a_row_is_that_of_its_views(sensors):
     assert sorted(result.indices.tolist()) == list(range(70))
 
 
-def test_an_additional_view_does_not_decrease_the_information(sensors):
-    """A row without the second view has at most the information of the row with it."""
-    model, rows = sensors
-    both = np.flatnonzero(np.isfinite(rows.X).all(axis=1))[-1:]
-    lacking = rows.X[both].copy()
-    lacking[:, rows.views[1]] = np.nan
-    assert query(model, rows.X[both]).utilities[0] >= query(model, lacking).utilities[0]
-
-
 @pytest.mark.parametrize("strategy", ["mutual_information", "entropy", "margin", "random"])
 def test_simulation_with_two_views(sensors, strategy):
     """A simulation with two views labels distinct rows, and has finite accuracies."""

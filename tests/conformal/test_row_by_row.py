@@ -75,12 +75,12 @@ def test_single_rows_of_the_server_are_covered() -> None:
     """Over the seeds, rows that are sent one by one are covered at the nominal rate by both methods."""
     for method in ("lac", "aps"):
         n_covered, n_new = 0, N_ROWS // N_SEEDS
-        for seed in range(N_SEEDS):
+        for seed in range(0, N_SEEDS, 3):
             model, X, y = fit_saved(seed, n_new)
             app = make_app(RowPredictor(model, coverage=COVERAGE, set_method=method))
             for row, label in zip(X, y, strict=True):
                 n_covered += label in call(app, "/predict", {"row": to_row(row)}).json()["prediction"]["set"]
-        check_coverage(n_covered, N_SEEDS * n_new)
+        check_coverage(n_covered, N_SEEDS // 3 * n_new)
 
 
 @pytest.mark.parametrize("options", OPTIONS.values(), ids=OPTIONS)
@@ -94,7 +94,8 @@ def test_a_row_has_its_own_set(cv: Any, options: dict[str, Any]) -> None:
     sets = model.predict_set(X).mask
     order = np.random.default_rng(1).permutation(len(X))
     np.testing.assert_array_equal(model.predict_set(X[order]).mask, sets[order])
-    np.testing.assert_array_equal(np.concatenate([model.predict_set(X[[i]]).mask for i in range(len(X))]), sets)
+    alone = np.concatenate([model.predict_set(X[[i]]).mask for i in range(0, len(X), 3)])
+    np.testing.assert_array_equal(alone, sets[::3])
     np.testing.assert_array_equal(model.predict_set(sp.csr_array(X)).mask, sets)
     assert (model.predict_set(X.astype(np.float32)).mask == sets).all(axis=1).mean() > 0.99
     assert len(np.unique(sets, axis=0)) > 1

@@ -96,3 +96,22 @@ def test_a_specialist_has_a_note_and_rules_have_no_differences():
     assert AnnotatorModel("one_coin").fit(others).notes_ == []
     votes = Answers.from_table(rule_votes(np.random.default_rng(0))[1], select_rows=True)
     assert not AnnotatorModel().fit(votes).class_accuracies().differs.any()
+
+
+def test_careless_annotators_and_those_with_few_answers_have_notes():
+    """An annotator with few answers is not named as careless."""
+    rng = np.random.default_rng(0)
+    y = rng.integers(3, size=200)
+    table = answers_of(y, np.array([[0.9], [0.8], [0.8], [1 / 3], [1 / 3]]) * np.ones(3), rng, 3)
+    table[9:, 4] = -1
+    names = ["Ann", "Bob", "Cem", "Dan", "Eve"]
+    model = AnnotatorModel().fit(Answers.from_table(table, annotators=names))
+    assert model.few_answers_ == ["Eve"]
+    assert "Dan" in model.no_better_than_chance_
+    assert ["Dan" in model.notes_[0], "Eve" in model.notes_[1], len(model.notes_)] == [True, True, 2]
+    listed = [[None if answer < 0 else answer for answer in row] for row in table.tolist()]
+    listed = [[*row[:4], [0, 1, 2]] for row in listed]
+    full = AnnotatorModel().fit(Answers.from_table(listed, annotators=names))
+    assert full.notes_[1:] == ["200 answers of 'Eve' name all classes, and say nothing about the label."]
+    table[9, 4] = y[9]
+    assert AnnotatorModel().fit(Answers.from_table(table, annotators=names)).few_answers_ == []

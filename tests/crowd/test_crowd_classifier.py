@@ -8,6 +8,7 @@ import polars as pl
 import pytest
 import scipy.sparse as sp
 from sklearn.base import clone
+from sklearn.compose import make_column_transformer
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import KFold
 from sklearn.neighbors import KNeighborsClassifier
@@ -283,3 +284,11 @@ def test_sparse_rows_are_equal_to_dense_rows(data, estimator):
                      for form in (np.asarray, sp.csr_array))  # fmt: skip
     np.testing.assert_allclose(sparse.label_distributions_, dense.label_distributions_, atol=1e-4)
     np.testing.assert_array_equal(sparse.predict(sp.csr_array(X)), dense.predict(X))
+
+
+def test_columns_of_a_data_frame_reach_a_pipeline(data):
+    X, y, table = data
+    frame = pd.DataFrame(X, columns=["x", "y", "z"])
+    columns = make_column_transformer((StandardScaler(), ["x", "y", "z"]))
+    model = CrowdClassifier(make_pipeline(columns, LogisticRegression()), cv=2, tol=0.05, random_state=0)
+    assert model.fit(frame, table).score(frame, y) > 0.8

@@ -105,3 +105,21 @@ def test_indices_outside_a_sparse_matrix_of_level_4_are_rejected(tmp_path):
     path.write_bytes(content[:offset] + struct.pack("<d", 3.0) + content[offset + 8 :])
     with pytest.raises(DataError, match="cannot be read as a MATLAB file"):
         load_mat(path)
+
+
+@pytest.mark.parametrize(
+    ("changes", "reason"),
+    [
+        ({"data": None}, "lacks the matrix 'data'"),
+        ({"partial_target": SETS.T[:, :3], "target": TRUTH.T[:, :3][:2].repeat(2, 0)[:3]}, "data has 4 rows"),
+        ({"partial_target": (SETS * [[1], [0], [1], [1]]).T}, "row 1: the candidate set is empty"),
+        ({"target": SETS.T}, "row 0 has 2 true labels"),
+        ({"target": TRUTH.T * 0.5}, "row 0: target has the value 0.5"),
+        ({"data": np.array([["a"], ["b"], ["c"], ["d"]], dtype=object)}, "expected numbers of shape"),
+    ],
+)
+def test_mismatched_matrices_are_rejected_with_the_reason(tmp_path, changes, reason):
+    path = write(tmp_path / "four.mat", **changes)
+    with pytest.raises(DataError, match=reason) as caught:
+        load_mat(path)
+    assert "four.mat" in str(caught.value)

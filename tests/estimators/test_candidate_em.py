@@ -9,7 +9,7 @@ from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassif
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression
-from sklearn.model_selection import GroupKFold, KFold
+from sklearn.model_selection import KFold
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
@@ -182,15 +182,6 @@ def test_seeds_and_parameters_of_the_classifier():
     assert not np.array_equal(
         model.label_distributions_, CandidateEM(BOOSTING, random_state=0).fit(X, mask).label_distributions_
     )
-
-
-def test_other_splitters():
-    """Any splitter that holds out each row of several candidates once is accepted."""
-    X, mask = table()
-    assert CandidateEM(NEWTON, cv=KFold(4)).fit(X, mask).n_iter_ >= 1
-    groups = np.arange((~mask.all(axis=1)).sum()) % 5
-    folds = GroupKFold(5).split(groups, groups=groups)
-    assert CandidateEM(NEWTON, cv=list(folds)).fit(X, mask).n_iter_ >= 1
 
 
 @pytest.mark.parametrize("verbose", [0, 1])

@@ -101,7 +101,7 @@ def test_singleton_sets_are_exact_labels(estimator):
 @every
 def test_all_forms_of_a_set_give_one_model(estimator):
     """Text, integers, booleans, an indicator in any container and lists in any column type give one model."""
-    X, mask = table(like=estimator)
+    X, mask = table(30, like=estimator)
     sets = [[k for k in range(3) if row[k]] for row in mask]
     named = [[str(NAMES[k]) for k in s] for s in sets]
     expected = clone(estimator).fit(X, mask)
@@ -286,9 +286,11 @@ def test_rows_of_any_memory_layout_agree(estimator):
     wide = sp.csr_array(X)
     wide.indices, wide.indptr = wide.indices.astype(np.int64), wide.indptr.astype(np.int64)
     layouts = (np.asfortranarray(X), np.repeat(X, 2, axis=1)[:, ::2], X.astype(int), X.astype(np.float16), wide)
+    reference = scores(clone(estimator).fit(X, mask), X)
     for rows in (*layouts, sp.csc_array(X), X.astype(">f8")):
         dense_rows = np.asarray(rows.toarray() if sp.issparse(rows) else rows, dtype=np.float64, order="C")
-        expected = scores(clone(estimator).fit(dense_rows, mask), dense_rows)
+        is_rounded = rows.dtype == np.float16
+        expected = scores(clone(estimator).fit(dense_rows, mask), dense_rows) if is_rounded else reference
         values = scores(clone(estimator).fit(rows, mask), dense_rows)
         np.testing.assert_allclose(values, expected, rtol=1e-4, atol=1e-4 * np.abs(expected).max())
 

@@ -7,7 +7,7 @@ from sklearn.discriminant_analysis import LinearDiscriminantAnalysis, QuadraticD
 from sklearn.mixture import GaussianMixture
 from sklearn.naive_bayes import GaussianNB
 
-from oneof import CandidateSets, GaussianEM
+from oneof import GaussianEM
 from oneof.errors import InputError
 from oneof.solvers.generative.gaussian import COVARIANCE_TYPES
 from tests.solvers.generative.problems import clouds
@@ -109,9 +109,9 @@ def two_clouds(n=400, d=5, seed=0):
 
 @forms
 def test_unlabeled_rows_help_if_classes_are_clusters(covariance):
-    """With two labels per class, unlabeled rows reduce the error over ten draws."""
+    """With two labels per class, unlabeled rows reduce the error over five draws."""
     gains = []
-    for seed in range(10):
+    for seed in range(5):
         X, y = two_clouds(seed=seed)
         partly_labeled = np.where(np.arange(len(y)) < 4, y, -1)
         wrong = [
@@ -164,17 +164,6 @@ def test_features_too_small_to_have_a_variance_are_named():
     X, mask = clouds()
     with pytest.raises(InputError, match=r"underflow float64. Scale the features"):
         GaussianEM().fit(X * 1e-165, mask)
-
-
-def test_a_class_without_rows_has_probability_zero():
-    """A class without rows is never predicted, and has probability 0 and finite parameters."""
-    X, mask = clouds()
-    wide = np.column_stack([mask, mask.all(axis=1)])
-    model = GaussianEM().fit(X, CandidateSets(wide, list("abcd")))
-    assert model.priors_[3] == 0.0
-    np.testing.assert_array_equal(model.predict_proba(X)[:, 3], 0.0)
-    assert np.isfinite(model.means_).all()
-    assert np.isfinite(model.covariances_).all()
 
 
 @forms

@@ -175,8 +175,8 @@ def test_the_common_unit_of_the_features_has_no_effect(scale):
 def test_sparse_rows_remain_sparse():
     """CSR rows of many features are neither centered nor made dense."""
     rng = np.random.default_rng(0)
-    X = sp.random_array((300, 3000), density=0.01, rng=rng, format="csr")
-    y = np.where(np.arange(300) < 60, (np.asarray(X[:, :30].sum(axis=1)).ravel() > 0.15).astype(int), -1)
+    X = sp.random_array((200, 1500), density=0.02, rng=rng, format="csr")
+    y = np.where(np.arange(200) < 60, (np.asarray(X[:, :30].sum(axis=1)).ravel() > 0.15).astype(int), -1)
     model = GraphLogisticRegression("graph+ridge", affinity="cosine", max_iter=5)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
@@ -213,17 +213,6 @@ def test_nearly_dependent_columns_have_no_effect(noise):
         return GraphLogisticRegression("graph").fit(X, y).predict_proba(X)
 
     np.testing.assert_allclose(proba(noise), proba(0.0), atol=1e-4)
-
-
-@pytest.mark.parametrize("options", [{}, {"views": [[0, 1], [2, 3]]}, {"features": "kernel"}])
-def test_dense_and_sparse_rows_have_equal_predictions(options):
-    """A model fitted to dense rows far from the origin predicts sparse rows equally, and vice versa."""
-    X = np.random.default_rng(0).normal(size=(80, 4)) + 3.0
-    y = np.full(80, -1)
-    y[:20] = X[:20, 0] + X[:20, 1] > 6
-    for fitted, new in ((X, sp.csr_array(X)), (sp.csr_array(X), X)):
-        model = GraphLogisticRegression(**options).fit(fitted, y)
-        np.testing.assert_allclose(model.predict_proba(new), model.predict_proba(fitted), atol=1e-12)
 
 
 def test_em_without_a_penalty_is_not_degenerate():

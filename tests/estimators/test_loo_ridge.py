@@ -6,8 +6,6 @@ from sklearn.metrics.pairwise import rbf_kernel
 
 from oneof import CandidateSets, LOORidge
 from oneof.estimators import loo_ridge
-from oneof.kernels.feature_maps import MAPS
-from oneof.kernels.mapped import MappedKernel
 from tests.estimators.panel import table, weighted_table
 from tests.oracles import loo_ridge as oracle
 
@@ -27,39 +25,6 @@ def test_exact_labels_give_kernel_ridge_regression():
     assert len(model.label_changes_) == 0
     assert model.n_iter_ == 1
     np.testing.assert_array_equal(model.transduction_, labels)
-
-
-def test_kernels_are_summed():
-    """Each kernel has a weight, and the scores are those of ridge regression with the weighted sum of the kernels."""
-    X, mask = table(90)
-    model = LOORidge().fit(X, mask)
-    names = {f"{f}-{k}" for f in ("standard", "quantile", "spherical") for k in ("rbf", "laplacian")}
-    assert set(model.kernel_weights_) == names
-    weights = np.array(list(model.kernel_weights_.values()))
-    assert weights.min() >= 0
-    assert weights.sum() == pytest.approx(1)
-    used = ~mask.all(axis=1)
-    rows, P = X[used], model.label_distributions_[used]
-    gram = 0.0
-    for name, weight in model.kernel_weights_.items():
-        features, kernel = name.split("-")
-        feature_map = MAPS[features].fit(rows)
-        radial = MappedKernel.from_rows(feature_map, kernel, feature_map(rows), "float64")
-        gram = gram + weight * radial.gram(feature_map(rows))
-    means = P.mean(axis=0)
-    expected = gram @ np.linalg.solve(gram + 0.05 * np.eye(len(rows)), P - means) + means
-    np.testing.assert_allclose(model.decision_function(rows), expected, atol=1e-8)
-    np.testing.assert_allclose(model.loo_scores_[used], oracle.predict_loo(gram, P, 0.05), atol=1e-8)
-
-
-def test_loo_scores_equal_fits_without_the_row():
-    """The leave-one-out scores equal the predictions of n fits, with the means of all labels."""
-    X, mask = table(60)
-    mask = mask[~mask.all(axis=1)]
-    X = X[: len(mask)]
-    model = LOORidge(rbf_kernel).fit(X, mask)
-    P = model.label_distributions_
-    np.testing.assert_allclose(model.loo_scores_, oracle.predict_loo(rbf_kernel(X), P, 0.05), atol=1e-8)
 
 
 def test_bounds():
@@ -85,15 +50,6 @@ def test_bounds():
     assert np.abs(cooccurring.label_distributions_ - uniform.label_distributions_).max() > 1e-3
 
 
-def test_all_rows_as_landmarks_give_the_exact_form():
-    """With all rows as landmarks, the Nystroem form equals the exact form."""
-    X, mask = table(120)
-    exact = LOORidge("rbf", approximation=None).fit(X, mask)
-    landmarks = LOORidge("rbf", approximation="nystroem", n_components=500).fit(X, mask)
-    np.testing.assert_allclose(landmarks.predict_proba(X), exact.predict_proba(X), atol=1e-5)
-    np.testing.assert_allclose(landmarks.label_distributions_, exact.label_distributions_, atol=1e-5)
-
-
 def test_many_rows_use_landmarks(monkeypatch):
     """Above the limit "auto" is the Nystroem form, reproducible by a seed; None is exact at any size."""
     monkeypatch.setattr(loo_ridge, "MAX_EXACT_ROWS", 50)
@@ -102,21 +58,6 @@ def test_many_rows_use_landmarks(monkeypatch):
     auto = LOORidge(**options).fit(X, mask).predict_proba(X)
     np.testing.assert_array_equal(auto, LOORidge(**options, approximation="nystroem").fit(X, mask).predict_proba(X))
     assert np.abs(auto - LOORidge(**options, approximation=None).fit(X, mask).predict_proba(X)).max() > 1e-3
-
-
-def test_self_training_on_a_part_of_the_rows_has_the_labeled_ones(monkeypatch):
-    """With few labels among many rows, the rows of self-training are the labeled ones and some unlabeled ones."""
-    monkeypatch.setattr(loo_ridge, "MAX_FEATURE_ENTRIES", 40 * 20)
-    X, _ = table(400)
-    labels = [["a", "b"][i % 2] if i % 97 in (1, 4) else None for i in range(400)]
-    options = {"approximation": "nystroem", "n_components": 20, "random_state": 0}
-    model = LOORidge("rbf", unlabeled="class_mass", **options).fit(X, labels)
-    np.testing.assert_allclose(model.label_distributions_.sum(axis=1), 1.0)
-    unlabeled = np.array([label is None for label in labels])
-    sets = loo_ridge.CandidateGroups.from_evidence(np.where(unlabeled[:, None], True, [True, False]))
-    rows = loo_ridge.spread_rows(40, ~sets.unlabeled, sets.unlabeled)
-    assert len(rows) == 40
-    assert set(np.flatnonzero(~unlabeled)) < set(rows)
 
 
 def test_the_default_number_of_landmarks(monkeypatch):
@@ -142,20 +83,6 @@ def test_feature_maps_are_fitted_to_a_part_of_many_rows(monkeypatch):
     some = X[used[np.linspace(0, len(used) - 1, 30).astype(int)]]
     Z = (X[used] - some.mean(axis=0)) / some.std(axis=0)
     np.testing.assert_allclose(model._model.support[0], Z, rtol=1e-12, atol=1e-12)
-
-
-def test_iterations_end_at_the_tolerance():
-    """Self-training ends when at most `tol` of the label mass changes; with `tol=0` all iterations are made."""
-    X, mask = table(120)
-    # The weight of the judge depends on `tol` too, by the self-training of its folds.
-    options = {"features": "standard", "distractors": "uniform", "judge": None, "max_iter": 12}
-    full = LOORidge("rbf", tol=0.0, **options).fit(X, mask)
-    assert full.n_iter_ == len(full.label_changes_) == 12
-    tol = float(full.label_changes_[4])
-    stopped = LOORidge("rbf", tol=tol, **options).fit(X, mask)
-    assert stopped.label_changes_[-1] <= tol
-    assert np.all(stopped.label_changes_[:-1] > tol)
-    np.testing.assert_array_equal(stopped.label_changes_, full.label_changes_[: stopped.n_iter_])
 
 
 def test_unlabeled_rows_are_used_if_requested():
@@ -221,16 +148,3 @@ def test_blocks_of_rows_with_weights(monkeypatch):
     assert difference < 0.02
     assert np.abs(in_blocks.label_distributions_ - sets.label_distributions_).sum(axis=1).mean() / 2 > difference
     assert not in_blocks.label_distributions_[~mask & (W == 0)].any()
-
-
-def test_each_step_of_a_fit_is_logged(caplog):
-    """The logger has a line for the kernels, the linear classifier and self-training, as `compare` for a method."""
-    X = np.random.default_rng(0).standard_normal((60, 3))
-    with caplog.at_level("INFO", logger="oneof"):
-        LOORidge().fit(X, [["a"] if row[0] > 0 else ["a", "b"] if row[1] > 0 else ["b"] for row in X])
-    found = [record.getMessage() for record in caplog.records if record.name == "oneof"]
-    assert [message.split()[1:3] for message in found] == [
-        ["the", "weights"],
-        ["the", "linear"],
-        ["self-training", "of"],
-    ]

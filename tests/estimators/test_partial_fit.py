@@ -36,37 +36,24 @@ def test_permuting_classes_permutes_scores_from_a_random_start(estimator):
 
 @online
 @pytest.mark.parametrize("options", [{}, {"average": True, "fit_intercept": True}], ids=["plain", "mean, intercept"])
+@pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("rows", [np.asarray, sp.csr_array], ids=["dense", "sparse"])
-def test_partial_fit_in_any_split_is_one_call(estimator, options, rows):
-    """Any split of the stream gives the same weights bit by bit, as does one pass of fit."""
+def test_partial_fit_in_any_split_is_one_call(estimator, options, weighted, rows):
+    """Any split gives the weights of one pass of fit bit by bit, also if no row of some parts has weights."""
     X, mask = table(200, like=estimator)
-    X = rows(X)
-    one_call = clone(estimator).set_params(**options).fit(X, mask)
-    for cuts in ([100], [1, 2, 3], [17, 17, 150]):
-        model = clone(estimator).set_params(**options)
-        for part in np.split(np.arange(200), cuts):
-            if len(part):
-                model.partial_fit(X[part], mask[part])
-        np.testing.assert_array_equal(model.coef_, one_call.coef_)
-        np.testing.assert_array_equal(model.intercept_, one_call.intercept_)
-        assert model.t_ == one_call.t_ == 200
-        assert model.progressive_loss_ == one_call.progressive_loss_
-
-
-@online
-def test_weighted_rows_in_any_split_are_one_call(estimator):
-    """Any split gives the same weights bit by bit, also if no row of some parts has weights."""
-    X, mask = table(200, like=estimator)
-    weights = np.where(np.arange(200)[:, None] % 3 == 0, np.random.default_rng(0).random(mask.shape), 1.0) * mask
-    weights[100:140] = mask[100:140]
-    y = CandidateSets.from_weights(weights)
-    one_call = clone(estimator).fit(X, y)
+    X, y = rows(X), mask
+    if weighted:
+        weights = np.where(np.arange(200)[:, None] % 3 == 0, np.random.default_rng(0).random(mask.shape), 1.0) * mask
+        weights[100:140] = mask[100:140]
+        y = CandidateSets.from_weights(weights)
+    one_call = clone(estimator).set_params(**options).fit(X, y)
     for cuts in ([100, 120], [1, 2, 3], [17, 17, 150]):
-        model = clone(estimator)
+        model = clone(estimator).set_params(**options)
         for part in np.split(np.arange(200), cuts):
             if len(part):
                 model.partial_fit(X[part], y[part])
         np.testing.assert_array_equal(model.coef_, one_call.coef_)
+        np.testing.assert_array_equal(model.intercept_, one_call.intercept_)
         assert model.t_ == one_call.t_ == 200
         assert model.progressive_loss_ == pytest.approx(one_call.progressive_loss_, rel=1e-12)
 
@@ -79,16 +66,6 @@ def test_epochs_continue_the_stream(estimator):
     epochs = clone(estimator).set_params(n_epochs=2).fit(X, mask)
     np.testing.assert_array_equal(epochs.coef_, twice.coef_)
     assert epochs.t_ == 2 * len(X)
-
-
-@online
-def test_shuffled_epochs_are_reproducible(estimator):
-    """Equal seeds give equal weights, and different seeds different weights."""
-    X, mask = table(like=estimator)
-    shuffled = clone(estimator).set_params(shuffle=True, n_epochs=3, random_state=4)
-    first = clone(shuffled).fit(X, mask).coef_
-    np.testing.assert_array_equal(clone(shuffled).fit(X, mask).coef_, first)
-    assert not np.array_equal(clone(shuffled).set_params(random_state=5).fit(X, mask).coef_, first)
 
 
 @online
@@ -110,7 +87,7 @@ def test_partial_fit_requires_all_classes_in_the_first_call(estimator):
 
 @online
 def test_rows_of_weight_zero_are_ignored(estimator):
-    """Rows of weight 0 change neither weights nor counts; a batch with an error leaves the model unchanged."""
+    """Rows of weight 0 change neither weights nor counts."""
     X, mask = table(like=estimator)
     weight = np.arange(len(X)) % 3 / 2.0
     shrinks = [{"shrink": value} for value in ("on_loss", "always")] if hasattr(estimator, "shrink") else [{}]
@@ -125,9 +102,6 @@ def test_rows_of_weight_zero_are_ignored(estimator):
             assert model.t_ == 40
     with pytest.raises(InputError, match="row 0: `sample_weight` must be finite and at least 0; got -1"):
         model.partial_fit(X, mask, sample_weight=-np.ones(len(X)))
-    with pytest.raises(InputError, match="overflow"):
-        model.partial_fit(X * 1e300, mask)
-    assert np.isfinite(model.coef_).all()
 
 
 @online

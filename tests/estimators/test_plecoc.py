@@ -10,7 +10,6 @@ from sklearn.svm import SVC, LinearSVC
 
 from oneof import PLECOC, CandidateSets
 from oneof.errors import InputError
-from oneof.estimators.wrappers import plecoc
 from tests.estimators.panel import table
 from tests.oracles import plecoc as oracle
 from tests.oracles.levels import level_sets
@@ -98,21 +97,6 @@ def test_with_two_classes_the_classifier_itself_predicts():
     classifier = SVC().fit(X[labeled], mask[labeled, 1])
     np.testing.assert_array_equal(model.predict(X) == "yes", classifier.predict(X))
     np.testing.assert_array_equal(model.decision_function(X) > 0, classifier.predict(X))
-
-
-@pytest.mark.parametrize("scale", [1.0, 1e3])
-def test_margins_of_training_rows_have_the_signs_of_the_decision_function(scale, monkeypatch):
-    """Margins by products of matrices are those of `decision_function`, with equal signs also if they are nearly 0."""
-    X, _ = table(120, seed=2)
-    X = np.vstack([X, scale * X[:5]])
-    y = np.where(np.random.default_rng(0).random(len(X)) < 0.5, -1, 1)
-    classifier = SVC(gamma=0.3 / scale).fit(X, y)
-    classifier.intercept_ -= classifier.decision_function(X[:1])  # a margin of 0 up to rounding
-    classifier._intercept_ = -classifier.intercept_  # as SVC stores it for two classes
-    monkeypatch.setattr(plecoc, "MAX_KERNEL_SIZE", 1000)
-    margins, expected = plecoc._training_margin(classifier, X), classifier.decision_function(X)
-    np.testing.assert_allclose(margins, expected, atol=1e-9)
-    np.testing.assert_array_equal(np.sign(margins), np.sign(expected))
 
 
 def test_probabilities_are_converted_to_margins():

@@ -131,17 +131,6 @@ def test_negligible_weights_do_not_break_ties(estimator):
     same_model(fit_weights(estimator, X, weights), clone(estimator).fit(X, mask), X, rtol=1e-6)
 
 
-@variants
-def test_hard_and_weighted_rows_in_one_fit(estimator):
-    """One row with weights close to its set does not change how the hard rows are read."""
-    X, mask = table(like=estimator)
-    weights = mask.astype(float)
-    row = int(np.flatnonzero(mask.sum(axis=1) == 2)[0])
-    weights[row, np.flatnonzero(mask[row])[1]] = 1.0 - 1e-12
-    assert CandidateSets.from_weights(weights).is_weighted.sum() == 1
-    same_model(fit_weights(estimator, X, weights), clone(estimator).fit(X, mask), X, rtol=1e-6)
-
-
 @every
 def test_less_weight_for_the_others_raises_the_confidence(estimator):
     """Halving the weights of the other candidates keeps the label of a row, and does not lower its confidence."""

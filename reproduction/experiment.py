@@ -19,6 +19,10 @@ Figures: TypeAlias = "Mapping[str, Figure]"
 """The figures of an experiment by name, in the order of the page."""
 
 
+Rows: TypeAlias = list[list[str | float | int]]
+"""Rows of a table."""
+
+
 class Table(NamedTuple):
     """Rows for the page and for CSV: text stays text, numbers are rounded when they are written."""
 

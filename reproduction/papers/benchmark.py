@@ -9,7 +9,7 @@ import scipy.sparse as sp
 
 from oneof.typing import FeatureMatrix, Ints
 from reproduction.claims import Claim
-from reproduction.experiment import Experiment, Figures, Table
+from reproduction.experiment import Experiment, Figures, Rows, Table
 from reproduction.plot_style import (
     LINE_STYLES,
     dots,
@@ -159,7 +159,7 @@ def cells(records: Records) -> list[tuple[str, int]]:
 
 def tabulate(records: Records) -> Table:
     """Return the measured rows and the published ones."""
-    rows = []
+    rows: Rows = []
     for data, labeled in sorted(cells(records)):
         for method in METHODS:
             n = len(records.values("error", data=data, labeled=labeled, method=method))

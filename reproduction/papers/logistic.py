@@ -9,7 +9,7 @@ from oneof.plots.style import PALETTE, write_legend
 from oneof.typing import Floats, Ints, Labels
 from reproduction.claims import Claim, Difference
 from reproduction.data import load_arrays
-from reproduction.experiment import Experiment, Figures, Table
+from reproduction.experiment import Experiment, Figures, Rows, Table
 from reproduction.plot_style import (
     BLUE,
     GREEN,
@@ -133,7 +133,7 @@ def _extent(points: Points) -> tuple[Floats, Floats]:
 
 def tabulate_boundary(records: Records) -> Table:
     """Return the mean accuracies."""
-    rows = []
+    rows: Rows = []
     for shape, title in SHAPES.items():
         for name in (PLAIN, SEMI):
             values = 100 * records.values(name, shape=shape)
@@ -283,7 +283,7 @@ def _held_out(X: Floats, y: Ints, number: int, rng: np.random.Generator) -> Resu
 
 def tabulate_labels(records: Records) -> Table:
     """Return mean accuracies and standard deviations."""
-    rows = []
+    rows: Rows = []
     for kind in ("transductive", "held out"):
         part = records.where(kind=kind)
         for data in part.unique_values("data"):
@@ -531,7 +531,7 @@ def areas(records: Records, name: str) -> Floats:
 
 def tabulate_sensors(records: Records) -> Table:
     """Return areas under the ROC curves, and the mines found."""
-    rows = []
+    rows: Rows = []
     for sensor in SENSORS:
         for kind in KINDS:
             values = areas(records, f"{sensor}, {kind}")

@@ -8,7 +8,7 @@ import numpy as np
 from oneof.typing import Floats, Ints, Mask
 from reproduction.claims import Claim, Difference
 from reproduction.data import load_arrays
-from reproduction.experiment import Experiment, Figures, Table
+from reproduction.experiment import Experiment, Figures, Rows, Table
 from reproduction.plot_style import LINE_STYLES, curve, label_axes, new_figure, shared_legend
 from reproduction.records import Records, Result, mean_and_error
 from reproduction.trial import Setting, Trial
@@ -144,7 +144,8 @@ def final(records: Records, size: int, method: str) -> Floats:
 
 def tabulate(records: Records) -> Table:
     """Return the mean error of each algorithm after all rounds, of Pegasos with every lambda."""
-    rows, chosen = [], chosen_lam(records)
+    rows: Rows = []
+    chosen = chosen_lam(records)
     for size in records.unique_values("size"):
         for method, lam in settings_of(size):
             ends = _ends(error_rates(records, result_key(method, lam), size=size))

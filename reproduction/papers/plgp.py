@@ -12,7 +12,7 @@ from oneof.metrics import WinTieLoss, win_tie_loss
 from oneof.typing import Floats, Ints, Mask
 from reproduction.claims import Claim, Difference
 from reproduction.data import load_arrays
-from reproduction.experiment import Experiment, Figures, Table
+from reproduction.experiment import Experiment, Figures, Rows, Table
 from reproduction.plot_style import LINE_STYLES, dots, label_axes, new_figure, shared_legend
 from reproduction.records import Records, Result, mean_and_error
 from reproduction.trial import Setting, Trial
@@ -146,11 +146,11 @@ def measure_methods(rows: Floats, sets: Mask, new: Floats, y: Ints, search: Sear
     for method, grid in _grids(rows.shape[1]).items():
         # Also with one setting, if the kernel is chosen by the hits.
         is_searched = len(grid) > 1 or method.startswith((OURS, ECOC))
-        hits = [search.covering_rate(method, parameters) for parameters in grid] if is_searched else [None]
-        best = int(np.argmax(hits)) if is_searched else 0
+        hits = [search.covering_rate(method, parameters) for parameters in grid] if is_searched else [np.nan]
+        best = int(np.argmax(hits))
         decided = _fit_predict(method, grid[best], rows, sets, new)
         results[method] = float((decided == y).mean())
-        results[f"{method}, hits"] = hits[best]
+        results[f"{method}, hits"] = hits[best] if is_searched else None
         results[f"{method}, parameters"] = list(grid[best])
     for name in (OURS, ECOC):
         linear, rbf = (f"{name} {kernel}" for kernel in KERNELS)
@@ -312,7 +312,7 @@ def configurations(records: Records) -> list[Records]:
 
 def tabulate_controlled(records: Records) -> Table:
     """Return mean accuracies and standard deviations, then wins, ties and losses of PLGP per data set."""
-    rows = []
+    rows: Rows = []
     for part in configurations(records):
         trial = part[0].trial
         index = [trial.text("data"), f"{trial['share']}", f"{trial['extra']}"]
@@ -451,7 +451,7 @@ def by_set(records: Records) -> dict[str, Records]:
 
 def tabulate_real(records: Records) -> Table:
     """Return mean accuracies and standard deviations, and the wins and losses of PLGP."""
-    rows = []
+    rows: Rows = []
     for data, part in by_set(records).items():
         for method in METHODS:
             values, against = measured(part, method), OURS + CV_CHOSEN * method.endswith(CV_CHOSEN)
@@ -478,7 +478,7 @@ def draw_real(records: Records) -> Figures:
 
 
 def _significantly_above(part: Records | None, ours: str, theirs: str) -> tuple[str, bool | None]:
-    a, b = measured_pairs(part, ours, theirs) if part is not None and len(part) > 1 else ((), ())
+    a, b = measured_pairs(part or Records([]), ours, theirs)
     if len(a) < 2 or part is None:
         return "not measured", None
     gain = Difference.from_pairs(a, b).points()

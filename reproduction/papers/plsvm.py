@@ -12,7 +12,7 @@ from oneof.candidates import CandidateSets
 from oneof.typing import Floats, Ints, Mask
 from reproduction.claims import Claim, Difference
 from reproduction.data import load_arrays
-from reproduction.experiment import Experiment, Figures, Table
+from reproduction.experiment import Experiment, Figures, Rows, Table
 from reproduction.plot_style import LINE_STYLES, curve, label_axes, new_figure, set_log_ticks, shared_legend
 from reproduction.records import Records, Result, mean_and_error, pair_records
 from reproduction.trial import Trial
@@ -191,7 +191,7 @@ def cells(records: Records) -> Iterator[tuple[str, int, Records, list[int]]]:
 
 def tabulate_levels(records: Records) -> Table:
     """Return the mean accuracy of every SVM on every data set."""
-    rows = []
+    rows: Rows = []
     for data, n, part, counts in cells(records):
         for method in STYLES:
             values = level_curves(part, method)
@@ -402,7 +402,7 @@ def last_accuracy(records: Records, data: str, method: str) -> float:
 
 def tabulate_alone(records: Records) -> Table:
     """Return the mean accuracies."""
-    rows = []
+    rows: Rows = []
     for data in records.unique_values("data"):
         for count in records.unique_values("rows"):
             for method, size in METHODS.items():

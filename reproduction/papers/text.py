@@ -9,7 +9,7 @@ import scipy.sparse as sp
 from oneof.typing import Floats, Ints, Mask
 from reproduction.claims import Claim, Difference
 from reproduction.data import vocabulary, without_stop_words
-from reproduction.experiment import Experiment, Figures, Table
+from reproduction.experiment import Experiment, Figures, Rows, Table
 from reproduction.plot_style import (
     LINE_STYLES,
     curve,
@@ -104,7 +104,7 @@ def average(result: Result) -> Any:
 
 def tabulate_transduction(records: Records) -> Table:
     """Return the break-even point of each topic, and their average."""
-    rows = []
+    rows: Rows = []
     for number in records.unique_values("labeled"):
         for method in METHODS:
             part = records.where(labeled=number, method=method)
@@ -254,7 +254,7 @@ def measure_em(trial: Trial) -> Result:
 
 def tabulate_em(records: Records) -> Table:
     """Return the mean accuracies and the published ones."""
-    rows = []
+    rows: Rows = []
     for name, weight in WEIGHTS.items():
         for number in records.unique_values("labeled"):
             values = 100 * records.values("accuracy", labeled=number, weight=weight)

@@ -152,9 +152,5 @@ def _list_experiments(*, json: bool) -> None:
     terminal.print_table("Experiments, with their times on two cores", columns, rows, text_columns=3)
 
 
-def _availability(experiment: "Experiment") -> str:
-    return "no" if experiment.missing() else "to download" if experiment.to_download() else "yes"
-
-
 if __name__ == "__main__":
     app(prog_name=PROGRAM)

@@ -1,5 +1,6 @@
 """Statements of a paper as assertions over records."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -43,6 +44,27 @@ class Claim:
         # A NumPy bool is not `is True` and not JSON: a confirmed claim would be counted as one that is not.
         object.__setattr__(self, "confirmed", None if self.confirmed is None else bool(self.confirmed))
 
+    @classmethod
+    def of_cases(
+        cls, statement: str, paper: str, cases: Iterable[tuple[bool | None, str]], *, otherwise: str = "not measured"
+    ) -> "Claim":
+        """Return a claim that is confirmed if it is in every case, and not measured without a case.
+
+        Parameters
+        ----------
+        statement, paper : str
+        cases : iterable of (verdict, text)
+            The texts are joined; empty ones are omitted.
+        otherwise : str
+            The measured result if no case has a text.
+        """
+        verdicts, texts = [], []
+        for verdict, text in cases:
+            verdicts.append(verdict)
+            texts += [text] if text else []
+        confirmed = None if not verdicts or None in verdicts else all(verdicts)
+        return cls(statement, paper, "; ".join(texts) or otherwise, confirmed)
+
     @property
     def verdict(self) -> str:
         """The verdict in words."""
@@ -69,14 +91,14 @@ class Difference:
         return bool(np.isfinite(self.mean) and np.isfinite(self.error))
 
     @property
-    def is_below(self) -> bool:
-        """Whether a is below b by more than `Z_THRESHOLD` standard errors; False with one draw, which has none."""
-        return bool(self.mean < -Z_THRESHOLD * self.error)
+    def below(self) -> bool | None:
+        """Whether a is below b by more than `Z_THRESHOLD` standard errors; None if it was not measured."""
+        return bool(self.mean < -Z_THRESHOLD * self.error) if self.is_measured else None
 
     @property
-    def is_above(self) -> bool:
-        """Whether a is above b by more than `Z_THRESHOLD` standard errors; False with one draw, which has none."""
-        return bool(self.mean > Z_THRESHOLD * self.error)
+    def above(self) -> bool | None:
+        """Whether a is above b by more than `Z_THRESHOLD` standard errors; None if it was not measured."""
+        return bool(self.mean > Z_THRESHOLD * self.error) if self.is_measured else None
 
     def points(self, scale: float = 100.0) -> str:
         """Format the difference in percentage points."""
@@ -84,8 +106,3 @@ class Difference:
             return "not measured"
         error = f" ± {scale * self.error:.2f}" if np.isfinite(self.error) else ""
         return f"{scale * self.mean:+.2f}{error}".replace("-", "\N{MINUS SIGN}")
-
-
-def all_confirmed(*verdicts: bool | None) -> bool | None:
-    """Return whether all components of a claim are confirmed; None if one of them was not measured."""
-    return None if any(verdict is None for verdict in verdicts) else all(verdicts)

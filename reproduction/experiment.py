@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from oneof.datasets import list_datasets
 from oneof.errors import DataError
@@ -13,6 +13,14 @@ from reproduction.trial import Trial
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+
+Figures: TypeAlias = "Mapping[str, Figure]"
+"""The figures of an experiment by name, in the order of the page."""
+
+
+Rows: TypeAlias = list[list[str | float | int]]
+"""Rows of a table."""
 
 
 class Table(NamedTuple):
@@ -59,7 +67,7 @@ class Experiment:
     minutes: tuple[float, float]
     measure: Measure
     tabulate: Callable[[Records], Table]
-    draw: Callable[[Records], "Mapping[str, Figure]"]
+    draw: Callable[[Records], Figures]
     claims: Callable[[Records], Sequence[Claim]]
     remarks: Sequence[str] = ()
 

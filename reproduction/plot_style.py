@@ -34,14 +34,18 @@ LINE_STYLES = (
 )
 
 
-def new_figure(rows: int, columns: int, *, width: float = 3.7, height: float = 3.2) -> "tuple[Figure, list[Axes]]":
-    """Return a figure with panels and its axes row by row; there is room for a legend below."""
+def new_figure(number: int, columns: int, *, width: float = 3.7, height: float = 3.2) -> "tuple[Figure, list[Axes]]":
+    """Return a figure and the axes of its panels row by row; there is room for a legend below."""
     try:
         from matplotlib.figure import Figure
     except ImportError as error:
         raise MissingExtraError("matplotlib", "plots") from error
+    rows = -(-number // columns)
     figure = Figure(figsize=(max(width * columns, 5.2), height * rows + 0.7), layout="constrained")
-    return figure, list(figure.subplots(rows, columns, squeeze=False).ravel())
+    axes = list(figure.subplots(rows, columns, squeeze=False).ravel())
+    for ax in axes[number:]:
+        ax.set_visible(False)
+    return figure, axes[:number]
 
 
 def curve(
@@ -76,6 +80,36 @@ def curve(
     )  # fmt: skip
 
 
+def dots(
+    ax: "Axes", at: Floats, results: Sequence[tuple[float, float]] | Floats, style: LineStyle, label: str, *,
+    horizontal: bool = False, size: float = 4.5, width: float = 1.2,
+) -> None:  # fmt: skip
+    """Plot means with bars; a bar that was not measured has no length."""
+    means, bars = np.array(results).reshape(-1, 2).T
+    x, y, bar = (means, at, "xerr") if horizontal else (at, means, "yerr")
+    ax.errorbar(
+        x, y, **{bar: np.nan_to_num(bars)}, fmt=style.marker, color=style.color, markersize=size, elinewidth=width,
+        label=label,
+    )  # fmt: skip
+
+
+def published_dots(
+    ax: "Axes", x: Sequence[float], y: Sequence[float], style: LineStyle, label: str, *, size: float = 10
+) -> None:
+    """Plot published numbers as hollow markers."""
+    ax.plot(
+        x, y, style.marker, color=style.color, markerfacecolor="none", markersize=size, linestyle="none", label=label
+    )
+
+
+def list_names(ax: "Axes", names: Sequence[str]) -> None:
+    """Make the y axis a list of names, the first one on top."""
+    ax.set_yticks(range(len(names)), names)
+    ax.set_ylim(len(names) - 0.5, -0.5)
+    ax.grid(visible=False, axis="y")
+    ax.grid(axis="x", alpha=0.5)
+
+
 def label_axes(ax: "Axes", title: str, x: str, y: str) -> None:
     """Set the title and the axis labels of a panel, and apply the style of the package."""
     style_axes(ax, grid="y")
@@ -101,16 +135,3 @@ def shared_legend(figure: "Figure", axes: "Sequence[Axes]", *, columns: int = 4)
         handles.values(), handles.keys(), loc="outside lower center", ncols=columns, frameon=False,
         fontsize=FONT_SIZE, labelcolor=PALETTE["ink"], handlelength=2.6,
     )  # fmt: skip
-
-
-def hide_unused(axes: "Sequence[Axes]", used: int) -> None:
-    """Hide the panels without curves."""
-    for ax in axes[used:]:
-        ax.set_visible(False)
-
-
-def add_color_bar(figure: "Figure", picture: Any, axes: "Sequence[Axes]", label: str) -> None:
-    """Add a color bar made of lines only, since the pages contain no bitmaps."""
-    bar = figure.colorbar(picture, ax=list(axes), label=label, shrink=0.8)
-    if bar.solids is not None:
-        bar.solids.set_rasterized(False)

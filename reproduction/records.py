@@ -100,6 +100,15 @@ class Records(Sequence[Record]):
             ) from error
         return np.array(values, dtype=float)
 
+    def curves(self, measured: str | Callable[[Result], Any], by: str, **settings: Setting) -> Floats:
+        """Return measured numbers by draw and by the values of a setting, smallest first, (n_draws, n_values).
+
+        If draws failed for some values, later draws of the other values are omitted.
+        """
+        columns = [self.values(measured, **settings, **{by: value}) for value in self.unique_values(by)]
+        shortest = min(map(len, columns), default=0)
+        return np.array([column[:shortest] for column in columns]).T
+
 
 def pair_records(*groups: Records, by: str = "draw") -> list[Records]:
     """Return the successful records of the draws that all groups have, so that the values of the groups are paired.

@@ -7,25 +7,24 @@ from collections.abc import Iterator
 from oneof.errors import InputError
 from reproduction.experiment import Experiment
 
-_MODULES: dict[str, tuple[str, str | None]] = {
-    "plsvm-levels": ("plsvm_levels", None),
-    "plsvm-alone": ("plsvm_alone", None),
-    "plgp-controlled": ("plgp_controlled", None),
-    "plgp-real": ("plgp_real", None),
-    **{f"online-{data}": ("online", data) for data in ("dermatology", "ecoli", "satimage", "usps", "mnist")},
-    "logistic-boundary": ("logistic_boundary", None),
-    "logistic-labels": ("logistic_labels", None),
-    "logistic-sensors": ("logistic_sensors", None),
-    "text-transduction": ("text_transduction", None),
-    "text-em": ("text_em", None),
-    "benchmark": ("benchmark", None),
-    "crowds": ("crowds", None),
-    "logistic-settings": ("logistic_settings", None),
-    "real-sets": ("real_sets", None),
-    "noise": ("noise", None),
-    "online-regions": ("online_regions", None),
+_MAKERS: dict[str, tuple[str, ...]] = {
+    "plsvm-levels": ("plsvm", "levels"),
+    "plsvm-alone": ("plsvm", "alone"),
+    "plgp-controlled": ("plgp", "controlled"),
+    "plgp-real": ("plgp", "real"),
+    **{
+        f"online-{data}": ("online", "experiment", data)
+        for data in ("dermatology", "ecoli", "satimage", "usps", "mnist")
+    },
+    "logistic-boundary": ("logistic", "boundary"),
+    "logistic-labels": ("logistic", "labels"),
+    "logistic-sensors": ("logistic", "sensors"),
+    "text-transduction": ("text", "transduction"),
+    "text-em": ("text", "em"),
+    "benchmark": ("benchmark", "experiment"),
 }
-NAMES = tuple(_MODULES)
+"""Module, function and arguments of the function."""
+NAMES = tuple(_MAKERS)
 
 
 def get_experiment(name: str) -> Experiment:
@@ -42,13 +41,13 @@ def get_experiment(name: str) -> Experiment:
     >>> get_experiment("online-ecoli").title
     'Online learning, ecoli: figure 2'
     """
-    if name not in _MODULES:
+    if name not in _MAKERS:
         close = difflib.get_close_matches(name, NAMES, n=3)
         hint = f"Did you mean {' or '.join(close)}?" if close else "`python -m reproduction` lists them."
         raise InputError(f"there is no experiment {name!r}. {hint}")
-    module, variant = _MODULES[name]
-    make = importlib.import_module(f"reproduction.papers.{module}").experiment
-    return make(variant) if variant is not None else make()
+    module, function, *args = _MAKERS[name]
+    experiment: Experiment = getattr(importlib.import_module(f"reproduction.papers.{module}"), function)(*args)
+    return experiment
 
 
 def iter_experiments() -> Iterator[Experiment]:

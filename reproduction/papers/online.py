@@ -1,65 +1,122 @@
 """Online learning from candidate sets: figures 1 to 5 of Bhattacharjee & Manwani (2020)."""
 
-from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from oneof.typing import Floats
-from reproduction.claims import Claim, Difference, all_confirmed
-from reproduction.experiment import Experiment, Table
-from reproduction.papers.online_streams import (
-    AVERAGE,
-    EXACT,
-    LAMS,
-    MAXIMUM,
-    ON_LABELS,
-    PARTIAL,
-    REFERENCE,
-    STREAMS,
-    checkpoints,
-    error_rates,
-    measure,
-    plan,
-    result_key,
-)
+from oneof.typing import Floats, Ints, Mask
+from reproduction.claims import Claim, Difference
+from reproduction.data import load_arrays
+from reproduction.experiment import Experiment, Figures, Rows, Table
 from reproduction.plot_style import LINE_STYLES, curve, label_axes, new_figure, shared_legend
-from reproduction.records import Records, mean_and_error
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+from reproduction.records import Records, Result, mean_and_error
+from reproduction.trial import Setting, Trial
 
 CITATION = "Bhattacharjee & Manwani (2020), Online algorithms for multiclass classification using partial labels, PAKDD"
-STYLES = dict(
-    zip(
-        (*PARTIAL, *ON_LABELS),
-        (LINE_STYLES[0], LINE_STYLES[5], LINE_STYLES[1], LINE_STYLES[4], LINE_STYLES[6], LINE_STYLES[2]),
-        strict=True,
-    )
-)
+EXACT = 1
+"""Size of the sets of the algorithms that see the labels."""
+N_CHECKPOINTS = 60
+LAMS = (1e-4, 1e-3, 1e-2, 1e-1, 1.0)
+REFERENCE = "Pegasos, exact labels"
+WRONG = "wrong predictions"
+"""Key of the counts: whole numbers are exact, and have a fifth of the digits of the error rates."""
+AVERAGE, MAXIMUM = ("Avg Perceptron", "Avg Pegasos"), ("Max Perceptron", "Max Pegasos")
+PARTIAL = (*AVERAGE, *MAXIMUM)
+ON_LABELS = ("Perceptron, exact labels", REFERENCE)
+STYLES = dict(zip((*PARTIAL, *ON_LABELS), (LINE_STYLES[i] for i in (0, 5, 1, 4, 6, 2)), strict=True))
 COMPARABLE_TOL = 0.01
 
 
-# Explanations of the verdicts of the full run.
-REMARKS = {
-    "dermatology": (
-        "The paper gives neither the rounds nor lambda. After one pass (366 rounds) with sets of 2, Avg Perceptron is "
-        "ahead of all at the chosen lambda, 10.1 % for 11.7 % of Max Perceptron. Max Pegasos overtakes near round "
-        "1,000.",
-    ),
-    "ecoli": (
-        "The errors are not level: with sets of 2 and of 4 Max Pegasos ends five to seven points below the best Avg "
-        "algorithm.",
-    ),
-    "satimage": (
-        "With sets of 4 the claim is not confirmed at any lambda of the grid. Tests compare the algorithms with the "
-        "printed ones line by line. The paper's rounds, lambda and scaling are not in its text.",
-    ),
-    "mnist": (
-        "With sets of 6 Max Pegasos is ahead from round 6,000 on, at every lambda up to 0.1; at lambda = 1 Avg Pegasos "
-        "is far ahead of it (34.6 % for 65.4 %).",
-    ),
+class Stream(NamedTuple):
+    """The stream of one figure: its set sizes, scaling and number of rounds."""
+
+    figure: int
+    sizes: tuple[int, ...]
+    scale: str
+    rounds: int
+    minutes: tuple[float, float]
+
+
+STREAMS = {
+    "dermatology": Stream(1, (2, 4), "standard", 3660, (0.5, 0.2)),
+    "ecoli": Stream(2, (2, 4, 6), "standard", 3360, (0.5, 0.2)),
+    "satimage": Stream(3, (2, 4), "standard", 4435, (0.6, 0.2)),
+    "usps": Stream(4, (2, 4, 6, 8), "none", 7291, (1.5, 0.3)),
+    "mnist": Stream(5, (2, 4, 6, 8), "bytes", 60_000, (6.0, 0.5)),
 }
+
+
+def plan(data: str, *, draws: int, rounds: int | None = None) -> tuple[Trial, ...]:
+    """Return the trials of a figure; fewer rounds stop earlier."""
+    stream = STREAMS[data]
+    return tuple(
+        Trial.from_settings(f"online-{data}", data=data, size=size, draw=draw, rounds=rounds or stream.rounds)
+        for draw in range(draws)
+        for size in (EXACT, *stream.sizes)
+    )
+
+
+def checkpoints(rounds: int) -> Ints:
+    """Return the rounds after which the number of wrong predictions is stored."""
+    return np.unique(np.linspace(rounds / N_CHECKPOINTS, rounds, N_CHECKPOINTS).astype(np.int64))
+
+
+def measure(trial: Trial) -> Result:
+    """Return for each algorithm (and lambda) the number of wrong predictions up to each checkpoint."""
+    from oneof.datasets import make_partial_labels
+
+    X, y, _, n_train = load_arrays(trial.text("data"), STREAMS[trial.text("data")].scale)
+    X, y = X[:n_train], y[:n_train]
+    rounds, size = trial.number("rounds"), trial.number("size")
+    # The rows and their order are the same for all set sizes.
+    order = draw_passes(len(y), rounds, trial.generator("data", "draw"))
+    sets = make_partial_labels(y, set_size=size, random_state=trial.generator("data", "draw", "size"))
+    results: dict[str, Ints] = {}
+    for name, lam in settings_of(size):
+        wrong = wrong_predictions(X, y, sets.mask, order, "average" if name in AVERAGE else "max", lam)
+        results[result_key(name, lam)] = np.cumsum(wrong)[checkpoints(rounds) - 1]
+    return {WRONG: results}
+
+
+def settings_of(size: int) -> list[tuple[str, float | None]]:
+    """Return the algorithms for sets of a size, Pegasos with each lambda."""
+    methods = ON_LABELS if size == EXACT else PARTIAL
+    return [(name, lam) for name in methods for lam in (LAMS if "Pegasos" in name else (None,))]
+
+
+def error_rates(records: Records, name: str, **settings: Setting) -> Floats:
+    """Return the fraction of wrong predictions up to each checkpoint, (n_draws, n_checkpoints)."""
+    part = records.where(**settings)
+    counts = part.values(lambda result: result[WRONG][name])
+    return counts / checkpoints(part[0].trial.number("rounds")) if len(counts) else counts
+
+
+def result_key(method: str, lam: float | None) -> str:
+    """Return the key of a result."""
+    return method if lam is None else f"{method}, lambda {lam:g}"
+
+
+def draw_passes(n_rows: int, rounds: int, rng: np.random.Generator) -> list[Ints]:
+    """Return passes over the rows, each in a new order, `rounds` rows in total."""
+    passes, left = [], rounds
+    while left > 0:
+        passes.append(rng.permutation(n_rows)[:left])
+        left -= len(passes[-1])
+    return passes
+
+
+def wrong_predictions(X: Floats, y: Ints, mask: Mask, order: list[Ints], prediction: Any, lam: float | None) -> Ints:
+    """Return for each round whether the class predicted before the update was wrong."""
+    from oneof.solvers.online import OnlineState, pegasos, perceptron
+
+    state = OnlineState.zeros(mask.shape[1], X.shape[1], dtype=X.dtype, average=False)
+    predicted, wrong = np.empty(len(y), dtype=np.int64), []
+    for rows in order:
+        options: dict[str, Any] = {"initial": state, "order": rows, "predicted": predicted, "prediction": prediction}
+        state = perceptron(X, mask, **options) if lam is None else pegasos(X, mask, lam=lam, **options)
+        wrong.append(predicted[rows] != y[rows])
+    return np.concatenate(wrong)
 
 
 def chosen_lam(records: Records) -> float:
@@ -87,25 +144,23 @@ def final(records: Records, size: int, method: str) -> Floats:
 
 def tabulate(records: Records) -> Table:
     """Return the mean error of each algorithm after all rounds, of Pegasos with every lambda."""
-    rows: list[list[str | float | int]] = []
+    rows: Rows = []
     chosen = chosen_lam(records)
     for size in records.unique_values("size"):
-        for method in ON_LABELS if size == EXACT else PARTIAL:
-            for lam in LAMS if "Pegasos" in method else (None,):
-                ends = _ends(error_rates(records, result_key(method, lam), size=size))
-                mean, error = mean_and_error(ends)
-                mark = "" if lam is None else f"{lam:g}" + (" (chosen)" if lam == chosen else "")
-                rows.append([method, mark, size, len(ends), 100 * mean, 100 * error])
+        for method, lam in settings_of(size):
+            ends = _ends(error_rates(records, result_key(method, lam), size=size))
+            mean, error = mean_and_error(ends)
+            mark = "" if lam is None else f"{lam:g}" + (" (chosen)" if lam == chosen else "")
+            rows.append([method, mark, size, len(ends), 100 * mean, 100 * error])
     columns = ("algorithm", "lambda", "set size", "draws", "mean error %", "standard error")
     return Table(columns, rows)
 
 
-def draw(records: Records) -> "Mapping[str, Figure]":
+def draw(records: Records) -> Figures:
     """Plot a panel for each set size."""
     sizes = [size for size in records.unique_values("size") if size != EXACT]
-    columns = 3 if len(sizes) == 3 else 2
-    figure, axes = new_figure(-(-len(sizes) // columns), columns, width=4.0, height=3.3)
-    for ax, size in zip(axes, sizes, strict=False):
+    figure, axes = new_figure(len(sizes), 3 if len(sizes) == 3 else 2, width=4.0, height=3.3)
+    for ax, size in zip(axes, sizes, strict=True):
         at = checkpoints(records.where(size=size)[0].trial.number("rounds"))
         for method, style in STYLES.items():
             values = curves(records, size if method in PARTIAL else EXACT, method)
@@ -115,11 +170,15 @@ def draw(records: Records) -> "Mapping[str, Figure]":
         ax.set_ylim(0, None)
         ax.locator_params(axis="x", nbins=4)
         ax.xaxis.set_major_formatter("{x:,.0f}")
-    shared_legend(figure, axes[: len(sizes)], columns=3)
+    shared_legend(figure, axes, columns=3)
     return {"figure": figure}
 
 
-def lowest_final_error(records: Records, size: int, methods: Iterable[str]) -> str:
+Check: TypeAlias = Callable[[Records, int], Iterator[tuple[bool | None, str]]]
+"""A check of the records with sets of a size."""
+
+
+def lowest_final_error(records: Records, size: int, methods: tuple[str, ...]) -> str:
     """Return the algorithm with the lowest mean error after all rounds."""
     return min(methods, key=lambda method: np.nan_to_num(mean_and_error(final(records, size, method))[0], nan=9.0))
 
@@ -130,95 +189,97 @@ def _against(records: Records, size: int, first: str, second: str) -> tuple[Diff
     difference = Difference.from_pairs(a, b)
     if not difference.is_measured:
         return difference, f"size {size}: not measured"
-    words = (
-        f"size {size}: {first} {100 * a.mean():.2f} %, {second} {100 * b.mean():.2f} %, {difference.points()} points"
-    )
-    return difference, words
+    errors = f"{first} {100 * a.mean():.2f} %, {second} {100 * b.mean():.2f} %"
+    return difference, f"size {size}: {errors}, {difference.points()} points"
 
 
-def check_below(
-    records: Records, sizes: Iterable[int], first: tuple[str, ...], second: tuple[str, ...]
-) -> tuple[bool | None, str]:
-    """Check whether the best of some algorithms is significantly below the best of others, at all sizes."""
-    verdicts, details = [], []
-    for size in sizes:
-        best = (lowest_final_error(records, size, methods) for methods in (first, second))
-        difference, words = _against(records, size, *best)
-        verdicts.append(difference.is_below if difference.is_measured else None)
-        details.append(words)
-    return all_confirmed(*verdicts), "; ".join(details)
+def below(first: tuple[str, ...], second: tuple[str, ...], *, every: bool = False) -> Check:
+    """Check whether the best, or every one, of some algorithms is significantly below the best of others."""
 
-
-def check_all_below(
-    records: Records, sizes: Iterable[int], first: tuple[str, ...], second: tuple[str, ...]
-) -> tuple[bool | None, str]:
-    """Check whether all of some algorithms are significantly below the best of others, at all sizes."""
-    verdicts, details = [], []
-    for size in sizes:
+    def check(records: Records, size: int) -> Iterator[tuple[bool | None, str]]:
         best = lowest_final_error(records, size, second)
-        for method in first:
+        for method in first if every else (lowest_final_error(records, size, first),):
             difference, words = _against(records, size, method, best)
-            verdicts.append(difference.is_below if difference.is_measured else None)
-            details.append(words)
-    return all_confirmed(*verdicts), "; ".join(details)
+            yield difference.below, words
+
+    return check
 
 
-def check_comparable(
-    records: Records, sizes: Iterable[int], first: str, second: tuple[str, ...]
-) -> tuple[bool | None, str]:
-    """Check whether an algorithm is within a point of the best of others, or below, at all sizes."""
-    verdicts, details = [], []
-    for size in sizes:
+def comparable(first: str, second: tuple[str, ...]) -> Check:
+    """Check whether an algorithm is within a point of the best of others, or below."""
+
+    def check(records: Records, size: int) -> Iterator[tuple[bool | None, str]]:
         difference, words = _against(records, size, first, lowest_final_error(records, size, second))
-        verdicts.append(difference.mean < COMPARABLE_TOL if difference.is_measured else None)
-        details.append(words)
-    return all_confirmed(*verdicts), "; ".join(details)
+        yield difference.mean < COMPARABLE_TOL if difference.is_measured else None, words
+
+    return check
 
 
-def _alternatives(method: str) -> tuple[str, ...]:
+def others(method: str) -> tuple[str, ...]:
+    """Return the other three algorithms."""
     return tuple(other for other in PARTIAL if other != method)
+
+
+MAX_BELOW = "With sets of 2 and 4, both Max algorithms end below both Avg algorithms."
+ASSERTIONS: dict[str, list[tuple[str, str, tuple[int, ...], Check]]] = {
+    "dermatology": [
+        ("The best Avg algorithm ends below the best Max algorithm, with sets of 2 and of 4.",
+         "the algorithms of the average prediction loss do better in both cases", (2, 4), below(AVERAGE, MAXIMUM)),
+    ],
+    "ecoli": [
+        ("Max Pegasos ends within a point of the best Avg algorithm, or below it, with sets of 2 and of 4.",
+         "Max Pegasos performs comparably at 2 and 4", (2, 4), comparable("Max Pegasos", AVERAGE)),
+        ("With the largest sets the best Avg algorithm ends below the best Max algorithm.",
+         "the maximum does significantly worse (8 in the text, 6 in the figure)", (6,), below(AVERAGE, MAXIMUM)),
+    ],
+    "satimage": [
+        ("With sets of 2, Max Pegasos ends below the other three.",
+         "Max Pegasos is best at 2", (2,), below(("Max Pegasos",), others("Max Pegasos"))),
+        ("With sets of 4, the best Avg algorithm ends below the best Max algorithm.",
+         "the average prediction loss does much better at 4", (4,), below(AVERAGE, MAXIMUM)),
+    ],
+    "usps": [
+        (MAX_BELOW, "Max Perceptron and Max Pegasos do better at 2 and 4", (2, 4), below(MAXIMUM, AVERAGE, every=True)),
+        ("With sets of 6 and 8, the best Avg algorithm ends below the best Max algorithm.",
+         "the average prediction loss does much better at 6 and 8", (6, 8), below(AVERAGE, MAXIMUM)),
+    ],
+    "mnist": [
+        (MAX_BELOW,
+         "Max Perceptron and Max Pegasos do much better at 2 and 4", (2, 4), below(MAXIMUM, AVERAGE, every=True)),
+        ("With sets of 6 and 8, Avg Pegasos ends below the other three.",
+         "Avg Pegasos is best at 6 and 8", (6, 8), below(("Avg Pegasos",), others("Avg Pegasos"))),
+    ],
+}  # fmt: skip
 
 
 def claims(records: Records) -> list[Claim]:
     """Check the statements of section 5 about the data set."""
-    data = records[0].trial.text("data")
-    assertions: dict[str, list[tuple[Any, ...]]] = {
-        "dermatology": [
-            ("The best Avg algorithm ends below the best Max algorithm, with sets of 2 and of 4.",
-             "the algorithms of the average prediction loss do better in both cases",
-             check_below, (2, 4), AVERAGE, MAXIMUM),
-        ],
-        "ecoli": [
-            ("Max Pegasos ends within a point of the best Avg algorithm, or below it, with sets of 2 and of 4.",
-             "Max Pegasos performs comparably at 2 and 4", check_comparable, (2, 4), "Max Pegasos", AVERAGE),
-            ("With the largest sets the best Avg algorithm ends below the best Max algorithm.",
-             "the maximum does significantly worse (8 in the text, 6 in the figure)",
-             check_below, (6,), AVERAGE, MAXIMUM),
-        ],
-        "satimage": [
-            ("With sets of 2, Max Pegasos ends below the other three.", "Max Pegasos is best at 2",
-             check_below, (2,), ("Max Pegasos",), _alternatives("Max Pegasos")),
-            ("With sets of 4, the best Avg algorithm ends below the best Max algorithm.",
-             "the average prediction loss does much better at 4", check_below, (4,), AVERAGE, MAXIMUM),
-        ],
-        "usps": [
-            ("With sets of 2 and 4, both Max algorithms end below both Avg algorithms.",
-             "Max Perceptron and Max Pegasos do better at 2 and 4", check_all_below, (2, 4), MAXIMUM, AVERAGE),
-            ("With sets of 6 and 8, the best Avg algorithm ends below the best Max algorithm.",
-             "the average prediction loss does much better at 6 and 8", check_below, (6, 8), AVERAGE, MAXIMUM),
-        ],
-        "mnist": [
-            ("With sets of 2 and 4, both Max algorithms end below both Avg algorithms.",
-             "Max Perceptron and Max Pegasos do much better at 2 and 4", check_all_below, (2, 4), MAXIMUM, AVERAGE),
-            ("With sets of 6 and 8, Avg Pegasos ends below the other three.", "Avg Pegasos is best at 6 and 8",
-             check_below, (6, 8), ("Avg Pegasos",), _alternatives("Avg Pegasos")),
-        ],
-    }  # fmt: skip
-    results = []
-    for statement, paper, check, sizes, first, second in assertions[data]:
-        confirmed, ours = check(records, sizes, first, second)
-        results.append(Claim(statement, paper, ours, confirmed))
-    return results
+    return [
+        Claim.of_cases(statement, paper, (case for size in sizes for case in check(records, size)))
+        for statement, paper, sizes, check in ASSERTIONS[records[0].trial.text("data")]
+    ]
+
+
+# Explanations of the verdicts of the full run.
+REMARKS = {
+    "dermatology": (
+        "The paper gives neither the rounds nor lambda. After one pass (366 rounds) with sets of 2, Avg Perceptron is "
+        "ahead of all at the chosen lambda, 10.1 % for 11.7 % of Max Perceptron. Max Pegasos overtakes near round "
+        "1,000.",
+    ),
+    "ecoli": (
+        "The errors are not level: with sets of 2 and of 4 Max Pegasos ends five to seven points below the best Avg "
+        "algorithm.",
+    ),
+    "satimage": (
+        "With sets of 4 the claim is not confirmed at any lambda of the grid. Tests compare the algorithms with the "
+        "printed ones line by line. The paper's rounds, lambda and scaling are not in its text.",
+    ),
+    "mnist": (
+        "With sets of 6 Max Pegasos is ahead from round 6,000 on, at every lambda up to 0.1; at lambda = 1 Avg Pegasos "
+        "is far ahead of it (34.6 % for 65.4 %).",
+    ),
+}
 
 
 def _protocol(data: str) -> list[str]:
@@ -250,7 +311,6 @@ def _protocol(data: str) -> list[str]:
 def experiment(data: str) -> Experiment:
     """Return the experiment of one set."""
     stream = STREAMS[data]
-    quick = plan(data, draws=10, rounds=min(stream.rounds, 10_000))
     return Experiment(
         name=f"online-{data}",
         title=f"Online learning, {data}: figure {stream.figure}",
@@ -259,7 +319,7 @@ def experiment(data: str) -> Experiment:
         protocol=_protocol(data),
         datasets=(data,),
         full=plan(data, draws=100),
-        quick=quick,
+        quick=plan(data, draws=10, rounds=min(stream.rounds, 10_000)),
         minutes=stream.minutes,
         measure=measure,
         tabulate=tabulate,

@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 from oneof.errors import DataError
 from reproduction import NAMES, get_experiment
 from reproduction.__main__ import app
-from reproduction.papers import online, online_streams
+from reproduction.papers import online
 
 needs_data = pytest.mark.skipif(not Path(os.environ.get("ONEOF_DATA", "-")).is_dir(), reason="needs the field's data")
 FILES = ["claims.csv", "figure.png", "figure.svg", "index.html", "records.jsonl", "table.csv"]
@@ -46,7 +46,7 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
 @pytest.fixture
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
     """Shorten the quick runs of the online experiments further."""
-    plan = online_streams.plan
+    plan = online.plan
     monkeypatch.setattr(online, "plan", lambda data, **_: plan(data, draws=2, rounds=200))
 
 

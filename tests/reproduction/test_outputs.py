@@ -11,7 +11,7 @@ import pytest
 
 from oneof.errors import DataError, InputError
 from reproduction import Claim, Record, Records, Trial, get_experiment
-from reproduction.claims import Difference, all_confirmed
+from reproduction.claims import Difference
 from reproduction.experiment import Table
 from reproduction.outputs import format_minutes, format_verdicts, format_versions, write_outputs
 
@@ -25,7 +25,7 @@ CLAIMS = [
 def draw(records):
     from reproduction.plot_style import LINE_STYLES, curve, label_axes, new_figure, shared_legend
 
-    figure, axes = new_figure(1, 2)
+    figure, axes = new_figure(2, 2)
     curve(axes[0], [1, 2, 3], np.arange(6.0).reshape(2, 3), LINE_STYLES[0], "one")
     label_axes(axes[0], "panel", "x", "y")
     shared_legend(figure, axes)
@@ -108,19 +108,27 @@ def test_a_difference_is_clear_beyond_two_standard_errors():
     """A mean of paired differences counts beyond two standard errors; unequal numbers of draws give no difference."""
     base = np.array([1.0, 2.0, 3.0, 4.0])
     shifted = base + np.array([0.4, 0.6, 0.5, 0.5])
-    assert Difference.from_pairs(base, shifted).is_below
-    assert Difference.from_pairs(shifted, base).is_above
+    assert Difference.from_pairs(base, shifted).below
+    assert Difference.from_pairs(shifted, base).above
     noisy = Difference.from_pairs(base, base + np.array([3.0, -3.0, 2.0, -1.0]))
-    assert not noisy.is_below
-    assert not noisy.is_above
+    assert not noisy.below
+    assert not noisy.above
     assert not Difference.from_pairs(base, base[:3]).is_measured
     assert Difference.from_pairs(base, base[:3]).points() == "not measured"
     single = Difference.from_pairs(base[:1], shifted[:1])  # one draw has no standard error
     assert not single.is_measured
-    assert not single.is_below
-    assert not single.is_above
+    assert (single.below, single.above) == (None, None)
     assert single.points() != "not measured"
-    assert (all_confirmed(True, True), all_confirmed(True, False), all_confirmed(False, None)) == (True, False, None)
+
+
+@pytest.mark.parametrize(
+    ("verdicts", "confirmed"), [((True, True), True), ((True, False), False), ((False, None), None), ((), None)]
+)
+def test_a_claim_of_cases_needs_every_case(verdicts, confirmed):
+    """It is confirmed if every case is, and not measured if one is not, or if there is none."""
+    claim = Claim.of_cases("A is below B.", "it is", ((verdict, f"case {verdict}") for verdict in verdicts))
+    assert claim.confirmed is confirmed
+    assert claim.measured == ("; ".join(f"case {verdict}" for verdict in verdicts) or "not measured")
 
 
 def test_verdicts_and_minutes():

@@ -8,27 +8,7 @@ import pytest
 
 from reproduction import NAMES, Record, Records, Store, get_experiment, run
 from reproduction.outputs import write_outputs
-from reproduction.papers import (
-    benchmark,
-    crowds,
-    logistic_boundary,
-    logistic_labels,
-    logistic_sensors,
-    logistic_settings,
-    noise,
-    online,
-    online_regions,
-    online_streams,
-    plgp,
-    plgp_controlled,
-    plgp_real,
-    plsvm,
-    plsvm_alone,
-    plsvm_levels,
-    real_sets,
-    text_em,
-    text_transduction,
-)
+from reproduction.papers import benchmark, logistic, online, plgp, plsvm, text
 from reproduction.runner import run_trial
 
 needs_data = pytest.mark.skipif(not Path(os.environ.get("ONEOF_DATA", "-")).is_dir(), reason="needs the field's data")
@@ -37,49 +17,36 @@ needs_data = pytest.mark.skipif(not Path(os.environ.get("ONEOF_DATA", "-")).is_d
 def random_result(trial, rng):
     """Return a random result in the form that the trial's experiment measures."""
     name = trial.experiment
-    if name == online_regions.NAME:
-        lams = {m: online_regions.LAMS if "Pegasos" in m else (None,) for m in online_streams.PARTIAL}
-        at = len(online_regions.checkpoints(trial["rounds"]))
-        return {online_streams.result_key(m, lam): rng.random(at) for m in lams for lam in lams[m]}
-    if name == logistic_settings.NAME:
-        return {setting: rng.random() for setting in logistic_settings._names(trial["data"])}
-    if name == real_sets.NAME:
-        return {"accuracy": rng.random()}
-    if name == noise.NAME:
-        forms = {noise._key(c, form): rng.random() for c in noise.CLASSIFIERS for form in noise.FORMS}
-        return {**forms, "estimated rate": rng.random() if rng.random() < 0.8 else None}
     if name.startswith("online"):
-        methods = online_streams.ON_LABELS if trial["size"] == online_streams.EXACT else online_streams.PARTIAL
-        lams = {m: online_streams.LAMS if "Pegasos" in m else (None,) for m in methods}
-        at = len(online_streams.checkpoints(trial["rounds"]))
-        wrong = {online_streams.result_key(m, lam): rng.integers(0, 9, at) for m in methods for lam in lams[m]}
-        return {online_streams.WRONG: wrong}
-    if name == plsvm_levels.NAME:
-        counts = plsvm_levels.partial_counts(trial["largest"])
-        methods = [m for m in plsvm_levels.STYLES if m != "SVM"]
+        methods = online.ON_LABELS if trial["size"] == online.EXACT else online.PARTIAL
+        lams = {m: online.LAMS if "Pegasos" in m else (None,) for m in methods}
+        at = len(online.checkpoints(trial["rounds"]))
+        wrong = {online.result_key(m, lam): rng.integers(0, 9, at) for m in methods for lam in lams[m]}
+        return {online.WRONG: wrong}
+    if name == plsvm.LEVELS:
+        counts = plsvm.partial_counts(trial["largest"])
+        methods = [m for m in plsvm.STYLES if m != "SVM"]
         return {"SVM": rng.random(), **{f"{m}, {n}": rng.random() for m in methods for n in counts}}
     if name.startswith("plgp") and plgp.has_chosen_variance(trial):
         return {plgp.COVERING: rng.random(), plgp.EVIDENCE: rng.random()}
     if name.startswith("plgp"):
         methods = [f"{m} {k}" for m in (plgp.OURS, plgp.ECOC) for k in plgp.KERNELS]
         return {m: rng.random() for m in (*methods, *plgp.METHODS[2:6])}
-    if name == logistic_boundary.NAME:
+    if name == logistic.BOUNDARY:
         kinds = ("supervised", "semi-supervised")
-        picture = {kind: rng.normal(size=logistic_boundary.GRID**2) for kind in kinds}
+        picture = {kind: rng.normal(size=logistic.GRID**2) for kind in kinds}
         return {**{kind: rng.random() for kind in kinds}, **({"picture": picture} if trial["draw"] == 0 else {})}
-    if name == logistic_labels.NAME:
-        return {method: rng.random() for method in logistic_labels._names(trial["kind"])}
-    if name == logistic_sensors.NAME:
-        curve = len(logistic_sensors.RATES) + 1
+    if name == logistic.LABELS:
+        return {method: rng.random() for method in logistic._names(trial["kind"])}
+    if name == logistic.SENSORS_NAME:
+        curve = len(logistic.RATES) + 1
         if trial["part"] == "views":
-            names = [f"{s}, {k}" for s in logistic_sensors.SENSORS for k in logistic_sensors.KINDS]
+            names = [f"{s}, {k}" for s in logistic.SENSORS for k in logistic.KINDS]
             return {name: rng.random(curve) for name in names}
         found = np.cumsum(rng.random(trial["queries"]) < 0.5)
         return {"found": found, "mines": 200, "rows left": rng.random(curve), "fresh rows": rng.random(curve)}
-    if name == text_transduction.NAME:
-        return {"break-even": rng.random(len(text_transduction.TOPICS))}
-    if name == crowds.NAME:
-        return {measured: rng.random() for measured in crowds._measures(trial["data"])}
+    if name == text.TRANSDUCTION:
+        return {"break-even": rng.random(len(text.TOPICS))}
     return {"accuracy": rng.random(), "error": rng.random()}
 
 
@@ -111,7 +78,7 @@ def test_plans(name):
 
 # One of the five similar online experiments, and two of the six data sets of PL-SVM, each of which has a figure.
 PAGES = [name for name in NAMES if not name.startswith("online") or name == "online-ecoli"]
-FEW = {plsvm_levels.NAME: plsvm_levels.plan(draws=1, sets=("letter", "usps"), exact=(100, 200), largest=200)}
+FEW = {plsvm.LEVELS: plsvm.plan_levels(draws=1, sets=("letter", "usps"), exact=(100, 200), largest=200)}
 
 
 @pytest.mark.long
@@ -146,16 +113,16 @@ def test_failed_trials_are_skipped(name):
 
 def test_a_claim_follows_the_records():
     """A claim is confirmed by records that support it, and not by records that contradict it."""
-    trials = online_streams.plan("dermatology", draws=5)
+    trials = online.plan("dermatology", draws=5)
 
     def made(average, largest):
-        levels = dict.fromkeys(online_streams.AVERAGE, average) | dict.fromkeys(online_streams.MAXIMUM, largest)
+        levels = dict.fromkeys(online.AVERAGE, average) | dict.fromkeys(online.MAXIMUM, largest)
         records = []
         for trial, record in zip(trials, records_of(trials), strict=True):
             noise = 0.01 * np.random.default_rng(trial["draw"]).random()
-            at, wrong = online_streams.checkpoints(trial["rounds"]), record.result[online_streams.WRONG]
+            at, wrong = online.checkpoints(trial["rounds"]), record.result[online.WRONG]
             result = {m: at * (levels.get(m.split(",")[0], 0.1) + noise) for m in wrong}
-            records.append(Record(trial, {online_streams.WRONG: result}))
+            records.append(Record(trial, {online.WRONG: result}))
         return online.claims(Records(records))[0].confirmed
 
     assert made(0.2, 0.3) is True
@@ -177,40 +144,28 @@ def test_published_errors_are_upper_bounds_and_those_of_1nn_two_sided():
         assert claims[1].measured.startswith(f"in {2 if transducer else 0} of 2 cells")
 
 
-def test_crowd_claims_follow_the_records():
-    """A claim needs a gain on every data set: one data set without it contradicts the claim."""
-    for lost, confirmed in ((None, True), ("lf_trec", False)):
-        records = []
-        for trial in crowds.plan(draws=3):
-            gain = trial["method"] == crowds.MODEL and trial["data"] != lost
-            level = 0.5 + 0.2 * gain + 0.01 * trial["draw"]
-            records.append(Record(trial, dict.fromkeys(crowds._measures(trial["data"]), level)))
-        found = crowds.claims(Records(records))
-        assert [claim.confirmed for claim in found] == [confirmed, False, False, False]
-
-
 def test_draws_are_paired_if_trials_failed():
     """If different draws of two methods failed, the draws that both have are compared in pairs."""
-    trials = [t for t in text_em.plan(draws=6) if (t["draw"], t["weight"]) not in {(0, 1.0), (1, 0.0)}]
+    trials = [t for t in text.plan_em(draws=6) if (t["draw"], t["weight"]) not in {(0, 1.0), (1, 0.0)}]
     # Draws differ far more than methods do: unpaired draws would show no difference.
     records = Records(Record(t, {"accuracy": 0.1 * t["draw"] + 0.01 * t["weight"]}) for t in trials)
-    gain = text_em._gain(records, 20)
+    gain = text.em_gain(records, 20, 20)[0]
     assert gain.mean == pytest.approx(0.01)
     assert gain.error == pytest.approx(0.0, abs=1e-12)
 
 
 def test_lambda_is_chosen_without_candidate_sets():
     """Lambda is that with the lowest final error of Pegasos on exact labels, whatever the other learners' errors."""
-    trials = online_streams.plan("ecoli", draws=2, rounds=100)
+    trials = online.plan("ecoli", draws=2, rounds=100)
     records = []
     for record in records_of(trials):
-        wrong = dict(record.result[online_streams.WRONG])
-        if record.trial["size"] == online_streams.EXACT:
-            for lam in online_streams.LAMS:
-                counts = np.full(len(online_streams.checkpoints(100)), 90)
+        wrong = dict(record.result[online.WRONG])
+        if record.trial["size"] == online.EXACT:
+            for lam in online.LAMS:
+                counts = np.full(len(online.checkpoints(100)), 90)
                 counts[-1] = 10 if lam == 0.01 else 20
-                wrong[online_streams.result_key(online_streams.REFERENCE, lam)] = counts
-        records.append(Record(record.trial, {online_streams.WRONG: wrong}))
+                wrong[online.result_key(online.REFERENCE, lam)] = counts
+        records.append(Record(record.trial, {online.WRONG: wrong}))
     assert online.chosen_lam(Records(records)) == 0.01
 
 
@@ -221,18 +176,18 @@ def test_online_errors_are_those_of_the_estimators():
     from oneof.datasets import make_partial_labels
     from reproduction.data import load_arrays
 
-    trial = next(t for t in online_streams.plan("ecoli", draws=1, rounds=400) if t["size"] == 4)
-    found = online_streams.measure(trial)
+    trial = next(t for t in online.plan("ecoli", draws=1, rounds=400) if t["size"] == 4)
+    found = online.measure(trial)
     data = load_arrays("ecoli", "standard")
     sets = make_partial_labels(data.y, set_size=4, random_state=trial.generator("data", "draw", "size"))
-    order = np.concatenate(online_streams.draw_passes(len(data.y), 400, trial.generator("data", "draw")))
+    order = np.concatenate(online.draw_passes(len(data.y), 400, trial.generator("data", "draw")))
     for name, model in (("Max Perceptron", MaxPerceptron()), ("Avg Pegasos, lambda 0.1", AvgPegasos(lam=0.1))):
         wrong = []
         for i in order:
             row, classes = data.X[[i]], np.arange(8)
             wrong.append((model.predict(row)[0] if wrong else 0) != data.y[i])
             model.partial_fit(row, sets[[i]], classes=classes)
-        assert found[online_streams.WRONG][name][-1] == np.sum(wrong)
+        assert found[online.WRONG][name][-1] == np.sum(wrong)
 
 
 def test_sets_of_different_sizes_are_nested():
@@ -247,7 +202,7 @@ def test_sets_of_different_sizes_are_nested():
 
 def test_published_wins_take_the_better_kernel():
     """A method has the kernel with the higher mean, as printed; the chosen kernel is another row."""
-    trials = plgp_real.plan(repeats=1, sets=("lost",))
+    trials = plgp.plan_real(repeats=1, sets=("lost",))
     results = [{"PLGP linear": 0.5, "PLGP rbf": 0.6, "PLGP, chosen kernel": 0.5} for _ in trials]
     records = Records(Record(trial, result) for trial, result in zip(trials, results, strict=True))
     assert plgp.accuracies(records, "PLGP").mean() == pytest.approx(0.6)
@@ -262,37 +217,27 @@ def test_trials_measure(monkeypatch):
     monkeypatch.setattr(plsvm, "DEGREES", (1, 2))
     for name, values in (("GAMMAS", (0.5, 2.0)), ("COSTS", (1.0, 10.0)), ("COUNTS", (5, 10)), ("MAX_SEARCH_ROWS", 100)):
         monkeypatch.setattr(plgp, name, values)
-    logistic = logistic_labels.plan(draws=1, counts=(20,), held=(20,))
-    sensors = logistic_sensors.plan(draws=1, queries=5)
+    labels = logistic.plan_labels(draws=1, counts=(20,), held=(20,))
+    sensors = logistic.plan_sensors(draws=1, queries=5)
     trials = [
-        *((online_streams.measure, trial) for trial in online_streams.plan("satimage", draws=1, rounds=100)),
-        (plsvm_levels.measure, plsvm_levels.plan(draws=1, sets=("segment",), exact=(100,), largest=100, tests=50)[0]),
-        (plsvm_alone.measure, plsvm_alone.plan(draws=1, sets=("segment",), counts=(100,), tests=50)[1]),
+        *((online.measure, trial) for trial in online.plan("satimage", draws=1, rounds=100)),
+        (plsvm.measure_levels, plsvm.plan_levels(draws=1, sets=("segment",), exact=(100,), largest=100, tests=50)[0]),
+        (plsvm.measure_alone, plsvm.plan_alone(draws=1, sets=("segment",), counts=(100,), tests=50)[1]),
         *(
-            (plgp_controlled.measure, trial)
-            for trial in plgp_controlled.plan(folds=1, sets=("glass",), shares=(0.45,), extras=(2,))
+            (plgp.measure_controlled, trial)
+            for trial in plgp.plan_controlled(folds=1, sets=("glass",), shares=(0.45,), extras=(2,))
         ),
-        *(
-            (logistic_settings.measure, trial)
-            for trial in logistic_settings.plan(draws=1, sets=("wdbc",), kinds=(logistic_settings.FEW,))
-        ),
-        *((real_sets.measure, trial) for trial in real_sets.plan(draws=1, sets=("lost",), methods=("CLPL",))),
-        *((real_sets.measure, trial) for trial in real_sets.plan(draws=1, sets=("plf_trec",), methods=("PLKNN",))),
-        *((noise.measure, trial) for trial in noise.plan(draws=1, sets=("satimage",), rates=(0.2,))),
-        *((online_regions.measure, trial) for trial in online_regions.plan(draws=1, sets=("ecoli",), passes=500)[:1]),
-        *((logistic_boundary.measure, trial) for trial in logistic_boundary.plan(draws=1)),
-        *((logistic_labels.measure, trial) for trial in (logistic[0], logistic[-1])),
-        *((logistic_sensors.measure, trial) for trial in sensors[:2]),
+        *((logistic.measure_boundary, trial) for trial in logistic.plan_boundary(draws=1)),
+        *((logistic.measure_labels, trial) for trial in (labels[0], labels[-1])),
+        *((logistic.measure_sensors, trial) for trial in sensors[:2]),
         *((benchmark.measure, trial) for trial in benchmark.plan(splits=1, sets=("g241c",))[:10]),
-        *((crowds.measure, trial) for trial in crowds.plan(draws=1, sets=("dog_crowd",))),
-        *((crowds.measure, trial) for trial in crowds.plan(draws=1, sets=("lf_youtube",))),
     ]
     rng = np.random.default_rng(0)
     for measure, trial in trials:
         record = run_trial(measure, trial)
         assert record.error is None, f"{trial}: {record.error}"
         expected = random_result(trial, rng)
-        if trial.experiment in (plsvm_alone.NAME, benchmark.NAME):
+        if trial.experiment in (plsvm.PARTIAL_ALONE, benchmark.NAME):
             assert set(expected) & set(record.result)
             continue
         assert set(expected) <= set(record.result), trial
@@ -316,7 +261,7 @@ def test_quick_runs(tmp_path, name):
 @pytest.mark.slow
 def test_texts_measure():
     """One trial of each text experiment gives numbers between 0 and 1."""
-    assert 0 < text_em.measure(text_em.plan(draws=1, counts=(100,))[0])["accuracy"] < 1
-    found = text_transduction.measure(text_transduction.plan(draws=1, counts=(50,), tests=300)[1])["break-even"]
-    assert len(found) == len(text_transduction.TOPICS)
+    assert 0 < text.measure_em(text.plan_em(draws=1, counts=(100,))[0])["accuracy"] < 1
+    found = text.measure_transduction(text.plan_transduction(draws=1, counts=(50,), tests=300)[1])["break-even"]
+    assert len(found) == len(text.TOPICS)
     assert all(0 <= value <= 1 for value in found)

@@ -299,7 +299,7 @@ def test_a_number_is_a_weight_only_if_it_is_not_a_part_of_a_class() -> None:
         names = reader.final_names(set().union(*map(reader.names, batches)))
         assert sorted(names) == y.classes.tolist()
         known = label_reader(["y"], "|", sorted(names), weighted=True)
-        assert [row.tolist() for batch in batches for row in known.mask(batch)] == y.mask.tolist()
+        assert [row.tolist() for batch in batches for row in (known.evidence(batch) > 0)] == y.mask.tolist()
     assert CandidateSets.from_strings(["finch:3|wren:1", "finch:2"], weighted=True).classes.tolist() == BIRDS
 
 
@@ -323,7 +323,7 @@ def test_minus_one_is_a_class_if_it_is_one_of_several_labels(cells: list[str], t
     assert y.to_sets()[1] == {"-1"}
     assert [set(map(str, row)) for row in _weights(read_labels(_table(cells, {}, "y"), ["y"]))] == y.to_sets()
     names = label_reader(["y"]).names(pl.DataFrame({"y": cells}))
-    batch = label_reader(["y"], classes=sorted(names)).mask(pl.DataFrame({"y": cells}))
+    batch = label_reader(["y"], classes=sorted(names)).evidence(pl.DataFrame({"y": cells}))
     assert batch.sum(axis=1).tolist() == y.sizes.tolist()
 
 

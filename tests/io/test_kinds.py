@@ -99,7 +99,7 @@ def test_excluded_text_that_is_half_numbers_has_a_note() -> None:
         Table(pl.DataFrame({"x": cells, "y": cells[::-1], "z": [1, 2] * 40}), PATH), exclude=[]
     )
     assert findings.columns[0].kind is None
-    assert "20 of 80 cells are not numbers, such as '0+' in row 60 (--numeric reads" in findings.sentences()[0]
+    assert "20 of 80 cells are not numbers, such as '0+' in row 60 (write one" in findings.sentences()[0]
 
 
 @pytest.mark.parametrize("n_other", [1, 4, 19])

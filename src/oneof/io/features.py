@@ -364,18 +364,16 @@ def _are_words(others: "pl.Series", values: "pl.Series") -> bool:
 
 def _describe_mixed(cells: "pl.Series", read: _Read, n_present: int) -> str:
     """Return the reason of a column of text of which at least half is of another kind."""
-    column, [(row, cell), *_] = read.column, list_cells(cells, read.unreadable)
-    unit = f" in {column.formats[1]!r}" if column.kind == "number" and len(column.formats) > 1 else ""
-    is_number = column.kind == "number"
-    remedy = "--numeric reads numbers, and the other cells as missing values" if is_number else ""
-    remedy = remedy or "--missing adds tokens of missing values" + ", --date-format formats" * (column.kind == "date")
-    if is_number and count_other_decimals(cells.filter(read.unreadable), column.formats):
-        remedy = f"write one decimal separator in all cells; {remedy}"
-    n_others = int(read.unreadable.sum())
-    verb = "are" if n_others > 1 else "is"
+    [(row, cell), *_], n_others = list_cells(cells, read.unreadable), int(read.unreadable.sum())
+    unit = f" in {read.column.formats[1]!r}" if read.column.kind == "number" and read.column.formats[1:] else ""
+    is_not = f"{'are' if n_others > 1 else 'is'} not {KINDS[read.column.kind]}{unit}"
+    remedies = {
+        "number": "write one decimal separator in all cells, or read the others as missing values by --numeric",
+        "date": "--missing adds tokens of missing values, --date-format formats",
+    }
     return (
-        f"{n_others:,} of {n_present:,} cells {verb} not {KINDS[column.kind]}{unit}, such as {cell!r} in row {row} "
-        f"({remedy})"
+        f"{n_others:,} of {n_present:,} cells {is_not}, such as {cell!r} in row {row} "
+        f"({remedies.get(read.column.kind, '--missing adds tokens of missing values')})"
     )
 
 

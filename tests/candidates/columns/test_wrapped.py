@@ -118,7 +118,7 @@ def test_text_that_cannot_be_read_is_an_error_with_its_row(tmp_path: Path, cell:
     frame = objects_to_frame([{"y": row} for row in cells])
     unreadable: list[int] = []
     reader = label_reader(["y"], "|", list("abcd"), on_unreadable=unreadable.extend)
-    assert reader.mask(frame)[1].all()
+    assert reader.evidence(frame)[1].all()
     assert unreadable == [1]
 
 
@@ -133,7 +133,7 @@ def test_streams_read_the_same_sets(form: str) -> None:
         names = label_reader(["y"], "|")
         assert set().union(*map(names.names, batches)) == set("abcd")
         reader = label_reader(["y"], "|", list("abcd"))
-        assert [row.tolist() for batch in batches for row in reader.mask(batch)] == expected.tolist()
+        assert [row.tolist() for batch in batches for row in reader.evidence(batch)] == expected.tolist()
 
 
 @pytest.mark.parametrize("cell", [{"label": 3}, {"labels": ["a"], "reason": "small"}])
@@ -194,7 +194,7 @@ def test_batches_of_text_and_of_lists_have_the_classes_of_a_table(tmp_path: Path
         names = label_reader(["y"], "|")
         assert set().union(*map(names.names, batches)) == set(expected.classes.tolist())
         reader = label_reader(["y"], "|", expected.classes.tolist())
-        assert [row.tolist() for batch in batches for row in reader.mask(batch)] == expected.mask.tolist()
+        assert [row.tolist() for batch in batches for row in reader.evidence(batch)] == expected.mask.tolist()
 
 
 @pytest.mark.parametrize("as_cells", [list, as_text])

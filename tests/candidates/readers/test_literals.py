@@ -92,7 +92,7 @@ def test_lists_written_as_text_are_their_sets(sets):
         frame = pl.DataFrame({"y": texts})
         read = read_label_columns(frame, ["y"], separator=LISTS, classes=names) if len(sets) else expected
         assert read == expected
-        np.testing.assert_array_equal(label_reader(["y"], LISTS, names).mask(frame), expected.mask)
+        np.testing.assert_array_equal(label_reader(["y"], LISTS, names).evidence(frame), expected.mask)
 
 
 def test_weights_round_trip_as_lists_and_objects():
@@ -154,7 +154,7 @@ def test_bad_lists_name_the_row(text, message):
     for call in (
         lambda: CandidateSets.from_strings(texts, separator="auto"),
         lambda: read_label_columns(frame, ["y"], separator=LISTS),
-        lambda: label_reader(["y"], LISTS, ["a", "b", "c"]).mask(frame),
+        lambda: label_reader(["y"], LISTS, ["a", "b", "c"]).evidence(frame),
     ):
         with pytest.raises(LabelError, match=message) as caught:
             call()

@@ -1,8 +1,11 @@
 """One table of cells, which every entry point reads by the same function."""
 
+import contextlib
 import csv
+import json
 import warnings
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +20,7 @@ from oneof.candidates.cells import LISTS, LabelFormat, parse, read_cells, write_
 from oneof.candidates.labels import clean
 from oneof.cli.answers.files import read_answers
 from oneof.errors import DataError, InputError, LabelError
-from oneof.io import CellFormat, Table, read_checked_labels, read_labels, read_truth
+from oneof.io import CellFormat, Table, read_checked_labels, read_labels, read_table, read_truth
 from oneof.io.answers import AnswerOptions
 from oneof.labeling.answers.importing import read_file
 from tests.candidates.columns import label_reader
@@ -70,10 +73,18 @@ SETS: list[tuple[str, dict[str, Any], Labels]] = [
     ('{"choices": ["finch", "wren"]}', {"separator": LISTS}, BOTH),
     ('{"species": ["finch", "wren"]}', {"separator": LISTS}, BOTH),
     ('{"label": "finch|wren"}', {"separator": LISTS}, {"finch|wren": 1.0}),
+    ('{"label": "finch|wren"}', {}, {"finch|wren": 1.0}),
+    ('{"label": " finch "}', {}, FINCH),
+    ('{"candidates": ["finch", "wren"]}', {}, BOTH),
+    ("frozenset({'finch'})", {"separator": LISTS}, FINCH),
     ('Answer:\n```json\n["finch", "wren"]\n```', {"separator": LISTS}, BOTH),
     ("[]", {"separator": LISTS}, None),
     ("{}", {"separator": LISTS}, None),
     ('{"label": ""}', {"separator": LISTS}, None),
+    ('{"label": " "}', {}, None),
+    ('{"labels": []}', {}, None),
+    ('{"label": null}', {}, None),
+    ("{}", {}, None),
     ("finch||wren", {}, "contains an empty label"),
     ("|", {}, "the candidate set is empty"),
     ("[]", {}, "the candidate set is empty"),
@@ -83,6 +94,15 @@ SETS: list[tuple[str, dict[str, Any], Labels]] = [
     ('{"finch": 0.7}', {}, "the labels have weights"),
     ('[["finch", 0.7]]', {"separator": LISTS}, "the labels have weights"),
     ('{"labels": ["finch"], "why": "x"}', {"separator": LISTS}, "the weight of 'labels' must be a number"),
+    ('{"label": 3}', {}, r"under the only key\. Write \[.finch., .wren.\], or"),
+    ('{"labels": ["finch"], "labels": ["wren"]}', {}, "not a label|must be a number"),
+    ("[finch, 'wren]", {"separator": LISTS}, "is not valid JSON"),
+    ('["finch", null]', {"separator": LISTS}, "contains None, which is not a label"),
+    ("['finch', ['wren']]", {"separator": LISTS}, r"contains \['wren'\], which is not a label"),
+    ('["finch", 0.5]', {"separator": LISTS}, "labels must not be continuous; got 0.5|label .0.5. is not one of"),
+    ('["finch", " "]', {}, "contains an empty label"),
+    ('[["finch", "wren"]]', {}, "must be a number"),
+    ('[[["finch"]]]', {}, "which is not a label"),
     ("eagle", {}, "'eagle' is not one of the classes"),
 ]
 WEIGHTED: list[tuple[str, dict[str, Any], Labels]] = [
@@ -102,8 +122,36 @@ WEIGHTED: list[tuple[str, dict[str, Any], Labels]] = [
     ("CL:0000236:0.25|finch:1", {}, {"CL:0000236": 0.25, "finch": 1.0}),
     ("[(R)-carvone]", {}, {"[(R)-carvone]": 1.0}),
     ("[]", {}, None),
+    ("{}", {}, None),
+    ("null", {}, None),
+    ('{"finch": null}', {}, None),
+    ('{"labels": ["finch", "wren"]}', {}, BOTH),
+    ('{"labels": {"finch": 0.8, "wren": 0.2}}', {}, WEIGHTS),
+    ('{"labels": [{"label": "finch", "probability": 0.8}, {"label": "wren", "probability": 0.2}]}', {}, WEIGHTS),
+    ('[{"name": "finch", "weight": "80%"}, {"class": "wren", "confidence": ".2"}]', {}, WEIGHTS),
+    ('{"label": "finch", "score": null}', {}, FINCH),
     ("finch:x", {}, "after a colon, which is not a number"),
+    ("finch:", {}, "'finch:' has '' after a colon"),
+    ("http://x", {}, "'http://x' has '//x' after a colon.*backslash"),
+    ("finch:nan", {}, "which is not a number"),
+    ("finch:1_0", {}, "which is not a number"),
     ("finch:-1", {}, "must be a finite number of at least 0"),
+    ("finch:1e999", {}, "must be a finite number of at least 0; got inf"),
+    (":0.5", {}, "contains an empty label"),
+    ("finch:0.5||wren", {}, "contains an empty label"),
+    ("finch:0|wren:0.0", {}, "all weights of the row are 0"),
+    ('{"finch": "0,7"}', {}, 'must be a number, or text such as "0.85" or "85%"; got \'0,7\''),
+    ('{"finch": NaN}', {}, "must be a finite number of at least 0; got nan"),
+    ('{"finch": 1, " ": 1}', {}, "contains an empty label"),
+    ('{"finch": {"wren": 0.7}}', {}, "the weight of 'finch' must be a number"),
+    ('{"labels": ["finch"], "why": "x"}', {}, "the weight of .* must be a number.* whose only key"),
+    ('{"label": 0.7}', {}, "has a number under the only key"),
+    ('{"label": "3"}', {}, "has a number under the only key"),
+    ('[{"label": "finch", "name": "wren", "prob": 1}]', {}, "the weight of 'label' must be a number"),
+    ('[{"label": "finch", "prob": 1, "score": 1}]', {}, "the weight of 'label' must be a number"),
+    ("[('finch', 0.7]", {}, "is not valid JSON, such as .*json.dumps"),
+    ("{'finch': f(0.7)}", {}, "is not valid JSON, such as .*json.dumps"),
+    ('{"finch": ' * 10**4 + "1" + "}" * 10**4, {}, "is not valid JSON"),
     ("finch:0", {}, "all weights of the row are 0"),
     ('{"finch": ', {}, "is not valid JSON"),
     ("eagle:1", {}, "'eagle' is not one of the classes"),
@@ -131,6 +179,16 @@ def _text(cells: list[str], options: dict[str, Any], folder: Path) -> list[Label
 def _column(cells: list[str], options: dict[str, Any], folder: Path) -> list[Labels]:
     chosen = {name: options[name] for name in ("separator", "weighted") if name in options}
     return _weights(read_labels(_table(cells, options, "y"), ["y"], classes=CLASSES, **chosen))
+
+
+def _lines(cells: list[str], options: dict[str, Any], folder: Path) -> list[Labels]:
+    """Read the value of a cell of JSON among lists in a file of JSON lines."""
+    values = [["owl"], json.loads(cells[1]), [name for name in CLASSES if name != "owl"]]
+    path = folder / "t.jsonl"
+    path.write_text("".join(json.dumps({"x": i, "y": value}) + "\n" for i, value in enumerate(values)))
+    table = replace(read_table(path, labels=["y"]), cell_format=_table(cells, options, "y").cell_format)
+    chosen = {name: options[name] for name in ("separator", "weighted") if name in options}
+    return _weights(read_labels(table, ["y"], classes=CLASSES, **chosen))
 
 
 def _batch(cells: list[str], options: dict[str, Any], folder: Path) -> list[Labels]:
@@ -198,6 +256,29 @@ def _check(entry: Entry, cell: str, options: dict[str, Any], expected: Labels, f
     assert "row 1" in str(caught.value) or "row 2" in str(caught.value)  # each row of a table may have two answers
 
 
+def _is_json(cell: str) -> bool:
+    """Return whether a cell is JSON whose value is not read in another way: no empty list, and no repeated key."""
+    with contextlib.suppress(ValueError, RecursionError):
+        return cell != "[]" and cell.count('"labels"') < 2 and isinstance(json.loads(cell), list | dict)
+    return False
+
+
+@pytest.mark.parametrize(
+    ("cell", "options", "expected"),
+    [
+        (cell, options | more, expected)
+        for cases, more in ((SETS, {}), (WEIGHTED, {"weighted": True}))
+        for cell, options, expected in cases
+        if _is_json(cell)
+    ],
+)
+def test_a_value_has_the_meaning_of_its_text(
+    cell: str, options: dict[str, Any], expected: Labels, tmp_path: Path
+) -> None:
+    """A list or an object of JSON lines has the labels, or the error, of the same JSON as text."""
+    _check(_lines, cell, options, expected, tmp_path)
+
+
 @pytest.mark.parametrize("entry", ENTRIES)
 @pytest.mark.parametrize(("cell", "options", "expected"), SETS)
 def test_a_cell_has_one_meaning(
@@ -249,7 +330,7 @@ def test_a_checked_label_has_the_same_meaning(
     is_one = expected is None or (isinstance(expected, dict) and len(expected) == 1)
     if is_one:
         assert _checked(["owl", cell], options, tmp_path)[1] == expected
-    elif cell != "finch:0":  # the weight of a single label has no effect
+    elif expected != "all weights of the row are 0":  # the weight of a single label has no effect
         with pytest.raises(LabelError, match="row 1: "):
             _checked(["owl", cell], options, tmp_path)
     if options.get("weighted") or "|" in cell or ";" in cell or "\uff1b" in cell or " or " in cell:
@@ -299,7 +380,7 @@ def test_a_number_is_a_weight_only_if_it_is_not_a_part_of_a_class() -> None:
         names = reader.final_names(set().union(*map(reader.names, batches)))
         assert sorted(names) == y.classes.tolist()
         known = label_reader(["y"], "|", sorted(names), weighted=True)
-        assert [row.tolist() for batch in batches for row in known.mask(batch)] == y.mask.tolist()
+        assert [row.tolist() for batch in batches for row in (known.evidence(batch) > 0)] == y.mask.tolist()
     assert CandidateSets.from_strings(["finch:3|wren:1", "finch:2"], weighted=True).classes.tolist() == BIRDS
 
 
@@ -323,7 +404,7 @@ def test_minus_one_is_a_class_if_it_is_one_of_several_labels(cells: list[str], t
     assert y.to_sets()[1] == {"-1"}
     assert [set(map(str, row)) for row in _weights(read_labels(_table(cells, {}, "y"), ["y"]))] == y.to_sets()
     names = label_reader(["y"]).names(pl.DataFrame({"y": cells}))
-    batch = label_reader(["y"], classes=sorted(names)).mask(pl.DataFrame({"y": cells}))
+    batch = label_reader(["y"], classes=sorted(names)).evidence(pl.DataFrame({"y": cells}))
     assert batch.sum(axis=1).tolist() == y.sizes.tolist()
 
 

@@ -129,12 +129,6 @@ def test_missing_labels_are_left_out_of_text(weighted):
             CandidateSets.from_strings(texts, missing=wrong, weighted=weighted)
 
 
-def test_null_of_json_is_an_unlabeled_row():
-    y = CandidateSets.from_strings(['{"a": 0.6, "b": 0.2}', "null", '{"b": 1}'], weighted=True)
-    assert y.classes.tolist() == ["a", "b"]
-    assert y.is_unlabeled.tolist() == [False, True, False]
-
-
 def test_spellings_of_one_class_have_a_warning_in_from_strings():
     """Labels that differ only in case are named with the remedy; not with given classes or with `fold_case=True`."""
     texts = ["Robin|owl", "robin", "ROBIN", "owl", "finch"]

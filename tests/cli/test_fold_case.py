@@ -78,7 +78,7 @@ def test_folded_labels_are_those_of_one_spelling(sets: list[list[str]]) -> None:
         assert read.classes.tolist() == named
         np.testing.assert_array_equal(read.mask, expected.mask)
         reader = label_reader(["y"], "|", ["Finch", "Sea  Owl", "wren"], folds_case=True)
-        np.testing.assert_array_equal(reader.mask(cells.to_frame()), expected.mask)
+        np.testing.assert_array_equal(reader.evidence(cells.to_frame()), expected.mask)
         assert label_reader(["y"], "|", folds_case=True).names(cells.to_frame()) == {n for row in one for n in row}
 
     weights = [{name: 0.25 * (j + 1) for j, name in enumerate(members)} for members in sets]

@@ -62,7 +62,6 @@ JOINED, MISSED, SUSPICIOUS, SPELLED, SINGLE = (
         (["owl?", "finch (probably)"], {SUSPICIOUS: ["owl?", "finch (probably)"]}, "'owl' with a remark"),
         (["finch=0.7", "probably wren"], {SUSPICIOUS: ["finch=0.7", "probably wren"]}, "'finch' with a remark"),
         (["???", "2021-09-02 00:00:00"] * 3, {SUSPICIOUS: ["???", "2021-09-02 00:00:00"]}, "3 rows; without letters"),
-        (["TBD"], {SUSPICIOUS: ["TBD"]}, "in capital letters"),
         (["owl;wren", "owl?", "n/a"], {JOINED: ["owl;wren"], SUSPICIOUS: ["owl?"], MISSED: ["n/a"]}, ""),
         (["skip", "Refused"] * 12, {MISSED: ["skip", "Refused"]}, "add --missing Refused,skip"),
         ([f"I think it is number {k}" for k in range(3)], {SINGLE: []}, "--unreadable-labels unlabeled"),
@@ -96,7 +95,7 @@ def test_each_token_of_missing_values_is_found_as_a_class(token: str) -> None:
     [
         *("owl;wren", "owl, wren", "owl-wren", "owl_wren", "owl : wren", "owl # wren", "owl oder wren", "owl and wren"),
         *("[owl, wren]", "[owl, hawk]", "{owl, hawk}"),
-        *("?", "n/a", "Unbekannt", "???", "TBD", "owl?", "finch (probably)", "2021-09-02 00:00:00", 'owl, "b"?'),
+        *("?", "n/a", "Unbekannt", "???", "owl?", "finch (probably)", "2021-09-02 00:00:00", 'owl, "b"?'),
     ],
 )
 def test_remedies_work(tmp_path: Path, cell: str) -> None:

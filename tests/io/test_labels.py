@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from oneof import AvgPerceptron, CandidateSets
+from oneof import CandidateSets
 from oneof.errors import DataError, LabelError, OneofError
 from oneof.io import (
     CellFormat,
@@ -19,10 +19,8 @@ from oneof.io import (
     join_label_columns,
     merge_ranked_columns,
     read_labels,
-    read_table,
     read_truth,
 )
-from oneof.stream import StreamOptions, fit_stream
 
 SETS = [{"a", "b"}, {"b"}, {"a", "b", "c"}, {"c"}]
 
@@ -235,17 +233,6 @@ def test_truth_is_read_over_the_classes() -> None:
         read_truth(table, "w", classes)
     with pytest.raises(DataError, match=r"the truth column 'e' has no labels"):
         read_truth(table, "e", classes)
-
-
-@pytest.mark.parametrize("cell", ['[["a", "b"]]', '["a", ["b"]]', '[["a"], [1]]', '[[["a"]]]'])
-def test_lists_within_lists_are_errors(tmp_path: Path, cell: str) -> None:
-    """Lists within lists are not read as one label with that text, in a table or in a stream."""
-    path = tmp_path / "t.jsonl"
-    path.write_text(f'{{"y": ["a"]}}\n{{"y": {cell}}}\n{{"y": ["b"]}}\n')
-    with pytest.raises(LabelError, match=r"which is not a label|must be a number"):
-        read_labels(read_table(path), ["y"])
-    with pytest.raises(LabelError, match=r"which is not a label|must be a number"):
-        fit_stream(path, AvgPerceptron(), StreamOptions(("y",)))
 
 
 RANKED = {

@@ -53,9 +53,7 @@ def _check(sheet: Sheet, table: Table) -> list[str]:
             np.testing.assert_allclose(frame[name].to_numpy(), np.array(values, dtype=float), rtol=1e-12, err_msg=name)
     for name in set(kinds) - set(sheet.expected):
         assert any(repr(name) in note for note in notes), (name, notes)
-    unreadable = {
-        found.column: [row for row, _ in found.unreadable] for found in findings.columns if found.n_unreadable
-    }
+    unreadable = {found.column: [*found.rows] for found in findings.columns if found.kind == "unreadable"}
     assert unreadable == {name: rows[:MAX_CELLS] for name, rows in sheet.unreadable.items()}
     for name, rows in sheet.unreadable.items():
         index = [other.strip() for other in sheet.names].index(name)

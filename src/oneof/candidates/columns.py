@@ -359,7 +359,7 @@ class LabelReader:
         Without classes, only `names` can be called. Posteriors require a prior, because a batch has no mean of all
         rows.
     on_unreadable : callable, optional
-        See `read_label_columns`; its rows are those of a batch, and only `mask` and `evidence` call it. Without it, a
+        See `read_label_columns`; its rows are those of a batch, and only `evidence` calls it. Without it, a
         batch ends at the first row that cannot be read.
 
     Attributes
@@ -386,15 +386,6 @@ class LabelReader:
         self.n_marks = 0
         self.counts: Counter[str] = Counter()
         self._numbered: dict[str, set[str]] = {}
-
-    def mask(self, labels: Any) -> Mask:
-        """Return the (n, K) mask of a batch; the candidates of an unlabeled row are all classes.
-
-        Parameters
-        ----------
-        labels : polars.DataFrame or list of str
-        """
-        return np.asarray(self.evidence(labels) > 0)
 
     def evidence(self, labels: Any) -> Evidence:
         """Return the mask of a batch, or its (n, K) weights, with row maxima of 1, if a row has any.

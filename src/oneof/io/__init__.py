@@ -17,7 +17,7 @@ from oneof.io.columns import (
 )
 from oneof.io.encoder import TextOptions, check_texts, make_encoder, read_text_options
 from oneof.io.features import Overrides, TableFeatures, choose_columns, choose_features
-from oneof.io.findings import ColumnFinding, Finding, Kind, TableFindings, UnreadableCells, describe, notes
+from oneof.io.findings import Finding, Kind, TableFindings, UnreadableCells, describe, notes
 from oneof.io.formats.binary import read_answers_npz
 from oneof.io.formats.cells import CellFormat
 from oneof.io.formats.dialect import Dialect, make_dialect
@@ -46,7 +46,6 @@ __all__ = [
     "CellFormat",
     "CheckedLabels",
     "Column",
-    "ColumnFinding",
     "Dialect",
     "TableFeatures",
     "Finding",

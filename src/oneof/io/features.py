@@ -5,6 +5,7 @@ Reading order: `choose_features` infers the kind of each column by the readers o
 """
 
 import re
+import shlex
 from collections.abc import Collection
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -12,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from oneof.candidates.columns import name_type
 from oneof.errors import DataError, InputError
 from oneof.io.columns import match_columns
-from oneof.io.findings import KINDS, ColumnFinding, Kind, TableFindings
+from oneof.io.findings import KINDS, Finding, Kind, TableFindings
 from oneof.io.formats.cells import (
     CODE,
     GROUPS,
@@ -37,6 +38,7 @@ from oneof.io.kinds import (
     to_values,
     unreadable_cell,
 )
+from oneof.messages import enumerate_items
 from oneof.validation import check_squares
 
 if TYPE_CHECKING:
@@ -57,6 +59,7 @@ _MIN_INDEX_ROWS = 20
 _MIN_UNIQUE = 0.95
 """Share of distinct values from which single words are identifiers."""
 _IDENTIFIER = re.compile(r"(^|[\W_])(?i:id|key|index|uuid)$|[a-z](Id|ID|Key|Index)$")
+_SPACE = re.compile(r"\s")
 _CONSTANT = "it has one value (add --numeric, --categorical or --text to include it)"
 _IDENTIFIES = (
     "it has a different word in each row, such as a name or an identifier (add --text or --categorical to include it)"
@@ -157,14 +160,14 @@ def choose_features(
     excluded = {name for name in table.frame.columns if name.strip() in stripped}
     dropped = {*excluded, *table.label_columns, *match_columns(overrides.drop, table.names, table.path)}
     forced = _forced_kinds(table, overrides)
-    found: list[ColumnFinding] = []
+    found: list[Finding] = []
     columns: list[Column] = []
     values: list[pl.Series] = []
     try:
         for cells in table.frame.drop(dropped, strict=False).iter_columns():
             read = _infer(cells, forced.get(cells.name), table.cell_format)
-            if isinstance(read, ColumnFinding):
-                found.append(read)
+            if isinstance(read, Finding):
+                found.append(replace(read, detail=f"{read.detail}{scope}"))
                 continue
             if strict and read.unreadable.any():
                 row = int(read.unreadable.arg_true()[0])
@@ -172,13 +175,13 @@ def choose_features(
             if read.column.kind not in ("category", "text"):
                 # divided by its deviation, it would be 0
                 check_squares(read.values.to_numpy(), f"column {cells.name!r}")
-            found.append(_describe(cells, read, table.cell_format))
+            found += _describe(cells, read, table)
             columns.append(read.column)
             is_text = read.values.dtype == pl.String
             values.append(read.values if is_text else read.values.fill_null(float("nan")))
     except InputError as error:
         raise DataError(error.reason, source=str(table.path), row=error.row) from None
-    findings = TableFindings(tuple(found), table.dialect, table.remarks, scope)
+    findings = TableFindings(tuple(found), table.dialect, table.remarks)
     if not columns:
         reasons = findings.reasons_of_exclusion()
         cause = f": {reasons}. " if reasons else f": each column has labels or is dropped{scope}. "
@@ -197,7 +200,7 @@ def choose_columns(
     return features.columns, features.findings
 
 
-def _infer(cells: "pl.Series", kind: Kind | None, cell_format: CellFormat) -> _Read | ColumnFinding:
+def _infer(cells: "pl.Series", kind: Kind | None, cell_format: CellFormat) -> _Read | Finding:
     """Return a column with the kind that the user names or the inferred one, or the reason why it is excluded."""
     if kind is not None:
         return _check_named(cells, kind, cell_format)
@@ -223,34 +226,32 @@ def _check_named(cells: "pl.Series", kind: Kind, cell_format: CellFormat) -> _Re
     return read
 
 
-def _infer_values(cells: "pl.Series", cell_format: CellFormat) -> _Read | ColumnFinding:
+def _infer_values(cells: "pl.Series", cell_format: CellFormat) -> _Read | Finding:
     """Return the kind of a column that has a type other than text, or the reason why it is excluded."""
     import polars as pl
 
     name, dtype = cells.name, cells.dtype
     if cells.null_count() == len(cells):
-        return ColumnFinding(name, None, "it has no values")
+        return _exclude(name, "it has no values")
     kinds: dict[Any, Kind] = {pl.Date: "date", pl.Datetime: "date", pl.Time: "duration", pl.Duration: "duration"}
     kind = "number" if dtype.is_numeric() else (kinds | {pl.Boolean: "yes/no"}).get(dtype.base_type())
     if kind is None:
-        return ColumnFinding(
-            name, None, f"its values have the type {name_type(dtype)}: write a column for each number or text"
-        )
+        return _exclude(name, f"its values have the type {name_type(dtype)}: write a column for each number or text")
     read = _read(cells, Column(name, kind), cell_format)
     if not _varies(read.values):
-        return _without_values(cells) if read.values.null_count() else ColumnFinding(name, None, _CONSTANT)
+        return _without_values(cells) if read.values.null_count() else _exclude(name, _CONSTANT)
     if kind == "number" and not read.unreadable.any() and (formats := _compact_formats(read.values, cell_format)):
         return _read(cells, Column(name, "date", formats), cell_format)
     if dtype.is_integer() and len(cells) >= _MIN_INDEX_ROWS and not cells.null_count():
         if bool((cells.cast(float).diff().drop_nulls() == 1).all()):
-            return ColumnFinding(name, None, "it counts the rows (add --numeric to include it)", is_identifier=True)
+            return _exclude(name, "it counts the rows (add --numeric to include it)", n_values=len(cells))
         if _IDENTIFIER.search(name.strip()) and cells.n_unique() == len(cells):
             reason = "it has a different number in each row, and a name of an identifier (add --numeric to include it)"
-            return ColumnFinding(name, None, reason, is_identifier=True)
+            return _exclude(name, reason, n_values=len(cells))
     return read
 
 
-def _infer_text(cells: "pl.Series", cell_format: CellFormat) -> _Read | ColumnFinding:
+def _infer_text(cells: "pl.Series", cell_format: CellFormat) -> _Read | Finding:
     """Return the kind of a column of text: that of the first reader that reads enough cells, or else words."""
     text = strip_text(cells, cell_format)
     stripped = strip_missing_numbers(text)
@@ -269,13 +270,16 @@ def _infer_text(cells: "pl.Series", cell_format: CellFormat) -> _Read | ColumnFi
     is_enough = share >= reader.min_share
     if is_enough or (share >= _MIN_READ_IF_NAMED and _are_words(stripped.filter(read.unreadable), read.values)):
         if not _varies(read.values):
-            return ColumnFinding(cells.name, None, _CONSTANT)
+            return _exclude(cells.name, _CONSTANT)
         formats = _compact_formats(read.values, cell_format) if column == Column(cells.name, "number") else ()
         return _read(cells, Column(cells.name, "date", formats), cell_format) if formats else read
     found = _infer_words(cells, text, cell_format)
     if share < _MIN_READ_IF_NAMED:
         return found
-    return replace(found, reason=_describe_mixed(cells, read, len(present)))
+    mixed = _describe_mixed(cells, read, len(present))
+    return (
+        replace(found, detail=f"excluded since {mixed}") if isinstance(found, Finding) else replace(found, reason=mixed)
+    )
 
 
 def _has_codes(present: "pl.Series") -> bool:
@@ -320,10 +324,10 @@ def _compact_formats(numbers: "pl.Series", cell_format: CellFormat) -> tuple[str
 
 def _infer_words(
     cells: "pl.Series", text: "pl.Series", cell_format: CellFormat, *, is_code: bool = False
-) -> _Read | ColumnFinding:
+) -> _Read | Finding:
     """Return a column of words as categories or texts, or exclude it as an identifier or a constant."""
     if not _varies(text.str.to_lowercase()):
-        return ColumnFinding(cells.name, None, _CONSTANT)
+        return _exclude(cells.name, _CONSTANT)
     present = text.drop_nulls()
     distinct = present.n_unique()
     mean_words = float(present.str.count_matches(r"\w+").mean())  # type: ignore[arg-type]  # a column of counts
@@ -331,14 +335,19 @@ def _infer_words(
         distinct <= min(_MAX_CATEGORIES, len(cells) // 2) and mean_words < _MIN_MEAN_WORDS
     )
     if not is_few and distinct >= _MIN_UNIQUE * len(present) and not present.str.contains(r"\s").any():
-        return ColumnFinding(cells.name, None, _IDENTIFIES, is_identifier=True)
+        return _exclude(cells.name, _IDENTIFIES, n_values=len(cells))
     read = _read(cells, Column(cells.name, "category" if is_few or is_code else "text"), cell_format)
     return replace(read, reason="some of the codes have leading zeros (--numeric reads numbers)" if is_code else "")
 
 
-def _without_values(cells: "pl.Series") -> ColumnFinding:
+def _exclude(name: str, reason: str, *, n_values: int = 0) -> Finding:
+    """Return the finding about an excluded column; it has the number of its values if they identify the rows."""
+    return Finding("excluded", name, n_values, detail=f"excluded since {reason}")
+
+
+def _without_values(cells: "pl.Series") -> Finding:
     tokens = [repr(token) for token, _ in count_tokens(cells, cells.is_not_null())]
-    return ColumnFinding(cells.name, None, "it has no values" + f" besides {', '.join(tokens[:3])}" * bool(tokens))
+    return _exclude(cells.name, "it has no values" + f" besides {', '.join(tokens[:3])}" * bool(tokens))
 
 
 def _share_read(values: "pl.Series") -> float:
@@ -364,70 +373,80 @@ def _are_words(others: "pl.Series", values: "pl.Series") -> bool:
 
 def _describe_mixed(cells: "pl.Series", read: _Read, n_present: int) -> str:
     """Return the reason of a column of text of which at least half is of another kind."""
-    column, [(row, cell), *_] = read.column, list_cells(cells, read.unreadable)
-    unit = f" in {column.formats[1]!r}" if column.kind == "number" and len(column.formats) > 1 else ""
-    is_number = column.kind == "number"
-    remedy = "--numeric reads numbers, and the other cells as missing values" if is_number else ""
-    remedy = remedy or "--missing adds tokens of missing values" + ", --date-format formats" * (column.kind == "date")
-    if is_number and count_other_decimals(cells.filter(read.unreadable), column.formats):
-        remedy = f"write one decimal separator in all cells; {remedy}"
-    n_others = int(read.unreadable.sum())
-    verb = "are" if n_others > 1 else "is"
+    [(row, cell), *_], n_others = list_cells(cells, read.unreadable), int(read.unreadable.sum())
+    unit = f" in {read.column.formats[1]!r}" if read.column.kind == "number" and read.column.formats[1:] else ""
+    is_not = f"{'are' if n_others > 1 else 'is'} not {KINDS[read.column.kind]}{unit}"
+    remedies = {
+        "number": "write one decimal separator in all cells, or read the others as missing values by --numeric",
+        "date": "--missing adds tokens of missing values, --date-format formats",
+    }
     return (
-        f"{n_others:,} of {n_present:,} cells {verb} not {KINDS[column.kind]}{unit}, such as {cell!r} in row {row} "
-        f"({remedy})"
+        f"{n_others:,} of {n_present:,} cells {is_not}, such as {cell!r} in row {row} "
+        f"({remedies.get(read.column.kind, '--missing adds tokens of missing values')})"
     )
 
 
-def _describe(cells: "pl.Series", read: _Read, cell_format: CellFormat) -> ColumnFinding:
-    """Return the finding about a feature."""
-    column, values, unreadable = read.column, read.values, read.unreadable
-    is_words = column.kind in ("category", "text")
+def _describe(cells: "pl.Series", read: _Read, table: "Table") -> list[Finding]:
+    """Return the findings about a feature."""
+    (name, kind, formats), values, unreadable = read.column, read.values, read.unreadable
+    is_words, found = kind in ("category", "text"), []
+    if n_unreadable := int(unreadable.sum()):
+        rows, texts = zip(*list_cells(cells, unreadable), strict=True)
+        found.append(Finding("unreadable", name, n_unreadable, rows, texts, kind))
+        other = count_other_decimals(cells.filter(unreadable), formats) if kind == "number" and is_text(cells) else 0
+        marks = ("point", "comma") if formats and formats[0][-1] == "," else ("comma", "point")
+        detail = f"{marks[0]}, and other cells a decimal {marks[1]}"
+        found += [Finding("decimal sign", name, other, detail=detail)] * bool(other)
     is_empty = values == "" if is_words else values.is_null() & ~unreadable
-    missing = count_tokens(cells, is_empty) if is_empty.any() else ()
-    alternative, examples = ((), ()) if is_words else _show_format(cells, column, values, cell_format)
-    is_number = column.kind == "number" and is_text(cells)
-    return ColumnFinding(
-        cells.name,
-        column.kind,
-        read.reason,
-        n_empty=int(is_empty.sum()) - sum(n for _, n in missing),
-        missing=missing,
-        n_unreadable=int(unreadable.sum()),
-        unreadable=tuple(list_cells(cells, unreadable)),
-        formats=column.formats,
-        alternative=alternative,
-        examples=examples,
-        n_other_decimal=count_other_decimals(cells.filter(unreadable), column.formats) if is_number else 0,
-    )
+    if tokens := count_tokens(cells, is_empty) if is_empty.any() else ():  # of categories they are a category
+        missing, counts = zip(*tokens, strict=True)
+        found.append(Finding("missing category" if is_words else "missing", name, sum(counts), examples=missing))
+    if read.reason:
+        found.append(Finding("kind", name, detail=f"read as {KINDS[kind]}: {read.reason}"))
+    has_format = is_text(cells) or (kind == "date" and cells.dtype.is_numeric())
+    is_format_of_file = kind == "number" and formats in ((), (table.dialect and table.dialect.decimal,))
+    if has_format and not (is_words or is_format_of_file):
+        found += _show_format(cells, read.column, values, table.cell_format)
+    return found
 
 
-def _show_format(
-    cells: "pl.Series", column: Column, values: "pl.Series", cell_format: CellFormat
-) -> tuple[tuple[str, ...], tuple[tuple[str, str], ...]]:
-    """Return other formats that read the same cells, and cells that show the format, with their values."""
-    kind, formats = column.kind, column.formats
-    if not (is_text(cells) or (kind == "date" and cells.dtype.is_numeric())) or (kind == "number" and not formats):
-        return (), ()
+def _show_format(cells: "pl.Series", column: Column, values: "pl.Series", cell_format: CellFormat) -> list[Finding]:
+    """Return the finding about the format of cells with a cell that shows it, or about others that read the cells."""
+    name, kind, formats = column
     text, is_read = strip_text(as_text(cells), CellFormat()), values.is_not_null()
     if kind == "yes/no":
         rows = [(values == value).fill_null(value=False).arg_true().head(1).to_list() for value in (0.0, 1.0)]
-        return (), tuple((str(text[row]), f"{values[row]:g}") for first in rows for row in first)
-    alternative: tuple[str, ...] = ()
-    shown = is_read
+        shown = [(str(text[row]), f"{values[row]:g}") for first in rows for row in first]
+        is_usual = {cell.lower() for cell, _ in shown} <= {"true", "false"}
+        return [] if is_usual else [Finding("format", name, detail=f"read as {KINDS[kind]} ({_enumerate(shown)})")]
+    details, others, group, alternative = {"duration": "in hours"}, is_read, "", ()
     if kind == "number":
-        group = formats[0][0] if len(formats[0]) == 2 else ""
-        if group in (",", ".") and (read_numbers(text, group, *formats[1:]).is_null() == ~is_read).all():  # type: ignore[arg-type]
-            alternative = (group,)
-        shown = text.str.contains(GROUPS[group] if group else r"[^\d+-]")
+        details["number"] = f"in {formats[1]!r}" if len(formats) > 1 else ""
+        group = formats[0][0] if formats and len(formats[0]) == 2 else ""
+        others = text.str.contains(GROUPS[group] if group else r"[^\d+-]")
     elif kind == "date":
+        details["date"] = enumerate_items([*map(repr, formats)])
         alternative = detect_date_formats(text.filter(is_read), cell_format)[1]
-        shown = values != read_dates(text, alternative) if alternative else read_dates(text, formats[:1]).is_not_null()
-    shown = is_read & shown.fill_null(value=False)
-    row = int((shown if shown.any() else is_read).arg_true()[0])
+        others = values != read_dates(text, alternative or formats[:1])
+        others = others if alternative else read_dates(text, formats[:1]).is_not_null()
+    others = is_read & others.fill_null(value=False)
+    row = int((others if others.any() else is_read).arg_true()[0])
     value = float(values[row])
     written = days_to_text(value) if kind == "date" else f"{value:.{12 if kind == 'number' else 4}g}"
-    return alternative, ((str(text[row]), written),)
+    example = _enumerate([(str(text[row]), written)])
+    if group in (",", ".") and (read_numbers(text, group, *formats[1:]).is_null() == ~is_read).all():  # type: ignore[arg-type]
+        return [Finding("digit groups", name, examples=(example,), detail=repr(group))]
+    if alternative:
+        other = next(new for new, known in zip(alternative, formats, strict=True) if new != known)
+        first = "day" if other.startswith("%d") else "month"
+        advice = f"if the {first} is first, add --date-format {shlex.quote(other)}"
+        return [Finding("date order", name, examples=(example,), detail=advice)]
+    return [Finding("format", name, detail=f"read as {f'{KINDS[kind]} {details[kind]}'.strip()} ({example})")]
+
+
+def _enumerate(cells: Collection[tuple[str, str]]) -> str:
+    """Return cells with their values."""
+    return enumerate_items([f"{_SPACE.sub(' ', text)!r} is {value}" for text, value in cells])
 
 
 def _forced_kinds(table: "Table", overrides: Overrides) -> dict[str, Kind]:

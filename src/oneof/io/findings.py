@@ -32,7 +32,6 @@ MAX_CELLS = 10
 MAX_NOTES = 10
 """Maximum number of sentences of `describe`."""
 _MAX_LISTED, _MAX_EXAMPLES = 5, 8
-_SPACES = re.compile(r"\s")
 _BY_COLUMNS, _BY_COUNT = re.compile(r"<([^|]*)\|([^>]*)>"), re.compile(r"\[([^|]*)\|([^]]*)\]")
 
 SENTENCES = {
@@ -92,7 +91,7 @@ class Finding:
     column : str
         Empty if the finding is not about one column.
     count : int
-        Number of cells, rows or classes.
+        Number of cells, rows or classes; of an excluded column, 0 unless it identifies the rows.
     rows : tuple of int
         The first of these rows, counted from 0; empty if they are unknown.
     examples : tuple of str
@@ -210,86 +209,6 @@ def _place(finding: Finding, n_texts: int) -> str:
     )
 
 
-@dataclass(frozen=True)
-class ColumnFinding:
-    """Properties of one column.
-
-    Attributes
-    ----------
-    column : str
-    kind : str or None
-        None if the column is not a feature.
-    reason : str
-        Reason of the exclusion or, if it is not obvious, of the kind of the column; may be empty.
-    n_empty : int
-        Number of empty cells.
-    missing : tuple of (str, int)
-        Tokens of missing values, with their numbers.
-    n_unreadable : int
-        Number of other cells that are not of the kind; they are missing as well.
-    unreadable : tuple of (int, str)
-        Row and text of the first of these cells.
-    formats : tuple of str
-        Formats of dates, or the format and the unit of numbers.
-    alternative : tuple of str
-        Other formats that read the same cells: dates with day and month exchanged, or "," and "." if this character may
-        be the decimal separator instead of a separator of groups.
-    examples : tuple of (str, str)
-        Cells of text that show the format, with their values.
-    n_other_decimal : int
-        Number of unreadable cells that are numbers with the other decimal separator.
-    is_identifier : bool
-        Whether the column is not a feature since it identifies the rows.
-    """
-
-    column: str
-    kind: Kind | None
-    reason: str = ""
-    n_empty: int = 0
-    missing: tuple[tuple[str, int], ...] = ()
-    n_unreadable: int = 0
-    unreadable: tuple[tuple[int, str], ...] = ()
-    formats: tuple[str, ...] = ()
-    alternative: tuple[str, ...] = ()
-    examples: tuple[tuple[str, str], ...] = ()
-    n_other_decimal: int = 0
-    is_identifier: bool = False
-
-    def findings(self, scope: str = "") -> list[Finding]:
-        """Return the findings of the column, with a clause for the reason of an exclusion."""
-        name, kind = self.column, self.kind
-        if kind is None:
-            return [Finding("excluded", name, detail=f"excluded since {self.reason}{scope}")] * bool(self.reason)
-        found = []
-        if self.n_unreadable:
-            found.append(Finding("unreadable", name, self.n_unreadable, *_split(self.unreadable), kind))
-        if self.n_other_decimal:
-            marks = ("point", "comma") if self.formats and self.formats[0][-1] == "," else ("comma", "point")
-            detail = f"{marks[0]}, and other cells a decimal {marks[1]}"
-            found.append(Finding("decimal sign", name, self.n_other_decimal, detail=detail))
-        if self.missing:  # of categories they are a category
-            missing = "missing category" if kind in ("category", "text") else "missing"
-            tokens, counts = zip(*self.missing, strict=True)
-            found.append(Finding(missing, name, sum(counts), examples=tokens))
-        if self.reason:
-            found.append(Finding("kind", name, detail=f"read as {KINDS[kind]}: {self.reason}"))
-        shown = enumerate_items([f"{_SPACES.sub(' ', text)!r} is {value}" for text, value in self.examples])
-        if self.alternative and kind == "number":
-            found.append(Finding("digit groups", name, examples=(shown,), detail=repr(self.alternative[0])))
-        elif self.alternative:
-            other = next(new for new, known in zip(self.alternative, self.formats, strict=True) if new != known)
-            first = "day" if other.startswith("%d") else "month"
-            advice = f"if the {first} is first, add --date-format {shlex.quote(other)}"
-            found.append(Finding("date order", name, examples=(shown,), detail=advice))
-        elif (self.examples or kind == "date") and {text.lower() for text, _ in self.examples} - {"true", "false"}:
-            details = {"date": enumerate_items([*map(repr, self.formats)]), "duration": "in hours", "number": ""}
-            if kind == "number" and len(self.formats) > 1:
-                details["number"] = f"in {self.formats[1]!r}"
-            form = f"{KINDS[kind]} {details.get(kind, '')}".strip()
-            found.append(Finding("format", name, detail=f"read as {form}" + f" ({shown})" * bool(shown)))
-        return found
-
-
 def _split(cells: Iterable[tuple[int, str]]) -> tuple[tuple[int, ...], tuple[str, ...]]:
     """Return the rows and the texts of cells."""
     listed = list(cells)
@@ -302,42 +221,33 @@ class TableFindings:
 
     Attributes
     ----------
-    columns : tuple of ColumnFinding
+    columns : tuple of Finding
+        The findings about the features, and about the columns that are not features.
     dialect : Dialect or None
         None for formats that are not delimited text.
     remarks : tuple of str
         Sentences about the file as a whole, such as names of columns that were changed.
-    scope : str
-        Clause for messages if the findings are about a part of the table.
     others : tuple of Finding
         Findings about the labels.
 
     Examples
     --------
-    >>> from oneof.io import ColumnFinding, TableFindings
-    >>> finding = ColumnFinding("span", "number", missing=(("-", 3),))
+    >>> from oneof.io import Finding, TableFindings
+    >>> finding = Finding("missing", "span", 3, examples=("-",))
     >>> print(*TableFindings((finding,)).sentences())
     3 cells of column 'span' are missing: '-'. If they are values, add --categorical span.
     """
 
-    columns: tuple[ColumnFinding, ...] = ()
+    columns: tuple[Finding, ...] = ()
     dialect: Dialect | None = None
     remarks: tuple[str, ...] = ()
-    scope: str = ""
     others: tuple[Finding, ...] = ()
 
     def findings(self) -> list[Finding]:
         """Return all findings, the most important ones first."""
-        of_file = self.dialect.decimal if self.dialect is not None else ""
-        of_columns = [
-            finding
-            for column in self.columns
-            for finding in column.findings(self.scope)
-            if finding.kind != "format" or column.kind != "number" or column.formats != (of_file,)
-        ]
         # A remark with an option is about rows or names that may be read wrongly; another one, about a harmless change.
         of_reader = [Finding("file option" if "--" in text else "file", detail=text) for text in self.remarks]
-        return _sorted([*self.others, *dialect_findings(self.dialect), *of_reader, *of_columns])
+        return _sorted([*self.others, *dialect_findings(self.dialect), *of_reader, *self.columns])
 
     def sentences(self, limit: int | None = MAX_NOTES) -> list[str]:
         """Return the notes for a user; see `describe`."""
@@ -345,7 +255,7 @@ class TableFindings:
 
     def reasons_of_exclusion(self) -> str:
         """Return the excluded columns with the reasons, in one clause."""
-        return describe_details(finding for finding in self.findings() if finding.kind == "excluded")
+        return describe_details(one for one in self.columns if one.kind == "excluded")
 
     def to_dict(self) -> list[dict[str, Any]]:
         """Return all findings in the types of JSON."""

@@ -71,7 +71,6 @@ def test_forms_of_weights(columns, options):
     separator = options.pop("separator", "|")
     reader = label_reader(names, separator, LABELS, **options)
     np.testing.assert_array_equal(reader.evidence(frame), WEIGHTS.weights)
-    np.testing.assert_array_equal(reader.mask(frame), WEIGHTS.mask)
     if len(names) == 1:
         assert label_reader(names, separator, **options).names(frame) == set(LABELS)
         np.testing.assert_array_equal(reader.evidence(frame[1:3]), WEIGHTS.mask[1:3])
@@ -198,4 +197,4 @@ def test_blanks_are_not_removed_if_weights_are_in_another_column(labels, weights
     with pytest.raises(LabelError, match=f"row 1: .* {message}"):
         read_label_columns(frame, ["y"], weights="w")
     with pytest.raises(LabelError, match=f"row 1: .* {message}"):
-        label_reader(["y"], "|", LABELS, weights="w").mask(frame)
+        label_reader(["y"], "|", LABELS, weights="w").evidence(frame)

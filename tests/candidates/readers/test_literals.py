@@ -15,7 +15,6 @@ from oneof.candidates.cells import LISTS, literal_kind
 from oneof.candidates.labels import clean
 from oneof.candidates.literals import parse_text
 from oneof.candidates.separators import detect_separator
-from oneof.errors import LabelError
 from tests.candidates.columns import label_reader, read_label_columns
 
 LABEL = st.text(st.characters(codec="utf-8", exclude_characters="\0"), min_size=1).map(clean).filter(bool)
@@ -92,7 +91,7 @@ def test_lists_written_as_text_are_their_sets(sets):
         frame = pl.DataFrame({"y": texts})
         read = read_label_columns(frame, ["y"], separator=LISTS, classes=names) if len(sets) else expected
         assert read == expected
-        np.testing.assert_array_equal(label_reader(["y"], LISTS, names).mask(frame), expected.mask)
+        np.testing.assert_array_equal(label_reader(["y"], LISTS, names).evidence(frame), expected.mask)
 
 
 def test_weights_round_trip_as_lists_and_objects():
@@ -134,31 +133,6 @@ def test_lists_are_detected_if_they_cannot_be_classes(texts, separator):
     """Two ascending numbers may be an interval, which is one class; a label in quotation marks is not."""
     assert detect_separator(texts) == separator
     assert detect_separator(texts, [text for text in texts if text]) == "|"
-
-
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ('["a", "b"', "is not valid JSON"),
-        ("[a, 'b]", "is not valid JSON"),
-        ("['a', None]", "contains None, which is not a label"),
-        ("['a', ['b']]", r"contains \['b'\], which is not a label"),
-        ("['a', 0.5]", "labels must not be continuous; got 0.5"),
-        ("['a', ' ']", "contains an empty label"),
-    ],
-)
-def test_bad_lists_name_the_row(text, message):
-    """A list that is not one of labels is an error with its row, in Python, in tables and in batches."""
-    texts = ["['a', 'b']", text, "c"]
-    frame = pl.DataFrame({"y": texts})
-    for call in (
-        lambda: CandidateSets.from_strings(texts, separator="auto"),
-        lambda: read_label_columns(frame, ["y"], separator=LISTS),
-        lambda: label_reader(["y"], LISTS, ["a", "b", "c"]).mask(frame),
-    ):
-        with pytest.raises(LabelError, match=message) as caught:
-            call()
-        assert caught.value.row == 1
 
 
 def test_dicts_and_pairs_of_python_are_weights():

@@ -177,31 +177,6 @@ def test_labels_that_look_like_json_round_trip():
     assert CandidateSets.from_strings(y.to_strings(), classes=labels, weighted=True) == y
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ('{"a": "0,7"}', "the weight of 'a' must be a number, or text such as \"0.85\" or \"85%\"; got '0,7'"),
-        ('[{"label": "a", "name": "b", "prob": 1}]', "the weight of 'label' must be a number"),
-        ('[{"label": "a", "prob": 1, "score": 1}]', "the weight of 'label' must be a number"),
-        ('[{"label": "a", "prob": 1, "prob": 1}]', "contains .*prob.* which is not a label"),
-        ("[('a', 0.7]", "is not valid JSON, such as .*json.dumps"),
-        ('{"a": {"b": 0.7}}', "the weight of 'a' must be a number"),
-        ('{"a": NaN}', "the weight of 'a' must be a finite number of at least 0; got nan"),
-        ('{"a": -1}', "the weight of 'a' must be a finite number of at least 0; got -1.0"),
-        ('{"a": 0}', "all weights of the row are 0"),
-        ('{"a": 1, " ": 1}', "contains an empty label"),
-        ("{'a': f(0.7)}", "is not valid JSON, such as .*json.dumps"),
-        ('{"a": ' * 10**5 + "1" + "}" * 10**5, "is not valid JSON"),
-    ],
-    ids=lambda value: value[:20],
-)
-def test_bad_json_names_the_row(text, message):
-    """Repeated and empty labels, and values that are not finite numbers, are errors that name the row."""
-    with pytest.raises(LabelError, match=f"row 1: .*{message}") as caught:
-        CandidateSets.from_strings(['{"b": 0.5}', text], weighted=True)
-    assert caught.value.row == 1
-
-
 def test_kind_and_rest_apply_to_weighted_text():
     """Text with `kind`, `prior` and `rest` gives the weights of the same mappings; rows without numbers are sets."""
     texts = ["a:0.6|b:0.3", "b:0.8", "a:0.25|b:0.25|c:0.5"]
@@ -218,28 +193,6 @@ def test_kind_and_rest_apply_to_weighted_text():
     np.testing.assert_array_equal(y.weights, [[1, 0.5, 0.5]])
     with pytest.raises(InputError, match="`rest` must not be one of the classes; got 'a'"):
         CandidateSets.from_strings(["a:0.5|b:0.5"], classes=["a", "b"], weighted=True, rest="a")
-
-
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("a:x", "'a:x' has 'x' after a colon, which is not a number"),
-        ("a:", "'a:' has '' after a colon"),
-        ("http://x", "'http://x' has '//x' after a colon.*backslash"),
-        ("a:nan", "which is not a number"),
-        ("a:1_0", "which is not a number"),
-        ("a:-0.5|b", "the weight of 'a' must be a finite number of at least 0; got -0.5"),
-        ("a:1e999", "the weight of 'a' must be a finite number of at least 0; got inf"),
-        ("a:0|b:0.0", "all weights of the row are 0"),
-        (":0.5", "contains an empty label"),
-        ("a:0.5||b", "contains an empty label"),
-    ],
-)
-def test_bad_weighted_text_names_the_row(text, message):
-    """Text that has no valid weights is an error that names the row."""
-    with pytest.raises(LabelError, match=f"row 1: .*{message}") as caught:
-        CandidateSets.from_strings(["b:0.5", text], weighted=True)
-    assert caught.value.row == 1
 
 
 def test_options_of_weights_require_weighted_text():

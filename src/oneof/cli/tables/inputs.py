@@ -127,7 +127,7 @@ class PreparedTable:
     @property
     def identifiers(self) -> list[str]:
         """Columns that are not features since they identify the rows."""
-        return [found.column for found in self.findings.columns if found.is_identifier]
+        return [found.column for found in self.findings.columns if found.kind == "excluded" and found.count]
 
     @property
     def answer_rows(self) -> list[str]:

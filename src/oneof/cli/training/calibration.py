@@ -72,29 +72,25 @@ def describe(result: "CalibrationResult", method: str, *, calibrates: bool) -> l
     from oneof.model_selection.temperature import differs_from_accuracy
 
     rows = f"{result.n_rows:,} labeled held-out rows with a true label"
+    of_rows = f"On {rows}, {_percent(result.accuracy)} are predicted correctly,"
+    before = f"the mean confidence is {_percent(result.confidence)} and the log loss {result.log_loss:.3f}"
+    after = f"{_percent(result.scaled_confidence)} and {result.scaled_log_loss:.3f}"
     if calibrates and not result.lowers_loss:
         return [
-            f"the probabilities of {method} are not scaled (--calibrate), since a temperature does not lower the log "
-            f"loss: on {rows}, it is {result.log_loss:.3f}, and {result.scaled_log_loss:.3f} with a temperature that "
-            f"is fitted to other rows. The mean confidence is {_percent(result.confidence)}, and "
-            f"{_percent(result.accuracy)} are predicted correctly."
+            f"the probabilities of {method} are not scaled (--calibrate), since no temperature lowers their log loss. "
+            f"{of_rows} {before}; with a temperature that is fitted to other rows, they are {after}."
         ]
     if calibrates:
         return [
-            f"the probabilities of {method} are scaled by a temperature of {result.temperature:.3g} (--calibrate). On "
-            f"{rows}, the mean confidence is {_percent(result.scaled_confidence)} instead of "
-            f"{_percent(result.confidence)}, {_percent(result.accuracy)} are predicted correctly, and the log loss is "
-            f"{result.scaled_log_loss:.3f} instead of {result.log_loss:.3f}. Confidences of training_labels.csv and of "
-            "the report are not scaled."
+            f"the probabilities of {method} are scaled by a temperature of {result.temperature:.3g} (--calibrate), but "
+            f"not the confidences of training_labels.csv and of the report. {of_rows} {before} without it, and {after} "
+            "with it."
         ]
     if not differs_from_accuracy(result.confidence, result.accuracy, result.n_rows):
         return []
     size = "low" if result.confidence < result.accuracy else "high"
     remedy = " --calibrate scales them." * result.helps
-    return [
-        f"the confidences of {method} are too {size}: {_percent(result.confidence)} on average, while "
-        f"{_percent(result.accuracy)} of {rows} are predicted correctly.{remedy}"
-    ]
+    return [f"the confidences of {method} are too {size}. {of_rows} and {before}.{remedy}"]
 
 
 def describe_failure(comparison: "Comparison") -> str:
@@ -102,14 +98,14 @@ def describe_failure(comparison: "Comparison") -> str:
     result = comparison.results[0]
     if not hasattr(comparison.estimators[result.method], "predict_proba"):
         return f"{result.method} has scores only, and no probabilities that --calibrate could scale."
+    reason = "too few held-out rows are checked"
     if result.predictions is None:
-        folds = f"{len(result.folds)} of {comparison.n_folds} folds are finished"
-        reason = folds if result.incomplete is None else f"{folds} ({result.incomplete})"
-        return (
-            f"the probabilities of {result.method} are not scaled, because --calibrate needs the predictions of all "
-            f"folds: {reason}. Fit again with a larger --budget or fewer --folds."
+        cause = f" ({result.incomplete})" if result.incomplete else ""
+        reason = (
+            f"{len(result.folds)} of {comparison.n_folds} folds are finished{cause}. Fit again with a larger --budget "
+            "or fewer --folds"
         )
-    return f"the probabilities of {result.method} are not scaled: too few held-out rows are checked for --calibrate."
+    return f"the probabilities of {result.method} are not scaled (--calibrate): {reason}."
 
 
 def scale_model(model: Any, temperature: float) -> Any:

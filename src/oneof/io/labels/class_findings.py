@@ -183,14 +183,16 @@ def _suspicious(
 ) -> Iterator[tuple[str, str]]:
     """Yield the classes that may be errors, with a reason.
 
-    A class is suspicious if it has another type than most rows, if it excludes another class, if it is another class
-    with a remark, such as "finch (probably)", or if it has few rows and nearly the name of a frequent class.
+    A class is suspicious if it has no letters among names, if it excludes another class, if it is another class with a
+    remark, such as "finch (probably)", or if it has few rows and nearly the name of a frequent class.
     """
     words = {name: frozenset(_WORDS.findall(_CAMEL_CASE.sub(" ", name).casefold())) for name in rows}
     folded = {name: fold_case(name) for name in rows}
     common = sorted(rows, key=lambda name: -rows[name])[:_MAX_COMPARED]
     excluded = {name: match[1] for name in rows if (match := _EXCLUSION.fullmatch(name))}
-    are_exclusions, odd = 2 * len(excluded) > len(rows), _odd_types(rows)
+    are_exclusions = 2 * len(excluded) > len(rows)
+    odd = [name for name in rows if not any(map(str.isalpha, name))]
+    has_odd = sum(map(rows.__getitem__, odd)) <= MAX_ODD_SHARE * sum(rows.values())
 
     def is_rare(name: str, other: str) -> bool:
         n = distinct[name]
@@ -201,39 +203,20 @@ def _suspicious(
             yield name, "without weights"
         elif len(rows) > 2 and name in excluded and (are_exclusions or fold_case(excluded[name]) in folded.values()):
             yield name, "excludes a class: write the labels that remain"
-        elif name in odd and (not name.isupper() or is_rare(name, common[0])):
-            yield name, odd[name]
+        elif has_odd and name in odd:
+            yield name, "without letters"
         elif number < _MAX_COMPARED:
             others = [other for other in common if folded[name] != folded[other]]
             few = [other for other in others if is_rare(name, other)]
             signs = set(_REMARK.findall(name))
             whole = [other for other in others if words[other] and words[other] <= words[name]]
             remarks = [other for other in whole if other in few or not signs <= set(other)]
+            near = get_close_matches(folded[name], [folded[other] for other in few], n=1, cutoff=_MIN_RATIO)
+            other = next((other for other in few if [folded[other]] == near), name)
             if remarks and len(rows) > 2:
                 yield name, f"{remarks[0]!r} with a remark"
-            elif near := _find_near(name, few, words, folded):
-                yield name, f"nearly {near!r} with {rows[near]:,}"
-
-
-def _odd_types(rows: Mapping[str, int]) -> dict[str, str]:
-    """Return the classes of another type than most, with at most a fifth of the rows."""
-    types = {
-        "without letters": [name for name in rows if not any(map(str.isalpha, name))],
-        "in capital letters": [name for name in rows if name.isupper()],
-    }
-    limit = MAX_ODD_SHARE * sum(rows.values())
-    return {name: kind for kind, names in types.items() if sum(map(rows.__getitem__, names)) <= limit for name in names}
-
-
-def _find_near(
-    name: str, few: Sequence[str], words: Mapping[str, frozenset[str]], folded: Mapping[str, str]
-) -> str | None:
-    """Return a class of nearly the same name that differs in long words only."""
-    by_text = {folded[other]: other for other in reversed(few)}
-    for text in get_close_matches(folded[name], by_text, n=1, cutoff=_MIN_RATIO):
-        if all(len(word) >= _MIN_LETTERS and word.isalpha() for word in words[name] ^ words[by_text[text]]):
-            return by_text[text]
-    return None
+            elif near and all(len(word) >= _MIN_LETTERS and word.isalpha() for word in words[name] ^ words[other]):
+                yield name, f"nearly {other!r} with {rows[other]:,}"
 
 
 def _single_rows(single: Sequence[Any], n_classes: int) -> list[str]:

@@ -99,13 +99,14 @@ def check_new_labels(
     is_other_column = is_most and (n_known == 0 or len(set(unknown.values())) > len(names))
 
     def remedy(text: str) -> str:
-        is_spelling = fold_case(text) in folded
+        if fold_case(text) in folded:
+            return "It is a class in another spelling: write it alike" + (
+                ", or add --fold-case." if not allows_new else "."
+            )
         if not allows_new:
-            return "Add --fold-case." if is_spelling else "If it is a class, name all classes (--classes)."
+            return "If it is a class, name all classes (--classes)."
         if text.lower() in PLACEHOLDERS:
             return f"If it is a token of missing values, add --missing={text}."
-        if is_spelling:
-            return "It is the name of a class in another spelling: write it as the model does."
         if joining_sign(text, names) is not None or literal_kind(text) == "list":
             return "It has several classes: name one."
         return "Most labels of the column are new: name the column of true labels." * is_other_column

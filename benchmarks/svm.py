@@ -35,7 +35,7 @@ def solve_default(problem, initial=None):
 
 def random_start(problem, seed):
     """Return random weights with scores near 1."""
-    weights = problem.space.rmatvec(np.random.default_rng(seed).normal(size=problem.mask.shape))
+    weights = problem.space.rmatvec(np.random.default_rng(seed).normal(size=problem.sets.mask.shape))
     return weights / np.abs(problem.space.matvec(weights)).mean()
 
 

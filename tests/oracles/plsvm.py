@@ -72,25 +72,3 @@ def row_duals(gains, c, mass=1.0):
                 if value > largest:
                     largest, solution = value, a
     return solution
-
-
-def block_duals(gains, c, masks, masses):
-    """Maximize the same function over a = sum_j a_j, a_j >= 0 outside the set j with sum at most its mass.
-
-    The vectors a_j of the nested sets are maximized in turn until they no longer change.
-    """
-    parts = [[0.0] * len(gains) for _ in masks]
-    for _ in range(5000):
-        change = 0.0
-        for j, (mask, mass) in enumerate(zip(masks, masses, strict=True)):
-            others = [math.fsum(part[k] for i, part in enumerate(parts) if i != j) for k in range(len(gains))]
-            free = [k for k in range(len(gains)) if not mask[k]]
-            found = row_duals([gains[k] - c * (others[k] + math.fsum(others)) for k in free], c, mass)
-            new = [0.0] * len(gains)
-            for k, value in zip(free, found, strict=True):
-                new[k] = value
-            change = max(change, *(abs(a - b) for a, b in zip(new, parts[j], strict=True)))
-            parts[j] = new
-        if change < 1e-11:
-            break
-    return [math.fsum(part[k] for part in parts) for k in range(len(gains))]

@@ -5,8 +5,8 @@ import pytest
 from scipy.special import logsumexp
 
 from oneof.solvers.plsvm.annealing import SmoothedHinge
-from oneof.solvers.plsvm.level_sums import SummedLevels
 from oneof.solvers.plsvm.problem import best_scores
+from oneof.solvers.stacked_sets import StackedSets
 from tests.oracles.levels import level_sets
 from tests.oracles.losses import best_outside, max_prediction_hinge
 from tests.solvers.plsvm.problems import graded
@@ -33,7 +33,7 @@ def test_value_and_gradient(T, n):
     scores, mask = draw(n)
     single = np.asfortranarray(scores, dtype=np.float32)
     gradient = np.empty_like(single)
-    value, hinge = SmoothedHinge(mask)(single, T, gradient)
+    value, hinge = SmoothedHinge(StackedSets.from_evidence(mask))(single, T, gradient)
     assert value == pytest.approx(smoothed(scores, mask, T).mean(), rel=1e-5)
     assert hinge == pytest.approx(max_prediction_hinge(scores, mask).mean(), rel=1e-6)
     step = 1e-5 * T
@@ -53,31 +53,21 @@ def test_weights_are_sums_over_level_sets():
     """Values and gradients of weighted rows are the sums of those of the level sets, times their masses."""
     T, scores = 0.1, draw()[0]
     weights = graded(draw()[1])
-    levels = SummedLevels.from_evidence(weights)
+    sets = StackedSets.from_evidence(weights)
     single = np.asfortranarray(scores, dtype=np.float32)
-    gradient = np.empty(levels.mask.shape, dtype=np.float32, order="F")
-    hinge = SmoothedHinge(levels.mask, levels)
-    value, hard = hinge(single, T, gradient)
-    sets = [(i, mass, candidates) for i, row in enumerate(weights) for mass, candidates in level_sets(row)]
+    gradient = np.empty(sets.mask.shape, dtype=np.float32, order="F")
+    value, hard = SmoothedHinge(sets)(single, T, gradient)
     expected = np.zeros_like(scores)
     losses = np.zeros((2, len(scores)))
-    for i, mass, candidates in sets:
-        mask = np.isin(np.arange(scores.shape[1]), candidates)[None]
-        one = np.empty((1, scores.shape[1]), dtype=np.float32, order="F")
-        losses[:, i] += mass * np.array(SmoothedHinge(mask)(np.asfortranarray(single[[i]]), T, one))
-        expected[i] += mass * one[0]
-    np.testing.assert_allclose(hinge.sum_by_row(gradient), expected, atol=1e-5)
+    for i, row in enumerate(weights):
+        for mass, candidates in level_sets(row):
+            mask = np.isin(np.arange(scores.shape[1]), candidates)[None]
+            one = np.empty((1, scores.shape[1]), dtype=np.float32, order="F")
+            hinge = SmoothedHinge(StackedSets.from_evidence(mask))
+            losses[:, i] += mass * np.array(hinge(np.asfortranarray(single[[i]]), T, one))
+            expected[i] += mass * one[0]
+    np.testing.assert_allclose(sets.sum_by_row(gradient), expected, atol=1e-5)
     assert (value, hard) == pytest.approx(tuple(losses.mean(axis=1)), rel=1e-5)
-
-
-@pytest.mark.parametrize("order", "CF")
-def test_sums_over_the_sets_of_a_row(order):
-    """The sums of values over the sets of each row equal those of a loop, in both memory orders."""
-    levels = SummedLevels.from_evidence(graded(draw()[1]))
-    values = np.asarray(np.random.default_rng(0).normal(size=levels.mask.shape), order=order)
-    expected = np.zeros((300, values.shape[1]))
-    np.add.at(expected, levels.row, values)
-    np.testing.assert_allclose(levels.sum_by_row(values), expected, rtol=1e-12, atol=1e-14)
 
 
 def test_it_converges_to_the_hinge():
@@ -85,7 +75,7 @@ def test_it_converges_to_the_hinge():
     scores, mask = draw()
     single = np.asfortranarray(scores, dtype=np.float32)
     for T in (0.3, 0.03, 0.003):
-        value, hinge = SmoothedHinge(mask)(single, T, np.empty_like(single))
+        value, hinge = SmoothedHinge(StackedSets.from_evidence(mask))(single, T, np.empty_like(single))
         assert abs(value - hinge) <= T * np.log(mask.shape[1]) + 1e-5
 
 
@@ -98,3 +88,4 @@ def test_best_scores_are_those_of_the_losses():
         np.testing.assert_array_equal(best.inside, np.where(mask, scores, -np.inf).max(axis=1))
         np.testing.assert_array_equal(best.chosen, np.where(mask, scores, -np.inf).argmax(axis=1))
         np.testing.assert_array_equal(best.outside, best_outside(scores, mask))
+        np.testing.assert_array_equal(best.rival, np.where(mask, -np.inf, scores).argmax(axis=1))

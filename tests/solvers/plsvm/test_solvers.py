@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from oneof.solvers.pauses import Pauses
 from oneof.solvers.plsvm import PLSVMProblem, cccp, solve_cccp, solve_pegasos
 from oneof.solvers.plsvm.annealing import anneal
 from oneof.solvers.plsvm.dual_ascent import restrict_duals, run_epochs
@@ -99,14 +100,16 @@ def test_the_solution_is_stationary(space, is_weighted):
 def test_weights_of_0_and_1_are_a_mask(space):
     """Passes over the rows have the same results with weights of 0 and 1 as with a mask, and so have solutions."""
     hard = problem(space, n=100)
-    soft = PLSVMProblem(hard.space, hard.mask.astype(float), hard.lam)
-    chosen = hard.mask.argmax(axis=1)
+    soft = PLSVMProblem(hard.space, hard.sets.mask.astype(float), hard.lam)
+    chosen = hard.sets.mask.argmax(axis=1)
     results = []
     for p in (hard, soft):
-        coefficients = restrict_duals(np.zeros(p.mask.shape), p.mask, p.mass, chosen)
-        skip_until, idle_epochs = np.zeros((2, p.space.n_rows), dtype=np.int64)
-        rng, start = np.random.default_rng(0), p.space.zeros(p.n_classes)
-        results.append(run_epochs(p, chosen, coefficients, start, skip_until, idle_epochs, range(10), rng))
+        coefficients = restrict_duals(np.zeros(p.sets.mask.shape), p.sets.mask, p.sets.mass, chosen)
+        pauses, start = (
+            Pauses(np.arange(len(chosen)), len(chosen), np.random.default_rng(0)),
+            p.space.zeros(p.n_classes),
+        )
+        results.append(run_epochs(p, chosen, coefficients, start, 10, pauses))
     np.testing.assert_allclose(results[1], results[0], rtol=1e-10, atol=1e-10)
     # Steps over the free variables enlarge rounding errors, so that only the minima are equal.
     of_sets, of_weights = solve(hard, tol=1e-9), solve(soft, tol=1e-9)
@@ -118,8 +121,8 @@ def test_weights_of_0_and_1_are_a_mask(space):
 def test_small_weights_outside_the_sets_change_nothing_visible(space, size):
     """With small weights outside the sets the solution is that of the sets, after nearly as many steps."""
     hard = problem(space, n=150)
-    noise = np.random.default_rng(0).random(hard.mask.shape)
-    soft = PLSVMProblem(hard.space, np.where(hard.mask, 1.0, size * noise), hard.lam)
+    noise = np.random.default_rng(0).random(hard.sets.mask.shape)
+    soft = PLSVMProblem(hard.space, np.where(hard.sets.mask, 1.0, size * noise), hard.lam)
     of_sets, of_weights = solve(hard, tol=1e-6), solve(soft, tol=1e-6)
     assert of_weights.objective_path[-1] == pytest.approx(of_sets.objective_path[-1], rel=1e-5)
     assert of_weights.converged

@@ -86,9 +86,9 @@ class PLSVM(KernelSVMMixin, CandidateClassifier):
 
     Notes
     -----
-    Standardize the features first: the effect of `lam` and the time of a fit depend on their scale. Columns more than
-    1,000 times as large as the median, such as time stamps beside 0/1 columns, are scaled within the "cccp" solver, in
-    which a proximal point method minimizes the same J. Dense rows with few nonzeros are solved as sparse rows.
+    Standardize the features first: the effect of `lam` and the time of a fit depend on their scale. With a column far
+    larger than the others, such as time stamps beside 0/1 columns, "cccp" ends with a ConvergenceWarning. Dense rows
+    with few nonzeros are solved as sparse rows.
 
     Scores are not probabilities. scikit-learn can calibrate them on the disambiguated labels:
     ``CalibratedClassifierCV(PLSVM()).fit(X, PLSVM().fit(X, y).disambiguate().labels)``. As these labels are predictions

@@ -4,12 +4,11 @@ With s_i = W x_i over the n rows that are not unlabeled,
 
     J(W) = lam/2 ||W||^2 + 1/n sum_i max(0, 1 - max_{k in S_i} s_ik + max_{k not in S_i} s_ik).
 
-The loss of a row with weights is the sum of the losses of its level sets (`oneof.candidates.LevelSets`), each times its
-mass. Dual variables belong to a level set, and features to the row, whose scores are computed once.
+The loss of a row with weights is the sum of the losses of its level sets (`oneof.solvers.stacked_sets`), each times its
+mass. Dual variables belong to a set, and features to the row, whose scores are computed once.
 
-Reading order: `problem` (objective and Pegasos), `level_sums` (sums over level sets), `cccp` (the default solver),
-`annealing` (its start), `dual_ascent` (its convex problems), `row_duals` (their solution for one row), `face_newton`
-(steps over all free dual variables), `proximal` (columns far larger than the others).
+Reading order: `problem` (objective and Pegasos), `cccp` (the default solver), `annealing` (its start), `dual_ascent`
+(its convex problems), `face_newton` (steps over all free dual variables).
 """
 
 from oneof.solvers.plsvm.cccp import solve_cccp

@@ -22,8 +22,8 @@ import numpy as np
 
 from oneof.jit import compiled
 from oneof.solvers.feature_spaces import Space
-from oneof.solvers.plsvm.level_sums import SummedLevels
 from oneof.solvers.plsvm.problem import PLSVMProblem, check_definite
+from oneof.solvers.stacked_sets import StackedSets
 from oneof.typing import Floats, Mask
 
 TEMPERATURES = (1.0, 0.3, 0.1, 0.03, 0.01)
@@ -62,15 +62,13 @@ class SmoothedHinge:
 
     Parameters
     ----------
-    mask : ndarray of shape (L, K), bool
-        No set has all classes.
-    levels : SummedLevels, optional
-        The rows and the masses of the sets. By default each row has one set, of mass 1.
+    sets : StackedSets
+        The L sets of the rows, none of which has all classes.
     """
 
-    def __init__(self, mask: Mask, levels: SummedLevels | None = None) -> None:
-        self._levels = levels
-        self._mask = np.ascontiguousarray(mask.T)
+    def __init__(self, sets: StackedSets) -> None:
+        self._sets = sets
+        self._mask = np.ascontiguousarray(sets.mask.T)
         self._powers = np.empty(self._mask.shape, dtype=np.float32)
 
     def __call__(self, scores: Floats, temperature: float, gradient: Floats) -> tuple[float, float]:
@@ -88,27 +86,19 @@ class SmoothedHinge:
         -------
         smoothed, hinge : float
         """
-        powers, levels = self._powers, self._levels
-        losses, inside, outside = np.empty((3, len(self._mask.T)), dtype=np.float32)
-        by_class = scores.T if levels is None else np.take(scores.T, levels.row, axis=1)
+        powers, sets = self._powers, self._sets
+        losses, inside, outside = np.empty((3, len(sets.mask)), dtype=np.float32)
+        by_class = scores.T if sets.is_single else np.take(scores.T, sets.row, axis=1)
         _exponents(by_class, self._mask, np.float32(1.0 / temperature), powers, losses)
         np.exp(powers, out=powers)  # vectorized, in contrast to exp in a compiled loop
         _sums(powers, self._mask, inside, outside)
         logits = losses / np.float32(temperature) + np.log(outside / inside)
         small = np.exp(-np.abs(logits))
-        taus = np.where(logits > 0, np.float32(1.0), small) / (1.0 + small)
-        if levels is not None:
-            taus *= levels.mass.astype(np.float32)
+        taus = np.where(logits > 0, np.float32(1.0), small) / (1.0 + small) * sets.mass.astype(np.float32)
         _scale_by_side(powers, self._mask, -taus / inside, taus / outside, gradient.T)
         smoothed, hinges = np.maximum(logits, 0.0) + np.log1p(small), np.maximum(losses, 0.0)
-        if levels is None:
-            return temperature * float(smoothed.mean(dtype=np.float64)), float(hinges.mean(dtype=np.float64))
         n = len(scores)
-        return temperature * float((levels.mass * smoothed).sum()) / n, float((levels.mass * hinges).sum()) / n
-
-    def sum_by_row(self, gradient: Floats) -> Floats:
-        """Return the sums of a gradient over the sets of each row, (n, K)."""
-        return gradient if self._levels is None else self._levels.sum_by_row(gradient)
+        return temperature * float((sets.mass * smoothed).sum()) / n, float((sets.mass * hinges).sum()) / n
 
 
 def anneal(problem: PLSVMProblem, temperatures: tuple[float, ...], initial: Floats) -> Iterator[Iterate]:
@@ -127,13 +117,13 @@ def anneal(problem: PLSVMProblem, temperatures: tuple[float, ...], initial: Floa
     Iterate
     """
     space = problem.space.as_float32()
-    hinge = SmoothedHinge(problem.mask, problem.levels)
+    hinge = SmoothedHinge(problem.sets)
     weights, scores = initial, _as_float32(space.matvec(initial))
     memory: list[tuple[Floats, Floats, float]] = []
     for temperature in temperatures:
-        score_gradient = np.empty(problem.mask.shape, dtype=np.float32, order="F")
+        score_gradient = np.empty(problem.sets.mask.shape, dtype=np.float32, order="F")
         losses, penalty = hinge(scores, temperature, score_gradient), problem.penalty(weights)
-        row_gradient = hinge.sum_by_row(score_gradient)
+        row_gradient = problem.sets.sum_by_row(score_gradient)
         iterate = Iterate(weights, scores, score_gradient, row_gradient, losses[0] + penalty, losses[1] + penalty)
         gradient = _gradient(problem, space, iterate)
         check_definite(space, gradient)
@@ -161,7 +151,7 @@ def _as_float32(scores: Floats) -> Floats:
 
 
 def _gradient(problem: PLSVMProblem, space: Space, iterate: Iterate) -> Floats:
-    return problem.lam * problem.penalized(iterate.weights) + space.rmatvec(iterate.row_gradient) / space.n_rows
+    return problem.lam * iterate.weights + space.rmatvec(iterate.row_gradient) / space.n_rows
 
 
 def _direction(space: Space, gradient: Floats, memory: list[tuple[Floats, Floats, float]]) -> Floats:
@@ -199,8 +189,7 @@ def _line_search(
     if not slope < 0.0 or not 0.0 < size < np.inf:
         return start
     step, slope, score_step = step / size, slope / size, _as_float32(score_step / size)
-    lam, shrunk_step = problem.lam, problem.penalized(step)
-    pairs = (start.weights, problem.penalized(start.weights)), (start.weights, shrunk_step), (step, shrunk_step)
+    lam, pairs = problem.lam, ((start.weights, start.weights), (start.weights, step), (step, step))
     squares = tuple(space.dot(a, b) for a, b in pairs)
     score_gradient = np.empty_like(start.score_gradient)
     low, high, value_low, slope_low, slope_high = 0.0, np.inf, start.smoothed, slope, np.inf
@@ -210,7 +199,7 @@ def _line_search(
         penalty = 0.5 * lam * (squares[0] + length * (2.0 * squares[1] + length * squares[2]))
         losses = hinge(scores, temperature, score_gradient)
         value = losses[0] + penalty
-        row_gradient = hinge.sum_by_row(score_gradient)
+        row_gradient = problem.sets.sum_by_row(score_gradient)
         derivative = float(np.vdot(row_gradient.T, score_step.T)) / space.n_rows
         derivative = derivative + lam * (squares[1] + length * squares[2])
         too_far = value > start.smoothed + 1e-4 * length * slope

@@ -1,18 +1,19 @@
-"""Dual coordinate ascent for the convex problem with one chosen candidate per row.
+"""Dual coordinate ascent for the convex problem with one chosen candidate per set.
 
-With z_i the chosen candidate of row i, the problem is that of Crammer & Singer (2001) without the other candidates:
+With z_j the chosen candidate of the set j, of mass m_j and of the row i, the problem is that of Crammer & Singer (2001)
+without the other candidates:
 
-    min_W  P(W) = lam/2 ||W||^2 + 1/n sum_i max(0, 1 - s_i,z_i + max_{k not in S_i} s_ik)
+    min_W  P(W) = lam/2 ||W||^2 + 1/n sum_j m_j max(0, 1 - s_i,z_j + max_{k not in S_j} s_ik)
 
-    max_alpha  D = 1/n sum_i tau_i - lam/2 ||W||^2,  alpha_ik >= 0 for k not in S_i,  tau_i = sum_k alpha_ik <= 1,
-    W = 1/(lam n) sum_i (tau_i x_i at z_i - sum_k alpha_ik x_i at k).
+    max_alpha  D = 1/n sum_j tau_j - lam/2 ||W||^2,  alpha_jk >= 0 for k not in S_j,  tau_j = sum_k alpha_jk <= m_j,
+    W = 1/(lam n) sum_j (tau_j x_i at z_j - sum_k alpha_jk x_i at k).
 
-A row with weights has a chosen candidate z_ij, and dual variables of sum at most the mass m_ij, for each of its level
-sets j. Its loss is the sum of those of the level sets times m_ij, and its contribution to W the sum of theirs.
+Without weights each row has one set, of mass 1. The coefficients of a set are tau_j at z_j, -alpha_jk outside the set,
+and 0 at the other candidates.
 
-The dual is raised row by row, with the exact solution for the variables of each row (Keerthi et al. 2008, A sequential
-dual method for large scale multi-class linear SVMs), or of each of its blocks of level sets with the same chosen
-candidate (`oneof.solvers.plsvm.row_duals`). At any time D <= min P <= P.
+The dual is raised row by row, with the exact solution for the variables of each set (Keerthi et al. 2008, A sequential
+dual method for large scale multi-class linear SVMs). The sets of one row have the same features, so that a visit solves
+them in turn until they agree, and reads the features once. At any time D <= min P <= P.
 """
 
 from dataclasses import dataclass
@@ -20,10 +21,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from oneof.jit import compiled
+from oneof.solvers.pauses import MAX_PAUSE, Pauses
 from oneof.solvers.plsvm.face_newton import face_step
 from oneof.solvers.plsvm.problem import PLSVMProblem
-from oneof.solvers.plsvm.proximal import NO_PROXIMAL_TERM, ProximalPenalty
-from oneof.solvers.plsvm.row_duals import block_duals, block_end, row_duals, split_block
 from oneof.solvers.row_accessors import row_add_all, row_scores
 from oneof.typing import Floats, Ints, Mask
 
@@ -40,9 +40,11 @@ SMALL_CHANGE = 0.5
 """Changes of a row below this fraction of the mean in the last pass are small: their squares, to which the gain of the
 dual is proportional, are a quarter of it. Rows with small changes are skipped for up to three passes."""
 MIN_MASS = 1e-9
-"""A row is skipped although the dual variables of a block of at most this mass change."""
+"""A row is skipped although the dual variables of a set of at most this mass change."""
 STEP_RTOL = 1e-14
 """Change of a dual variable that is treated as rounding, relative to its mass and its value without the bound."""
+MAX_SWEEPS, SWEEP_RTOL = 5, 0.1
+"""Maximum number of sweeps over the sets of a row, and their last change relative to the first one's."""
 
 
 @dataclass(frozen=True)
@@ -74,7 +76,6 @@ def restrict_duals(duals: Floats, mask: Mask, mass: Floats, chosen: Ints) -> Flo
     Returns
     -------
     ndarray of shape (L, K)
-        tau_i at the chosen candidate, -alpha_ik outside the set, 0 at the other candidates.
     """
     coefficients = np.where(mask, 0.0, np.minimum(duals.astype(np.float64, copy=False), 0.0))
     coefficients /= np.maximum(-coefficients.sum(axis=1, keepdims=True) / mass[:, None], 1.0)
@@ -90,7 +91,6 @@ def ascend(
     tol: float,
     value: float,
     rng: np.random.Generator,
-    penalty: ProximalPenalty = NO_PROXIMAL_TERM,
 ) -> DualSolution:
     """Raise the dual until the gap is at most tol P, or at most the decrease of P below `value`.
 
@@ -108,30 +108,25 @@ def ascend(
         Value of P at earlier weights.
     rng : Generator
         Random generator for the order of the rows.
-    penalty : ProximalPenalty
-        Penalty of a problem with scaled columns.
 
     Returns
     -------
     DualSolution
     """
-    space = problem.space
-    skip_until, idle_epochs = np.zeros((2, space.n_rows), dtype=np.int64)
-    weights = _weights(problem, coefficients, penalty)
-    solution = _evaluate(problem, chosen, coefficients, weights, penalty)
-    n_epochs, n_next, max_next, previous, slow = 0, MIN_EPOCHS, MIN_EPOCHS, np.inf, False
+    n_rows = problem.space.n_rows
+    pauses = Pauses(np.arange(n_rows), n_rows, rng)
+    solution = _evaluate(problem, chosen, coefficients, problem.weights(coefficients))
+    n_next, max_next, previous, slow = MIN_EPOCHS, MIN_EPOCHS, np.inf, False
     goal = max(tol * solution.primal, value - solution.primal)
-    while solution.gap > goal and n_epochs < MAX_EPOCHS:
+    while solution.gap > goal and pauses.n_passes < MAX_EPOCHS:
         previous = solution.gap
         if slow and face_step(problem, chosen, coefficients, solution.scores):
-            weights = _weights(problem, coefficients, penalty)
-            solution = _evaluate(problem, chosen, coefficients, weights, penalty)
-        epochs = range(n_epochs, n_epochs + n_next)
-        weights = run_epochs(problem, chosen, coefficients, solution.weights, skip_until, idle_epochs, epochs, rng)
-        solution = _evaluate(problem, chosen, coefficients, weights, penalty)
+            solution = _evaluate(problem, chosen, coefficients, problem.weights(coefficients))
+        weights = run_epochs(problem, chosen, coefficients, solution.weights, n_next, pauses)
+        solution = _evaluate(problem, chosen, coefficients, weights)
         goal = max(tol * solution.primal, value - solution.primal)
         slow = n_next == max_next and solution.gap > MAX_GAP_RATIO * previous
-        n_epochs, max_next = n_epochs + n_next, min(2 * max_next, 20)
+        max_next = min(2 * max_next, 20)
         n_next = _epochs_to_goal(solution.gap, goal, previous, n_next, max_next)
     return solution
 
@@ -145,167 +140,115 @@ def _epochs_to_goal(gap: float, goal: float, previous: float, n_epochs: int, max
 
 
 def run_epochs(
-    problem: PLSVMProblem,
-    chosen: Ints,
-    coefficients: Floats,
-    weights: Floats,
-    skip_until: Ints,
-    idle_epochs: Ints,
-    epochs: range,
-    rng: np.random.Generator,
+    problem: PLSVMProblem, chosen: Ints, coefficients: Floats, weights: Floats, n_epochs: int, pauses: Pauses
 ) -> Floats:
-    """Raise the dual row by row, once over the rows for each epoch, and return the resulting weights.
+    """Raise the dual row by row in some passes over the rows, and return the resulting weights.
 
-    Parameters
-    ----------
-    problem, chosen, rng
-        As for `ascend`.
-    coefficients : ndarray of shape (L, K), float64
-        Changed in place.
-    weights : weights of the problem's space
-    skip_until, idle_epochs : ndarray of shape (n,), int64
-        The epoch until which each row is skipped, and the number of epochs of its last pause; changed in place.
-    epochs : range
+    The coefficients and the pauses are changed in place.
     """
-    space, scale = problem.space, problem.scale
+    space, sets, scale = problem.space, problem.sets, problem.scale
     rows, squares, internal = space.rows(), space.squares / scale, space.to_internal(weights)
-    start = None if problem.levels is None else problem.levels.start
-    small_change = 0.0
-    for epoch in epochs:
-        order = rng.permutation(np.flatnonzero(skip_until <= epoch))
-        small_change = SMALL_CHANGE * _run_epoch(
-            rows,
-            problem.mask,
-            start,
-            problem.mass,
-            order,
-            chosen,
-            squares,
-            1.0 / scale,
-            internal,
-            coefficients,
-            skip_until,
-            idle_epochs,
-            epoch,
-            small_change,
+    mean_change = 0.0
+    for _ in range(n_epochs):
+        order = pauses.order()
+        changes = np.empty(len(order))
+        _run_epoch(
+            rows, sets.mask, sets.mass, sets.start, order, chosen, squares, 1.0 / scale, internal, coefficients, changes
         )
-    return space.from_internal(internal, problem.of_rows(coefficients) / scale)
+        # A row at its bounds is skipped for an increasing number of passes, and one that changes little for a few.
+        longest = np.where(changes < SMALL_CHANGE * mean_change, 3, 0)
+        pauses.update(order, np.where(changes == 0.0, MAX_PAUSE, longest))
+        mean_change = float(changes.sum()) / max(len(order), 1)
+    return space.from_internal(internal, sets.sum_by_row(coefficients) / scale)
 
 
-def _weights(problem: PLSVMProblem, coefficients: Floats, penalty: ProximalPenalty) -> Floats:
-    space = problem.space
-    is_zero = not coefficients.any()  # as at the start on exact sets
-    sums = space.zeros(problem.n_classes) if is_zero else space.rmatvec(problem.of_rows(coefficients)) / problem.scale
-    return sums + penalty.center
-
-
-def _evaluate(
-    problem: PLSVMProblem, chosen: Ints, coefficients: Floats, weights: Floats, penalty: ProximalPenalty
-) -> DualSolution:
+def _evaluate(problem: PLSVMProblem, chosen: Ints, coefficients: Floats, weights: Floats) -> DualSolution:
     space = problem.space
     scores = space.matvec(weights) if weights.any() else np.zeros((space.n_rows, problem.n_classes))
     taus = np.take_along_axis(coefficients, chosen[:, None], axis=1)
-    dual, primal = float(taus.sum()) / space.n_rows, problem.majorant(weights, scores, chosen)
-    if problem.ridge is None:
-        return DualSolution(weights, scores, primal, dual - problem.penalty(weights))
-    sums, lam = weights - penalty.center, problem.lam
-    square = 0.5 * lam * space.dot(sums, sums)
-    primal += square + penalty.constant - problem.penalty(weights)
-    dual += penalty.constant - square - lam * space.dot(sums, weights - sums)
-    return DualSolution(weights, scores, primal, dual)
+    dual = float(taus.sum()) / space.n_rows - problem.penalty(weights)
+    return DualSolution(weights, scores, problem.majorant(weights, scores, chosen), dual)
 
 
 @compiled
-def _run_epoch(
-    rows,
-    mask,
-    start,
-    mass,
-    order,
-    chosen,
-    squares,
-    per_scale,
-    weights,
-    coefficients,
-    skip_until,
-    idle_epochs,
-    epoch,
-    small_change,
-):
-    """Raise the dual over some rows, and return the mean change of their dual variables."""
+def row_duals(gains: Floats, c: float, mass: float, alphas: Floats) -> float:
+    """Maximize sum_k alpha_k gain_k - c/2 (tau^2 + sum_k alpha_k^2) over alpha >= 0, tau = sum_k alpha_k <= mass.
+
+    The solution is alpha_k = max(0, gain_k - theta) / c, with theta = c tau if tau < mass. Classes are added in
+    decreasing order of their gains, until the next gain is below theta.
+    """
+    n_classes = gains.shape[0]
+    total, size, theta = 0.0, 0, 0.0
+    for k in range(n_classes):
+        alphas[k] = gains[k]
+    while size < n_classes:
+        best = 0
+        for k in range(1, n_classes):
+            if alphas[k] > alphas[best]:
+                best = k
+        if alphas[best] <= theta:
+            break
+        total += alphas[best]
+        size += 1
+        alphas[best] = -np.inf
+        theta = max(total / (1.0 + size), (total - c * mass) / size)
+    capped = size > 0 and (total - c * mass) / size >= total / (1.0 + size)
+    tau = 0.0
+    for k in range(n_classes):
+        alphas[k] = max(0.0, (gains[k] - theta) / c) if size > 0 else 0.0
+        tau += alphas[k]
+    if capped and size == 1:  # exactly, so that a row at its bound does not change by rounding
+        for k in range(n_classes):
+            alphas[k] = mass if alphas[k] > 0.0 else 0.0
+        return mass
+    return tau
+
+
+@compiled
+def _run_epoch(rows, mask, mass, start, order, chosen, squares, per_scale, weights, coefficients, changes):
+    """Raise the dual over some rows, and write the changes of their dual variables."""
     n_classes = mask.shape[1]
     scores, gains, alphas, steps = np.empty(n_classes), np.empty(n_classes), np.empty(n_classes), np.empty(n_classes)
-    total_change = 0.0
     for r in range(order.shape[0]):
         i = order[r]
         c = squares[i]
-        if c == 0.0:  # the loss of a row of zeros is 1 for all weights
-            first, stop = (i, i + 1) if start is None else (start[i], start[i + 1])
-            for j in range(first, stop):
+        changes[r] = 0.0
+        if c == 0.0:  # the loss of a row of zeros is 1 for all weights: any variables of the largest sum
+            for j in range(start[i], start[i + 1]):
                 coefficients[j, :] = 0.0
                 for k in range(n_classes):
                     if not mask[j, k]:
                         coefficients[j, k], coefficients[j, chosen[j]] = -mass[j], mass[j]
                         break
-            skip_until[i] = np.iinfo(np.int64).max
             continue
         row_scores(rows, i, weights, scores)
-        change, steps[:] = 0.0, 0.0
-        if start is None:  # numba compiles this branch only, if there are no weights
-            z, coefficient = chosen[i], coefficients[i]
-            # The hinge without the contribution of this set to the weights.
-            inside = scores[z] - c * coefficient[z]
-            for k in range(n_classes):
-                gains[k] = -np.inf if mask[i, k] else 1.0 + scores[k] - c * coefficient[k] - inside
-            tau = row_duals(gains, c, 1.0, alphas)
-            for k in range(n_classes):
-                if not mask[i, k]:
-                    step = -alphas[k] - coefficient[k]
+        steps[:] = 0.0
+        is_single = start[i + 1] == start[i] + 1
+        first_change = 0.0
+        for sweep in range(1 if is_single else MAX_SWEEPS):
+            sweep_change = 0.0
+            for j in range(start[i], start[i + 1]):
+                z, coefficient = chosen[j], coefficients[j]
+                # The hinge without the contribution of this set to the weights.
+                inside = scores[z] - c * coefficient[z]
+                for k in range(n_classes):
+                    gains[k] = -np.inf if mask[j, k] else 1.0 + scores[k] - c * coefficient[k] - inside
+                tau = row_duals(gains, c, mass[j], alphas)
+                rounding = 0.0 if is_single else STEP_RTOL * (mass[j] + max(0.0, gains.max()) / c)
+                for k in range(n_classes):
+                    step = 0.0 if mask[j, k] else -alphas[k] - coefficient[k]
                     if step != 0.0:
                         coefficient[k] = -alphas[k]
-                        steps[k] = step * per_scale
-                        change += abs(step)
-            steps[z] = (tau - coefficient[z]) * per_scale
-            coefficient[z] = tau
-        else:
-            first = start[i]
-            while first < start[i + 1]:
-                end = block_end(chosen, first, start[i + 1])
-                z, total_mass = chosen[first], mass[first:end].sum()
-                sums = coefficients[first].copy()
-                for j in range(first + 1, end):
-                    sums += coefficients[j]
-                inside = scores[z] - c * sums[z]
-                for k in range(n_classes):
-                    gains[k] = -np.inf if mask[first, k] else 1.0 + scores[k] - c * sums[k] - inside
-                # Sets without nested bounds have the same steps as without weights.
-                rounding = STEP_RTOL * (total_mass + max(0.0, gains.max()) / c) if end > first + 1 else 0.0
-                block_duals(gains, c, mask, mass, first, end, alphas)
-                tau_step = block_change = 0.0
-                for k in range(n_classes):
-                    if not mask[first, k]:
-                        step = -alphas[k] - sums[k]
-                        if abs(step) > rounding or (alphas[k] == 0.0 and step != 0.0):
-                            scores[k] += c * step
-                            steps[k] += step * per_scale
-                            block_change += abs(step)
-                            tau_step -= step
-                        else:
-                            alphas[k] = -sums[k]
-                if block_change > 0.0:
-                    scores[z] += c * tau_step
-                    steps[z] += tau_step * per_scale
-                    split_block(alphas, mask, mass, chosen, first, end, coefficients)
-                    if total_mass > MIN_MASS:
-                        change += block_change
-                first = end
-        if change > 0.0 or steps.any():
-            row_add_all(rows, i, weights, steps)
-        # A row at its bounds is skipped for an increasing number of epochs, and one that changes little for a few.
-        if change == 0.0:
-            idle_epochs[i] = min(2 * idle_epochs[i] + 1, 31)
-        else:
-            idle_epochs[i] = min(2 * idle_epochs[i] + 1, 3) if change < small_change else 0
-        skip_until[i] = epoch + 1 + idle_epochs[i]
-        total_change += change
-    return total_change / max(len(order), 1)
+                        scores[k] += c * step
+                        steps[k] += step * per_scale
+                        if abs(step) > rounding and mass[j] > (0.0 if is_single else MIN_MASS):
+                            sweep_change += abs(step)
+                step = tau - coefficient[z]
+                scores[z] += c * step
+                steps[z] += step * per_scale
+                coefficient[z] = tau
+            if sweep == 0:
+                changes[r] = first_change = sweep_change
+            if sweep_change <= SWEEP_RTOL * first_change:
+                break
+        row_add_all(rows, i, weights, steps)

@@ -1,7 +1,6 @@
 """Objective of the partial-label SVM, and its published solver (Nguyen & Caruana 2008, Algorithm 1: Pegasos)."""
 
 import time
-from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import NamedTuple
@@ -11,7 +10,7 @@ import numpy as np
 from oneof.errors import InputError
 from oneof.jit import compiled
 from oneof.solvers.feature_spaces import Space
-from oneof.solvers.plsvm.level_sums import SummedLevels
+from oneof.solvers.stacked_sets import StackedSets
 from oneof.typing import Evidence, Floats, Ints, Mask
 
 
@@ -43,8 +42,7 @@ def check_definite(space: Space, weights: Floats) -> None:
 class PLSVMProblem:
     """J(W) = lam/2 ||W||^2 + 1/n sum_i MPH_i, with the max prediction hinge MPH_i, over rows that are not unlabeled.
 
-    The L sets of the problem are the n candidate sets, or the level sets of weights. The hinge of a row with weights is
-    the sum of those of its level sets, each times its mass.
+    The hinge of a row with weights is the sum of those of its level sets, each times its mass.
     """
 
     space: Space
@@ -53,8 +51,6 @@ class PLSVMProblem:
     lam: float
     row_weight: Floats | None = None
     """(n,): factors of the losses of the rows, above 0, with mean 1; None for 1."""
-    ridge: Floats | None = None
-    """(D,): the penalty of each weight relative to lam, at most 1; None for 1 (`oneof.solvers.plsvm.proximal`)."""
 
     def __post_init__(self) -> None:
         """Raise if lam is too small to divide by."""
@@ -67,60 +63,40 @@ class PLSVMProblem:
         return int(self.evidence.shape[1])
 
     @cached_property
-    def levels(self) -> SummedLevels | None:
-        """The level sets of weights; None without any weights, if each row has one set of mass 1."""
-        if self.row_weight is None:
-            return None if self.evidence.dtype == bool else SummedLevels.from_evidence(self.evidence)
-        levels = SummedLevels.from_evidence(self.evidence)
-        return replace(levels, mass=levels.mass * self.row_weight[levels.row])
-
-    @property
-    def mask(self) -> Mask:
-        """The classes of each set, (L, K)."""
-        return self.evidence if self.levels is None else self.levels.mask
-
-    @cached_property
-    def mass(self) -> Floats:
-        """The mass of each set, (L,)."""
-        return np.ones(len(self.evidence)) if self.levels is None else self.levels.mass
-
-    def of_sets(self, values: Floats) -> Floats:
-        """Return the (n, K) values of the rows for each set, (L, K)."""
-        return values if self.levels is None else values[self.levels.row]
-
-    def of_rows(self, values: Floats) -> Floats:
-        """Return the sums of (L, K) values over the sets of each row, (n, K)."""
-        return values if self.levels is None else self.levels.sum_by_row(values)
-
-    def mean_loss(self, losses: Floats) -> float:
-        """Return 1/n times the sum of the losses of the sets, (L,), times their masses."""
-        if self.levels is None:
-            return float(losses.mean(dtype=np.float64))
-        return float((self.mass * losses).sum()) / self.space.n_rows
+    def sets(self) -> StackedSets:
+        """The L sets of the rows, with the factors of the rows in their masses."""
+        sets = StackedSets.from_evidence(self.evidence)
+        return sets if self.row_weight is None else replace(sets, mass=sets.mass * self.row_weight[sets.row])
 
     @property
     def scale(self) -> float:
         """The product lam n: W = 1/(lam n) sum_i (dual variables)_i x_i."""
         return self.lam * self.space.n_rows
 
+    def weights(self, coefficients: Floats) -> Floats:
+        """Return the weights of dual variables, (L, K)."""
+        if not coefficients.any():  # as at the start on exact sets
+            return self.space.zeros(self.n_classes)
+        return self.space.rmatvec(self.sets.sum_by_row(coefficients)) / self.scale
+
+    def mean_loss(self, losses: Floats) -> float:
+        """Return 1/n times the sum of the losses of the sets, (L,), times their masses."""
+        return float((self.sets.mass * losses).sum()) / self.space.n_rows
+
     def penalty(self, weights: Floats) -> float:
         """Return lam/2 ||W||^2."""
-        return 0.5 * self.lam * self.space.dot(weights, self.penalized(weights))
-
-    def penalized(self, weights: Floats) -> Floats:
-        """Return the derivative of the penalty by the weights, divided by lam."""
-        return weights if self.ridge is None else self.ridge * weights
+        return 0.5 * self.lam * self.space.dot(weights, weights)
 
     def objective(self, weights: Floats, scores: Floats) -> float:
         """Return J."""
-        best = best_scores(self.of_sets(scores), self.mask)
-        return self.penalty(weights) + self.mean_loss(np.maximum(0.0, 1.0 - best.inside + best.outside))
+        best = best_scores(self.sets.take(scores), self.sets.mask)
+        return self.penalty(weights) + self.mean_loss(best.hinges)
 
     def majorant(self, weights: Floats, scores: Floats, chosen: Ints) -> float:
         """Return J with max_{k in S_i} s_ik replaced by the score of one candidate: a convex upper bound of J."""
-        scores = self.of_sets(scores)
+        scores = self.sets.take(scores)
         inside = np.take_along_axis(scores, chosen[:, None], axis=1)[:, 0]
-        losses = np.maximum(0.0, 1.0 - inside + best_scores(scores, self.mask).outside)
+        losses = np.maximum(0.0, 1.0 - inside + best_scores(scores, self.sets.mask).outside)
         return self.penalty(weights) + self.mean_loss(losses)
 
 
@@ -128,31 +104,39 @@ class BestScores(NamedTuple):
     """Best scores of each set, in it and outside it."""
 
     inside: Floats
-    """(n,), float64."""
+    """(L,), float64."""
     chosen: Ints
-    """(n,): in(i), the candidate with that score; the first one in case of ties."""
+    """(L,): in(i), the candidate with that score; the first one in case of ties."""
     outside: Floats
-    """(n,), float64."""
+    """(L,), float64."""
+    rival: Ints
+    """(L,): out(i), the class outside with that score; the first one in case of ties."""
+
+    @property
+    def hinges(self) -> Floats:
+        """The losses of the sets, (L,)."""
+        return np.maximum(0.0, 1.0 - self.inside + self.outside)
 
 
 def best_scores(scores: Floats, mask: Mask) -> BestScores:
-    """Return the best scores of the rows in and outside their sets, by a compiled loop."""
+    """Return the best (L, K) scores in and outside the sets, by a compiled loop."""
     n = len(scores)
-    best = BestScores(np.full(n, -np.inf), np.zeros(n, dtype=np.int64), np.full(n, -np.inf))
-    _find_best(np.ascontiguousarray(scores.T), mask, *best)
-    return best
+    best = [(np.full(n, -np.inf), np.zeros(n, dtype=np.int64)) for _ in range(2)]
+    _find_best(np.ascontiguousarray(scores.T), mask, *best[0], *best[1])
+    return BestScores(*best[0], *best[1])
 
 
 @compiled
-def _find_best(scores: Floats, mask: Mask, inside: Floats, chosen: Ints, outside: Floats) -> None:
+def _find_best(scores: Floats, mask: Mask, inside: Floats, chosen: Ints, outside: Floats, rival: Ints) -> None:
     n_classes, n = scores.shape
     for k in range(n_classes):
         for i in range(n):
             value = scores[k, i]
-            if not mask[i, k]:
-                outside[i] = max(outside[i], value)
-            elif value > inside[i]:
-                inside[i], chosen[i] = value, k
+            if mask[i, k]:
+                if value > inside[i]:
+                    inside[i], chosen[i] = value, k
+            elif value > outside[i]:
+                outside[i], rival[i] = value, k
 
 
 @dataclass
@@ -184,78 +168,29 @@ def solve_pegasos(problem: PLSVMProblem, *, max_iter: int = 1000, tol: float = 0
     -------
     PLSVMSolution
     """
-    space, lam, n = problem.space, problem.lam, problem.space.n_rows
-    subgradient = _set_subgradient(problem.mask) if problem.levels is None else _level_subgradient(problem.levels)
-    trace = Trace()
+    space, lam, n, sets = problem.space, problem.lam, problem.space.n_rows, problem.sets
+    trace, converged = Trace(), False
     weights, square = space.zeros(problem.n_classes), 0.0
     scores = space.matvec(weights)
-    converged = False
     for t in range(1, max_iter + 1):
-        losses, steps = subgradient(scores)
-        trace.add(0.5 * lam * square + losses / n)
+        best = best_scores(sets.take(scores), sets.mask)
+        trace.add(0.5 * lam * square + problem.mean_loss(best.hinges))
+        # A_L and A_PL: the rows with a loss; each steps along x at yPL_i in its set, and along -x at yPL_i outside it
+        violators = np.flatnonzero(best.hinges)
+        steps = np.zeros(sets.mask.shape)
+        steps[violators, best.chosen[violators]] = sets.mass[violators]
+        steps[violators, best.rival[violators]] = -sets.mass[violators]
         # W_{t+1/2} = (1 - eta lam) W_t + eta/n sum (x at yPL_i in the set - x at yPL_i outside), eta = 1/(lam t)
-        updated = (1.0 - 1.0 / t) * weights + space.rmatvec(steps) / (lam * t * n)
+        updated = (1.0 - 1.0 / t) * weights + space.rmatvec(sets.sum_by_row(steps)) / (lam * t * n)
         square = space.dot(updated, updated)
         # W_{t+1} = min(1, 1/sqrt(lam) / ||W_{t+1/2}||) W_{t+1/2}
         if square > 1.0 / lam:
             updated *= np.sqrt(1.0 / (lam * square))
             square = 1.0 / lam
         change = updated - weights
-        weights = updated
-        scores = space.matvec(weights)
+        weights, scores = updated, space.matvec(updated)
         if tol > 0 and space.dot(change, change) <= min(tol, 1e150) ** 2 * square:
             converged = True
             break
     trace.add(problem.objective(weights, scores))
     return PLSVMSolution(weights, np.array(trace.objective), np.array(trace.times), t, converged)
-
-
-def _set_subgradient(mask: Mask) -> Callable[[Floats], tuple[float, Floats]]:
-    """Return the function of the scores that gives the sum of the hinges, and minus its derivatives by the scores."""
-    rows = np.arange(len(mask))
-    # Added to the scores, these exclude the other classes, or the candidates, from the maximum.
-    only_in, only_out = np.where(mask, 0.0, -np.inf), np.where(mask, -np.inf, 0.0)
-
-    def subgradient(scores: Floats) -> tuple[float, Floats]:
-        # A_L and A_PL: the rows with a loss, with their yPL_i in the set and outside it
-        into, out = (scores + only_in).argmax(axis=1), (scores + only_out).argmax(axis=1)
-        losses = 1.0 - scores[rows, into] + scores[rows, out]
-        violators = np.flatnonzero(losses > 0)
-        steps = np.zeros_like(scores)
-        steps[violators, into[violators]] = 1.0
-        steps[violators, out[violators]] = -1.0
-        return float(losses[violators].sum(dtype=np.float64)), steps
-
-    return subgradient
-
-
-def _level_subgradient(levels: SummedLevels) -> Callable[[Floats], tuple[float, Floats]]:
-    """Return the same function as `_set_subgradient` for level sets, whose hinges are multiplied by their masses."""
-    start = levels.start
-
-    def subgradient(scores: Floats) -> tuple[float, Floats]:
-        steps = np.zeros(scores.shape, dtype=scores.dtype)
-        return _add_level_steps(np.ascontiguousarray(scores), levels.mask, levels.mass, start, steps), steps
-
-    return subgradient
-
-
-@compiled
-def _add_level_steps(scores: Floats, mask: Mask, mass: Floats, start: Ints, steps: Floats) -> float:
-    """Add the steps of all level sets to `steps`, (n, K), and return the sum of their losses."""
-    total = 0.0
-    for i in range(scores.shape[0]):
-        for j in range(start[i], start[i + 1]):
-            into, out = -1, -1
-            for k in range(scores.shape[1]):
-                if mask[j, k]:
-                    if into < 0 or scores[i, k] > scores[i, into]:
-                        into = k
-                elif out < 0 or scores[i, k] > scores[i, out]:
-                    out = k
-            loss = 1.0 - scores[i, into] + scores[i, out]
-            if loss > 0.0:
-                total += mass[j] * loss
-                steps[i, into] += mass[j]
-                steps[i, out] -= mass[j]
-    return total

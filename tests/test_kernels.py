@@ -25,7 +25,6 @@ import oneof.kernels.gaussian_process
 import oneof.kernels.pairwise
 from oneof.errors import InputError
 from oneof.kernels import covariance, is_psd_by_construction, variances
-from oneof.kernels.derivatives import KernelDerivatives
 
 with contextlib.suppress(ImportError):
     import torch  # noqa: F401 - its BLAS must be loaded before oneof.parallel lists the BLAS libraries
@@ -295,30 +294,3 @@ def test_memory_is_at_most_one_and_a_half_gram_matrices(kernel, monkeypatch):
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert peak < 1.5 * gram.nbytes
-
-
-@pytest.mark.parametrize("unit", [1.0, 1e-170, 1e170])
-@pytest.mark.parametrize(
-    "make",
-    [
-        lambda unit: 2.0 * RBF(1.5 * unit),
-        lambda unit: RBF(0.7 * unit, "fixed") * 3.0 + ConstantKernel(0.5) * RBF(2.0 * unit),
-        lambda unit: ConstantKernel(2.0, "fixed") * RBF(1.5 * unit, "fixed"),
-        lambda unit: 2.0 * (RBF(2.0 * unit) + RBF([3.0 * unit])),
-    ],
-)
-def test_derivatives_equal_those_of_scikit_learn(make, unit):
-    """Gram matrices and derivatives over stored distances equal those of scikit-learn's evaluation, in any unit."""
-    X = np.random.default_rng(0).normal(size=(12, len(SCALES)))
-    gram, gradients = KernelDerivatives(X * unit).evaluate(make(unit))
-    expected, expected_gradients = make(1.0)(X, eval_gradient=True)
-    np.testing.assert_allclose(gram, expected, rtol=1e-13)
-    np.testing.assert_allclose(gradients, expected_gradients, rtol=1e-12, atol=1e-15)
-
-
-@pytest.mark.parametrize("kernel", [1.5 * RBF(SCALES) + WhiteKernel(0.1), ConstantKernel(2.0) * Matern(1.5)])
-def test_derivatives_of_other_kernels_are_those_of_scikit_learn(kernel):
-    """Kernels that are not evaluated over stored distances have exactly scikit-learn's derivatives."""
-    X = np.random.default_rng(0).normal(size=(12, len(SCALES)))
-    for values, expected in zip(KernelDerivatives(X).evaluate(kernel), kernel(X, eval_gradient=True), strict=True):
-        np.testing.assert_array_equal(values, expected)

@@ -70,8 +70,8 @@ class Solution:
     weights: Floats
     """(K, D)."""
     objective_path: Floats
-    """(n_iter + 1,): the objective at the start and after each iteration, to about 1e-6 while products are in single
-    precision; it never increases, up to rounding."""
+    """(n_iter + 1,): the objective at the start and after each iteration, as computed. It never increases, up to the
+    rounding of the products, which is about 1e-6 while they are in single precision."""
     gradient: Floats
     """(K, D)."""
     n_iter: int
@@ -212,7 +212,7 @@ class Descent:
     def move(self, problem: LinearObjective, point: Any) -> None:
         """Continue with another objective, whose point at the same weights is given."""
         self.problem, self.point, self.gradient = problem, point, problem.gradient(point)
-        self.path = [max(value, point.value) for value in self.path[:-1]] + [point.value]
+        self.path[-1] = point.value
         self._inverse.move(self.gradient)
 
     def _advance(self, point: Any, step: Floats) -> None:

@@ -20,7 +20,6 @@ from numpy.random import Generator
 from scipy.optimize import minimize
 
 from oneof.errors import InputError
-from oneof.kernels.derivatives import KernelDerivatives
 from oneof.likelihoods import support
 from oneof.solvers.laplace.cholesky_factors import CholeskyFactors
 from oneof.solvers.laplace.evidence import evidence_gradient, log_evidence
@@ -132,7 +131,6 @@ class _EvidenceObjective:
 
     def __init__(self, X: Floats, evidence: Evidence, kernel: Any, sharpness: float) -> None:
         self.X, self.evidence, self.sharpness = X, evidence, sharpness
-        self.derivatives = KernelDerivatives(X)
         self.is_shared = not isinstance(kernel, list | tuple)
         self.kernels = [kernel] if self.is_shared else list(kernel)
         self.start = np.concatenate([kernel.theta for kernel in self.kernels])
@@ -168,7 +166,7 @@ class _EvidenceObjective:
     def _evaluate(self, theta: Floats, eval_gradient: bool) -> tuple[float, Floats]:
         kernel = self._clone_with_theta(theta)
         kernels = [kernel] if self.is_shared else kernel
-        pairs = [_gram_and_gradient(k, self.derivatives) if eval_gradient else (k(self.X), None) for k in kernels]
+        pairs = [_gram_and_gradient(k, self.X) if eval_gradient else (k(self.X), None) for k in kernels]
         gram = pairs[0][0] if self.is_shared else np.stack([gram for gram, _ in pairs])
         gradients = pairs[0][1] if self.is_shared else [gradient for _, gradient in pairs]
         if not np.isfinite(gram).all():
@@ -245,11 +243,11 @@ def _normalize(
     return scaled
 
 
-def _gram_and_gradient(kernel: Any, derivatives: KernelDerivatives) -> tuple[Floats, Floats]:
+def _gram_and_gradient(kernel: Any, X: Floats) -> tuple[Floats, Floats]:
     """Return a Gram matrix and its derivatives."""
     message = f"the kernel {kernel} does not provide derivatives (eval_gradient=True). Pass optimizer=None."
     try:
-        result = derivatives.evaluate(kernel)
+        result = kernel(X, eval_gradient=True)
     except (TypeError, NotImplementedError) as error:
         raise InputError(message) from error
     if not (isinstance(result, tuple) and len(result) == 2):

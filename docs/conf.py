@@ -60,9 +60,6 @@ myst_substitutions = {
     "tutorial": "[**Tutorial**\\\nTen minutes, from a table to a model](tutorial.md)"
     if (HERE / "tutorial.md").exists()
     else "[**First steps**\\\nYour first fit on candidate sets](gallery/plot_first_steps)",
-    "contributing": "[**Contributing**\\\nAdd an estimator step by step](contributing.md)"
-    if (HERE / "contributing.md").exists()
-    else "[**Contributing**\\\nDesign decisions](decisions.md)",
 }
 
 # Single backquotes in docstrings are code; types are in the sections, so that signatures stay short.
@@ -92,6 +89,7 @@ html_theme = "furo"
 html_title = "oneof"
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
+html_search_scorer = str(HERE / "_static" / "scorer.js")
 html_copy_source = False
 html_theme_options = {
     "light_css_variables": {"color-brand-primary": "#2166ac", "color-brand-content": "#2166ac"},

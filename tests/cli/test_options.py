@@ -16,6 +16,7 @@ from oneof.cli.app import app
 from oneof.cli.options import NAMES, expand, option, read_names
 from oneof.errors import InputError
 from oneof.messages import write_names
+from oneof.persistence import load
 from tests.cli.conftest import QUICK, Run, make_birds
 
 NAME = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\x00"), min_size=1, max_size=8)
@@ -161,6 +162,17 @@ def test_a_record_is_expanded_to_its_options() -> None:
     for arguments in (["a"], ["b", "--size", "5", "--name", "x", "--strict", "--drop", "c,d", "--drop", "e"]):
         app(arguments, standalone_mode=False)
     assert calls == [("a", Group(), False), ("b", Group(5, "x", ("c", "d", "e")), True)]
+
+
+@pytest.mark.parametrize("online", [(), ("--online",)])
+def test_the_summary_and_the_model_have_the_options(run: Run, birds: Path, online: tuple[str, ...]) -> None:
+    """They have the options that differ from their defaults, as in the records of the command."""
+    words = ("--labels", "species", "--drop", "truth,id", "--method", "AvgPerceptron", *online)
+    assert run("fit", birds, *words).code == 0
+    options = json.loads(Path("birds-oneof/summary.json").read_text())["options"]
+    expected = {"labels": ["species"], "drop": ["truth", "id"], "method": "AvgPerceptron"}
+    assert options == expected | ({"online": True} if online else {})
+    assert load("birds-oneof/model.skops").summary["options"] == options
 
 
 def test_options_of_several_commands_have_one_form() -> None:

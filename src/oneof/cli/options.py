@@ -95,6 +95,18 @@ def option_name(one: Any) -> str:
     return one.metadata["name"] or f"--{one.name.replace('_', '-')}"
 
 
+def to_dict(*records: Any) -> dict[str, Any]:
+    """Return the options of records that differ from their defaults, by name, in the types of JSON."""
+    options = {
+        one.name: (one.default, getattr(record, one.name)) for record in records for one in option_fields(record)
+    }
+    given = {name: value for name, (default, value) in options.items() if value != default}
+    return {
+        name: list(value) if isinstance(value, list | tuple) else str(value) if isinstance(value, Path) else value
+        for name, value in given.items()
+    }
+
+
 def _declare(record: Any, one: Any) -> inspect.Parameter:
     """Return the parameter of an option, which is listed under the title of the class that declares it."""
     declared = next(base for base in record.__mro__ if one.name in inspect.get_annotations(base))

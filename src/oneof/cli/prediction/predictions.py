@@ -385,9 +385,6 @@ def write_predictions(path: Path, prediction: Prediction, *, model: Path) -> Non
 
 def load_model(path: Path) -> "SavedModel":
     """Load a model file of `oneof fit`."""
-    from typing import get_args
-
-    from oneof.io import Kind
     from oneof.persistence import SavedModel, load
 
     if path.is_dir():
@@ -400,9 +397,6 @@ def load_model(path: Path) -> "SavedModel":
             f"{path} has an estimator without the columns of a table. Use a model file of `oneof fit`; for texts, "
             "`oneof fit TABLE --text COLUMN`."
         )
-    unknown = [kind for _, kind in model.columns if kind not in get_args(Kind)]
-    if unknown:
-        raise ModelFileError(f"{path} has an unknown kind of column, {unknown[0]!r}. Update oneof.")
     return model
 
 

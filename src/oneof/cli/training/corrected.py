@@ -71,10 +71,10 @@ def compare_corrected(
             groups=audit.prepared.groups,
             truth=audit.prepared.truth,
             class_weight=task.class_weight,
+            random_state=audit.seed,
             correct=audit,
             refit=False,
             keep_predictions="labeled",
-            random_state=audit.seed,
             progress=progress,
         )
     except KeyboardInterrupt as interrupt:
@@ -97,16 +97,9 @@ def _describe_change(plain: "Comparison", corrected: "Comparison") -> str:
     name, old, new = "covering rate", before.covering_rate, after.covering_rate
     if before.accuracy is not None and after.accuracy is not None:
         name, old, new = "accuracy", before.accuracy, after.accuracy
-    sentences = [
+    worse = "The correction does not help on these rows: leave out --noise-rate, or check some suspected rows. "
+    others = "The other methods, and the learning curve, are" if len(plain.results) > 1 else "The learning curve is"
+    return (
         f"the held-out estimate is that of the corrected fit: its {name} is {100 * new:.1f} %, and {100 * old:.1f} % "
-        "without the correction."
-    ]
-    if new < old - MIN_LOSS:
-        sentences.append(
-            "The correction does not help on these rows: leave out --noise-rate, or check some suspected rows."
-        )
-    if len(plain.results) > 1:
-        sentences.append("The other methods, and the learning curve, are without the correction.")
-    else:
-        sentences.append("The learning curve is without the correction.")
-    return " ".join(sentences)
+        f"without the correction. {worse * (new < old - MIN_LOSS)}{others} without the correction."
+    )

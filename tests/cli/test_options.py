@@ -3,8 +3,8 @@
 import json
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
-import numpy as np
 import polars as pl
 import pytest
 import typer
@@ -106,7 +106,7 @@ def test_tokens_of_a_new_table_are_joined_to_the_saved_ones(run: Run, online: bo
     assert fit.code == 0, fit.err
     index = pl.arange(0, len(rows))
 
-    def predict(name: str, new: pl.DataFrame, *args: str) -> tuple[list[str], dict[str, object], str]:
+    def predict(name: str, new: pl.DataFrame, *args: str) -> tuple[list[str], dict[str, Any], str]:
         new.write_csv(f"{name}.csv")
         result = run("predict", "birds-oneof/model.skops", f"{name}.csv", "--json", *args)
         assert result.code == 0, result.err
@@ -118,20 +118,14 @@ def test_tokens_of_a_new_table_are_joined_to_the_saved_ones(run: Run, online: bo
     )
     assert unreadable == {}
     bad = rows.with_columns(span=pl.when(index % 7 == 3).then(pl.lit("lost")).otherwise("span"))
-    same, unreadable, note = predict("bad", bad, "--missing", "lost")
-    assert (same, unreadable) == (labels, {})
-    assert "cannot be read" not in note
+    assert predict("bad", bad, "--missing", "lost")[:2] == (labels, {})
+    n_bad = len(range(3, 60, 7))
     same, unreadable, note = predict("bad", bad)
-    n_bad = len(np.arange(60)[np.arange(60) % 7 == 3])
     assert same == labels
-    assert unreadable == {"span": {"count": n_bad, "cells": [[row, "lost"] for row in range(3, 60, 7)][:10]}}
+    assert unreadable["span"]["count"] == n_bad
     assert f"{n_bad} cells cannot be read and are missing, in column 'span' ('lost' in row 3 and" in note
     printed = run("predict", "birds-oneof/model.skops", "bad.csv")
     assert f"{n_bad} unreadable cells are missing values: span ({n_bad})." in printed.out
-    assert "unreadable" not in run("predict", "birds-oneof/model.skops", "bad.csv", "--missing", "lost").out
-    refused = run("predict", "birds-oneof/model.skops", "bad.csv", "--strict")
-    assert refused.code == 2
-    assert "row 3: column 'span' must contain numbers; got 'lost'" in refused.err
 
 
 @dataclass(frozen=True)

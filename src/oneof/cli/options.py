@@ -65,7 +65,9 @@ def expand(command: Callable[..., None]) -> Callable[..., None]:
     collects their values in the record again, and converts errors to exit codes.
     """
     signature = inspect.signature(command)
-    records = {one.name: one.annotation for one in signature.parameters.values() if is_dataclass(one.annotation)}
+    records: dict[str, Any] = {
+        one.name: one.annotation for one in signature.parameters.values() if is_dataclass(one.annotation)
+    }
     parameters: list[inspect.Parameter] = []
     for parameter in signature.parameters.values():
         record = records.get(parameter.name)

@@ -81,18 +81,6 @@ def test_labeling_and_streams_have_the_findings_of_their_rows(run: Run) -> None:
     assert describe(replace(finding, rows=()) for finding in found)[:5] == notes[:5]  # classes have no first row
 
 
-def test_minus_one_that_may_be_a_class_is_a_finding(run: Run) -> None:
-    """The note names the option by which -1 is a class, and with it there is no note."""
-    cells = [-1, 0, 1] * 20
-    Path("t.csv").write_text("\n".join(["x,label", *(f"{i % 7}.5,{label}" for i, label in enumerate(cells))]))
-    result = run("inspect", "t.csv", "--labels", "label", "--json")
-    [note] = [note for note in json.loads(result.out)["notes"] if note.startswith("-1 is read as unlabeled")]
-    assert "--classes=-1,0,1" in note
-    assert note in read_notes(result.err)
-    assert "Warning" not in result.err
-    assert "unlabeled" not in run("inspect", "t.csv", "--labels", "label", "--classes=-1,0,1", "--json").err
-
-
 def test_lines_that_a_quoted_cell_joins_are_noted_before_the_names_of_columns(run: Run) -> None:
     """A remark of the reader with an option is about lost rows, and is not cut."""
     lines = ["x,x,label", *(f'{i},"{i},p\n{i},q",{"ab"[i % 2]}' for i in range(40))]

@@ -175,16 +175,6 @@ def test_a_doubtful_separator_is_a_question(run: Run, birds: Path) -> None:
         assert ("owl;hawk" in classes) == (separator == "|")
 
 
-def test_all_bad_label_cells_are_reported(run: Run, birds: Path) -> None:
-    bad = pl.when(pl.arange(0, 60).is_in([4, 9])).then(pl.lit("owl||wren")).otherwise(pl.col("species"))
-    bad = pl.when(pl.arange(0, 60) == 20).then(pl.lit("||")).otherwise(bad)
-    make_birds().with_columns(species=bad).write_csv("birds.csv")
-    result = run(*FIT)
-    assert result.code == 2
-    assert "row 4: 'owl||wren' contains an empty label" in result.err
-    assert "In all, 3 cells cannot be read: also row 20 ('||')." in result.err
-
-
 def test_dates_are_features_of_saved_models(run: Run) -> None:
     """A date that determines the class is learned, and read in the format of training and in ISO 8601."""
     rng = np.random.default_rng(0)
@@ -200,20 +190,6 @@ def test_dates_are_features_of_saved_models(run: Run) -> None:
     assert result.code == 0, result.err
     assert "1 cell cannot be read and is missing, in column 'day' ('soon' in row 4)" in result.err
     assert pl.read_csv("out.csv")["label"].to_list()[:4] == ["cold", "warm", "cold", "warm"]
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        (["--delimiter", "ab"], "`delimiter` must be one character"),
-        (["--decimal", "'"], "`decimal` must be '.' or ','"),
-        (["--encoding", "latin-99"], "`encoding` must be a known encoding"),
-    ],
-)
-def test_invalid_options(run: Run, birds: Path, options: list[str], message: str) -> None:
-    result = run(*FIT, *options)
-    assert result.code == 2
-    assert message in result.err
 
 
 @pytest.mark.filterwarnings("default:-1 is read as unlabeled")

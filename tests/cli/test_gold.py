@@ -11,7 +11,6 @@ from oneof.candidates import CandidateSets
 from oneof.candidates.checked_labels import insert_checked_labels
 from oneof.cli.tables.inputs import PreparedTable, prepare
 from oneof.cli.tables.read_options import ReadOptions
-from oneof.errors import LabelError
 from oneof.persistence import load
 from tests.cli.conftest import QUICK, Run, check_error, make_birds
 from tests.cli.test_audit import make_noisy
@@ -166,13 +165,6 @@ def test_checked_labels_replace_weights() -> None:
     assert (checked.is_checked.tolist(), checked.outside.tolist()) == ([True, False], [0])
 
 
-def test_candidate_sets_get_no_classes_from_checked_labels() -> None:
-    """A set of all classes and a missing label have the same row, so that a label that is not a class is an error."""
-    y = CandidateSets.from_sets([{"a", "b"}, {"a"}, {"b"}, None])
-    with pytest.raises(LabelError, match="row 2: label 'c' is not one of the classes"):
-        insert_checked_labels(y, [None, None, "c", None])
-
-
 @pytest.mark.parametrize(
     ("labels", "words"),
     [
@@ -204,15 +196,6 @@ def test_a_set_of_all_labels_stays_a_set_if_a_checked_label_is_a_new_class(
     assert len(first[0]) == 2
     assert read[0].is_checked is not None
     assert read[0].is_checked.sum() == 15
-
-
-@pytest.mark.parametrize("cell", ["0.7", "inf", "1e0", "03"])
-def test_checked_labels_of_numbers_are_whole_numbers(run: Run, cell: str) -> None:
-    """Other text is an error with its row, and not a number near it."""
-    checked = [None, cell, *[None] * 18]
-    pl.DataFrame({"x": WAVE[:20], "y": 10 * ["0", "1"], "checked": checked}).write_csv("birds.csv")
-    words = ("fit", "birds.csv", "--labels", "y", "--gold", "checked", *QUICK)
-    check_error(run, *words, message=f"birds.csv, row 1: {cell!r} is not a whole number")
 
 
 def test_a_float_column_of_checked_labels_may_have_nan(run: Run) -> None:

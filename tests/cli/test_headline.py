@@ -15,8 +15,7 @@ from oneof.cli.auditing.issues import describe_rest
 from oneof.cli.tables.inputs import prepare
 from oneof.cli.tables.read_options import ReadOptions
 from oneof.cli.training import calibration
-from oneof.cli.training.headline import describe_noise, describe_training_labels
-from oneof.estimators.base import Disambiguation
+from oneof.cli.training.headline import describe_noise
 from oneof.likelihoods import softmax
 from oneof.model_selection.temperature import evaluate_temperature
 from tests.cli.conftest import QUICK, Run
@@ -190,29 +189,3 @@ def test_an_estimate_by_posteriors_without_rest_has_a_note(run: Run) -> None:
         summary = json.loads(run(*words, *more, "--json").out)
         assert summary["headline"]["measure"] == "estimated accuracy"
         assert any("add --rest auto" in sentence for sentence in summary["notes"]) == has_note
-
-
-def test_too_confident_training_labels_have_a_note() -> None:
-    """With true labels, the confidences of training labels are compared with the fraction of right ones."""
-    truth = np.array(["finch"] * 60 + ["owl"] * 40, dtype=object)
-    candidates = CandidateSets.from_labels(["finch"] * 80 + ["owl"] * 20)
-    decisions = Disambiguation(np.array(["finch"] * 80 + ["owl"] * 20), np.full(100, 0.95))
-    [note] = describe_training_labels(decisions, candidates, truth)
-    assert "95 % on average, while 80 % of 100 rows with a true label have it" in note
-    assert describe_training_labels(decisions._replace(confidence=np.full(100, 0.8)), candidates, truth) == []
-    assert describe_training_labels(decisions, candidates, None) == []
-    assert "The labels of 20 of these rows lack the true one: --noise-rate auto corrects such labels." in note
-
-
-@pytest.mark.parametrize(("n_wrong", "has_remedy"), [(20, True), (3, False)])
-def test_too_confident_training_labels_of_weights_have_the_remedy(n_wrong: int, has_remedy: bool) -> None:
-    """With weights for all classes no set lacks the truth: true labels of a smaller weight have the remedy."""
-    truth = np.array(["finch"] * 60 + ["owl"] * 40, dtype=object)
-    weights = np.where(truth[:, None] == ["finch", "owl", "wren"], 0.9, 0.05)
-    decisions = Disambiguation(np.array(["finch"] * 80 + ["owl"] * 20), np.full(100, 0.95))
-    for wrong, has_note in (([0.8, 0.1, 0.1], has_remedy), ([0.4, 0.4, 0.2], False)):
-        weights[-n_wrong:] = wrong
-        candidates = CandidateSets.from_weights(weights, ["finch", "owl", "wren"], kind="likelihood")
-        [note] = describe_training_labels(decisions, candidates, truth)
-        expected = f"In {n_wrong} of these rows another label has a larger weight than the true one: --noise-rate auto"
-        assert (expected in note) == has_note

@@ -81,20 +81,6 @@ def test_a_model(run: Run, model: Path) -> None:
     assert facts["training"]["rows"] == 60
 
 
-@pytest.mark.parametrize(
-    ("args", "message"),
-    [
-        (("none.csv",), "does not exist"),
-        (("none.skops",), "does not exist"),
-        (("birds.csv", "--labels", "specis"), "did you mean 'species'"),
-    ],
-)
-def test_errors(run: Run, birds: Path, args: tuple[str, ...], message: str) -> None:
-    result = run("inspect", *args)
-    assert (result.code, result.out) == (2, "")
-    assert message in result.err
-
-
 def test_long_lists_are_cut() -> None:
     """The facts of a wide table with many classes have short lines."""
     columns = [ColumnFacts(f"column{j}", "number", j) for j in range(500)]
@@ -135,11 +121,6 @@ def test_answers_of_annotators(run: Run, birds: Path) -> None:
     assert fit.code == 0, fit.err
     assert shown.out.splitlines()[0] in fit.err
     assert shown.out.splitlines()[1] in fit.err
-
-
-def test_the_findings_are_those_of_the_summary_of_fit(run: Run, birds: Path) -> None:
-    facts = _facts(run, birds, *INSPECT)
-    assert facts["findings"] == json.loads(run("fit", birds, *INSPECT, *QUICK, "--json").out)["findings"]
 
 
 @pytest.mark.parametrize(("batch_rows", "is_complete"), [(20, False), (100, True)])

@@ -65,14 +65,6 @@ def test_other_cells_with_signs_are_classes(run: Run, labels: list[str]) -> None
     assert classes_of(run)[0] == sorted(labels)
 
 
-@pytest.mark.parametrize("sign", ["#", "\uff1b"])
-def test_a_stream_has_the_classes_of_a_table(run: Run, sign: str) -> None:
-    """The separator is detected in the first rows of a stream, too."""
-    write_table([f"owl{sign}wren", f"wren{sign}finch", "finch", "owl", "wren"])
-    result = run("fit", "t.csv", "--labels", "label", "--online", "--out", "m", "--json")
-    assert json.loads(result.out)["classes"] == NAMES
-
-
 def test_unicode_forms_of_a_class_are_one(run: Run) -> None:
     """Composed and decomposed letters, zero-width spaces and other spaces do not make classes that print alike."""
     write_table(["Caf\u00e9", "Cafe\u0301", "Caf\u00e9\u200b", "Old\u00a0Bar", "Old Bar"])
@@ -84,25 +76,6 @@ def test_an_identifier_has_no_weight(run: Run, name: str) -> None:
     """The number of an identifier is a part of the class."""
     write_table([f"{name}:0.7|owl:0.3", name, "owl", f"owl:0.6|{name}:0.4"])
     assert classes_of(run, "--weighted")[0] == sorted([name, "owl"])
-
-
-def test_weights_without_the_option_are_an_error(run: Run) -> None:
-    """Labels with a fraction whose name is another class are refused, also if they are few."""
-    write_table(["finch:0.5|wren:0.5", "wren:0.3|owl:0.7", "finch", "wren", "owl", "finch", "wren", "owl"])
-    for command in (["inspect"], ["fit", *QUICK]):
-        result = run(*command, "t.csv", "--labels", "label")
-        assert result.code != 0
-        assert "t.csv have weights, such as 'finch:0.5'. Add --weighted" in result.err
-    assert classes_of(run, "--weighted", "--kind", "likelihood")[0] == NAMES
-
-
-def test_empty_lists_are_unlabeled_rows_of_every_command(run: Run) -> None:
-    """`inspect` does not state that other commands stop at them."""
-    write_table(["[]", "['owl', 'wren']", "['owl']", "['wren']"])
-    classes, notes = classes_of(run)
-    assert classes == ["owl", "wren"]
-    assert "15 empty lists as unlabeled rows" in notes
-    assert "cannot be read" not in notes
 
 
 def test_several_columns_of_labels_have_one_sentence(run: Run) -> None:

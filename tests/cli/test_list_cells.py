@@ -99,16 +99,6 @@ def test_intervals_are_classes(run: Run, cells: list[str]) -> None:
     assert ("add --separator '[]'" in note) == (cells[0] == "[0, 10]")  # fractions are not labels
 
 
-def test_a_broken_list_is_an_error_with_its_row(run: Run) -> None:
-    """The text of an answer that was cut off is one error that names file, row and text."""
-    cells = ["['a', 'b']", "['a', 'b", "['c']"] * 10
-    pl.DataFrame({"x": np.random.default_rng(0).normal(size=30), "y": cells}).write_csv("t.csv")
-    result = run("fit", "t.csv", "--labels", "y")
-    assert result.code == 2
-    assert "labels 'y' of t.csv, row 1: \"['a', 'b\" is not valid JSON" in result.err
-    assert "In all, 10 cells cannot be read" in result.err
-
-
 def test_dicts_of_python_have_weights(run: Run) -> None:
     """Dicts are read with `--weighted`, and the error without it names the option."""
     cells = ["{'a': 0.7, 'b': 0.3}", "{'b': np.float64(0.5), 'c': np.float64(0.5)}", "{}"] * 10

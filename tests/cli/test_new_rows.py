@@ -103,17 +103,6 @@ def test_missing_vectors_are_predicted(run: Run) -> None:
     assert [row["label"] for row in served] == labels
 
 
-@pytest.mark.parametrize(("sizes", "row"), [((11,) * 3, 0), ((9,) * 3, 0), ((10, 10, 11), 2)])
-def test_vectors_of_another_length_are_an_error(run: Run, sizes: tuple[int, ...], row: int) -> None:
-    """The error names the row, the column and both lengths, for tables and for single rows."""
-    assert run("fit", _write("train.jsonl", _vectors()), "--labels", "y", *QUICK, "--out", "out").code == 0
-    rows = [{"a": [0.5] * size} for size in sizes]
-    message = f"row {row}: column 'a' must have vectors of 10 numbers, as in training; got a vector of {sizes[row]}."
-    check_error(run, "predict", "out/model.skops", _write("new.jsonl", rows), message=message)
-    with pytest.raises(DataError, match=message):
-        RowPredictor(load("out/model.skops")).predict(rows)
-
-
 def test_a_constant_number_of_a_vector_counts(run: Run) -> None:
     """The length is that of the vectors of training, although a number that is always 0 is not a feature."""
     rows = [{**row, "a": [*row["a"], 0.0]} for row in _vectors()]

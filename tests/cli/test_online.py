@@ -141,19 +141,6 @@ def test_predict_to_the_screen_and_without_labels(run: Run, learned: Path) -> No
     assert not Path("new-predictions.csv").exists()
 
 
-def test_truth_that_is_not_a_class_is_rejected(run: Run, learned: Path) -> None:
-    """A set of two labels is not a true label, and would count as a mistake; no file is written."""
-    birds = make_birds(1)
-    birds.with_columns(pl.Series("truth", ["owl"] * 7 + ["owl|wren"] + [""] * 52)).write_csv("new.2024.csv")
-    result = run("predict", learned, "new.2024.csv", "--truth", "truth")
-    assert result.code == 2
-    message = "new.2024.csv, row 7: the truth column 'truth' contains 'owl|wren', which is not a class of the model"
-    assert message in result.err
-    assert [file.name for file in Path.cwd().iterdir()] == ["new.2024.csv"]
-    assert run("predict", learned, "new.2024.csv").code == 0
-    assert Path("new.2024-predictions.csv").exists()
-
-
 def test_a_class_named_nan_has_true_labels(run: Run) -> None:
     """A stream counts the true label "nan" if it is a class, as a table does."""
     frame = make_birds().with_columns(pl.col("species").str.replace_all("owl", "nan"), truth=pl.lit("nan"))

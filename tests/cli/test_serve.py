@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 import polars as pl
 import pytest
 
-from oneof.errors import DataError, InputError
+from oneof.errors import InputError
 from oneof.persistence import load, save
 from oneof.serving import RowPredictor, make_app
 from oneof.serving.server import PredictionServer
@@ -125,28 +125,6 @@ def test_invalid_models(run: Run) -> None:
         assert message in result.err
 
 
-def test_cells_are_read_as_those_of_a_table(run: Run) -> None:
-    """Dates, tokens of missing values, spaces and decimal commas in a row are read as in the cells of a table."""
-    birds = make_birds().with_columns(
-        span=pl.Series([f"{value:.2f}".replace(".", ",") for value in range(60)]),
-        mass=pl.Series(["-" if i % 7 == 0 else str(i) for i in range(60)]),
-        color=pl.Series([" red" if i % 2 else "gray" for i in range(60)]),
-        day=pl.Series([f"2026-{1 + i % 12:02}-{1 + i % 28:02}" for i in range(60)]),
-    )
-    birds.write_csv("birds.csv")
-    result = run("fit", "birds.csv", "--labels", "species", "--drop", "truth", "--method", "PLEM", "--folds", "2")
-    assert result.code == 0, result.err
-    saved = load("birds-oneof/model.skops")
-    assert {"date", "number", "category", "text"} <= {kind for _, kind in saved.columns}
-    assert run("predict", "birds-oneof/model.skops", "birds.csv").code == 0
-    expected = pl.read_csv("birds-predictions.csv")
-    predictions = RowPredictor(saved).predict(birds.to_dicts())
-    assert [row["label"] for row in predictions] == expected["label"].to_list()
-    assert [row["confidence"] for row in predictions] == pytest.approx(expected["confidence"].to_list(), rel=1e-9)
-    with pytest.raises(DataError, match="row 0"):
-        RowPredictor(saved, strict=True).predict([birds.to_dicts()[0] | {"day": "tomorrow"}])
-
-
 def make_messy_birds(n_bad: int) -> pl.DataFrame:
     """Return birds as text with a day, a duration, words of yes and no, and bad cells in the last rows."""
     birds, rows = make_birds(), range(60)
@@ -197,19 +175,6 @@ def test_messy_rows_are_predicted_as_by_predict(run: Run, method: str) -> None:
         assert alone["label"] == predictions[i]["label"]
         assert alone.get("unreadable") == predictions[i].get("unreadable")
         assert alone["confidence"] == pytest.approx(predictions[i]["confidence"], rel=1e-6)
-
-
-def test_decimal_commas_of_the_table_of_training(run: Run) -> None:
-    """A text such as "1,234" is read with the decimal separator of the table of training, although no cell shows it."""
-    birds = make_birds()
-    numbers = birds.with_columns(pl.col("span").fill_null(1.0)).cast(pl.String)
-    commas = numbers.with_columns(pl.col("span", "mass").str.replace(".", ",", literal=True))
-    commas.write_csv("birds.csv", separator=";")
-    args = ("--labels", "species", "--drop", "truth,remark", "--method", "PLEM", "--folds", "2")
-    assert run("fit", "birds.csv", *args).code == 0
-    predictor = RowPredictor(load("birds-oneof/model.skops"))
-    row = birds.row(1, named=True) | {"span": 1.234}
-    assert predictor.predict([row | {"span": "1,234"}]) == predictor.predict([row])
 
 
 def test_strict(run: Run, model: Path, monkeypatch: pytest.MonkeyPatch) -> None:

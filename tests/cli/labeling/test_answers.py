@@ -101,16 +101,6 @@ def test_exports_of_answers_are_imported_by_the_names_of_the_rows(run: Run) -> N
     assert pl.read_csv("one.csv").rows() == pl.read_csv("two.csv").rows() == expected
 
 
-@pytest.mark.parametrize(
-    ("degree", "sentence"),
-    [("certain", "row 0: the degree must be"), ("sure", "row 1: the degree must be that of the other lines")],
-)
-def test_invalid_degrees(run: Run, bare: Path, degree: str, sentence: str) -> None:
-    Path("answers.csv").write_text(f"id,worker,label,degree\nb1,x,owl,{degree}\nb1,x,owl,\n")
-    words = ("--import", "answers.csv", "--row", "id", "--export", "out.csv")
-    assert sentence in error_of(run("label", bare, *LABEL, *words))
-
-
 # -- new classes -----------------------------------------------------------------------------------------------------
 
 

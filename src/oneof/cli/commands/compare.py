@@ -33,41 +33,24 @@ def run(
     whose prediction is in the row's candidate set. Ctrl-C ends the comparison and prints the methods compared so far.
     """
     from oneof.cli.answers.annotators import WEIGHTS_NOTE
-    from oneof.cli.tables.inputs import prepare
-    from oneof.cli.tables.methods import describe_comparison, resolve_methods
-    from oneof.comparison import compare
-    from oneof.comparison.folds import check_task, make_folds
+    from oneof.cli.tables.methods import describe_comparison
+    from oneof.cli.training.train import compare_methods, start
 
-    prepared = prepare(table, read_options.checked(context))
-    method, seed, budget = compare_options.method, compare_options.seed, compare_options.budget
-    class_weight = compare_options.weights_of_classes
-    methods, notes = resolve_methods(prepared, "best" if method.lower() == "auto" else method, seed, class_weight)
-    answer_notes = [] if prepared.answers is None else [WEIGHTS_NOTE]
-    terminal.print_notes((*prepared.notes, *answer_notes, *notes))
-    task = check_task(prepared.frame, prepared.candidates, prepared.truth, class_weight)
-    splits = make_folds(task, compare_options.folds or "auto", seed, prepared.groups)
-    title, several = f"Cross-validating {next(iter(methods))}", len(methods) > 1
+    method = compare_options.method
+    named = vars(compare_options) | {"method": "best" if method.lower() == "auto" else method}
+    fit = start(table, read_options.checked(context), options.FitOptions(**named))
+    terminal.print_notes((*fit.notes, *[WEIGHTS_NOTE] * (fit.prepared.answers is not None)))
+    title, several = f"Cross-validating {next(iter(fit.methods))}", len(fit.methods) > 1
     if several:
         title = "Comparing methods"
-        terminal.print_note(describe_comparison(len(methods), budget))
+        terminal.print_note(describe_comparison(len(fit.methods), fit.options.limit))
     with progress(title, each_name=several) as bar:
-        comparison = compare(
-            prepared.frame,
-            prepared.candidates,
-            methods,
-            cv=splits,
-            groups=prepared.groups,
-            truth=prepared.truth,
-            class_weight=class_weight,
-            budget=budget if several else None,  # a single method is not left out
-            refit=False,
-            random_state=seed,
-            progress=bar,
-        )
+        comparison = compare_methods(fit, bar)
     if comparison.is_interrupted:
         terminal.print_note("the comparison was interrupted; the table has the methods compared so far.")
     if json:
-        facts = {"groups": read_options.groups, "class_weight": class_weight}
-        terminal.print_json(comparison.to_dict() | facts | {"unreadable_labels": prepared.unreadable_labels.to_dict()})
+        facts = {"groups": read_options.groups, "class_weight": fit.options.weights_of_classes}
+        unreadable = {"unreadable_labels": fit.prepared.unreadable_labels.to_dict()}
+        terminal.print_json(comparison.to_dict() | facts | unreadable)
     else:
         terminal.print_comparison(f"{table} ({comparison.evaluation})", comparison)

@@ -24,20 +24,6 @@ class Progress(Protocol):
         """Show the progress."""
 
 
-class ProgressFactory(Protocol):
-    """Function that takes a title and returns a context manager with a progress callback, such as `progress`."""
-
-    def __call__(
-        self,
-        title: str,
-        /,
-        *,
-        each_name: bool = False,
-        is_step: bool = False,
-    ) -> AbstractContextManager[Progress]:
-        """Return the context manager; see `progress` for the options."""
-
-
 @contextlib.contextmanager
 def progress(
     title: str,
@@ -95,17 +81,10 @@ def progress(
 
 
 class Steps:
-    """Numbered steps of a command, each with a bar or a line.
+    """Numbered steps of a command, each with a bar or a line, by their titles in order."""
 
-    Parameters
-    ----------
-    factory : ProgressFactory
-    titles : iterable of str
-        The steps in order.
-    """
-
-    def __init__(self, factory: ProgressFactory, titles: Iterable[str]) -> None:
-        self._factory, self._titles = factory, list(titles)
+    def __init__(self, titles: Iterable[str]) -> None:
+        self._titles = list(titles)
 
     def skip(self, title: str) -> None:
         """Leave out a step that is not needed."""
@@ -114,7 +93,7 @@ class Steps:
     def step(self, title: str, *, each_name: bool = False) -> AbstractContextManager[Progress]:
         """Return the context manager of the progress of a step; without a terminal it has a line, or one a name."""
         text = f"{title[:1].upper()}{title[1:]} (step {self._titles.index(title) + 1} of {len(self._titles)})"
-        return self._factory(text, each_name=each_name, is_step=not each_name)
+        return progress(text, each_name=each_name, is_step=not each_name)
 
 
 def estimate_left(done: int, total: int | None, seconds: float) -> float | None:

@@ -203,10 +203,8 @@ class StreamPrediction(Prediction):
     """Predictions of a stream by a model of `oneof fit --online`: memory does not grow with the number of rows."""
 
     def __init__(self, model: "SavedModel", table: Path, options: "PredictOptions") -> None:
-        from oneof.candidates.cells import LabelFormat
-        from oneof.candidates.columns import LabelColumns, LabelReader
         from oneof.persistence.saved_model import join_options
-        from oneof.stream import open_source
+        from oneof.stream import StreamOptions, open_source
 
         if options.table.sheet is not None:
             raise InputError("--sheet needs a spreadsheet: remove the option.")
@@ -227,38 +225,29 @@ class StreamPrediction(Prediction):
             raise InputError("svmlight files have no column of true labels. Omit --truth.")
         self._check_truth()
         self._columns, self._table_options = join_options(model, options.table)
-        cells, weights = self._table_options.cell_format, weight_arguments(model)
-        form = LabelFormat(
-            model.summary["separator"],
-            [str(label) for label in model.classes],
-            weights.pop("weighted", False),
-            weights.pop("rest", False),
-            cells.folds_labels,
-            cells.missing,
+        self._trained = StreamOptions(
+            labels=tuple(model.label_columns),
+            separator=model.summary["separator"],
+            classes=tuple(map(str, model.classes)),
+            table=self._table_options,
+            **weight_arguments(model),
         )
-        self._reader: LabelReader | None = LabelReader(
-            LabelColumns(model.label_columns, form, **weights),
-            self._count_unreadable if cells.label_errors == "unlabeled" else None,
-        )
-        self._unreadable_labels = UnreadableCells()
+        self._has_rate, self._unreadable_labels = True, UnreadableCells()
 
     def frames(self) -> "Iterator[pl.DataFrame]":
         """Yield the predictions of each batch."""
-        from oneof.io.batch_spec import BatchSpec
         from oneof.io.batches import BATCH_ROWS, iterate_batches
         from oneof.io.columns import absent_columns, describe_dates
         from oneof.persistence.saved_model import check_stemmer
+        from oneof.stream.options import batch_spec
 
-        model, columns, options = self._model, self._columns, self._table_options
+        model, columns = self._model, self._columns
         method = model.pipeline[-1]
-        spec = BatchSpec(
-            (*label_columns(model), *([self._options.truth] if self._options.truth else [])),
-            tuple(columns) if columns else None,
+        spec = replace(
+            batch_spec(self._trained, columns or None),
+            labels=(*label_columns(model), *([self._options.truth] if self._options.truth else [])),
             labels_required=False,
-            separator=model.summary["separator"],
             n_columns=method.n_features_in_,
-            dialect=options.dialect,
-            cell_format=options.cell_format,
         )
         without_encoder = replace(model, pipeline=method)
         absent: set[str] | None = None
@@ -301,23 +290,21 @@ class StreamPrediction(Prediction):
         )
         return self._model.pipeline[:-1].transform(frame)
 
-    def _count_unreadable(self, errors: dict[int, LabelError]) -> None:
-        """Count rows of a batch whose labels cannot be read, and that are unlabeled as in training."""
-        names = self._model.label_columns
-        name = names[0] if len(names) == 1 else f"{names[0]} to {names[-1]}"
-        self._unreadable_labels.add_labels(name, errors, first_row=self.rows)
-
     def _update_rates(self, batch: "Batch", labels: Any) -> None:
+        from oneof.stream.label_passes import label_reader
+
         names = batch.content.columns if self._model.columns else ()
         if self._options.truth is not None:
             self._count_truth(self._read_truth(batch, self._options.truth), labels)
-        if self._reader is None or not set(label_columns(self._model)) <= set(names):
+        if not self._has_rate or not set(label_columns(self._model)) <= set(names):
             return
+        trained, unreadable = self._trained, self._unreadable_labels
+        reader = label_reader(trained, trained.classes, trained.prior, unreadable=unreadable, first_row=self.rows)
         try:
-            evidence = self._reader.evidence(batch.labels)
+            evidence = reader.evidence(batch.labels)
         except InputError as error:
             self.notes.append(f"no covering rate: {batch.localize(error)}")
-            self._reader, self._n_labeled = None, 0
+            self._has_rate, self._n_labeled = False, 0
             return
         self._count_labels(evidence, labels)
 
@@ -385,9 +372,6 @@ def write_predictions(path: Path, prediction: Prediction, *, model: Path) -> Non
 
 def load_model(path: Path) -> "SavedModel":
     """Load a model file of `oneof fit`."""
-    from typing import get_args
-
-    from oneof.io import Kind
     from oneof.persistence import SavedModel, load
 
     if path.is_dir():
@@ -400,9 +384,6 @@ def load_model(path: Path) -> "SavedModel":
             f"{path} has an estimator without the columns of a table. Use a model file of `oneof fit`; for texts, "
             "`oneof fit TABLE --text COLUMN`."
         )
-    unknown = [kind for _, kind in model.columns if kind not in get_args(Kind)]
-    if unknown:
-        raise ModelFileError(f"{path} has an unknown kind of column, {unknown[0]!r}. Update oneof.")
     return model
 
 

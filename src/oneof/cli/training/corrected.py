@@ -71,10 +71,10 @@ def compare_corrected(
             groups=audit.prepared.groups,
             truth=audit.prepared.truth,
             class_weight=task.class_weight,
+            random_state=audit.seed,
             correct=audit,
             refit=False,
             keep_predictions="labeled",
-            random_state=audit.seed,
             progress=progress,
         )
     except KeyboardInterrupt as interrupt:
@@ -98,8 +98,8 @@ def _describe_change(plain: "Comparison", corrected: "Comparison") -> str:
     if before.accuracy is not None and after.accuracy is not None:
         name, old, new = "accuracy", before.accuracy, after.accuracy
     worse = "The correction does not help on these rows: leave out --noise-rate, or check some suspected rows. "
+    others = "The other methods, and the learning curve, are" if len(plain.results) > 1 else "The learning curve is"
     return (
         f"the held-out estimate is that of the corrected fit: its {name} is {100 * new:.1f} %, and {100 * old:.1f} % "
-        f"without the correction. {worse * (new < old - MIN_LOSS)}The learning curve, and the other methods if there "
-        "are any, are without the correction."
+        f"without the correction. {worse * (new < old - MIN_LOSS)}{others} without the correction."
     )

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from oneof.cli.answers.annotators import ANNOTATORS_FILE, write_annotators
 from oneof.cli.answers.annotators import to_dict as describe_annotators
 from oneof.cli.auditing.issues import summarize as describe_issues
+from oneof.cli.options import to_dict as options_to_dict
 from oneof.cli.prediction.sets import to_dict as describe_sets
 from oneof.cli.training.calibration import to_dict as describe_confidences
 
@@ -27,6 +28,7 @@ def summarize(fit: "Fit", evaluation: "Evaluation", fitted: "Fitted", assessment
 
     prepared, comparison, curve, first = fit.prepared, evaluation.comparison, evaluation.curve, assessment.first_labels
     summary = _summarize_table(prepared, fit.read_options) | {
+        "options": options_to_dict(fit.read_options, fit.options),
         "method": comparison.best_method,
         "parameters": split_method(fit.options.method)[1],
         "class_weight": fit.options.weights_of_classes,
@@ -128,6 +130,7 @@ def write_model(
             for key in ("rows", "exact", "partial", "unlabeled", "weighted", "estimate", "words", "confidences")
         }
         | {
+            "options": summary["options"],
             "separator": prepared.separator,
             "identifiers": list(dict.fromkeys([*prepared.answer_rows, *prepared.identifiers])),
             "weights": asdict(read_options.weights),

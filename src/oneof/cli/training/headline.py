@@ -14,9 +14,8 @@ if TYPE_CHECKING:
     from oneof.cli.tables.inputs import PreparedTable
     from oneof.comparison import Comparison
     from oneof.crowd import Answers
-    from oneof.estimators.base import Disambiguation
     from oneof.report import Headline
-    from oneof.typing import Floats, Labels, Mask
+    from oneof.typing import Mask
 
 MIN_SHARED_PAIRS, MIN_SHARED_FRACTION = 20, 0.5
 """Number and fraction of neighboring rows with the same partial set from which the accuracy is not estimated."""
@@ -123,48 +122,6 @@ def make_headline(
         remedy = f"which reveal{'s' * (len(leaks) == 1)} the labels; otherwise add {drop_option(leaks)}"
         headline = headline._replace(meaning=f"{first}, {condition}, {remedy}.{rest}")
     return headline
-
-
-def describe_training_labels(
-    decisions: "Disambiguation", candidates: "CandidateSets", truth: "Labels | None", written: "Floats | None" = None
-) -> list[str]:
-    """Return a note if the confidences of the training labels are higher than the fraction that equals the true label.
-
-    A label of a training row is among its candidates: if these are wrong, its confidence does not show it. `written`
-    are the weights as they are in the table, by default those of the candidates.
-    """
-    import numpy as np
-
-    from oneof.model_selection.temperature import MIN_CHECKED_ROWS, MIN_DIFFERENCE, differs_from_accuracy
-
-    if truth is None:
-        return []
-    known = np.flatnonzero(~candidates.is_unlabeled & [label is not None for label in truth.tolist()])
-    if len(known) < MIN_CHECKED_ROWS:
-        return []
-    confidence = float(np.asarray(decisions.confidence)[known].mean())
-    accuracy = float(np.mean(np.asarray(decisions.labels)[known] == truth[known]))
-    if confidence < accuracy or not differs_from_accuracy(confidence, accuracy, len(known)):
-        return []
-    column = {label: k for k, label in enumerate(candidates.classes.tolist())}
-    true = np.array([column.get(label, -1) for label in truth[known].tolist()])
-    n_outside = int(np.sum((true < 0) | ~candidates.mask[known, true]))
-    is_weighted = candidates.is_weighted[known]
-    weights = (candidates.weights if written is None else written)[known[is_weighted]]
-    of_true = weights[np.arange(len(weights)), true[is_weighted]]
-    n_below = int(np.sum((true[is_weighted] < 0) | (of_true < weights.max(axis=1, initial=0.0))))
-    note = (
-        f"the confidences of training_labels.csv are too high: {100 * confidence:.0f} % on average, while "
-        f"{100 * accuracy:.0f} % of {len(known):,} rows with a true label have it."
-    )
-    if n_outside >= MIN_DIFFERENCE * len(known):
-        note += f" The labels of {n_outside:,} of these rows lack the true one: --noise-rate auto corrects such labels."
-    elif n_below >= MIN_DIFFERENCE * len(known):
-        note += (
-            f" In {n_below:,} of these rows another label has a larger weight than the true one: --noise-rate auto "
-            "corrects labels by held-out predictions."
-        )
-    return [note]
 
 
 def describe_weights(prepared: "PreparedTable", accuracy: "AccuracyEstimate | None") -> list[str]:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from oneof.candidates.cells import DEFAULT_SEPARATOR
+from oneof.cli.options import to_dict as options_to_dict
 from oneof.cli.output import terminal
 from oneof.cli.output.progress import Progress, progress
 from oneof.cli.output.terminal import format_percent
@@ -88,7 +89,8 @@ def fit_online(
     with progress("Learning") as bar, naming_the_option(read_options.table.cell_format):
         fit = fit_stream(source, classifier, options, checkpoints=checkpoints, callback=partial(_print_progress, bar))
     fit = replace(fit, notes=[*describe(leaks), *separator_notes, *fit.notes])
-    summary = _summarize(source.name, fit, options, classifier, online_options) | {"identity": identity}
+    given = options_to_dict(read_options, fit_options, online_options)
+    summary = _summarize(source.name, fit, options, classifier) | {"identity": identity, "options": given}
     with atomic_directory(folder) as stage:
         model, summary_file, curve = (stage / name for name in OUTPUTS)
         _write_model(model, fit, read_options, summary, hash_file(path))
@@ -229,9 +231,7 @@ def _print_progress(bar: Progress, validation: "ProgressiveValidation", fraction
     bar(rows, None if not fraction else round(rows / fraction), f"{losses}; {speed:,.0f} rows/s")
 
 
-def _summarize(
-    name: str, fit: "StreamResult", options: Any, classifier: Any, online_options: "OnlineOptions"
-) -> dict[str, Any]:
+def _summarize(name: str, fit: "StreamResult", options: "StreamOptions", classifier: Any) -> dict[str, Any]:
     counts = fit.validation
     return {
         "stream": name,
@@ -249,7 +249,7 @@ def _summarize(
         "words": options.text_options.to_dict() if any(column.kind == "text" for column in fit.columns) else None,
         "method": type(classifier).__name__,
         "progressive_validation": counts.to_dict(),
-        "batch_rows": online_options.batch_rows,
+        "batch_rows": options.batch_rows,
         "resumed_at": fit.resumed_at,
         "unreadable_labels": fit.unreadable_labels.to_dict(),
         "notes": fit.notes,
@@ -261,7 +261,8 @@ def _write_model(
 ) -> None:
     from oneof.persistence import SavedModel, save
 
-    names = ("rows", "exact", "partial", "unlabeled", "weighted", "words", "separator", "progressive_validation")
+    counts = ("rows", "exact", "partial", "unlabeled", "weighted")
+    names = (*counts, "words", "separator", "options", "progressive_validation")
     saved = SavedModel(
         pipeline=fit.model,
         classes=fit.classes,

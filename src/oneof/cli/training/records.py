@@ -62,6 +62,17 @@ class Fit:
     notes: tuple[str, ...]
 
     @property
+    def evaluation_options(self) -> dict[str, Any]:
+        """The arguments that all fits to parts of the rows have in common."""
+        return {
+            "cv": self.splits,
+            "groups": self.prepared.groups,
+            "truth": self.prepared.truth,
+            "class_weight": self.task.class_weight,
+            "random_state": self.options.seed,
+        }
+
+    @property
     def auditor(self) -> str:
         """The method that predicts the rows of an audit: the fitted one if it is the default one."""
         from oneof.cli.tables.methods import is_default_method

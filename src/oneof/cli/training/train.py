@@ -16,7 +16,7 @@ from oneof.cli.auditing.issues import (
     has_predictions_of_all_rows,
 )
 from oneof.cli.output import terminal
-from oneof.cli.output.progress import Steps, progress
+from oneof.cli.output.progress import Progress, Steps
 from oneof.cli.prediction.sets import (
     MIN_CHECKED_ROWS,
     REPORT_COVERAGE,
@@ -25,7 +25,7 @@ from oneof.cli.prediction.sets import (
     held_out_calibration,
 )
 from oneof.cli.tables.facts import describe_prepared
-from oneof.cli.tables.first_labels import measure_first_labels, named_classes, written_weights
+from oneof.cli.tables.first_labels import measure_first_labels, named_classes
 from oneof.cli.tables.gold import check_unchecked_rows
 from oneof.cli.training import calibration as calibration_steps
 from oneof.cli.training.corrected import Audit, compare_corrected
@@ -33,7 +33,6 @@ from oneof.cli.training.files import OUTPUTS, summarize, write
 from oneof.cli.training.headline import (
     describe_lists,
     describe_noise,
-    describe_training_labels,
     describe_weights,
     held_out_accuracy,
     make_headline,
@@ -57,6 +56,7 @@ from oneof.report import Assessment
 if TYPE_CHECKING:
     from oneof.cli.options import FitOptions
     from oneof.cli.tables.read_options import ReadOptions
+    from oneof.comparison import Comparison
 
 CURVE_FRACTIONS = (0.1, 0.2, 0.4, 0.7)
 MAX_CURVE_ROWS = 4_000
@@ -92,7 +92,7 @@ def train(
         terminal.print_facts(describe_prepared(fit.prepared, read_options))
         if len(fit.methods) > 1:
             terminal.print_note(describe_comparison(len(fit.methods), options.limit))
-    steps = Steps(progress, fit.titles())
+    steps = Steps(fit.titles())
     evaluation: Evaluation = collect(evaluate(fit, steps))
     fitted: Fitted = collect(fit_final(fit, evaluation, steps))
     assessment: Assessment = collect(assess(fit, evaluation, fitted))
@@ -161,29 +161,29 @@ def evaluate(fit: Fit, steps: Steps) -> Evaluation:
     return replace(evaluation, comparison=comparison, issues=issues, notes=tuple(notes))
 
 
+def compare_methods(fit: Fit, bar: Progress) -> "Comparison":
+    """Return the comparison of the methods on held-out rows."""
+    from oneof.comparison import compare
+
+    return compare(
+        fit.prepared.frame,
+        fit.prepared.candidates,
+        fit.methods,
+        **fit.evaluation_options,
+        budget=fit.options.limit,
+        refit=False,
+        keep_predictions="labeled",
+        progress=bar,
+    )
+
+
 def _compare(fit: Fit, steps: Steps) -> Evaluation:
     """Return the comparison of the methods, and the learning curve of the best one."""
-    from oneof.comparison import compare, learning_curve
+    from oneof.comparison import learning_curve
 
     prepared, several = fit.prepared, len(fit.methods) > 1
-    common: dict[str, Any] = {
-        "cv": fit.splits,
-        "groups": prepared.groups,
-        "truth": prepared.truth,
-        "class_weight": fit.task.class_weight,
-        "random_state": fit.options.seed,
-    }
     with steps.step(COMPARING if several else HELD_OUT, each_name=several) as bar:
-        comparison = compare(
-            prepared.frame,
-            prepared.candidates,
-            fit.methods,
-            **common,
-            budget=fit.options.limit,
-            refit=False,
-            keep_predictions="labeled",
-            progress=bar,
-        )
+        comparison = compare_methods(fit, bar)
     if comparison.is_interrupted:
         steps.skip(CURVE)
         n_compared = sum(result.error is None and result.incomplete is None for result in comparison.results)
@@ -198,7 +198,7 @@ def _compare(fit: Fit, steps: Steps) -> Evaluation:
             fit.methods[comparison.best_method],
             prepared.frame,
             prepared.candidates,
-            **common,
+            **fit.evaluation_options,
             train_sizes=CURVE_FRACTIONS,
             max_rows=MAX_CURVE_ROWS,
             last=comparison.results[0],
@@ -236,7 +236,7 @@ def _fit_labels(fit: Fit, evaluation: Evaluation, steps: Steps) -> Fitted:
     from oneof.estimators.loo_ridge import LOORidge
 
     prepared, comparison, issues = fit.prepared, evaluation.comparison, evaluation.issues
-    candidates, truth, corrects = prepared.candidates, prepared.truth, evaluation.issues is not None
+    candidates = prepared.candidates
     notes = describe_lists(comparison, has_shared_lists=fit.has_shared_lists)
     sets = candidates if issues is None or not issues.n_changed else issues.corrected()
     with steps.step(FINAL):
@@ -249,9 +249,6 @@ def _fit_labels(fit: Fit, evaluation: Evaluation, steps: Steps) -> Fitted:
             steps.skip(AUDIT)
             notes.append("wrong labels are not searched for, since one split is held out: run `oneof audit`.")
     decisions = model[-1].disambiguate()  # training rows: neighbor methods exclude the row itself
-    if not corrects:
-        written = written_weights(prepared) if candidates.is_weighted.any() else None
-        notes += describe_training_labels(decisions, candidates, truth, written)
     posterior = evaluation.issues.posterior if evaluation.issues is not None else None
     return Fitted(model, decisions, issues, posterior=posterior, notes=tuple(notes))
 

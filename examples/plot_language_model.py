@@ -2,8 +2,8 @@
 LLM labels of texts, with probabilities
 =======================================
 
-A language model (LLM) lists up to three topics for each text, with probabilities. Some first topics are wrong, and some lists
-lack the true topic. Fit a classifier to the lists, and find the texts to read.
+A language model (LLM) lists up to three topics for each text, with probabilities. Some first topics are wrong, and
+some lists lack the true topic. Fit a classifier to the lists, and find the texts to read.
 """
 
 # %%

@@ -11,6 +11,7 @@ from oneof.errors import InputError
 from oneof.solvers.transductive import solve_weighted_svm
 from tests.estimators.panel import table
 
+
 def two_clusters(n=80, n_known=6, seed=0, apart=1.5):
     """Return rows, true classes 0 and 1, and labels of the first rows."""
     rng = np.random.default_rng(seed)

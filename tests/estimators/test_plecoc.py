@@ -10,6 +10,7 @@ from sklearn.svm import SVC, LinearSVC
 
 from oneof import PLECOC, CandidateSets
 from oneof.errors import InputError
+from oneof.estimators.wrappers import plecoc
 from tests.estimators.panel import table
 from tests.oracles import plecoc as oracle
 from tests.oracles.levels import level_sets
@@ -164,3 +165,18 @@ def test_sets_that_no_coding_separates_are_rejected():
     mask[np.arange(60), (truth + rng.integers(1, 5, 60)) % 5] = False
     with pytest.raises(InputError, match="no coding separates the sets"):
         PLECOC(random_state=0).fit(X, mask)
+
+
+@pytest.mark.parametrize("scale", [1.0, 1e3])
+def test_margins_of_training_rows_have_the_signs_of_the_decision_function(scale, monkeypatch):
+    """Margins by products of matrices are those of `decision_function`, with equal signs also if they are nearly 0."""
+    X, _ = table(120, seed=2)
+    X = np.vstack([X, scale * X[:5]])
+    y = np.where(np.random.default_rng(0).random(len(X)) < 0.5, -1, 1)
+    classifier = SVC(gamma=0.3 / scale).fit(X, y)
+    classifier.intercept_ -= classifier.decision_function(X[:1])  # a margin of 0 up to rounding
+    classifier._intercept_ = -classifier.intercept_  # as SVC stores it for two classes
+    monkeypatch.setattr(plecoc, "MAX_KERNEL_SIZE", 1000)
+    margins, expected = plecoc._training_margin(classifier, X), classifier.decision_function(X)
+    np.testing.assert_allclose(margins, expected, atol=1e-9)
+    np.testing.assert_array_equal(np.sign(margins), np.sign(expected))

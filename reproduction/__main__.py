@@ -1,7 +1,8 @@
 """The command ``python -m reproduction``: run an experiment of a paper and check the paper's claims."""
 
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 import typer
 
@@ -30,52 +31,44 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
+Name: TypeAlias = Annotated[
+    str | None, typer.Argument(metavar="NAME", help="An experiment; without a name, list the experiments.")
+]
+
+
+@dataclass(frozen=True)
+class RunOptions:
+    """Options of a run."""
+
+    quick: bool = options.flag("Run a few draws of a small subset, in about a minute on two cores.")
+    draws: int | None = options.option("N", "Run only the first N draws.", min=1, show_default="all")
+    out: Path | None = options.option("DIR", "The output folder.", show_default="oneof-NAME")
+    jobs: int = options.option("N", "Number of processes; -1: one for each core.", -1)
+    dask: str | None = options.option("ADDRESS", "Run on the workers of this Dask scheduler instead.")
+    retry: bool = options.flag("Run the trials again that failed in an earlier run.")
 
 
 @app.command(epilog=EXAMPLES)
-def main(
-    name: Annotated[
-        str | None, typer.Argument(metavar="[NAME]", help="An experiment; without a name, list the experiments.")
-    ] = None,
-    *,
-    quick: Annotated[
-        bool, typer.Option("--quick", help="Run a few draws of a small subset, in about a minute on two cores.")
-    ] = False,
-    draws: Annotated[
-        int | None,
-        typer.Option("--draws", metavar="N", min=1, help="Run only the first N draws.", show_default="all"),
-    ] = None,
-    out: Annotated[
-        Path | None, typer.Option("--out", metavar="DIR", help="The output folder.", show_default="oneof-NAME")
-    ] = None,
-    jobs: Annotated[int, typer.Option("--jobs", metavar="N", help="Number of processes; -1: one for each core.")] = -1,
-    dask: Annotated[
-        str | None, typer.Option("--dask", metavar="ADDRESS", help="Run on the workers of this Dask scheduler instead.")
-    ] = None,
-    retry: Annotated[bool, typer.Option("--retry", help="Run the trials again that failed in an earlier run.")] = False,
-    json: options.Json = False,
-    debug: options.Debug = False,
-) -> None:
+@options.expand
+def main(name: Name = None, *, run_options: RunOptions, json: options.Json = False) -> None:
     """Run an experiment of a paper, and write its table, its figures and a page with the verdict on each claim.
 
     An interrupted run continues if the command is started again with the same folder. The exit code is 1 if trials
     failed.
     """
-    with terminal.handle_errors(debug=debug):
-        from reproduction import get_experiment
+    from reproduction import get_experiment
 
-        if name is None:
-            _list_experiments(json=json)
-            return
-        experiment = get_experiment(name)
-        folder = out if out is not None else Path(f"oneof-{name}{'-quick' if quick else ''}")
-        claims, failed = _reproduce(experiment, folder, quick=quick, draws=draws, jobs=jobs, dask=dask, retry=retry)
-        if json:
-            content = [vars(claim) | {"verdict": claim.verdict} for claim in claims]
-            terminal.print_json(
-                {"experiment": name, "quick": quick, "folder": folder, "failed": len(failed), "claims": content}
-            )
-            raise typer.Exit(FAILED if failed else 0)
+    if name is None:
+        _list_experiments(json=json)
+        return
+    experiment = get_experiment(name)
+    folder = run_options.out or Path(f"oneof-{name}{'-quick' if run_options.quick else ''}")
+    claims, failed = _reproduce(experiment, folder, run_options)
+    if json:
+        content = [vars(claim) | {"verdict": claim.verdict} for claim in claims]
+        facts = {"experiment": name, "quick": run_options.quick, "folder": folder, "failed": len(failed)}
+        terminal.print_json({**facts, "claims": content})
+    else:
         rows = [[claim.verdict, claim.statement, claim.measured] for claim in claims]
         terminal.print_table(experiment.title, ["verdict", "claim", "measured"], rows, text_columns=3)
         if failed:
@@ -84,25 +77,17 @@ def main(
                 "--retry runs them again."
             )
         terminal.print_line(f"Read {folder / 'index.html'} next.")
-        raise typer.Exit(FAILED if failed else 0)
+    raise typer.Exit(FAILED if failed else 0)
 
 
-def _reproduce(
-    experiment: "Experiment",
-    folder: Path,
-    *,
-    quick: bool,
-    draws: int | None,
-    jobs: int,
-    dask: str | None,
-    retry: bool,
-) -> "tuple[list[Claim], Records]":
+def _reproduce(experiment: "Experiment", folder: Path, run_options: RunOptions) -> "tuple[list[Claim], Records]":
     """Run the pending trials, write the outputs, and return the claims and the failed trials."""
     from oneof.files import atomic_directory, check_writable
     from reproduction import Store, pending, run
     from reproduction.outputs import format_minutes, write_outputs
     from reproduction.trial import first_replicates
 
+    quick, draws, retry = run_options.quick, run_options.draws, run_options.retry
     check_writable(folder)
     experiment.check_data()
     plan = experiment.quick if quick else experiment.full
@@ -117,7 +102,10 @@ def _reproduce(
                 f"{format_minutes(minutes * n_pending / len(plan))} of two cores."
             )
         with show_progress(experiment.name) as progress:
-            records = run(trials, experiment.measure, store, jobs=jobs, dask=dask, retry=retry, progress=progress)
+            records = run(
+                trials, experiment.measure, store, jobs=run_options.jobs, dask=run_options.dask, retry=retry,
+                progress=progress,
+            )  # fmt: skip
         command = f"{PROGRAM} {experiment.name}{' --quick' if quick else ''}"
         command += "" if draws is None else f" --draws {draws}"
         with atomic_directory(folder) as stage:

@@ -1,7 +1,6 @@
 """The data sets of the experiments, loaded once in each process and scaled as a protocol requires."""
 
 from functools import cache
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -58,22 +57,6 @@ def _scale(X: Any, scale: str) -> Floats:
     return X if scale == "standard" else 2.0 * X - 1.0
 
 
-def data_path(name: str) -> Path:
-    """Return the file of a data set, for arrays that are not part of a `Dataset`.
-
-    Raises
-    ------
-    DataError
-        If the file is missing.
-    """
-    from oneof.datasets.cache import data_folders
-
-    path = next((path for folder in data_folders(None) if (path := folder / f"{name}.npz").exists()), None)
-    if path is None:
-        raise DataError(f"{name}.npz was not found. Put it into a folder and set $ONEOF_DATA to that folder.")
-    return path
-
-
 def vocabulary(name: str) -> list[str]:
     """Return the word of each column of a text data set, which is not part of a `Dataset`.
 
@@ -82,7 +65,11 @@ def vocabulary(name: str) -> list[str]:
     DataError
         If the file of the data set is missing, or does not contain the words.
     """
-    path = data_path(name)
+    from oneof.datasets.cache import data_folders
+
+    path = next((path for folder in data_folders(None) if (path := folder / f"{name}.npz").exists()), None)
+    if path is None:
+        raise DataError(f"{name}.npz was not found. Put it into a folder and set $ONEOF_DATA to that folder.")
     with np.load(path, allow_pickle=False) as archive:
         if "vocabulary" not in archive:
             raise DataError(f"{path} must contain the array 'vocabulary', the words of its columns; it does not.")

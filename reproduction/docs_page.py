@@ -2,7 +2,7 @@
 
 Run the experiments first, each into a folder of its name: ``python -m reproduction NAME --out RUNS/NAME``. Then run
 ``python -m reproduction.docs_page RUNS``. Of an unfinished run the complete draws are shown, and the page states their
-number. An experiment without a complete draw in RUNS keeps its files and its section of the page.
+number. An experiment without a complete draw in RUNS has the records in docs/reproduction/records.
 """
 
 import argparse
@@ -41,14 +41,6 @@ def complete_records(experiment: Experiment, folder: Path) -> Records:
         Store(Path(shutil.copy(path, Path(copy) / path.name)), experiment.name) as store,
     ):
         return Records(store.records[trial.key] for trial in complete_replicates(experiment.full, store.records))
-
-
-def former_sections() -> dict[str, tuple[str, str]]:
-    """Return the row of the overview and the section of each experiment on the present page, by title."""
-    page = (DOCS / "README.md").read_text(encoding="utf-8") if (DOCS / "README.md").exists() else ""
-    rows = dict(re.findall(r"(?m)^(?=\| \[[\w-]+\]\(#(.*?)\))(.*)$", page))
-    sections = dict(re.findall(r"(?ms)^(?=## (.*?)$)(.*?\n)(?=\n## |\nNot run yet|\Z)", page))
-    return {title: (rows[anchor(title)], section) for title, section in sections.items()}
 
 
 def escape_cell(text: str) -> str:
@@ -133,18 +125,14 @@ def main() -> None:
     runs = parser.parse_args().runs
     DOCS.mkdir(exist_ok=True)
     rows, sections, missing = ["| experiment | paper | confirmed |", "|---|---|---|"], [], []
-    former = former_sections()
     for name in NAMES:
         experiment = get_experiment(name)
-        records = complete_records(experiment, runs / name)
-        if len(records):
-            row, section = make_section(experiment, records)
-            sys.stdout.write(f"{name} {len(records)}\n")
-        elif experiment.title in former:
-            row, section = former[experiment.title]
-        else:
+        records = complete_records(experiment, runs / name) or complete_records(experiment, DOCS / "records" / name)
+        if not records:
             missing.append(name)
             continue
+        row, section = make_section(experiment, records)
+        sys.stdout.write(f"{name} {len(records)}\n")
         rows.append(row)
         sections.append(section)
     if missing:

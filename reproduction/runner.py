@@ -77,7 +77,8 @@ def run(
     if dask is not None:
         records = run_dask(measure, waiting, dask)
     else:
-        records = run_serial(measure, waiting) if jobs == 1 else run_multiprocess(measure, waiting, jobs)
+        serial = (run_trial(measure, trial) for trial in waiting)
+        records = serial if jobs == 1 else run_multiprocess(measure, waiting, jobs)
     if progress is not None:
         progress(0, len(waiting), "starting")
     for done, record in enumerate(records if waiting else (), start=1):
@@ -114,12 +115,6 @@ def _version() -> str:
     from importlib.metadata import version
 
     return version("oneof")
-
-
-def run_serial(measure: Measure, trials: Sequence[Trial]) -> Iterator[Record]:
-    """Run the trials one after the other."""
-    for trial in trials:
-        yield run_trial(measure, trial)
 
 
 def run_multiprocess(measure: Measure, trials: Sequence[Trial], jobs: int) -> Iterator[Record]:

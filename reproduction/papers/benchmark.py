@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+import oneof
 from oneof.typing import FeatureMatrix, Ints
 from reproduction.claims import Claim
 from reproduction.experiment import Experiment, Figures, Rows, Table
@@ -49,9 +50,7 @@ CLOSE = 3.0
 @cache
 def load_set(data: str) -> Any:
     """Load a data set of the benchmark, once in each process."""
-    from oneof.datasets import load
-
-    return load(f"ssl_{data}")
+    return oneof.datasets.load(f"ssl_{data}")
 
 
 @cache
@@ -83,8 +82,6 @@ def codes(data: str) -> Ints:
 
 def _svm(data: str) -> tuple[Any, Any]:
     """Return an SVM with a nearly hard margin: RBF kernel of the median distance, linear for text."""
-    import oneof
-
     X = _rows(data)
     if sp.issparse(X):
         return oneof.TransductiveSVM(C=100.0), sp.csr_array(X / np.sqrt(X.multiply(X).sum() / X.shape[0]))
@@ -94,8 +91,6 @@ def _svm(data: str) -> tuple[Any, Any]:
 def make_method(method: str, data: str) -> tuple[Any, Any]:
     """Return a method with its parameters for a data set, and its features or its kernel matrix."""
     from sklearn.neighbors import KNeighborsClassifier
-
-    import oneof
 
     if method == "TransductiveSVM":
         return _svm(data)

@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+import oneof
 from oneof.plots.style import PALETTE, write_legend
 from oneof.typing import Floats, Ints, Labels
 from reproduction.claims import Claim, Difference
@@ -28,13 +29,6 @@ from reproduction.trial import Trial
 CITATION = (
     "Krishnapuram, Williams, Xue, Carin, Figueiredo & Hartemink (2004), On semi-supervised classification, NIPS 17"
 )
-
-
-def graph_logistic(*args: Any, **parameters: Any) -> Any:
-    """Return the paper's classifier."""
-    from oneof.estimators.graph_logistic.graph_logistic import GraphLogisticRegression
-
-    return GraphLogisticRegression(*args, **parameters)
 
 
 def sparse_logistic() -> Any:
@@ -112,7 +106,7 @@ def measure_boundary(trial: Trial) -> Result:
         return rows if shape == "linear" else rbf_kernel(rows, X, gamma=GAMMA)
 
     graph = NeighborGraph().graph(X).affinity
-    ours = graph_logistic("graph", alpha=0.0, beta=0.0, affinity=graph).fit(seen(X), labels)
+    ours = oneof.GraphLogisticRegression("graph", alpha=0.0, beta=0.0, affinity=graph).fit(seen(X), labels)
     theirs = LogisticRegression().fit(seen(X[labeled]), y[labeled])
     results: dict[str, Any] = {
         SEMI: float((ours.transduction_[hidden] == y[hidden]).mean()),
@@ -256,13 +250,9 @@ def measure_labels(trial: Trial) -> Result:
 def _models() -> dict[str, Any]:
     from sklearn.svm import SVC
 
-    from oneof.estimators.graph.harmonic_field import HarmonicField
-    from oneof.estimators.graph.spectral_graph_transducer import SpectralGraphTransducer
-    from oneof.estimators.svm.transductive_svm import TransductiveSVM
-
     models = (
-        graph_logistic(), sparse_logistic(), SVC(kernel="linear"), TransductiveSVM(),
-        SpectralGraphTransducer(), HarmonicField(),
+        oneof.GraphLogisticRegression(), sparse_logistic(), SVC(kernel="linear"), oneof.TransductiveSVM(),
+        oneof.SpectralGraphTransducer(), oneof.HarmonicField(),
     )  # fmt: skip
     return dict(zip((OURS, SUPERVISED, *ALTERNATIVES), models, strict=True))
 
@@ -277,7 +267,9 @@ def _held_out(X: Floats, y: Ints, number: int, rng: np.random.Generator) -> Resu
     for count in UNLABELED:
         taken = np.concatenate([labeled, others[:count]])
         labels = np.where(np.arange(len(taken)) < number, y[seen[taken]], -1)
-        results[f"{count} unlabeled"] = graph_logistic().fit(X[seen[taken]], labels).score(X[new], y[new])
+        results[f"{count} unlabeled"] = (
+            oneof.GraphLogisticRegression().fit(X[seen[taken]], labels).score(X[new], y[new])
+        )
     return results
 
 
@@ -477,9 +469,9 @@ def _views(rows: Any, rng: np.random.Generator) -> Result:
         theirs = sparse_logistic().fit(rows.X[np.ix_(is_train, columns)], rows.y[is_train])
         results[f"{sensor}, supervised"] = _roc(rows.y[evaluated], _mines(theirs, new))
         if sensor == SENSORS[2]:  # rows may lack a view, so that all rows are used
-            ours = graph_logistic(views=rows.views, tol=TOL).fit(rows.X, labels)
+            ours = oneof.GraphLogisticRegression(views=rows.views, tol=TOL).fit(rows.X, labels)
         else:
-            ours = graph_logistic(tol=TOL).fit(rows.X[np.ix_(has_sensor, columns)], labels[has_sensor])
+            ours = oneof.GraphLogisticRegression(tol=TOL).fit(rows.X[np.ix_(has_sensor, columns)], labels[has_sensor])
         results[f"{sensor}, semi-supervised"] = _roc(rows.y[evaluated], _mines(ours, new))
     return results
 
@@ -488,7 +480,7 @@ def _queries(rows: Any, fresh: Any, trial: Trial) -> Result:
     """Return the mines found after each query, and the ROC curves on the remaining rows and on new ones."""
     from oneof.active import simulate
 
-    estimator, count = graph_logistic(views=rows.views, tol=TOL), trial.number("queries")
+    estimator, count = oneof.GraphLogisticRegression(views=rows.views, tol=TOL), trial.number("queries")
     strategy = trial.text("strategy")
     run = simulate(
         estimator, rows.X, rows.y, start=N_START, n_queries=count,

@@ -5,6 +5,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
+import oneof
 from oneof.typing import Floats, Ints, Mask
 from reproduction.claims import Claim, Difference
 from reproduction.data import load_arrays
@@ -64,14 +65,12 @@ def checkpoints(rounds: int) -> Ints:
 
 def measure(trial: Trial) -> Result:
     """Return for each algorithm (and lambda) the number of wrong predictions up to each checkpoint."""
-    from oneof.datasets import make_partial_labels
-
     X, y, _, n_train = load_arrays(trial.text("data"), STREAMS[trial.text("data")].scale)
     X, y = X[:n_train], y[:n_train]
     rounds, size = trial.number("rounds"), trial.number("size")
     # The rows and their order are the same for all set sizes.
     order = draw_passes(len(y), rounds, trial.generator("data", "draw"))
-    sets = make_partial_labels(y, set_size=size, random_state=trial.generator("data", "draw", "size"))
+    sets = oneof.make_partial_labels(y, set_size=size, random_state=trial.generator("data", "draw", "size"))
     results: dict[str, Ints] = {}
     for name, lam in settings_of(size):
         wrong = wrong_predictions(X, y, sets.mask, order, "average" if name in AVERAGE else "max", lam)

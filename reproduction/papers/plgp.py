@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+import oneof
 from oneof.metrics import WinTieLoss, win_tie_loss
 from oneof.typing import Floats, Ints, Mask
 from reproduction.claims import Claim, Difference
@@ -118,8 +119,6 @@ def measure_fold(X: Floats, mask: Mask, y: Ints, order: Ints, trial: Trial) -> R
 
 def measure_variance(rows: Floats, sets: Mask, new: Floats, y: Ints, search: Search) -> Result:
     """Return the test accuracies of PLGP with a chosen variance, with the chosen parameters."""
-    from oneof.estimators.gaussian_process.plgp import PLGP
-
     grid: list[tuple[str, tuple[float, ...]]] = [(f"{OURS} linear", (variance,)) for variance in VARIANCES]
     grid += [
         (f"{OURS} rbf", (gamma / rows.shape[1], variance)) for gamma, variance in itertools.product(GAMMAS, VARIANCES)
@@ -128,7 +127,7 @@ def measure_variance(rows: Floats, sets: Mask, new: Floats, y: Ints, search: Sea
         warnings.filterwarnings("ignore", message="PLGP predicts another class")  # with a large variance
         hits = [search.covering_rate(method, parameters) for method, parameters in grid]
         method, parameters = grid[int(np.argmax(hits))]
-        evidence = PLGP(optimizer_max_samples=500, random_state=0).fit(rows, sets.astype(np.int64))
+        evidence = oneof.PLGP(optimizer_max_samples=500, random_state=0).fit(rows, sets.astype(np.int64))
         decided = _fit_predict(method, parameters, rows, sets, new)
         predicted = evidence.predict(new)
     return {
@@ -175,26 +174,21 @@ def _fit_predict(method: str, parameters: tuple[float, ...], X: Floats, mask: Ma
     from sklearn.gaussian_process.kernels import RBF, DotProduct
     from sklearn.svm import SVC
 
-    from oneof.estimators.gaussian_process.plgp import PLGP
-    from oneof.estimators.linear.clpl import CLPL
-    from oneof.estimators.neighbors.plknn import PLKNN
-    from oneof.estimators.wrappers.plecoc import PLECOC
-
     model: Any
     if method == f"{OURS} linear":
         variance = parameters[0] if parameters else 1.0
-        model = PLGP(variance * DotProduct(1e-3, "fixed"), optimizer=None, random_state=0)
+        model = oneof.PLGP(variance * DotProduct(1e-3, "fixed"), optimizer=None, random_state=0)
     elif method == f"{OURS} rbf":
         variance = parameters[1] if len(parameters) > 1 else 1.0
-        model = PLGP(variance * RBF(np.sqrt(0.5 / parameters[0]), "fixed"), optimizer=None, random_state=0)
+        model = oneof.PLGP(variance * RBF(np.sqrt(0.5 / parameters[0]), "fixed"), optimizer=None, random_state=0)
     elif method == f"{ECOC} linear":
-        model = PLECOC(SVC(C=parameters[0], kernel="linear", max_iter=MAX_STEPS), random_state=0)
+        model = oneof.PLECOC(SVC(C=parameters[0], kernel="linear", max_iter=MAX_STEPS), random_state=0)
     elif method == f"{ECOC} rbf":
-        model = PLECOC(SVC(C=parameters[0], gamma=parameters[1], max_iter=MAX_STEPS), random_state=0)
+        model = oneof.PLECOC(SVC(C=parameters[0], gamma=parameters[1], max_iter=MAX_STEPS), random_state=0)
     elif method == CLPL_NAME:
-        model = CLPL(fit_intercept=True)
+        model = oneof.CLPL(fit_intercept=True)
     else:
-        model = PLKNN(min(int(parameters[0]), len(X)))
+        model = oneof.PLKNN(min(int(parameters[0]), len(X)))
     return np.asarray(model.fit(X, mask.astype(np.int64)).predict(new))
 
 
@@ -291,11 +285,9 @@ def plan_controlled(
 
 def measure_controlled(trial: Trial) -> Result:
     """Return the accuracies of a fold."""
-    from oneof.datasets import make_partial_labels
-
     X, y, mask, _ = load_arrays(trial.text("data"), "none")
     # All methods and folds of a repetition have the same partial rows and the same split.
-    sets = make_partial_labels(
+    sets = oneof.make_partial_labels(
         y, fraction=float(trial["share"] or 0.0), n_distractors=trial.number("extra"), classes=range(mask.shape[1]),
         random_state=trial.generator("data", "share", "extra", "repeat"),
     )  # fmt: skip

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+import oneof
 from oneof.candidates import CandidateSets
 from oneof.typing import Floats, Ints, Mask
 from reproduction.claims import Claim, Difference
@@ -107,9 +108,8 @@ class Problem:
 
 
 def _fit_predict(gram: Floats, mask: Mask, cross: Floats, lam: float) -> Ints:
-    from oneof.estimators.svm.plsvm import PLSVM
 
-    svm = PLSVM(lam, kernel="precomputed", tol=TOL, max_iter=MAX_ITER)
+    svm = oneof.PLSVM(lam, kernel="precomputed", tol=TOL, max_iter=MAX_ITER)
     sets = CandidateSets(mask, np.arange(mask.shape[1]))
     return np.asarray(svm.fit(gram, sets).predict(cross))
 

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+import oneof
 from oneof.typing import Floats, Ints, Mask
 from reproduction.claims import Claim, Difference
 from reproduction.data import vocabulary, without_stop_words
@@ -49,9 +50,7 @@ def plan_transduction(*, draws: int, counts: tuple[int, ...] = COUNTS, tests: in
 @cache
 def reuters() -> tuple[Any, Mask, int]:
     """Return the counts of stems without stop words, the topics, and the number of training documents."""
-    from oneof.datasets import load
-
-    data = load("reuters21578")
+    data = oneof.datasets.load("reuters21578")
     if data.Y is None or data.n_train is None:
         raise ValueError("reuters21578 has no topics or no split")
     topics = data.Y[:, [data.classes.tolist().index(name) for name in TOPICS]].astype(bool)
@@ -72,7 +71,6 @@ def measure_transduction(trial: Trial) -> Result:
     from sklearn.naive_bayes import MultinomialNB
     from sklearn.svm import SVC
 
-    from oneof.estimators.svm.transductive_svm import TransductiveSVM
     from oneof.multilabel import breakeven_score
 
     counts, topics, n_train = reuters()
@@ -87,7 +85,7 @@ def measure_transduction(trial: Trial) -> Result:
     if method != BAYES:
         X = TfidfTransformer().fit_transform(X)
         C = X.shape[0] / sp.linalg.norm(X) ** 2
-        estimator = SVC(kernel="linear", C=C) if method == MACHINE else TransductiveSVM(C=C)
+        estimator = SVC(kernel="linear", C=C) if method == MACHINE else oneof.TransductiveSVM(C=C)
     results = []
     for k, share in enumerate(topics[:n_train].mean(axis=0)):
         if method == SHARED:
@@ -228,9 +226,7 @@ def plan_em(*, draws: int, counts: tuple[int, ...] = EM_COUNTS) -> tuple[Trial, 
 @cache
 def newsgroups() -> tuple[Any, Ints, int]:
     """Return the scaled word counts without stop words, the classes, and the number of training documents."""
-    from oneof.datasets import load
-
-    data = load("news20")
+    data = oneof.datasets.load("news20")
     X = without_stop_words(data.X, vocabulary("news20"), stems=False)
     length, n_train = X.sum(axis=1), int(data.n_train or 0)
     X = sp.csr_array(sp.diags_array(length[:n_train].mean() / np.maximum(length, 1)) @ X)
@@ -239,8 +235,6 @@ def newsgroups() -> tuple[Any, Ints, int]:
 
 def measure_em(trial: Trial) -> Result:
     """Return the accuracy on the later documents."""
-    from oneof.estimators.generative.multinomial_em import MultinomialEM
-
     X, y, n_train = newsgroups()
     order = trial.generator("draw").permutation(n_train)
     # The first documents of each class in a random order: the labeled documents are nested.
@@ -248,7 +242,7 @@ def measure_em(trial: Trial) -> Result:
     labeled = np.concatenate([order[y[order] == k][:each] for k in range(int(y.max()) + 1)])
     labels = np.full(n_train, -1)
     labels[labeled] = y[labeled]
-    model = MultinomialEM(float(trial["weight"] or 0.0)).fit(X[:n_train], labels)
+    model = oneof.MultinomialEM(float(trial["weight"] or 0.0)).fit(X[:n_train], labels)
     return {"accuracy": float((model.predict(X[n_train:]) == y[n_train:]).mean())}
 
 

@@ -161,49 +161,6 @@ def test_fit_predict_and_compare_equal_those_of_one_spelling(run: Run) -> None:
     assert [found["label"] for found in inspected["classes"]] == summary["classes"]
 
 
-def test_streams_equal_those_of_one_spelling(run: Run) -> None:
-    """An online fit, and the rates of its predictions, are those of a table with one spelling."""
-    spelled = misspell(clean_birds())
-    name_classes(clean_birds(), spelled).write_csv("clean.csv")
-    spelled.write_csv("birds.csv")
-    words = ("--labels", "species", "--online", "--drop", "truth")
-    expected = run_json(run, "fit", "clean.csv", *words, "--out", "expected")
-    summary = run_json(run, "fit", "birds.csv", *words, "--fold-case", "--out", "out")
-    assert summary["classes"] == expected["classes"]
-    assert spellings_of(summary["classes"]) == NAMES
-    assert summary["partial"] == expected["partial"]
-    truth = ("--truth", "truth")
-    folded = run_json(run, "predict", "out/model.skops", "birds.csv", *truth, "--out", "folded.csv")
-    one = run_json(run, "predict", "expected/model.skops", "clean.csv", *truth, "--out", "one.csv")
-    assert Path("folded.csv").read_bytes() == Path("one.csv").read_bytes()
-    assert (folded["covering_rate"], folded["accuracy"]) == (one["covering_rate"], one["accuracy"])
-
-
-@pytest.mark.long
-def test_answers_equal_those_of_one_spelling(run: Run) -> None:
-    """Answers in records and in columns, and known labels, are those of one spelling."""
-    clean, rng = clean_birds(), np.random.default_rng(1)
-    truth = np.array([NAMES.index(name) for name in clean["truth"]])
-    answers = {}
-    for name in ("anna", "ben", "cleo"):
-        given = np.where(rng.random(60) < 0.8, truth, rng.integers(3, size=60))
-        answers[name] = [NAMES[k] for k in given]
-    wide = pl.DataFrame({"row": [str(i) for i in range(60)], **answers})
-    spelled = pl.col(list(answers)).map_elements(lambda text: spell(text, rng), return_dtype=pl.String)
-    gold = clean.drop("species").with_columns(truth=pl.when(pl.arange(0, 60) < 10).then("truth"))
-    gold.write_csv("clean.csv")
-    misspell(gold).write_csv("birds.csv")
-    for number, table in enumerate((wide, wide.with_columns(spelled))):
-        table.write_csv(f"wide{number}.csv")
-        table.unpivot(index="row", variable_name="annotator", value_name="answer").write_csv(f"long{number}.csv")
-    for form in ("wide", "long"):
-        words = ("--gold", "truth", *QUICK)
-        expected = run_json(run, "compare", "clean.csv", "--answers", f"{form}0.csv", *words)
-        folded = run_json(run, "compare", "birds.csv", "--answers", f"{form}1.csv", *words, "--fold-case")
-        rates = [[result["expected_accuracy"] for result in one["results"]] for one in (folded, expected)]
-        assert rates[0] == rates[1]
-
-
 def test_labeling_begins_with_one_spelling(run: Run) -> None:
     """The classes of a new and of a resumed session have one spelling; the exported labels are the same."""
     birds = misspell(clean_birds().drop("truth"))

@@ -1,6 +1,5 @@
 """Cells of labels that cannot be read: one error with their number, or unlabeled rows."""
 
-import json
 import warnings
 from typing import Any
 
@@ -141,14 +140,6 @@ def test_every_form_has_unreadable_rows(frame: dict[str, Any], options: dict[str
     assert caught.value.rows == tuple(wrong)
 
 
-def test_readable_columns_are_unchanged() -> None:
-    """A column without wrong cells is read as without the option; nothing is called."""
-    cells = [*READABLE, None, json.dumps({"finch": 0, "owl": 1}), "[]", "{}", "  ", "-1"]
-    sets, errors = read(cells)
-    assert not errors
-    assert sets == read_label_columns(pl.DataFrame({"y": cells}), ["y"], weighted=True)
-
-
 def test_a_row_that_rules_out_all_classes_is_unreadable() -> None:
     """With a rest, weights of 0 are valid unless the row lists all classes, which a table infers from its cells."""
     cells = ['{"finch": 0, "owl": 0}', "finch:0.5|owl:0.5", '{"finch": 0}', "owl:1"]
@@ -212,16 +203,6 @@ def test_marks_and_numbers_have_one_meaning_in_columns_of_any_type(
     with pytest.warns(UserWarning, match="cannot be read"):
         text = CandidateSets.from_strings(cells, errors="unlabeled", **options)
     assert text.is_unlabeled[wrong].all()
-
-
-@pytest.mark.parametrize("size", [1, 2, 3, 4])
-def test_classes_of_a_stream_do_not_depend_on_its_batches(size: int) -> None:
-    """With a rest, a batch whose only weights are 0 has labels like any other, and its row can be read."""
-    cells = ["wren:0", "owl:0.6|finch:0.4", "owl:1", "finch:1"]
-    reader = label_reader(["y"], "|", weighted=True, rest=True, on_unreadable=lambda _: None)
-    frame = pl.DataFrame({"y": cells})
-    names = set().union(*(reader.names(frame[start : start + size]) for start in range(0, len(cells), size)))
-    assert sorted(names) == read(cells, rest=True)[0].classes.tolist() == CLASSES
 
 
 def test_the_error_of_too_few_classes_has_the_number_of_unreadable_cells():

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from oneof import CandidateSets
 from oneof.candidates.labels import fold_case
 from oneof.errors import DataError
-from tests.candidates.columns import label_reader, read_label_columns
+from tests.candidates.columns import label_reader, read_label_columns, stream_classes
 from tests.cli.conftest import QUICK, Run, make_birds
 
 NAMES = ["finch", "sea owl", "wren"]
@@ -79,7 +79,8 @@ def test_folded_labels_are_those_of_one_spelling(sets: list[list[str]]) -> None:
         np.testing.assert_array_equal(read.mask, expected.mask)
         reader = label_reader(["y"], "|", ["Finch", "Sea  Owl", "wren"], folds_case=True)
         np.testing.assert_array_equal(reader.evidence(cells.to_frame()), expected.mask)
-        assert label_reader(["y"], "|", folds_case=True).names(cells.to_frame()) == {n for row in one for n in row}
+        found = label_reader(["y"], "|", folds_case=True).count(cells.to_frame()).counts
+        assert {fold_case(label) for label, _ in found} == {name for row in one for name in row}
 
     weights = [{name: 0.25 * (j + 1) for j, name in enumerate(members)} for members in sets]
     largest = np.array(
@@ -117,10 +118,8 @@ def test_a_class_has_the_name_of_its_most_frequent_spelling(sets: list[list[str]
         read = CandidateSets.from_strings(weighted, fold_case=True, weighted=True)
     assert read.classes.tolist() == expected
     for cells, is_weighted in ((texts, False), (weighted, True)):
-        reader, found = label_reader(["y"], "|", folds_case=True, weighted=is_weighted), set()
-        for start in range(0, len(cells), size):
-            found |= reader.names(pl.DataFrame({"y": cells[start : start + size]}))
-        assert sorted(map(reader.spellings.name, found)) == expected
+        batches = [pl.DataFrame({"y": cells[start : start + size]}) for start in range(0, len(cells), size)]
+        assert stream_classes(batches, folds_case=True, weighted=is_weighted) == expected
 
 
 def test_columns_of_classes_have_one_spelling() -> None:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from oneof import CandidateSets
 from oneof.candidates.labels import label_to_text
 from oneof.errors import LabelError
-from tests.candidates.columns import label_reader, read_label_columns
+from tests.candidates.columns import label_reader, read_label_columns, stream_classes
 
 CLASSES = ["finch", "owl", "wren"]
 READABLE = [
@@ -64,7 +64,7 @@ def test_unreadable_rows_are_those_of_empty_cells(cells: list[str | None], size:
         )
         frame = pl.DataFrame({"y": pl.Series(cells[start : start + size], dtype=pl.String)})
         batches.append(np.asarray(reader.evidence(frame), dtype=float))
-        names |= reader.names(frame)
+        names |= {label for label, _ in reader.count(frame).counts}
     np.testing.assert_array_equal(np.concatenate(batches), expected.weights)
     assert found == wrong
     assert names == {name for cell in blank for name in CLASSES if name in (cell or "")}
@@ -82,12 +82,11 @@ def test_forms_infer_the_same_classes(cells: list[str | None], rest: bool) -> No
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         assert CandidateSets.from_strings(cells, weighted=True, rest=rest, errors="unlabeled") == table
-    reader = label_reader(["y"], "|", weighted=True, rest=rest, on_unreadable=lambda _: None)
     frame = pl.DataFrame({"y": pl.Series(cells, dtype=pl.String)})
     for size in (1, 3, len(cells)):
-        names = set().union(*(reader.names(frame[i : i + size]) for i in range(0, len(cells), size)))
-        texts = {str(label_to_text(label)) for label in table.classes.tolist()}
-        assert names == texts
+        batches = [frame[i : i + size] for i in range(0, len(cells), size)]
+        classes = stream_classes(batches, weighted=True, rest=rest, on_unreadable=lambda _: None)
+        assert classes == [label_to_text(label) for label in table.classes.tolist()]
     assert table.is_unlabeled[list(errors)].all()
 
 

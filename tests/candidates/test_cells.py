@@ -23,7 +23,7 @@ from oneof.errors import DataError, InputError, LabelError
 from oneof.io import CellFormat, Table, read_checked_labels, read_labels, read_table, read_truth
 from oneof.io.answers import AnswerOptions
 from oneof.labeling.answers.importing import read_file
-from tests.candidates.columns import label_reader
+from tests.candidates.columns import label_reader, stream_classes
 
 CLASSES = ["CL:0000236", "Caf\u00e9", "[(R)-carvone]", "finch", "finch|wren", "owl", "wren"]
 FINCH, BOTH = {"finch": 1.0}, {"finch": 1.0, "wren": 1.0}
@@ -375,11 +375,10 @@ def test_a_number_is_a_weight_only_if_it_is_not_a_part_of_a_class() -> None:
     mixed = CandidateSets.from_strings([*cells, "CHEBI:15377|CHEBI:16236:0.5"], weighted=True)
     assert mixed.weights[3].tolist() == [1.0, 0.5]
     for size in (1, 3):
-        reader = label_reader(["y"], "|", weighted=True)
         batches = [pl.DataFrame({"y": cells[i : i + size]}) for i in range(0, 3, size)]
-        names = reader.final_names(set().union(*map(reader.names, batches)))
-        assert sorted(names) == y.classes.tolist()
-        known = label_reader(["y"], "|", sorted(names), weighted=True)
+        names = stream_classes(batches, weighted=True)
+        assert names == y.classes.tolist()
+        known = label_reader(["y"], "|", names, weighted=True)
         assert [row.tolist() for batch in batches for row in (known.evidence(batch) > 0)] == y.mask.tolist()
     assert CandidateSets.from_strings(["finch:3|wren:1", "finch:2"], weighted=True).classes.tolist() == BIRDS
 
@@ -391,9 +390,8 @@ def test_a_weight_with_a_fraction_is_not_a_part_of_a_class() -> None:
     """A class of another cell that has the rounded weight in its name does not take the place of the label."""
     y = CandidateSets.from_strings(["x:2.5|y:1", "y:3", "x:2:0.3|y:0.1"], weighted=True)
     assert y.classes.tolist() == ["x", "x:2", "y"]
-    names = label_reader(["y"], weighted=True)
     cells = pl.DataFrame({"y": ["x:2.5|y:1", "y:3", "x:2:0.3|y:0.1"]})
-    assert names.final_names(names.names(cells)) == set(y.classes.tolist())
+    assert stream_classes([cells], weighted=True) == y.classes.tolist()
 
 
 @pytest.mark.parametrize("cells", [["1|-1", "-1", "2"], ["a|-1", "-1", "b"]])
@@ -403,8 +401,8 @@ def test_minus_one_is_a_class_if_it_is_one_of_several_labels(cells: list[str], t
         y = CandidateSets.from_strings(cells)
     assert y.to_sets()[1] == {"-1"}
     assert [set(map(str, row)) for row in _weights(read_labels(_table(cells, {}, "y"), ["y"]))] == y.to_sets()
-    names = label_reader(["y"]).names(pl.DataFrame({"y": cells}))
-    batch = label_reader(["y"], classes=sorted(names)).evidence(pl.DataFrame({"y": cells}))
+    names = stream_classes([pl.DataFrame({"y": cells})])
+    batch = label_reader(["y"], classes=names).evidence(pl.DataFrame({"y": cells}))
     assert batch.sum(axis=1).tolist() == y.sizes.tolist()
 
 
@@ -425,8 +423,7 @@ def test_a_number_that_is_no_probability_is_a_part_of_the_label() -> None:
     y = CandidateSets.from_strings(cells, weighted=True, rest=True)
     assert y.classes.tolist() == ["CHEBI:15377", "finch"]
     assert y.to_sets()[0] == {"CHEBI:15377"}
-    reader = label_reader(["y"], "|", weighted=True, rest=True)
-    assert reader.final_names(reader.names(pl.DataFrame({"y": cells}))) == set(y.classes.tolist())
+    assert stream_classes([pl.DataFrame({"y": cells})], weighted=True, rest=True) == y.classes.tolist()
     with pytest.raises(LabelError, match="row 0: the weights of the row sum to 70"):
         CandidateSets.from_strings(["finch:70", "wren:0.5"], weighted=True, rest=True)
 

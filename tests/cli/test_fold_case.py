@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from oneof import CandidateSets
 from oneof.candidates.labels import fold_case
 from oneof.errors import DataError
-from tests.candidates.columns import label_reader, read_label_columns
+from tests.candidates.columns import label_reader, read_label_columns, stream_classes
 from tests.cli.conftest import QUICK, Run, make_birds
 
 NAMES = ["finch", "sea owl", "wren"]
@@ -79,7 +79,8 @@ def test_folded_labels_are_those_of_one_spelling(sets: list[list[str]]) -> None:
         np.testing.assert_array_equal(read.mask, expected.mask)
         reader = label_reader(["y"], "|", ["Finch", "Sea  Owl", "wren"], folds_case=True)
         np.testing.assert_array_equal(reader.evidence(cells.to_frame()), expected.mask)
-        assert label_reader(["y"], "|", folds_case=True).names(cells.to_frame()) == {n for row in one for n in row}
+        found = label_reader(["y"], "|", folds_case=True).count(cells.to_frame()).counts
+        assert {fold_case(label) for label, _ in found} == {name for row in one for name in row}
 
     weights = [{name: 0.25 * (j + 1) for j, name in enumerate(members)} for members in sets]
     largest = np.array(
@@ -117,10 +118,8 @@ def test_a_class_has_the_name_of_its_most_frequent_spelling(sets: list[list[str]
         read = CandidateSets.from_strings(weighted, fold_case=True, weighted=True)
     assert read.classes.tolist() == expected
     for cells, is_weighted in ((texts, False), (weighted, True)):
-        reader, found = label_reader(["y"], "|", folds_case=True, weighted=is_weighted), set()
-        for start in range(0, len(cells), size):
-            found |= reader.names(pl.DataFrame({"y": cells[start : start + size]}))
-        assert sorted(map(reader.spellings.name, found)) == expected
+        batches = [pl.DataFrame({"y": cells[start : start + size]}) for start in range(0, len(cells), size)]
+        assert stream_classes(batches, folds_case=True, weighted=is_weighted) == expected
 
 
 def test_columns_of_classes_have_one_spelling() -> None:
@@ -159,49 +158,6 @@ def test_fit_predict_and_compare_equal_those_of_one_spelling(run: Run) -> None:
     )
     inspected = run_json(run, "inspect", "birds.csv", "--labels", "species", "--fold-case")
     assert [found["label"] for found in inspected["classes"]] == summary["classes"]
-
-
-def test_streams_equal_those_of_one_spelling(run: Run) -> None:
-    """An online fit, and the rates of its predictions, are those of a table with one spelling."""
-    spelled = misspell(clean_birds())
-    name_classes(clean_birds(), spelled).write_csv("clean.csv")
-    spelled.write_csv("birds.csv")
-    words = ("--labels", "species", "--online", "--drop", "truth")
-    expected = run_json(run, "fit", "clean.csv", *words, "--out", "expected")
-    summary = run_json(run, "fit", "birds.csv", *words, "--fold-case", "--out", "out")
-    assert summary["classes"] == expected["classes"]
-    assert spellings_of(summary["classes"]) == NAMES
-    assert summary["partial"] == expected["partial"]
-    truth = ("--truth", "truth")
-    folded = run_json(run, "predict", "out/model.skops", "birds.csv", *truth, "--out", "folded.csv")
-    one = run_json(run, "predict", "expected/model.skops", "clean.csv", *truth, "--out", "one.csv")
-    assert Path("folded.csv").read_bytes() == Path("one.csv").read_bytes()
-    assert (folded["covering_rate"], folded["accuracy"]) == (one["covering_rate"], one["accuracy"])
-
-
-@pytest.mark.long
-def test_answers_equal_those_of_one_spelling(run: Run) -> None:
-    """Answers in records and in columns, and known labels, are those of one spelling."""
-    clean, rng = clean_birds(), np.random.default_rng(1)
-    truth = np.array([NAMES.index(name) for name in clean["truth"]])
-    answers = {}
-    for name in ("anna", "ben", "cleo"):
-        given = np.where(rng.random(60) < 0.8, truth, rng.integers(3, size=60))
-        answers[name] = [NAMES[k] for k in given]
-    wide = pl.DataFrame({"row": [str(i) for i in range(60)], **answers})
-    spelled = pl.col(list(answers)).map_elements(lambda text: spell(text, rng), return_dtype=pl.String)
-    gold = clean.drop("species").with_columns(truth=pl.when(pl.arange(0, 60) < 10).then("truth"))
-    gold.write_csv("clean.csv")
-    misspell(gold).write_csv("birds.csv")
-    for number, table in enumerate((wide, wide.with_columns(spelled))):
-        table.write_csv(f"wide{number}.csv")
-        table.unpivot(index="row", variable_name="annotator", value_name="answer").write_csv(f"long{number}.csv")
-    for form in ("wide", "long"):
-        words = ("--gold", "truth", *QUICK)
-        expected = run_json(run, "compare", "clean.csv", "--answers", f"{form}0.csv", *words)
-        folded = run_json(run, "compare", "birds.csv", "--answers", f"{form}1.csv", *words, "--fold-case")
-        rates = [[result["expected_accuracy"] for result in one["results"]] for one in (folded, expected)]
-        assert rates[0] == rates[1]
 
 
 def test_labeling_begins_with_one_spelling(run: Run) -> None:

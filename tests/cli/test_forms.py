@@ -156,25 +156,6 @@ def test_labels_with_spaces_around_their_name_are_no_features(run: Run, name: st
     assert name not in [feature["column"] for feature in json.loads(result.out)["features"]]
 
 
-def test_a_doubtful_separator_is_a_question(run: Run, birds: Path) -> None:
-    """One label that may be a set is not fitted in silence; either option answers the question."""
-    rows = make_birds().with_columns(
-        species=pl.when(pl.arange(0, 60) == 8).then(pl.lit("owl;hawk")).otherwise(pl.col("species"))
-    )
-    single = rows.with_columns(species=pl.col("species").str.split("|").list.first())
-    single.write_csv("birds.csv")
-    result = run(*FIT)
-    assert result.code == 2
-    assert "row 8: 'owl;hawk' may be a set of labels or one class. Add --separator ';'" in result.err
-    assert not Path("birds-oneof").exists()
-    for separator, n_classes in ((";", 4), ("|", 4)):
-        result = run(*FIT, "--separator", separator, "--json")
-        assert result.code == 0, result.err
-        classes = json.loads(result.out)["classes"]
-        assert len(classes) == n_classes
-        assert ("owl;hawk" in classes) == (separator == "|")
-
-
 def test_dates_are_features_of_saved_models(run: Run) -> None:
     """A date that determines the class is learned, and read in the format of training and in ISO 8601."""
     rng = np.random.default_rng(0)
@@ -190,24 +171,3 @@ def test_dates_are_features_of_saved_models(run: Run) -> None:
     assert result.code == 0, result.err
     assert "1 cell cannot be read and is missing, in column 'day' ('soon' in row 4)" in result.err
     assert pl.read_csv("out.csv")["label"].to_list()[:4] == ["cold", "warm", "cold", "warm"]
-
-
-@pytest.mark.filterwarnings("default:-1 is read as unlabeled")
-@pytest.mark.parametrize("cell", ["{}", "{}.0", " {} "])
-@pytest.mark.parametrize("args", [("inspect",), ("fit", "--online", "--hash-bits", "4")])
-def test_minus_one_that_looks_like_a_class_has_a_note(run: Run, cell: str, args: tuple[str, ...]) -> None:
-    """Classes of -1, 0 and 1 have a note; with either option that it names, and with more -1, there is none."""
-    rows = [f"{x * x % 7},{cell.format(x % 3 - 1)}" for x in range(60)]
-    Path("moods.csv").write_text("\n".join(["len,mood", *rows]))
-    command, *more = (*args, "moods.csv", "--labels", "mood")
-    result = run(command, *more)
-    assert result.code == 0, result.err
-    assert "-1 is read as unlabeled, but looks like a class" in result.err
-    for option, count in (("--classes=-1,0,1", "60 exact"), ("--missing=-1", "40 exact")):
-        assert option in result.err
-        silent = run(command, *more, option.replace("missing=-1", f"missing={cell.format(-1).strip()}"))
-        assert silent.code == 0, silent.err
-        assert "looks like a class" not in silent.err
-        assert count in silent.out + silent.err
-    Path("moods.csv").write_text("\n".join(["len,mood", *rows, *("1,-1" for _ in range(9))]))
-    assert "looks like a class" not in run(command, *more).err

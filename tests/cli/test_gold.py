@@ -198,25 +198,6 @@ def test_a_set_of_all_labels_stays_a_set_if_a_checked_label_is_a_new_class(
     assert read[0].is_checked.sum() == 15
 
 
-def test_a_float_column_of_checked_labels_may_have_nan(run: Run) -> None:
-    """NaN, which Parquet may have in place of null, is not checked."""
-    checked = [float("nan") if row % 3 else float(row % 2) for row in range(30)]
-    pl.DataFrame({"x": WAVE[:30], "y": 15 * [0, 1], "checked": checked}).write_parquet("birds.parquet")
-    prepared = prepare(Path("birds.parquet"), ReadOptions(("y",), gold="checked"))
-    assert prepared.is_checked is not None
-    assert prepared.is_checked.tolist() == [row % 3 == 0 for row in range(30)]
-
-
-def test_lists_of_one_checked_label(run: Run) -> None:
-    """With lists as labels, a checked label is a list too; no note advises the separator that is in force."""
-    listed = ['["finch"]', '["wren"]', '["finch", "wren"]', '["owl"]']
-    pl.DataFrame({"x": WAVE[:60], "y": 15 * listed, "checked": ['["finch"]', *[None] * 59]}).write_csv("birds.csv")
-    prepared = prepare(Path("birds.csv"), ReadOptions(("y",), gold="checked"))
-    assert prepared.candidates.classes.tolist() == ["finch", "owl", "wren"]
-    assert prepared.candidates[0] == {"finch"}
-    assert not [note for note in prepared.notes if "add --separator" in note]
-
-
 @pytest.mark.parametrize(
     ("words", "message"),
     [

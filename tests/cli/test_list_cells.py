@@ -3,7 +3,6 @@
 import json
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import polars as pl
@@ -81,49 +80,3 @@ def test_labeling_keeps_the_form_of_the_lists(run: Run) -> None:
     assert result.code == 0, result.err
     exported = pl.read_csv("out.csv")["species"].fill_null("[]").to_list()
     assert [set(json.loads(text or "[]")) for text in exported] == [set(names) for names in make_sets()]
-
-
-@pytest.mark.parametrize("cells", [["[0, 10]", "[10, 20]", "[20, 30]"], ["[0.5, 1.5]", "[1.5, 2.5]", "[2.5, 3.5]"]])
-def test_intervals_are_classes(run: Run, cells: list[str]) -> None:
-    """Two ascending numbers are one class, with a note that names the option for lists if it reads them."""
-    pl.DataFrame({"x": np.random.default_rng(0).normal(size=60), "bin": [cells[i % 3] for i in range(60)]}).write_csv(
-        "bins.csv"
-    )
-    result = run("inspect", "bins.csv", "--labels", "bin", "--json")
-    assert [found["label"] for found in json.loads(result.out)["classes"]] == cells
-    if cells[0] == "[0, 10]":
-        lists = run("inspect", "bins.csv", "--labels", "bin", "--separator", "[]", "--json")
-        assert len(json.loads(lists.out)["classes"]) == 4
-    note = " ".join(run("inspect", "bins.csv", "--labels", "bin").err.split())
-    assert "are each read as one class: write sets of labels as 'a|b'" in note
-    assert ("add --separator '[]'" in note) == (cells[0] == "[0, 10]")  # fractions are not labels
-
-
-def test_dicts_of_python_have_weights(run: Run) -> None:
-    """Dicts are read with `--weighted`, and the error without it names the option."""
-    cells = ["{'a': 0.7, 'b': 0.3}", "{'b': np.float64(0.5), 'c': np.float64(0.5)}", "{}"] * 10
-    pl.DataFrame({"x": np.random.default_rng(0).normal(size=30), "y": cells}).write_csv("t.csv")
-    result = run("inspect", "t.csv", "--labels", "y", "--weighted", "--kind", "posterior", "--json")
-    assert [found["label"] for found in json.loads(result.out)["classes"]] == ["a", "b", "c"]
-    pl.DataFrame({"x": np.random.default_rng(0).normal(size=20), "y": [*cells[:2]] * 10}).write_csv("u.csv")
-    refused = run("inspect", "u.csv", "--labels", "y")
-    assert refused.code == 2
-    assert "Add --weighted" in refused.err
-
-
-def test_objects_and_lists_in_json_lines_are_those_of_csv(run: Run) -> None:
-    """A list, an empty list or a text among objects of weights is read as in a cell of CSV."""
-    labels: list[Any] = [{"news": 0.7, "sport": 0.2}, {"sport": 0.8, "food": 0.2}] * 20
-    labels += [["news", "sport"], [], "food", None]
-    rows = [{"x": float(i % 2), "labels": value} for i, value in enumerate(labels)]
-    Path("t.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
-    texts = [value if isinstance(value, str) else "" if value is None else json.dumps(value) for value in labels]
-    pl.DataFrame({"x": [row["x"] for row in rows], "labels": texts}).write_csv("t.csv")
-    summaries = []
-    for file in ("t.jsonl", "t.csv"):
-        words = ("inspect", file, "--labels", "labels", "--weighted", "--kind", "posterior")
-        result = run(*words, "--json")
-        assert result.code == 0, result.err
-        summaries.append(json.loads(result.out))
-    assert summaries[0]["labels"] == summaries[1]["labels"]
-    assert summaries[0]["classes"] == summaries[1]["classes"]

@@ -61,31 +61,6 @@ def test_a_fit_is_that_of_empty_cells(run: Run) -> None:
     assert "In all, 5 cells" in run("inspect", "t.csv", *WORDS, "--unreadable-labels", "error").err
 
 
-@pytest.mark.parametrize("online", [(), ("--online",)])
-def test_objects_in_code_fences_are_read(run: Run, online: tuple[str, ...]) -> None:
-    """A column in code fences, some of them broken, is that without fences: no separator is detected in them."""
-    rng, names = np.random.default_rng(0), ["finch", "owl", "wren"]
-    k = rng.integers(0, 3, 120)
-    X = rng.normal(size=(120, 2)) + 2 * np.eye(3, 2)[k]
-    weights = (0.6, 0.3, 0.1)
-    labels = [json.dumps({names[(i + j) % 3]: weights[j] for j in range(1 + row % 3)}) for row, i in enumerate(k)]
-    labels = ['{"owl": 0.7, "wren":' if row % 40 == 1 else label for row, label in enumerate(labels)]
-    frame = pl.DataFrame({"x": X[:, 0], "y": X[:, 1], "labels": labels})
-    frame.write_csv("plain.csv")
-    for name, every in (("some", 3), ("all", 1)):
-        fenced = [f"```json\n{label}\n```" if row % every == 0 else label for row, label in enumerate(labels)]
-        frame.with_columns(labels=pl.Series(fenced)).write_csv(f"{name}.csv")
-    words = ("--labels", "labels", "--weighted", "--kind", "posterior", "--unreadable-labels", "unlabeled")
-    words = (*words, *(online or (*QUICK, "--method", "PLEM")))
-    for name in ("plain", "some", "all"):
-        summary = run_json(run, "fit", f"{name}.csv", *words, "--out", name)
-        assert summary["unlabeled"] == summary["unreadable_labels"]["labels"]["count"] == 3
-        assert not any("separated by" in note for note in summary["notes"])
-        run("predict", f"{name}/model.skops", "plain.csv", "--out", f"{name}-predictions.csv")
-    expected = Path("plain-predictions.csv").read_bytes()
-    assert {Path(f"{name}-predictions.csv").read_bytes() for name in ("some", "all")} == {expected}
-
-
 @pytest.mark.usefixtures("table")
 def test_a_stream_counts_the_rows_of_the_table(run: Run) -> None:
     """An online fit has the same unlabeled rows for all sizes of batches, and is that of empty cells."""

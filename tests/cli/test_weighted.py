@@ -80,35 +80,6 @@ def test_fit_equals_the_python_interface(run: Run, weighted: Path, kind: str) ->
     np.testing.assert_allclose(written.weights, y.weights, rtol=1e-12)
 
 
-def test_forms_of_weights_give_the_same_model(run: Run) -> None:
-    """Text, a column of weights, columns of numbers, structs and objects of JSON lines are read as the same weights."""
-    birds, weights = numbers_only(), make_weights()
-    texts = ["|".join(f"{NAMES[k]}:{row[k]}" for k in range(3)) for row in weights]
-    maps = [{name: float(weight) for name, weight in zip(NAMES, row, strict=True)} for row in weights]
-    numbers = ["|".join(map(str, row)) for row in weights.tolist()]
-    birds.with_columns(species=pl.Series(texts)).write_csv("text.csv")
-    birds.with_columns(species=pl.lit("finch|owl|wren"), weight=pl.Series(numbers)).write_csv("two.csv")
-    birds.with_columns(**{name: weights[:, k] for k, name in enumerate(NAMES)}).write_csv("wide.csv")
-    birds.with_columns(species=pl.Series(maps)).write_parquet("struct.parquet")
-    lists = {"species": pl.Series([NAMES] * 60), "weight": pl.Series(weights.tolist())}
-    birds.with_columns(**lists).write_parquet("lists.parquet")
-    rows = [row | {"species": cell} for row, cell in zip(birds.to_dicts(), maps, strict=True)]
-    Path("maps.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    forms = {
-        "text.csv": ("species", *LIKELIHOOD),
-        "two.csv": ("species", "--weights", "weight", "--kind", "likelihood"),
-        "wide.csv": ("finch,owl,wren", *LIKELIHOOD),
-        "struct.parquet": ("species", *LIKELIHOOD),
-        "lists.parquet": ("species", "--weights", "weight", "--kind", "likelihood"),
-        "maps.jsonl": ("species", *LIKELIHOOD),
-    }
-    for online in ((), ("--online",)):
-        words = ("--drop", "truth", "--method", "AvgPegasos") + (online or ("--folds", "2"))
-        models = [fitted(run, path, "--labels", *form, *words, out=path + "o")[0] for path, form in forms.items()]
-        for model in models[1:]:
-            np.testing.assert_array_equal(model.coef_, models[0].coef_)
-
-
 def test_an_online_fit_equals_partial_fit(run: Run, weighted: Path) -> None:
     """The weights of the classes reach the online learner, in any number of batches."""
     words = (weighted, "--labels", "species", "--drop", "truth", "--online", "--method", "AvgPegasos", *LIKELIHOOD)
@@ -168,24 +139,6 @@ def test_predicted_probabilities_are_read_back_as_posteriors(run: Run, weighted:
     result = run("predict", "scores/model.skops", weighted, "--as-labels", "--out", "none.csv")
     assert (result.code, Path("none.csv").exists()) == (2, False)
     assert "needs probabilities" in result.err
-
-
-def test_the_rest_is_spread_over_the_classes_that_a_row_does_not_list(run: Run) -> None:
-    """--rest auto is the difference of the sum from 1; --rest other is the weight of that label."""
-    top = make_weights().max(axis=1)
-    best = [NAMES[k] for k in make_weights().argmax(axis=1)]
-    birds = numbers_only()
-    birds.with_columns(species=pl.Series([f"{b}:{w}" for b, w in zip(best, top)])).write_csv("auto.csv")
-    others = [f"{b}:{w}|other:{1 - w}" for b, w in zip(best, top)]
-    birds.with_columns(species=pl.Series(others)).write_csv("other.csv")
-    expected = np.where(np.array(best)[:, None] == NAMES, top[:, None], (1 - top[:, None]) / 2)
-    y = CandidateSets.from_weights(expected, NAMES)
-    for path, rest in (("auto.csv", "auto"), ("other.csv", "other")):
-        for online in ((), ("--online",)):
-            words = ("--labels", "species", "--drop", "truth", *LIKELIHOOD, "--rest", rest, "--method", "MaxPerceptron")
-            _, summary = fitted(run, path, *words, *online, out=f"{rest}{len(online)}")
-            assert summary["weighted"] == y.is_weighted.sum()
-            assert summary["classes"] == NAMES
 
 
 def test_the_kind_is_no_silent_choice(run: Run, weighted: Path) -> None:

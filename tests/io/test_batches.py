@@ -74,17 +74,6 @@ def test_quoted_cells_may_contain_line_breaks(tmp_path):
         assert read["text"].fill_null("").to_list() == texts * 7
 
 
-def test_byte_order_marks_and_line_ends(tmp_path):
-    r"""A byte order mark, line ends \r\n, a last line without an end, semicolons and spaces around numbers are read."""
-    (tmp_path / "t.csv").write_bytes("\ufeffx;label\r\n 1.5;é|b\r\n?;\r\n2;b".encode())
-    spec = BatchSpec(("label",), (Column("x", "number"),))
-    (batch,) = iterate_batches(open_source(tmp_path / "t.csv"), 10, spec)
-    assert align_columns(batch.content, spec.features, batch.path)["x"].fill_nan(-1).to_list() == [1.5, -1, 2]
-    assert batch.content["label"].to_list() == ["é|b", None, "b"]
-    (tmp_path / "t.jsonl").write_bytes('\ufeff{"x": 1}\r\n\r\n{"x": 2}'.encode())
-    assert [b["x"].to_list() for b in read_batches(tmp_path / "t.jsonl")] == [[1, 2]]
-
-
 def test_json_objects_may_lack_keys_and_contain_lists(tmp_path):
     """A missing key is a missing value, also if no object of the batch has the key; sets may be lists."""
     rows = [

@@ -29,21 +29,6 @@ def _table(**columns: Any) -> Table:
     return Table(pl.DataFrame(columns), Path("t.csv"))
 
 
-@pytest.mark.parametrize(
-    ("table", "options"),
-    [
-        (_table(y=["a|b", "b", None, "c"]), {}),
-        (_table(y=["a ; b", "b", " ", "c"]), {"separator": ";"}),
-        (_table(y=[["b", "a"], ["b"], None, ["c"]]), {}),
-        (_table(y=["a|b", "b", "", "c"]), {"classes": ["a", "b", "c"]}),
-    ],
-)
-def test_forms_of_one_column(table: Table, options: dict[str, Any]) -> None:
-    candidates = read_labels(table, ["y"], **options)
-    assert candidates.to_sets() == SETS
-    assert candidates.classes.tolist() == ["a", "b", "c"]
-
-
 def test_one_column_per_class() -> None:
     """Several columns of 0 and 1 are an indicator, also as text or booleans; their names are the classes."""
     for convert in (int, str, bool):
@@ -156,25 +141,6 @@ def test_lists_of_several_lengths_are_sets_though_no_label_occurs_alone() -> Non
 
 @pytest.mark.parametrize(
     "cells",
-    [
-        ["('a', 'b')", "('b',)"],
-        ["{'a', 'b'}", "{'b'}"],
-        ["frozenset({'a', 'b'})", "frozenset({'b'})"],
-        ['c("a", "b")', "b"],
-        ["{a,b}", "{b}", "{a}"],
-        ["{a,b}", "b", "a"],
-    ],
-)
-def test_sets_written_as_text_are_lists(cells: list[str]) -> None:
-    """A column of sets of Python, vectors of R or arrays of PostgreSQL is read as lists, unless it is named."""
-    separator = find_separator(_table(y=cells), ["y"])
-    assert separator == "[]"
-    assert read_labels(_table(y=cells), ["y"], separator=separator).to_sets()[:2] == [{"a", "b"}, {"b"}]
-    assert find_separator(_table(y=cells), ["y"], classes=cells) == "|"
-
-
-@pytest.mark.parametrize(
-    "cells",
     [CITIES, ["Smith, John", "Smith, Ann", "Jones, Eva"], ["rock/pop", "jazz"], ["1,5", "2,5"], [3, 4], [["a"], ["b"]]],
 )
 def test_other_labels_have_the_default_separator(cells: list[Any]) -> None:
@@ -201,16 +167,6 @@ def test_all_bad_cells_are_in_one_error() -> None:
         DataError, match=r"row 0: .* contains 'x', .* In all, 3 cells cannot be read: also row 2 \('z'\)"
     ):
         read_truth(_table(t=["x", "a", "z", "x"]), "t", read_labels(_table(y=["a", "b"]), ["y"]).classes)
-
-
-def test_tokens_of_missing_values_are_unlabeled_rows() -> None:
-    """A token that the user names is a missing label, in any case and with spaces around it."""
-    table = Table(pl.DataFrame({"y": ["a", " X ", "b", "a|b"]}), Path("t.csv"), cell_format=CellFormat(missing=("x",)))
-    assert read_labels(table, ["y"]).to_sets() == [{"a"}, {"a", "b"}, {"b"}, {"a", "b"}]
-    assert (
-        read_truth(Table(table.frame[:3], table.path, cell_format=table.cell_format), "y", np.array(["a", "b"]))[1]
-        is None
-    )
 
 
 def test_numbers_that_are_tokens_are_unlabeled_rows() -> None:
@@ -283,42 +239,6 @@ def test_a_primary_label_and_further_ones_are_one_set(further: list[Any]) -> Non
     assert [finding.rows for finding in unreadable.findings("unreadable labels")] == [(1,)]
 
 
-@pytest.mark.parametrize(
-    ("cells", "options"),
-    [
-        (["owl|N/A", "wren", "n/a|other", "owl|wren|robin"], {}),
-        ([["owl", "N/A"], ["wren"], ["n/a", "other"], ["owl", "wren", "robin"]], {}),
-        (["owl:1|n/a:.3", "wren", "other:.2", "owl|wren|robin"], {"weighted": True}),
-        (['{"owl": 1, "n/a": 0.3}', '{"wren": 1}', "other", "owl|wren|robin"], {"weighted": True}),
-    ],
-)
-def test_tokens_of_missing_values_are_left_out_of_sets(cells: list[Any], options: dict[str, Any]) -> None:
-    """A label that --missing names is not a candidate, and a row with no other label is unlabeled."""
-    table = Table(pl.DataFrame({"y": cells}), Path("t.csv"), cell_format=CellFormat(missing=("n/a", "other")))
-    y = read_labels(table, ["y"], **options)
-    expected = CandidateSets.from_sets([["owl"], ["wren"], None, ["owl", "wren", "robin"]])
-    assert y.classes.tolist() == ["owl", "robin", "wren"]
-    np.testing.assert_array_equal(y.mask, expected.mask)
-
-
-@pytest.mark.parametrize(
-    "cells",
-    [
-        [{"owl": 0.7, "wren": None}, {"owl": None, "wren": 0.4}],
-        [[{"label": "owl", "score": 0.7}], [{"label": "wren", "score": 0.4}]],
-        ['[["owl", 0.7]]', '[["wren", 0.2]]', "owl"],
-        ['{"owl": 0.7}', ' {"wren": 0.2}'],
-    ],
-)
-def test_weighted_labels_without_the_option_are_an_error(cells: list[Any]) -> None:
-    """Objects, and JSON of objects or pairs, need --weighted; the error has an example."""
-    with pytest.raises(LabelError, match=r"the labels have weights, such as .*0\.7.*Add --weighted"):
-        read_labels(_table(y=cells), ["y"])
-    if isinstance(cells[0], str):  # classes may have any names
-        names = [cell.strip() for cell in cells]
-        assert read_labels(_table(y=cells), ["y"], classes=names).classes.tolist() == names
-
-
 def test_names_of_rows_are_refused_as_labels() -> None:
     """More than 1,000 labels that are more than half as many as the rows are an error, unless they are named."""
     names = [f"clip {i}" for i in range(1_001)]
@@ -331,15 +251,6 @@ def test_names_of_rows_are_refused_as_labels() -> None:
         read_labels(_table(y=[*names, "clip 1|clip 2"]), ["y"])
     pairs = [f"{a}|{b}" for a, b in zip(names[:40] * 60, names[1:61] * 40, strict=True)]
     assert read_labels(_table(y=pairs), ["y"]).shape[1] == 61
-
-
-def test_unknown_weighted_labels_are_listed_together() -> None:
-    """The error has the number of cells with a label that is not a class, and the first row of each label."""
-    cells = ["owl:.5|Owl:.5", "wren", "n/a", "n/a"]
-    with pytest.raises(
-        LabelError, match=r"row 0: label 'Owl' is not one .* In all, 3 cells cannot be read: also row 2 \('n/a'\)"
-    ):
-        read_labels(_table(y=cells), ["y"], weighted=True, classes=["owl", "wren"])
 
 
 @pytest.mark.parametrize("folds_case", [False, True])

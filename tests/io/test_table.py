@@ -30,11 +30,6 @@ def test_every_format_gives_the_same_table(tmp_path: Path, suffix: str) -> None:
     assert table.frame.equals(FRAME)
 
 
-def test_semicolons_are_detected(tmp_path: Path) -> None:
-    (tmp_path / "t.csv").write_text("a;b\n1;2\n")
-    assert read_table(tmp_path / "t.csv").frame.to_dict(as_series=False) == {"a": [1], "b": [2]}
-
-
 def test_marks_of_missing_cells(tmp_path: Path) -> None:
     """NA and similar marks are missing values among features, but labels in a column that is read labels."""
     (tmp_path / "t.csv").write_text("x,z,label,zip\n1,NA,NA,01\nNaN,?,b,02\n2,null,,03\n")
@@ -50,11 +45,6 @@ def test_marks_of_missing_cells(tmp_path: Path) -> None:
     (batch,) = read_batches(tmp_path / "t.csv")
     assert batch["x"].to_list() == [1, None, 2]
     assert batch["z"].null_count() == 3
-
-
-def test_blank_lines_at_the_end_are_ignored(tmp_path: Path) -> None:
-    (tmp_path / "t.csv").write_text("a,b\n1,2\n3,4\n\n\n")
-    assert read_table(tmp_path / "t.csv").frame.height == 2
 
 
 @pytest.mark.parametrize(

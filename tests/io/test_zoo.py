@@ -134,12 +134,6 @@ def test_labels_that_cannot_be_read_are_errors(tmp_path: Path, name: str, suffix
     assert all(part in str(caught.value) for part in (str(path), *parts)), str(caught.value)
 
 
-def test_title_lines_and_blank_lines_are_in_the_notes(tmp_path: Path) -> None:
-    for name, part in (("title lines", "2 lines above the header"), ("blank lines between rows", "blank lines")):
-        table = read_table(ZOO[name].write(tmp_path / "table.csv"), labels=["city"])
-        assert any(part in remark for remark in table.remarks)
-
-
 def test_a_messy_survey_has_the_features_of_the_clean_one(tmp_path: Path) -> None:
     """Encoding, delimiter, decimal comma, tokens, formats of dates and names are repaired, with notes."""
     survey = make_survey()

@@ -7,7 +7,7 @@ its text. The labels of a table are then numbers if all of them are whole number
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -356,7 +356,7 @@ class LabelReader:
     Parameters
     ----------
     columns : LabelColumns
-        Without classes, only `names` can be called. Posteriors require a prior, because a batch has no mean of all
+        Without classes, only `count` can be called. Posteriors require a prior, because a batch has no mean of all
         rows.
     on_unreadable : callable, optional
         See `read_label_columns`; its rows are those of a batch, and only `evidence` calls it. Without it, a
@@ -365,12 +365,6 @@ class LabelReader:
     Attributes
     ----------
     classes : list of str or None
-    n_marks : int
-        The number of rows marked as unlabeled by -1 that `names` has read.
-    counts : Counter
-        The number of rows with each label that `names` has read.
-    spellings : Spellings
-        With `folds_case`, the names of the classes by the spellings that `names` has counted so far.
     """
 
     def __init__(self, columns: LabelColumns, on_unreadable: OnUnreadable | None = None) -> None:
@@ -382,10 +376,6 @@ class LabelReader:
         self._form = replace(columns.form, classes=self.classes)
         if self.classes is not None and len({*map(self._form.key, self.classes)}) < max(2, len(self.classes)):
             raise LabelError(f"the classes must be two or more distinct names; got {', '.join(self.classes)}.")
-        self.spellings = Spellings([self._form.rest] if self._form.folds_case else ())
-        self.n_marks = 0
-        self.counts: Counter[str] = Counter()
-        self._numbered: dict[str, set[str]] = {}
 
     def evidence(self, labels: Any) -> Evidence:
         """Return the mask of a batch, or its (n, K) weights, with row maxima of 1, if a row has any.
@@ -416,31 +406,20 @@ class LabelReader:
         posterior = posterior / posterior.max(axis=1, keepdims=True, initial=0)  # their sum may overflow
         return (posterior / posterior.sum(axis=1, keepdims=True)).sum(axis=0), len(posterior)
 
-    def names(self, labels: Any) -> set[str]:
-        """Return the labels that occur in a batch, by `fold_case` if `folds_case`.
+    def count(self, labels: Any) -> "LabelCounts":
+        """Return the numbers of rows of the labels of a batch.
 
         Parameters
         ----------
         labels : polars.DataFrame or list of str
         """
-        cells, form = self._read(labels, None), self._form
+        cells, of_weights = self._read(labels, None), self._columns.weights is not None
         assert isinstance(cells, ParsedCells)
-        self.n_marks += cells.n_marks
-        rest = form.key(form.rest) if isinstance(form.rest, str) else None
-        counts = {label: count for label, count in cells.counts_of_labels.items() if form.key(label) != rest}
-        for label, count in counts.items():
-            self.counts[form.key(label)] += count
-            if form.folds_case:
-                self.spellings.add(label, count)
-        for label, weight in ((label, weight) for pairs in cells.pairs for label, weight in pairs or ()):
-            name = with_number(label, weight) if self._columns.weights is None else None
-            self._numbered.setdefault(form.key(label), set()).add(name or "")
-        return set(map(form.key, counts))
-
-    def final_names(self, names: set[str]) -> set[str]:
-        """Return the labels of all batches, without those of which a number is a part, as in "CHEBI:15377"."""
-        key = self._form.key
-        return {name for name in names if not set(map(key, self._numbered.get(name, {""}))) <= names}
+        counts: Counter[tuple[str, str]] = Counter()
+        for pairs, count in zip(cells.pairs, cells.counts(), strict=True):
+            for label, weight in pairs or ():
+                counts[label, "" if of_weights else with_number(label, weight) or ""] += count
+        return LabelCounts(counts, cells.n_marks)
 
     def _read(self, labels: Any, on_unreadable: OnUnreadable | None) -> ParsedCells | MatrixRows:
         """Return the rows of a batch, of which those that cannot be read are unlabeled or an error."""
@@ -454,29 +433,48 @@ class LabelReader:
         return rows
 
 
-def resolve_classes(names: Iterable[str], counts: Mapping[str, int], n_marks: int) -> list[str]:
-    """Return the classes of a stream, sorted by number if all are whole numbers, else by text.
+@dataclass(frozen=True)
+class LabelCounts:
+    """Numbers of rows of the labels of a stream.
 
-    Parameters
+    Attributes
     ----------
-    names : iterable of str
-        The labels that occur.
-    counts : mapping of str to int
-        The number of rows of each label.
+    counts : Counter
+        By the label and, if its weight is a whole number, the label with the number as a part of its name.
     n_marks : int
-        The number of rows marked by -1.
-
-    Raises
-    ------
-    LabelError
-        If there are fewer than two classes, or the labels are fractions.
+        The number of rows marked as unlabeled by -1.
     """
-    labels = set(names)
-    check_marks({label: counts.get(label, 0) for label in labels}, n_marks)
-    check_categories(sorted(labels))
-    if len(labels) < 2:
-        raise LabelError(_ONE_CLASS.format(min(labels)) if labels else _ALL_UNLABELED)
-    return sorted(labels, key=int) if all(map(_is_whole, labels)) else sorted(labels)
+
+    counts: Counter[tuple[str, str]] = field(default_factory=Counter)
+    n_marks: int = 0
+
+    def __add__(self, other: "LabelCounts") -> "LabelCounts":
+        return LabelCounts(self.counts + other.counts, self.n_marks + other.n_marks)
+
+    def classes(self, form: LabelFormat) -> dict[str, int]:
+        """Return the classes with their numbers of rows, sorted by number if all are whole numbers, else by text.
+
+        With `folds_case`, a class has its most frequent spelling. The number of a label is a part of the name if there
+        is a label of this name, as in "CHEBI:15377".
+
+        Raises
+        ------
+        LabelError
+            If there are fewer than two classes, or the labels are fractions.
+        """
+        keys = {form.key(label) for label, _ in self.counts}
+        rest = form.key(form.rest) if isinstance(form.rest, str) else None
+        spellings, rows = Spellings(), Counter[str]()
+        for (label, name), count in self.counts.items():
+            if form.key(label) != rest and not (name and form.key(name) in keys):
+                rows[form.key(label)] += count
+                spellings.add(label, count)
+        counts = {spellings.name(key) if form.folds_case else key: count for key, count in rows.items()}
+        check_marks(counts, self.n_marks)
+        check_categories(sorted(counts))
+        if len(counts) < 2:
+            raise LabelError(_ONE_CLASS.format(min(counts)) if counts else _ALL_UNLABELED)
+        return dict(sorted(counts.items(), key=(lambda x: int(x[0])) if all(map(_is_whole, counts)) else None))
 
 
 # -- true and checked labels -------------------------------------------------------------------------------------------

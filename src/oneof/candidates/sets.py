@@ -3,20 +3,42 @@
 import sys
 from collections.abc import Iterable, Iterator
 from types import FrameType
-from typing import Any, Self, overload
+from typing import Any, Literal, Self, overload
 
 import numpy as np
 import scipy.sparse as sp
 
-from oneof.candidates.cells import write_cells
-from oneof.candidates.constructors import Constructors
-from oneof.candidates.encoding import write_sets
-from oneof.candidates.labels import pack_classes, sort_labels
-from oneof.candidates.matrices import read_indicator
+from oneof.candidates.annotations import read_annotations, read_reliable_annotations
+from oneof.candidates.cells import LabelFormat, describe_unreadable, raise_together, read_cells, write_cells
+from oneof.candidates.encoding import (
+    WeightOptions,
+    codes_to_mask,
+    encode_cells,
+    encode_hierarchy,
+    encode_labels,
+    encode_sets,
+    write_sets,
+)
+from oneof.candidates.labels import (
+    as_classes,
+    is_missing,
+    joined_weights,
+    label_vector,
+    missing_tokens,
+    pack_classes,
+    sort_labels,
+    warn_of_placeholders,
+    warn_of_texts,
+)
+from oneof.candidates.labels import fold_case as fold_label
+from oneof.candidates.matrices import read_indicator, read_weights
 from oneof.candidates.row_weights import RowWeights, same_weights, soften_weights, split_weights
+from oneof.candidates.separators import separator_of_texts, warn_of_syntax
+from oneof.candidates.spellings import describe_spellings
 from oneof.errors import InputError, InputTypeError, LabelError
+from oneof.messages import warn
 from oneof.typing import Evidence, Floats, Ints, Labels, Mask
-from oneof.validation import as_array
+from oneof.validation import as_array, check_choice
 
 _REMEDIES = {
     "sklearn.metrics": "Pass scoring=oneof.model_selection.covering_rate_scorer to cross_val_score, cross_validate and "
@@ -47,7 +69,7 @@ class _UnorderedSet(set[Any]):
         return repr(set(self))
 
 
-class CandidateSets(Constructors):
+class CandidateSets:
     """Candidate sets: for each row, the classes that may be its true label.
 
     Row i has a non-empty set of classes, one of which is its true label. A set of one class is an exact label. A set of
@@ -92,6 +114,365 @@ class CandidateSets(Constructors):
         self._classes: Labels = classes.view()  # estimators return it as `classes_`; selections of rows share it
         self._mask.flags.writeable = self._classes.flags.writeable = False
         self._row_weights = row_weights
+
+    # -- constructors ---------------------------------------------------------------------------------------------
+
+    @classmethod
+    def _from_likelihoods(cls, weights: Floats, classes: Labels) -> Self:
+        mask, row_weights = split_weights(weights)
+        return cls._from_validated(mask, classes, row_weights)
+
+    @classmethod
+    def from_labels(cls, y: Any, *, classes: Any = None) -> Self:
+        """Build candidate sets from one label per row.
+
+        Parameters
+        ----------
+        y : array-like of shape (n_samples,)
+            Labels. None, NaN and masked entries mean "unlabeled"; so does -1 among other integers, unless `classes`
+            lists it. A warning is issued if such a -1 looks like a class. Text is compared as it is, so that
+            predictions equal the labels; only `from_strings` removes invisible characters and normalizes it.
+        classes : array-like of shape (n_classes,), optional
+            The classes; by default the sorted labels that occur.
+
+        Returns
+        -------
+        CandidateSets
+            Of shape (n_samples, n_classes): one class in each labeled row, all classes in the others.
+
+        Raises
+        ------
+        LabelError
+            If a label is unknown, continuous or infinite, or if `y` contains only -1 and +1 and `classes` is not given.
+        """
+        codes, known = encode_labels(y, classes)
+        return cls._from_validated(codes_to_mask(codes, len(known)), known)
+
+    @classmethod
+    def from_sets(cls, sets: Any, *, classes: Any = None) -> Self:
+        """Build candidate sets from one collection of labels per row.
+
+        Parameters
+        ----------
+        sets : sequence of length n_samples
+            Each a list, tuple, set or array of labels; also a single label, or None for "unlabeled". List columns of
+            pandas, polars and Arrow are accepted. A label that is repeated within a set counts once.
+        classes : array-like of shape (n_classes,), optional
+            The classes; by default the sorted labels that occur.
+
+        Returns
+        -------
+        CandidateSets
+            Of shape (n_samples, n_classes): the labels of each row, all classes in unlabeled rows.
+
+        Raises
+        ------
+        LabelError
+            If a set is empty, or contains an unknown or missing label or a (label, weight) pair, which is for
+            `from_weights`; the error names the row.
+        """
+        mask, known = encode_sets(sets, classes)
+        if classes is None:
+            warn_of_texts(known)
+        return cls._from_validated(mask, known)
+
+    @classmethod
+    def from_indicator(cls, Y: Any, *, classes: Any = None) -> Self:
+        """Build candidate sets from a 0/1 matrix with one column per class.
+
+        Parameters
+        ----------
+        Y : array-like, sparse matrix or DataFrame of shape (n_samples, n_classes)
+            1 (or True) if the class is a candidate. A row that is all NaN or masked is unlabeled.
+        classes : array-like of shape (n_classes,), optional
+            The classes, in the order of the columns; by default the column names of a DataFrame, else 0, 1, ...
+
+        Returns
+        -------
+        CandidateSets
+            Of shape (n_samples, n_classes): the ones of `Y`, all classes in rows of NaN.
+
+        Raises
+        ------
+        LabelError
+            If a value is neither 0 nor 1, such as a weight, which is for `from_weights`, or a row has no 1; the error
+            names the row.
+        """
+        return cls._from_validated(*read_indicator(Y, classes))
+
+    @classmethod
+    def from_weights(
+        cls,
+        W: Any,
+        classes: Any = None,
+        *,
+        kind: Literal["likelihood", "posterior"] = "likelihood",
+        prior: Any = None,
+        rest: bool | str = False,
+    ) -> Self:
+        """Build candidate sets with weights, such as probabilities that a classifier or a language model printed.
+
+        Parameters
+        ----------
+        W : array-like, sparse matrix or DataFrame of shape (n_samples, n_classes), or sequence of length n_samples
+            Numbers of at least 0. A weight of 0 rules out the class. A row of equal weights is unlabeled, and a row
+            whose weights above 0 are equal is a candidate set. A row of a table with empty cells only, or of a masked
+            array with masked entries only, is unlabeled. In a sequence, each row is a mapping ``{label: weight}``, a
+            list of (label, weight) pairs, or a list of records such as ``{"label": "finch", "probability": 0.7}``;
+            None, and an empty mapping or list, mean "unlabeled". A record has one of the keys "label", "name", "class"
+            and "token", and one of "probability", "prob", "score", "weight", "confidence" and "logprob", the logarithm
+            of a probability. A label that a row does not list has the weight 0. The weights of a label that a row
+            repeats are added for ``kind="posterior"`` and with `rest`; otherwise the largest one is used. A warning
+            is issued in both cases. Weights may be text: "0.85" or "85%".
+        classes : array-like of shape (n_classes,), optional
+            The classes, in the order of the columns; by default the column names of a DataFrame, else 0, 1, ..., or the
+            sorted labels of a sequence. The columns of a DataFrame are matched by name if one of them is a class.
+        kind : {"likelihood", "posterior"}, default="likelihood"
+            "likelihood": proportional to p(evidence | class), such as the votes of annotators or the accuracy of a
+            rule. "posterior": p(class | evidence), which contains a prior, such as the output of a classifier; it is
+            divided by the prior, after each row is divided by its sum. A warning counts rows of a sequence whose sum is
+            above 1.
+        prior : array-like of shape (n_classes,) or mapping of labels to numbers, optional
+            The class frequencies on which the posteriors are based; by default the mean of the posteriors over the
+            rows that are not None, with a warning if that is less than one of at least 100 rows. Only for
+            ``kind="posterior"``.
+        rest : bool or str, default=False
+            True: the weights of a row are probabilities, and the remainder to a sum of 1 is spread equally over the
+            classes that the row does not list. In a matrix these are the classes with the weight 0. Remainders up to
+            1e-6, and sums up to 1.01, are rounding errors. Nothing remains for other classes if the sum is larger; a
+            warning counts such rows. A string is the label, or the column, of that remainder,
+            such as "other", which is not a class. A remainder has no effect in a row that lists all classes.
+
+        Returns
+        -------
+        CandidateSets
+            Of shape (n_samples, n_classes). The largest weight of each row is 1.
+
+        Raises
+        ------
+        LabelError
+            If a weight is negative, NaN or infinite, a row is all 0, a label is unknown, or the probabilities of a row
+            have a sum above 2 with ``rest=True``, as percentages do; the error names the row.
+        InputError
+            If `kind` or `rest` is unknown or the prior is invalid.
+
+        Examples
+        --------
+        >>> from oneof import CandidateSets
+        >>> y = CandidateSets.from_weights([{"finch": 0.8, "wren": 0.1}, [("owl", 1.0)], None], rest=True)
+        >>> y.classes.tolist()
+        ['finch', 'owl', 'wren']
+        >>> y.weights
+        array([[1.   , 0.125, 0.125],
+               [0.   , 1.   , 0.   ],
+               [1.   , 1.   , 1.   ]])
+        """
+        return cls._from_likelihoods(*read_weights(W, classes, WeightOptions(kind, prior, rest)))
+
+    @classmethod
+    def from_annotations(
+        cls,
+        answers: Any,
+        *,
+        classes: Any = None,
+        min_votes: int = 1,
+        top_k: int | None = None,
+        reliabilities: Any = None,
+    ) -> Self:
+        """Build candidate sets from the answers of several annotators.
+
+        Parameters
+        ----------
+        answers : array-like or DataFrame of shape (n_samples, n_annotators), or oneof.crowd.Answers
+            Labels, or sets of labels as lists, tuples or sets; None, NaN, a masked entry, or -1 among integers for a
+            missing answer. A set is a vote for each of its labels.
+        classes : array-like of shape (n_classes,), optional
+            The classes; by default the sorted labels that occur.
+        min_votes : int, default=1
+            Number of votes, at least 1, that a label needs to be a candidate.
+        top_k : int, optional
+            Retain only the labels with the `top_k` highest vote counts of the row, and all labels that tie with the
+            last of them.
+        reliabilities : array-like of shape (n_annotators,), optional
+            The accuracies of the annotators, above 1 / n_classes and below 1, for weights instead of sets: the weight
+            of class k is the product over the answers of r if the answer is k, else (1 - r) / (n_classes - 1), where r
+            is the accuracy of the annotator, the probability that an answer contains the true class. All sets of one
+            size that contain it have equal probability. An alternative to `min_votes` and `top_k`.
+
+        Returns
+        -------
+        CandidateSets
+            Of shape (n_samples, n_classes). A row without answers, or in which no label has enough votes, is unlabeled.
+
+        Raises
+        ------
+        InputError
+            If `min_votes` or `top_k` is not an integer above 0, `min_votes` exceeds the number of annotators, or
+            `reliabilities` is invalid or is passed with one of them.
+        LabelError
+            If an answer is unknown or not a label, rows have different lengths, or `answers` contains only -1 and +1
+            and `classes` is not given.
+        """
+        if reliabilities is not None:
+            if min_votes != 1 or top_k is not None:
+                raise InputError("`reliabilities` is an alternative to `min_votes` and `top_k`: pass only one of them.")
+            return cls._from_likelihoods(*read_reliable_annotations(answers, classes, reliabilities))
+        return cls._from_validated(*read_annotations(answers, classes, min_votes=min_votes, top_k=top_k))
+
+    @classmethod
+    def from_complementary(cls, y: Any, *, classes: Any = None) -> Self:
+        """Build candidate sets from complementary labels, which are ruled out; all other classes are candidates.
+
+        Parameters
+        ----------
+        y : sequence of length n_samples
+            A label, or a collection of labels, that is ruled out for the row; None if no label is.
+        classes : array-like of shape (n_classes,), optional
+            The classes; by default the sorted labels that occur. Required if some class is never ruled out.
+
+        Returns
+        -------
+        CandidateSets
+            Of shape (n_samples, n_classes): the classes that are not ruled out.
+
+        Raises
+        ------
+        LabelError
+            If all classes of a row are ruled out; the error names the row.
+        """
+        return cls._from_validated(*encode_sets(y, classes, excluded=True))
+
+    @classmethod
+    def from_hierarchy(cls, y: Any, hierarchy: Any, *, classes: Any = None) -> Self:
+        """Build candidate sets from the labels of a tree: a coarse label stands for all leaves below it.
+
+        Parameters
+        ----------
+        y : sequence of length n_samples
+            Coarse labels or leaves, or collections of them; None for an unlabeled row.
+        hierarchy : mapping
+            From a coarse label to its children, which may be coarse labels themselves.
+        classes : array-like of shape (n_classes,), optional
+            The leaves in the requested order; by default all leaves, sorted.
+
+        Returns
+        -------
+        CandidateSets
+            Of shape (n_samples, n_classes), with a column per leaf: in each row the leaves below its labels, all leaves
+            in unlabeled rows.
+
+        Raises
+        ------
+        LabelError
+            If a label is neither in the hierarchy nor a leaf (the error names row and label), or if the hierarchy has a
+            cycle.
+        """
+        return cls._from_validated(*encode_hierarchy(y, hierarchy, classes))
+
+    @classmethod
+    def from_strings(
+        cls,
+        y: Any,
+        *,
+        separator: str = "|",
+        classes: Any = None,
+        fold_case: bool = False,
+        missing: Any = (),
+        weighted: bool = False,
+        kind: Literal["likelihood", "posterior"] = "likelihood",
+        prior: Any = None,
+        rest: bool | str = False,
+        errors: Literal["raise", "unlabeled"] = "raise",
+    ) -> Self:
+        r"""Build candidate sets from delimited text such as ``"sparrow|finch"``, or ``"sparrow:0.7|finch:0.3"``.
+
+        Parameters
+        ----------
+        y : sequence of str of length n_samples
+            Labels joined by the separator; spaces around a label, separators at the ends of a text, and invisible
+            characters are removed, and letters are in Unicode NFC. Empty text, None and NaN mean "unlabeled", and so
+            does "-1" alone unless it is a class. "3.0" is the label "3". A separator or backslash within a label is
+            escaped by a backslash.
+        separator : str, default="|"
+            The text between two labels; without a colon if `weighted`. Several signs or words with spaces between them,
+            such as "| ; or", each separate labels. A list written as text by JSON, Python, NumPy, R or PostgreSQL, such
+            as ``'["sparrow", "finch"]'`` or ``"['sparrow', 'finch']"``, is a list with any separator, unless a
+            backslash precedes its bracket. With "[]", an empty list is an unlabeled row, and text without a bracket is
+            one label.
+            "auto" detects lists, or the sign that plainly separates labels, as the command line does.
+        classes : array-like of shape (n_classes,), optional
+            The classes; by default the sorted labels that occur.
+        fold_case : bool, default=False
+            Read labels that differ only in case, underscores, hyphens between letters and repeated spaces as one class,
+            such as "Finch" and "finch". Its name is that in `classes`, or else its most frequent spelling, the first
+            one of several. Weights of such spellings in a row are those of a repeated label. Without it and without
+            `classes`, a warning names such labels.
+        missing : sequence of str, default=()
+            Labels that are left out, in any case, such as the refusals "n/a" and "unsure". A text without another label
+            is unlabeled.
+        weighted : bool, default=False
+            Read the number after the last colon of a label as its weight. A label without a number has the weight 1.
+            Digits that begin with 0, and the number of a label that has a weight elsewhere, are a part of the label, as
+            in "CL:0000236". Any other colon within a label is escaped by a backslash. A row without any number is a
+            candidate set, to which `kind` and `rest` do not apply. A text may also be JSON of the rows that
+            `from_weights` reads, such as ``'{"sparrow": 0.7, "finch": 0.3}'`` or
+            ``'[["sparrow", 0.7], ["finch", 0.3]]'``, also as Python writes them or in a code fence of Markdown. Labels
+            with the value null are not listed, and an empty object or list is an unlabeled row.
+        kind : {"likelihood", "posterior"}, default="likelihood"
+            See `from_weights`; only if `weighted`.
+        prior : array-like of shape (n_classes,), optional
+            See `from_weights`; only for ``kind="posterior"``.
+        rest : bool or str, default=False
+            See `from_weights`; only if `weighted`.
+        errors : {"raise", "unlabeled"}, default="raise"
+            Treatment of texts that cannot be read, such as broken JSON, a weight below 0, or a label that is not among
+            the given `classes`: one error, with their number and the first rows, or unlabeled rows, with a warning. A
+            sentence without a number or a separator is a label, unless `classes` is given.
+
+        Returns
+        -------
+        CandidateSets
+            Of shape (n_samples, n_classes): the labels of each text, all classes in unlabeled rows.
+
+        Raises
+        ------
+        LabelError
+            If a label is empty (``"a||b"``) or unknown, a weight is not a finite number of at least 0, all weights of
+            a row are 0, or a text may be a set or one label with ``separator="auto"``; the error names the row.
+        InputError
+            If `separator`, `kind`, `prior`, `rest` or `errors` is invalid.
+        """
+        check_choice("errors", errors, ("raise", "unlabeled"))
+        classes = None if classes is None else as_classes(classes)
+        if separator == "auto":
+            names = classes
+            if fold_case and classes is not None:
+                names = [fold_label(name) if isinstance(name, str) else name for name in classes.tolist()]
+            separator = separator_of_texts(y, names, fold_case=fold_case, weighted=weighted)
+        options = WeightOptions(kind, prior, rest)
+        names = None if classes is None else classes.tolist()
+        form = LabelFormat(separator, names, weighted, rest, fold_case, missing_tokens(missing))
+        if not weighted and options != WeightOptions():
+            raise InputError("`kind`, `prior` and `rest` apply to weights only. Pass weighted=True.")
+        cells = read_cells(_as_texts(y), form)
+        unreadable = cells.errors_of_rows()
+        if errors == "raise":
+            raise_together(unreadable, 'Pass errors="unlabeled" to read such rows as unlabeled.')
+        elif unreadable:
+            warn(f"{describe_unreadable(unreadable)}, and their rows are unlabeled.")
+        evidence, known = encode_cells(cells, form, classes, options)
+        warn_of_placeholders(known, classes)
+        if classes is None and not fold_case:
+            for sentence in describe_spellings(known.tolist(), "pass fold_case=True, or use one spelling", 3):
+                warn(sentence)
+        if weighted:
+            if classes is None and (joined := joined_weights(known.tolist())):
+                warn(
+                    f"{joined[0]!r} is read as one label. Pass `separator` if it is a list of labels with weights.",
+                )
+            return cls._from_likelihoods(evidence, known)
+        warn_of_syntax(y, known, separator, classes)
+        return cls._from_validated(evidence, known)
 
     # -- attributes -----------------------------------------------------------------------------------------------
 
@@ -421,3 +802,16 @@ def align(candidates: CandidateSets, classes: Labels) -> CandidateSets:
         return CandidateSets._from_validated(aligned, classes)
     mask, row_weights = split_weights(aligned)
     return CandidateSets._from_validated(mask, classes, row_weights)
+
+
+def _as_texts(y: Any) -> list[str | None]:
+    """Return text and missing values as a list; any other value is an error that names its row."""
+    texts = label_vector(y).tolist()
+    for row, text in enumerate(texts):
+        if not isinstance(text, str) and not is_missing(text):
+            raise LabelError(
+                f"{text!r} is not a string. Use from_labels or from_sets for labels of other types.",
+                row=row,
+                label=text,
+            )
+    return texts

@@ -199,7 +199,7 @@ def _with_classes(run: RunState, batch: Batch, options: StreamOptions) -> RunSta
         return run
     reader = label_reader(options)
     source = f"the first batch of {batch.path}"
-    classes, findings = sort_classes(reader.names(batch.labels), reader, source, options)
+    classes, findings = sort_classes(reader.count(batch.labels), source, options)
     return replace(run, classes=classes, findings=[*run.findings, *findings])
 
 

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from oneof.candidates.cells import LabelFormat
-from oneof.candidates.columns import LabelColumns, LabelReader, resolve_classes
+from oneof.candidates.columns import LabelColumns, LabelCounts, LabelReader
 from oneof.errors import DataError, InputError, LabelError
 from oneof.io import Finding, UnreadableCells, check_no_weights, class_findings
 from oneof.io.batches import iterate_batches
@@ -31,9 +31,8 @@ def _initial_classes(source: Source, options: StreamOptions) -> tuple[list[str] 
         return [name for name in options.labels if name != options.rest], []
     if not source.can_be_read_again:
         return None, []
-    reader = label_reader(options)
-    names: set[str] = set().union(*_map_labels(source, options, reader.names))
-    return sort_classes(names, reader, source.display_name, options)
+    counts = sum(_map_labels(source, options, label_reader(options).count), LabelCounts())
+    return sort_classes(counts, source.display_name, options)
 
 
 def _mean_posterior(source: Source, options: StreamOptions, classes: Sequence[str]) -> list[float]:
@@ -74,23 +73,23 @@ def label_reader(
         if unreadable is not None:
             unreadable.add_labels(column, errors, first_row=first_row)
 
-    cells = options.table.cell_format
-    form = LabelFormat(options.separator, classes, options.weighted, options.rest, cells.folds_labels, cells.missing)
     kind = "likelihood" if prior is None else options.kind
-    columns = LabelColumns(options.labels, form, options.weights, kind, prior)
-    return LabelReader(columns, count if cells.label_errors == "unlabeled" else None)
+    columns = LabelColumns(options.labels, label_format(options, classes), options.weights, kind, prior)
+    return LabelReader(columns, count if options.table.cell_format.label_errors == "unlabeled" else None)
 
 
-def sort_classes(
-    names: set[str], reader: LabelReader, source: str, options: StreamOptions
-) -> tuple[list[str], list[Finding]]:
+def label_format(options: StreamOptions, classes: Sequence[str] | None = None) -> LabelFormat:
+    """Return the form of the labels."""
+    cells = options.table.cell_format
+    return LabelFormat(options.separator, classes, options.weighted, options.rest, cells.folds_labels, cells.missing)
+
+
+def sort_classes(counts: LabelCounts, source: str, options: StreamOptions) -> tuple[list[str], list[Finding]]:
     """Return the classes in their order, and findings about them; `source` is the name of the source in errors."""
     if not options.has_weights:
-        check_no_weights(names, source)
+        check_no_weights({label for label, _ in counts.counts}, source)
     try:
-        named = {name: reader.spellings.name(name) for name in reader.final_names(names)}
-        counts = {named[name]: count for name, count in reader.counts.items() if name in named}
-        classes = resolve_classes(named.values(), counts, reader.n_marks)
+        classes = counts.classes(label_format(options))
     except InputError as error:
         raise error.at(source) from None
-    return classes, class_findings({name: counts.get(name, 0) for name in classes}, options.separator, source=source)
+    return [*classes], class_findings(classes, options.separator, source=source)

@@ -1,11 +1,11 @@
 """Readers of label columns whose options are keywords."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from oneof.candidates import CandidateSets, columns
 from oneof.candidates.cells import LabelFormat
-from oneof.candidates.columns import LabelColumns
+from oneof.candidates.columns import LabelColumns, LabelCounts
 
 
 def _columns(names: Sequence[str], options: dict[str, Any]) -> LabelColumns:
@@ -29,3 +29,11 @@ def label_reader(
     """Return the reader of the batches of a stream."""
     given = {"separator": separator, "classes": classes, **options}
     return columns.LabelReader(_columns(names, given), on_unreadable)
+
+
+def stream_classes(batches: Iterable[Any], *, on_unreadable: Any = None, **options: Any) -> list[str]:
+    """Return the classes of a column "y" of a stream."""
+    reader = label_reader(["y"], on_unreadable=on_unreadable, **options)
+    counts = sum(map(reader.count, batches), LabelCounts())
+    form = {name: value for name, value in options.items() if name not in ("weights", "kind", "prior")}
+    return [*counts.classes(LabelFormat(**form))]

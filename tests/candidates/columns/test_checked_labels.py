@@ -109,14 +109,6 @@ def test_checked_labels_with_weights_keep_their_spelling() -> None:
         assert new == ["HERON"]
 
 
-def test_true_labels_may_be_under_the_key_of_an_object() -> None:
-    """Text of an object with one label is this label; one with several labels is not a class."""
-    cells = ['{"label": "finch"}', '{"labels": ["wren"]}', '{"label": ""}', None, '{"labels": ["finch", "wren"]}']
-    truth, unknown = match_true_labels(cells, BIRDS)
-    assert truth.tolist() == ["finch", "wren", None, None, None]
-    assert list(unknown) == [4]
-
-
 @pytest.mark.parametrize(("separator", "cell"), [("|", r"a\|b"), (";", r"a\;b"), ("| or", r"a\|b"), ("[]", '["a|b"]')])
 def test_true_labels_are_read_as_cells_of_the_label_column(separator: str, cell: str) -> None:
     """Escapes and lists have the meaning that they have in the cells of labels."""

@@ -1,6 +1,5 @@
 """Cells of labels that cannot be read: one error with their number, or unlabeled rows."""
 
-import json
 import warnings
 from typing import Any
 
@@ -13,7 +12,7 @@ from hypothesis import strategies as st
 from oneof import CandidateSets
 from oneof.candidates.labels import label_to_text
 from oneof.errors import LabelError
-from tests.candidates.columns import label_reader, read_label_columns
+from tests.candidates.columns import label_reader, read_label_columns, stream_classes
 
 CLASSES = ["finch", "owl", "wren"]
 READABLE = [
@@ -65,7 +64,7 @@ def test_unreadable_rows_are_those_of_empty_cells(cells: list[str | None], size:
         )
         frame = pl.DataFrame({"y": pl.Series(cells[start : start + size], dtype=pl.String)})
         batches.append(np.asarray(reader.evidence(frame), dtype=float))
-        names |= reader.names(frame)
+        names |= {label for label, _ in reader.count(frame).counts}
     np.testing.assert_array_equal(np.concatenate(batches), expected.weights)
     assert found == wrong
     assert names == {name for cell in blank for name in CLASSES if name in (cell or "")}
@@ -83,12 +82,11 @@ def test_forms_infer_the_same_classes(cells: list[str | None], rest: bool) -> No
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         assert CandidateSets.from_strings(cells, weighted=True, rest=rest, errors="unlabeled") == table
-    reader = label_reader(["y"], "|", weighted=True, rest=rest, on_unreadable=lambda _: None)
     frame = pl.DataFrame({"y": pl.Series(cells, dtype=pl.String)})
     for size in (1, 3, len(cells)):
-        names = set().union(*(reader.names(frame[i : i + size]) for i in range(0, len(cells), size)))
-        texts = {str(label_to_text(label)) for label in table.classes.tolist()}
-        assert names == texts
+        batches = [frame[i : i + size] for i in range(0, len(cells), size)]
+        classes = stream_classes(batches, weighted=True, rest=rest, on_unreadable=lambda _: None)
+        assert classes == [label_to_text(label) for label in table.classes.tolist()]
     assert table.is_unlabeled[list(errors)].all()
 
 
@@ -139,14 +137,6 @@ def test_every_form_has_unreadable_rows(frame: dict[str, Any], options: dict[str
     with pytest.raises(LabelError) as caught:
         read_label_columns(table, names, **options)
     assert caught.value.rows == tuple(wrong)
-
-
-def test_readable_columns_are_unchanged() -> None:
-    """A column without wrong cells is read as without the option; nothing is called."""
-    cells = [*READABLE, None, json.dumps({"finch": 0, "owl": 1}), "[]", "{}", "  ", "-1"]
-    sets, errors = read(cells)
-    assert not errors
-    assert sets == read_label_columns(pl.DataFrame({"y": cells}), ["y"], weighted=True)
 
 
 def test_a_row_that_rules_out_all_classes_is_unreadable() -> None:
@@ -212,16 +202,6 @@ def test_marks_and_numbers_have_one_meaning_in_columns_of_any_type(
     with pytest.warns(UserWarning, match="cannot be read"):
         text = CandidateSets.from_strings(cells, errors="unlabeled", **options)
     assert text.is_unlabeled[wrong].all()
-
-
-@pytest.mark.parametrize("size", [1, 2, 3, 4])
-def test_classes_of_a_stream_do_not_depend_on_its_batches(size: int) -> None:
-    """With a rest, a batch whose only weights are 0 has labels like any other, and its row can be read."""
-    cells = ["wren:0", "owl:0.6|finch:0.4", "owl:1", "finch:1"]
-    reader = label_reader(["y"], "|", weighted=True, rest=True, on_unreadable=lambda _: None)
-    frame = pl.DataFrame({"y": cells})
-    names = set().union(*(reader.names(frame[start : start + size]) for start in range(0, len(cells), size)))
-    assert sorted(names) == read(cells, rest=True)[0].classes.tolist() == CLASSES
 
 
 def test_the_error_of_too_few_classes_has_the_number_of_unreadable_cells():

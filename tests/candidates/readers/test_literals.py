@@ -133,23 +133,3 @@ def test_lists_are_detected_if_they_cannot_be_classes(texts, separator):
     """Two ascending numbers may be an interval, which is one class; a label in quotation marks is not."""
     assert detect_separator(texts) == separator
     assert detect_separator(texts, [text for text in texts if text]) == "|"
-
-
-def test_dicts_and_pairs_of_python_are_weights():
-    """Text of Python with weights is that of JSON; a list of labels is a set without weights."""
-    rows = [{"it's": 0.7, "b": 0.3}, {"b": 0.25, "c": 0.75}]
-    expected = CandidateSets.from_weights([*rows, None])
-    for write in (repr, lambda row: repr([*row.items()]), lambda row: repr({k: np.float64(w) for k, w in row.items()})):
-        assert CandidateSets.from_strings([*map(write, rows), "{}"], weighted=True) == expected
-    y = CandidateSets.from_strings([*map(repr, rows), "['b', 'c']", '["b"]'], weighted=True)
-    assert y[:2] == expected[:2]
-    assert y[2:].to_sets() == [{"b", "c"}, {"b"}]
-
-
-def test_lists_of_labels_and_of_weights_in_two_columns():
-    """Both columns may be lists written as text, also of NumPy, and give the weights of lists."""
-    frame = pl.DataFrame({"y": ["['a', 'b']", "['b' 'c']", "[]", "c"], "w": ["[0.7, 0.3]", "[0.5 0.25]", "[]", "0.5"]})
-    expected = CandidateSets.from_weights([{"a": 0.7, "b": 0.3}, {"b": 0.5, "c": 0.25}, None, {"c": 0.5}])
-    assert read_label_columns(frame, ["y"], weights="w", separator=LISTS) == expected
-    weights = label_reader(["y"], LISTS, ["a", "b", "c"], weights="w").evidence(frame)
-    np.testing.assert_allclose(weights, expected.weights)

@@ -70,21 +70,6 @@ def test_other_classes_than_text_are_not_folded():
         assert y.to_sets() == [set(classes), {classes[1]}]
 
 
-def test_bins_of_equal_ends_are_classes():
-    """Intervals such as [0, 0] and [1, 5] are names of bins, not lists."""
-    y = CandidateSets.from_strings(["[0, 0]", "[1, 5]", "[6, 10]", "[0, 0]"], separator="auto")
-    assert y.classes.tolist() == ["[0, 0]", "[1, 5]", "[6, 10]"]
-
-
-@pytest.mark.parametrize(
-    "text", ["{'a', 'c'}", "('a', 'c')", 'c("a", "c")', "{a,c}", "frozenset({'a', 'c'})", "{a, c,}", '{"a",c}']
-)
-def test_sets_and_vectors_among_lists_are_sets(text):
-    """Sets and tuples of Python, vectors of R and arrays of PostgreSQL are read as the lists of their members."""
-    y = CandidateSets.from_strings(['["a", "b"]', '["c"]', text], separator="[]")
-    assert y.to_sets()[2] == {"a", "c"}
-
-
 def test_texts_of_another_separator_have_a_warning():
     """With the default separator, texts that another sign plainly separates are single labels, with a warning."""
     texts = ["Parus major; Turdus merula", "Parus major", "Turdus merula; Strix aluco", "Strix aluco"]
@@ -140,3 +125,22 @@ def test_signs_at_the_ends_alone_are_a_question(texts):
     with pytest.raises(LabelError, match="may be a set of labels or one class"):
         detect_separator(texts)
     assert detect_separator(["a; b;", "a;", "b;", "c;"]) == ";"
+
+
+@pytest.mark.parametrize(
+    ("texts", "separator"),
+    [
+        *((["owl#wren", "wren#finch", "finch", "owl", "wren"], "#"), (["C#", "F#", "C", "F"], "|")),
+        *((["owl => wren", "wren => finch", "finch", "owl", "wren"], "=>"), (["a-b", "b-a", "a", "b"], "|")),
+        *((["owl\uff1bwren", "wren\uff1bfinch", "finch", "owl", "wren"], "\uff1b"), (["x.y", "y.x", "x", "y"], "|")),
+        *((["owl||wren", "wren||finch", "finch", "owl", "wren"], "||"), (["a#b", "a#c", "a", "d"], "|")),
+        (["owl\twren", "wren\tfinch", "finch", "owl", "wren"], "\t"),
+        (["[owl, wren]", "[wren, finch]", "[finch]", "[owl]", "[wren]"], "[]"),
+        (['{"choices": ["owl", "wren"]}', "finch", "owl", "wren"], "[]"),
+    ],
+)
+def test_signs_of_real_exporters(texts, separator):
+    """A sign that joins classes only separates them; one that is usual in names is a part of the class."""
+    assert detect_separator(texts) == separator
+    names = CandidateSets.from_strings(texts, separator="auto").classes.tolist()
+    assert names == (sorted(texts) if separator == "|" else ["finch", "owl", "wren"])

@@ -117,18 +117,6 @@ def test_json_objects_give_the_weights_of_their_mappings(rows, separator):
         assert read == CandidateSets.from_weights(rows, **options)
 
 
-def test_json_objects_may_be_mixed_with_other_text():
-    """Objects, weights after colons, sets and empty texts are in one column; null is the same as an absent label."""
-    texts = ['{"a": 1, "b": 0.5}', "a:1|b:0.5", ' { "a" : 1, "b ": 5e-1, "c": null }\n', '{"a": null}', "c|b", ""]
-    y = CandidateSets.from_strings(texts, weighted=True)
-    a, unlabeled = [1, 0.5, 0], [1, 1, 1]
-    np.testing.assert_array_equal(y.weights, [a, a, a, unlabeled, [0, 1, 1], unlabeled])
-    assert CandidateSets.from_strings(y.to_strings(), weighted=True) == y
-    assert CandidateSets.from_strings(["{a}", "[b]:1", "{}|{a}:0.5"], weighted=True).classes.tolist() == [
-        "[b]", "{a}", "{}",
-    ]  # fmt: skip
-
-
 @pytest.mark.filterwarnings("ignore:.* is read as a class")  # such as "-" and "?"
 @pytest.mark.filterwarnings("ignore:.* is read as one label")
 @pytest.mark.filterwarnings("ignore:.* differ only in case")
@@ -157,24 +145,6 @@ def test_empty_lists_and_mappings_are_unlabeled():
             assert CandidateSets.from_weights([*rows, empty], **options) == y
         for empty in ("[]", " {} ", "[ ]", ""):
             assert CandidateSets.from_strings([*map(json.dumps, rows), empty], weighted=True, **options) == y
-
-
-@given(st.floats(0.01, 100, allow_nan=False))
-def test_text_of_numbers_and_percentages_are_weights_in_every_form(number):
-    """Text of a number is this number, and a percentage a hundredth of it, in mappings, pairs, text and JSON."""
-    for text, weight in ((f"{number!r}", number), (f" {number!r} %", number / 100)):
-        y = CandidateSets.from_weights([{"a": weight, "b": 0.5}])
-        row = {"a": text, "b": 0.5}
-        assert CandidateSets.from_weights([row]) == CandidateSets.from_weights([list(row.items())]) == y
-        for form in (f"a:{text}|b:0.5", json.dumps(row), json.dumps([*row.items()])):
-            assert CandidateSets.from_strings([form], weighted=True) == y
-
-
-def test_labels_that_look_like_json_round_trip():
-    """A bracket at the beginning and the backticks of a fence are escaped by a backslash in text with weights."""
-    labels = ["[]", '[["a", 1]]', "{", '{"a": 1}', "a[0]", "```json {x", "x ```{y``` z", "`a`", "```a"]
-    y = CandidateSets.from_weights([*np.eye(9), [1, 2, 3, 4, 5, 6, 7, 8, 9]], labels)
-    assert CandidateSets.from_strings(y.to_strings(), classes=labels, weighted=True) == y
 
 
 def test_kind_and_rest_apply_to_weighted_text():

@@ -35,25 +35,6 @@ def _of_rows(prepared: PreparedTable) -> dict[str, Any]:
     }
 
 
-@pytest.mark.parametrize("suffix", ["tsv", "parquet", "jsonl"])
-def test_every_format_gives_the_same_answers(run: Run, table: Path, suffix: str) -> None:
-    """The answers can be in each format of tables; lists of JSON lines are sets."""
-    records, path = make_answers(), Path(f"answers.{suffix}")
-    if suffix == "tsv":
-        records.write_csv(path, separator="\t")
-    elif suffix == "parquet":
-        records.write_parquet(path)
-    else:
-        records.with_columns(pl.col("label").str.split("|")).write_ndjson(path)
-    rows = read_table("table.csv", labels=("id",))
-    expected, given = (
-        read_answers(AnswerOptions(file, "id"), rows, separator=None, classes=None).answers
-        for file in (Path("answers.csv"), path)
-    )
-    assert given.n_answers == expected.n_answers
-    assert [given.of_row(row) for row in range(60)] == [expected.of_row(row) for row in range(60)]
-
-
 @pytest.mark.parametrize("is_wide", [False, True])
 def test_a_misspelled_answer_is_noted(run: Run, table: Path, is_wide: bool) -> None:
     """The note counts the answers, since the labels of the rows are weights of all classes."""
@@ -184,21 +165,6 @@ def test_tokens_of_missing_labels_are_no_answers(run: Run, table: Path) -> None:
     assert found[0] == found[1]
     assert found[2] == found[3]
     assert sum(map(len, found[0].values())) == answers.filter(~is_unsure).height
-
-
-def test_a_column_for_each_annotator(run: Run, table: Path) -> None:
-    """A table with the column of the rows and one for each annotator has the result of its records."""
-    expected = json.loads(fit(run, "--json").out)["answers"]["annotators"]
-    wide = make_answers().pivot("worker", index="id", values="label").select("id", *ACCURACIES)
-    wide.with_columns(Nobody=pl.lit("")).write_csv("wide.csv")
-    args = ("--answers", "wide.csv", "--row", "id", "--truth", "truth", "--method", "CLPL", "--folds", "2")
-    result = run("fit", "table.csv", *args, "--json", "--out", "wide")
-    assert result.code == 0, result.err
-    annotators = json.loads(result.out)["answers"]["annotators"]
-    accuracies = [{line["annotator"]: line["accuracy"] for line in lines} for lines in (annotators, expected)]
-    assert accuracies[0] == pytest.approx(accuracies[1])
-    assert "wide.csv is read as a table with a column for each of 5 annotators" in result.err
-    assert "annotators without informative answers are omitted: 'Nobody'" in result.err
 
 
 def test_dates_and_comments_are_not_annotators(run: Run, table: Path) -> None:

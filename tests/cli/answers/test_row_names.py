@@ -36,19 +36,6 @@ def write_exports(key: str | None, *, is_nested: bool = False) -> None:
     Path("export.json").write_text(json.dumps(tasks))
 
 
-@pytest.mark.parametrize("form", ["long", "wide"])
-@pytest.mark.parametrize("name", ["row", "example_id", "x"])
-def test_answers_may_name_their_rows_in_a_column_of_another_name(table: Path, form: str, name: str) -> None:
-    """With --answers-row, the answers are those of a file whose column has the name of the table's."""
-    answers = make_answers()
-    answers = answers.pivot(on="worker", index="id", values="label") if form == "wide" else answers
-    answers.write_csv("same.csv")
-    answers.rename({"id": name}).write_csv("other.csv")
-    expected, given = read("same.csv", "id", None), read("other.csv", "id", name)
-    assert given.row_names == expected.row_names
-    assert [given.answers.of_row(i) for i in range(60)] == [expected.answers.of_row(i) for i in range(60)]
-
-
 def test_a_missing_column_of_the_rows_names_both_options(run: Run, table: Path) -> None:
     """The error names the option by which a column of another name is matched."""
     make_answers().rename({"id": "example_id"}).write_csv("answers.csv")

@@ -182,7 +182,7 @@ def test_options_of_several_commands_have_one_form() -> None:
     assert different == {"--out", "--gold"}  # a folder or a file; a column, or for `label` also a file
 
 
-@pytest.mark.parametrize("command", ["fit", "predict", "compare", "inspect", "audit", "serve", "demo", "datasets"])
+@pytest.mark.parametrize("command", [command.name for command in app.registered_commands])
 def test_the_help_of_a_command_has_two_screens(command: str) -> None:
     """It has at most 100 lines at 100 columns, and each option is in one group."""
     result = CliRunner().invoke(app, [command, "--help"], terminal_width=100, env={"COLUMNS": "100"})

@@ -1,7 +1,7 @@
 """Command line `oneof`. Heavy imports happen only when a command runs, so every ``--help`` is quick.
 
-Reading order: `app` (the application), `expand` (commands with groups of options), `options` and `option_groups`
-(shared options), one file for each of the `commands`, and the steps of the commands:
+Reading order: `app` (the application), `options` (records of options, and the parameters of commands made from them),
+one file for each of the `commands`, and the steps of the commands:
 
 * `output`: `terminal` (tables, notes, exit codes), `progress` (bars and lines of progress)
 * `tables`: `read_options` (the options of reading), `inputs` (a table as candidate sets and features), `groups`,

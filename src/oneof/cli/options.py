@@ -187,7 +187,7 @@ class CompareOptions:
 
     method: str = option(
         "NAME",
-        "auto, best (compare all except slow ones), or a name, such as CLPL or LOORidge:distractors=cooccurring.",
+        "auto (LOORidge; best for compare), best (compare all), or a name: CLPL or LOORidge:distractors=cooccurring.",
         "auto",
     )
     class_weight: Literal["balanced", "none"] = option(

@@ -1,5 +1,6 @@
 """Online classifier with the interface of river: it learns one row, a dict of features, at a time."""
 
+import math
 from collections.abc import Mapping, Sequence
 from copy import deepcopy
 from typing import Any, NamedTuple, Self
@@ -20,7 +21,6 @@ from oneof.validation import check_positive
 _MAX_NAMES, _MAX_ROWS, _MAX_SETS = 2**20, 2**8, 2**12
 """Sizes of the caches, so that memory does not grow with the stream."""
 _SIGNS = np.array([1.0, -1.0])
-_NUMBERS = {int, float}
 
 
 class _Hashed(NamedTuple):
@@ -185,7 +185,7 @@ class RiverClassifier:
         """Return the increasing columns of a row and their values, equal to those of the hasher."""
         if not isinstance(x, Mapping):
             raise InputTypeError(f"`x` must be a dict {{name: value}} of features; got {type(x).__name__}.")
-        names, values = _encode_numbers(x) if set(map(type, x.values())) <= _NUMBERS else _encode_mixed(x)
+        names, values = _encode(x)
         order, signs, columns, starts = self._hashed.get(names) or self._hash(names)
         values = values[order]
         values *= signs
@@ -233,22 +233,8 @@ def _key(y: Any) -> Any:
     return None
 
 
-def _encode_numbers(x: Mapping[str, Any]) -> tuple[tuple[str, ...], Floats]:
-    """Return names and values of a row of Python numbers, without missing ones."""
-    names = tuple(x)
-    names = names if set(map(type, names)) <= {str} else tuple(map(str, names))
-    try:
-        values = np.fromiter(x.values(), np.float64, len(names))
-    except OverflowError:
-        return _encode_mixed(x)
-    missing = np.isnan(values)
-    if missing.any():
-        return tuple(name for name, is_missing in zip(names, missing, strict=True) if not is_missing), values[~missing]
-    return names, values
-
-
-def _encode_mixed(x: Mapping[str, Any]) -> tuple[tuple[str, ...], Floats]:
-    """Return names and values of any row: text is a category with value 1, None is missing."""
+def _encode(x: Mapping[str, Any]) -> tuple[tuple[str, ...], Floats]:
+    """Return names and values of a row: text is a category with value 1, None and NaN are missing."""
     names, values = [], []
     for name, value in x.items():
         if value is None:
@@ -259,7 +245,7 @@ def _encode_mixed(x: Mapping[str, Any]) -> tuple[tuple[str, ...], Floats]:
             raise InputTypeError(
                 f"feature {name!r} must be a number that fits float64, text or None; got {type(value).__name__}."
             ) from None
-        if not np.isnan(number):
+        if not math.isnan(number):
             names.append(f"{name}={value}" if isinstance(value, str) else str(name))
             values.append(number)
     return tuple(names), np.array(values, dtype=np.float64)

@@ -19,8 +19,6 @@ Examples:
   oneof label birds.csv --labels species --classes finch,owl,wren
   oneof label letters.csv --labels topic --classes bill,order --show text body
   oneof label photos.csv --labels animal --classes cat,dog --show image file
-  oneof label calls.csv --labels species --classes finch,owl --show audio file
-  oneof label birds.csv --labels species --audit
   oneof label birds.csv --labels species --audit --groups recorder
   oneof label birds.csv --labels species --classes finch,owl,wren --export labeled.csv
 """

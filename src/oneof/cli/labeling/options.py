@@ -19,12 +19,12 @@ class PageGroup:
     TITLE: ClassVar[str] = "Page"
 
     show: tuple[str, str] | None = option(
-        "text|image|audio COLUMN", "Show one column, as text, image or audio; by default all columns."
+        "KIND COLUMN", "Show one column, as text, image or audio; by default all columns."
     )
-    images: Path | None = option("DIR", "Folder of the images or audio files; by default the folder of the table.")
+    images: Path | None = option("DIR", "Folder of the images or sounds; by default that of the table.")
     hide: NAMES = option("COLUMN", "Exclude a column, such as true labels, from the page and the features.", ())
     pin: NAMES = option("COLUMN", "Show a column first, and keep it visible.", ())
-    name: str = option("NAME", "Name of the annotator; the page can change it.", "me")
+    name: str = option("NAME", "Name of the annotator, which the page can change.", "me")
     port: int = option("PORT", "Port of the page; 0 selects a free one.", 0, min=0, max=65535)
     browser: bool = flag("Whether to open the page in a browser.", default=True, name="--browser/--no-browser")
 
@@ -36,11 +36,11 @@ class SessionGroup:
     TITLE: ClassVar[str] = "Session"
 
     session_file: Path | None = option(
-        "FILE", "File that stores the answers of the session; by default TABLE-answers.sqlite.", name="--session"
+        "FILE", "File of the answers; by default TABLE-answers.sqlite.", name="--session"
     )
     method: str = option("NAME", "Name of a method, or auto: GraphLogisticRegression.", "auto")
     audit: bool = flag(
-        "Review the rows whose labels are probably wrong; see oneof audit.",
+        "Review the rows that oneof audit suspects.",
         name="--audit/--no-audit",
     )
 

@@ -237,6 +237,7 @@ WIDE = sp.csr_array((np.ones(10), (np.arange(10), np.arange(10))), shape=(10, 2*
         (LOORidge("rbf", features="standard", approximation="nystroem", n_components=20), "Lower n_components"),
         (PLGP(optimizer=None), r"would need .* GB.*nystroem"),
         (PLGP(optimizer=None, approximation="nystroem"), r"would need"),
+        (PLSVM(kernel="rbf", approximation="nystroem", n_components=20), "Decrease `n_components`"),
         (TransductiveSVM(kernel="rbf"), r'all pairs of 90 rows would need .* Set kernel="linear"'),
     ],
 )

@@ -24,7 +24,6 @@ online: online
   epochs                  5 min      rows per second of the online learners
   streaming               10 min     fits from files compared with rows in memory, and their memory
 svm: svm
-  linear                  1 h        PLSVM compared with the published solver, linear kernel
   transductive-speed      20 min     TransductiveSVM on 10,000 unlabeled documents
   transductive-accuracy   1 h        TransductiveSVM on the semi-supervised benchmark
 loo-ridge: distractors
@@ -47,7 +46,6 @@ accuracy: accuracy
 tables: tables
   messy                   1 min      accuracy from a messy CSV file without an option, compared with the clean file
   numbers                 3 min      a million rows of 50 numbers in CSV, compared with one polars read
-  parquet                 2 min      Parquet files with and without their decoding by another process first
 tables: serving
   serving                 3 min      time of predictions of rows, in Python and over HTTP
 crowds: crowds

@@ -23,21 +23,20 @@ N_SINGLE, N_BATCH, N_CLIENTS, N_BATCHES = 200, 1_000, 8, 5
 
 
 def serving():
-    """Print the times of one row and of 1,000 rows, and the throughput of 8 clients, for two models."""
-    for name, train, test, label, options in (_survey(), _remarks()):
-        with tempfile.TemporaryDirectory() as folder:
-            Path(folder, "train.csv").write_bytes(train)
-            method = ("--method", "LOORidge", "--folds", "2")
-            run_oneof(folder, "fit", "train.csv", "--labels", label, *method, *options)
-            path = Path(folder, "train-oneof/model.skops")
-            predictor = RowPredictor(load(path))
-            for form, rows in test.items():
-                print(f"{name}, {len(predictor.columns)} features, cells as {form}", flush=True)
-                expected = [row["label"] for row in predictor.predict(rows)]
-                _report("Python", predictor.predict, rows)
-                _, seconds = timed(lambda p=predictor, some=rows[:N_SINGLE]: [p.predict([row]) for row in some])
-                print(f"  Python: processor time of one row {1e3 * seconds / N_SINGLE:.1f} ms")
-                _measure_server(path, rows, expected)
+    """Print the times of one row and of 1,000 rows of a survey of 124 columns, and the throughput of 8 clients."""
+    forms = _survey()
+    with tempfile.TemporaryDirectory() as folder:
+        Path(folder, "train.csv").write_bytes(make_survey().messy)
+        run_oneof(folder, "fit", "train.csv", "--labels", "city", "--method", "LOORidge", "--folds", "2")
+        path = Path(folder, "train-oneof/model.skops")
+        predictor = RowPredictor(load(path))
+        for form, rows in forms.items():
+            print(f"cells as {form}", flush=True)
+            expected = [row["label"] for row in predictor.predict(rows)]
+            _report("Python", predictor.predict, rows)
+            _, seconds = timed(lambda some=rows[:N_SINGLE]: [predictor.predict([row]) for row in some])
+            print(f"  Python: processor time of one row {1e3 * seconds / N_SINGLE:.1f} ms")
+            _measure_server(path, rows, expected)
 
 
 def _measure_server(path, rows, expected):
@@ -72,31 +71,16 @@ def _measure_server(path, rows, expected):
 
 
 def _survey():
-    """Return the messy survey of 124 columns, and clean rows of the same distribution."""
+    """Return new rows of the survey, as they were exported and with cells of JSON."""
     test = make_survey(N_BATCH, seed=1)
-    messy, clean = _records(test.messy.decode("latin-1"), ";"), _records(test.clean.decode(), ",")
-    cells = {"text as exported": messy, "JSON": clean}
+    cells = {
+        "text as exported": _records(test.messy.decode("latin-1"), ";"),
+        "JSON": _records(test.clean.decode(), ","),
+    }
     for row in cells["JSON"]:
         for name in row.keys() - {"region", "day", "consent"}:
             row[name] = float(row[name]) if name.startswith("q") and row[name] else row[name] or None
-    return "survey", make_survey().messy, cells, "city", ()
-
-
-def _remarks():
-    """Return 2,000 generated remarks of 30 words of 5 topics, with two candidates in a third of the rows, and 1,000."""
-    rng = np.random.default_rng(0)
-    share = rng.dirichlet(np.full(5_000, 0.1), size=5)
-    topics = rng.integers(5, size=2_000 + N_BATCH)
-    remarks = [" ".join(f"word{w}" for w in rng.choice(5_000, 30, p=share[t])) for t in topics]
-    other = (topics + rng.integers(1, 5, size=len(topics))) % 5
-    text = io.StringIO()
-    writer = csv.writer(text)
-    writer.writerow(["remark", "topic"])
-    for i in range(2_000):
-        candidates = sorted({topics[i], other[i] if i % 3 == 0 else topics[i]})
-        writer.writerow([remarks[i], "|".join(f"topic{t}" for t in candidates)])
-    rows = {"JSON": [{"remark": remark} for remark in remarks[2_000:]]}
-    return "remarks", text.getvalue().encode(), rows, "topic", ("--text", "remark")
+    return cells
 
 
 def _records(text, delimiter):

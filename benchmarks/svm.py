@@ -1,89 +1,14 @@
-"""Support vector machines: PLSVM compared with the published solver, and the transductive SVM."""
+"""The transductive SVM: errors on the semi-supervised benchmark, and the time of a fit."""
 
-import time
 from functools import partial
 
 import numpy as np
 import scipy.sparse as sp
 from sklearn.feature_extraction.text import TfidfTransformer
 from sklearn.metrics.pairwise import euclidean_distances
-from sklearn.preprocessing import StandardScaler
 
 import oneof
 from benchmarks.common import candidate_columns, hide_labels, markdown, timed
-from oneof.datasets import load, make_partial_labels
-from oneof.solvers.feature_spaces import FeatureSpace
-from oneof.solvers.plsvm import PLSVMProblem, solve_cccp, solve_pegasos
-from oneof.solvers.plsvm.annealing import TEMPERATURES
-
-LAMS = (1e-2, 1e-3, 1e-4)
-SIZES = (2, 3, 5)
-
-
-def rows_of(name):
-    """Return standardized rows and labels of the training part."""
-    data = load(name)
-    n = len(data.y) if data.n_train is None or name == "digits" else data.n_train
-    return StandardScaler().fit_transform(np.asarray(data.X[:n], dtype=np.float64)), data.y[:n]
-
-
-def solve_default(problem, initial=None):
-    """Solve with the default solver, from W = 0 or annealed from other weights."""
-    temperatures = None if initial is None else TEMPERATURES
-    return solve_cccp(problem, rng=np.random.default_rng(0), initial=initial, temperatures=temperatures)
-
-
-def random_start(problem, seed):
-    """Return random weights with scores near 1."""
-    weights = problem.space.rmatvec(np.random.default_rng(seed).normal(size=problem.sets.mask.shape))
-    return weights / np.abs(problem.space.matvec(weights)).mean()
-
-
-def measure_problem(title, problem):
-    """Print one line, and return the difference of J, the ratio of times and the target ratio."""
-    published, seconds = timed(partial(solve_pegasos, problem, max_iter=1000), time.perf_counter)
-    goal = published.objective_path[-1]
-    runs = [solve_default(problem) for _ in range(3)]
-    ends = [
-        runs[0].objective_path[-1],
-        *(solve_default(problem, random_start(problem, seed)).objective_path[-1] for seed in range(4)),
-    ]
-    within = [run.objective_path <= 1.005 * goal for run in runs]
-    first = [run.times[hit.argmax()] if hit.any() else np.inf for run, hit in zip(runs, within, strict=True)]
-    target = 20 if problem.space.n_rows >= 4000 and problem.lam <= 1e-3 else 5
-    change = np.array(ends) / goal - 1
-    print(
-        f"{title:20s} published {goal:.5f} in {seconds:6.2f} s | ours {ends[0]:.5f} ({change[0]:+7.2%}) in "
-        f"{np.median([run.times[-1] for run in runs]):5.2f} s, within .5 % after {np.median(first):.3f} s "
-        f"[{min(first):.3f}, {max(first):.3f}] = 1/{seconds / np.median(first):.0f} (target 1/{target}) | "
-        f"starts {change.min():+.2%} to {change.max():+.2%}",
-        flush=True,
-    )
-    return change[0], seconds / np.median(first), target
-
-
-def linear():
-    """Compare PLSVM's default solver with 1,000 iterations of the published one, in one run on the same problems.
-
-    For lam in {1e-2, 1e-3, 1e-4}, candidate sets of 2, 3 and 5, on digits, usps and letter (training parts,
-    standardized features, every row partial): the final objective J, and the time until J is first within 0.5 % of the
-    published solver's final value. The published time is that of 1,000 iterations; its J is almost free, since it is
-    computed from numbers that the solver needs anyway. "starts" are the final J of five annealed starts, the default
-    W = 0 and four with random weights, as differences to the published J.
-    """
-    results = []
-    for name in ("digits", "usps", "letter"):
-        X, y = rows_of(name)
-        space = FeatureSpace(X)
-        solve_default(PLSVMProblem(space, y[:, None] == np.unique(y), 1.0))  # compiles
-        for lam in LAMS:
-            for size in SIZES:
-                mask = make_partial_labels(y, n_distractors=size - 1, random_state=0).mask
-                results.append(measure_problem(f"{name} {lam:g} |S| {size}", PLSVMProblem(space, mask, lam)))
-    change, ratio, target = np.array(results).T
-    print(f"\nJ at worst {change.max():+.3%}, in the median {np.median(change):+.3%}; ", end="")
-    print(f"{(change > 0.005).sum()} of {len(change)} above +.5 %, {(ratio < target).sum()} slower than the target")
-
 
 LABELED = (10, 100)
 PUBLISHED = {"digit1": (17.77, 6.15), "usps": (25.20, 9.77), "g241c": (24.71, 18.46), "text": (31.21, 24.52)}

@@ -1,12 +1,9 @@
-"""Messy tables: the accuracy from a messy file without an option, and the time of reading numbers and Parquet."""
+"""Messy tables: the accuracy from a messy file without an option, and the time of reading numbers."""
 
-import os
 import tempfile
 import time
-from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
-from unittest.mock import patch
 
 import numpy as np
 import polars as pl
@@ -17,7 +14,6 @@ from oneof.io import read_table
 
 N_TEST = 2_000
 N_ROWS, N_COLUMNS, N_REPEATS = 1_000_000, 50, 3
-N_TRIALS = 9
 
 
 def messy():
@@ -73,41 +69,13 @@ def numbers():
             )
 
 
-def parquet():
-    """Print the time of reading Parquet files with and without the other process that decodes them first, in turn."""
-    rng = np.random.default_rng(0)
-    with tempfile.TemporaryDirectory() as folder:
-        for n_rows in (100, 10_000, 100_000, 1_000_000):
-            path = Path(folder, f"{n_rows}.parquet")
-            pl.DataFrame(
-                rng.normal(size=(n_rows, N_COLUMNS)), schema=[f"x{j}" for j in range(N_COLUMNS)]
-            ).write_parquet(path)
-            times = np.array([[_read_parquet(path, check) for check in (False, True)] for _ in range(N_TRIALS)])
-            (plain, plain_cpu), (checked, checked_cpu) = np.median(times, axis=0)
-            low, middle, high = np.quantile(times[:, 1, 1] - times[:, 0, 1], (0.25, 0.5, 0.75))
-            print(
-                f"{n_rows} rows, {path.stat().st_size / 1e6:.1f} MB: processor time {plain_cpu:.2f} s without, "
-                f"{checked_cpu:.2f} s with, difference {middle:.2f} s [{low:.2f}, {high:.2f}]; elapsed {plain:.2f} s "
-                f"without, {checked:.2f} s with",
-                flush=True,
-            )
-
-
-def _read_parquet(path, check):
-    """Return the elapsed and the processor time of `read_table`, with that of the other process."""
-    os.utime(path)  # a file that has not changed is not decoded again
-    with nullcontext() if check else patch("oneof.io.batches.check_decodable"):
-        return _seconds(partial(read_table, path))
-
-
 def _with_gaps(frame, rng):
     """Return the columns of a table with one missing cell in 100."""
     return [pl.when(pl.Series(rng.random(len(frame)) >= 0.01)).then(pl.col(name)).alias(name) for name in frame.columns]
 
 
 def _seconds(run):
-    """Return the elapsed time of a call, and the processor time of all threads and child processes."""
-    before = os.times()
+    """Return the elapsed time of a call, and the processor time of all threads."""
+    start, processor_start = time.perf_counter(), time.process_time()
     run()
-    after = os.times()
-    return after.elapsed - before.elapsed, sum(after[:4]) - sum(before[:4])
+    return time.perf_counter() - start, time.process_time() - processor_start

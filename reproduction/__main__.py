@@ -126,16 +126,10 @@ def _list_experiments(*, json: bool) -> None:
         ]
         terminal.print_json({"experiments": content})
         return
-    rows = [
-        [
-            e.name,
-            e.title,
-            "no" if e.missing() else "to download" if e.to_download() else "yes",
-            str(len(e.full)),
-            *map(format_minutes, e.minutes),
-        ]
-        for e in experiments
-    ]
+    rows = []
+    for e in experiments:
+        available = "no" if e.missing() else "to download" if e.to_download() else "yes"
+        rows.append([e.name, e.title, available, str(len(e.full)), *map(format_minutes, e.minutes)])
     columns = ["name", "contents", "data available", "trials", "full run", "--quick"]
     terminal.print_table("Experiments, with their times on two cores", columns, rows, text_columns=3)
 

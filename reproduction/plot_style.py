@@ -110,19 +110,19 @@ def list_names(ax: "Axes", names: Sequence[str]) -> None:
     ax.grid(axis="x", alpha=0.5)
 
 
-def label_axes(ax: "Axes", title: str, x: str, y: str) -> None:
-    """Set the title and the axis labels of a panel, and apply the style of the package."""
+def label_axes(ax: "Axes", title: str, x: str, y: str, *, counts: Sequence[int] = ()) -> None:
+    """Set the title and the axis labels of a panel, and apply the style of the package.
+
+    With counts the x axis is logarithmic, and they are its ticks.
+    """
     style_axes(ax, grid="y")
     ax.set_xlabel(x)
     ax.set_ylabel(y)
     ax.set_title(title, loc="left", color=PALETTE["ink"], fontsize=FONT_SIZE + 0.5)
-
-
-def set_log_ticks(ax: "Axes", counts: Sequence[int]) -> None:
-    """Make the x axis logarithmic, with the counts as its ticks."""
-    ax.set_xscale("log")
-    ax.set_xticks(list(counts), [f"{count:,}" for count in counts])
-    ax.minorticks_off()
+    if counts:
+        ax.set_xscale("log")
+        ax.set_xticks(list(counts), [f"{count:,}" for count in counts])
+        ax.minorticks_off()
 
 
 def shared_legend(figure: "Figure", axes: "Sequence[Axes]", *, columns: int = 4) -> None:

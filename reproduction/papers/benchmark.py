@@ -11,15 +11,7 @@ import oneof
 from oneof.typing import FeatureMatrix, Ints
 from reproduction.claims import Claim
 from reproduction.experiment import Experiment, Figures, Rows, Table
-from reproduction.plot_style import (
-    LINE_STYLES,
-    dots,
-    label_axes,
-    list_names,
-    new_figure,
-    published_dots,
-    shared_legend,
-)
+from reproduction.plot_style import LINE_STYLES, dots, label_axes, list_names, new_figure, published_dots, shared_legend
 from reproduction.records import Records, Result, mean_and_error
 from reproduction.trial import Trial
 

@@ -11,7 +11,7 @@ from oneof.typing import Floats, Ints, Labels
 from reproduction.claims import Claim, Difference
 from reproduction.data import load_arrays
 from reproduction.experiment import Experiment, Figures, Rows, Table
-from reproduction.plot_style import (
+from reproduction.plot_style import (  # fmt: skip
     BLUE,
     GREEN,
     LINE_STYLES,
@@ -20,9 +20,8 @@ from reproduction.plot_style import (
     curve,
     label_axes,
     new_figure,
-    set_log_ticks,
     shared_legend,
-)  # fmt: skip
+)
 from reproduction.records import Records, Result, mean_and_error, pair_records
 from reproduction.trial import Trial
 
@@ -300,8 +299,7 @@ def draw_labels(records: Records) -> Figures:
         for name, style in STYLES.items():
             values = 100 * transductive.where(data=data).curves(name, "labeled")
             curve(ax, counts, values, style, name, band="error" if name in (OURS, SUPERVISED) else "none")
-        label_axes(ax, f"{data}, rows of fit without a label", "labeled rows", "accuracy, %")
-        set_log_ticks(ax, counts)
+        label_axes(ax, f"{data}, rows of fit without a label", "labeled rows", "accuracy, %", counts=counts)
     styles = {
         SUPERVISED: LINE_STYLES[1],
         **dict(zip(_names("held out")[1:], (LINE_STYLES[6], LINE_STYLES[5], LINE_STYLES[0]), strict=True)),
@@ -312,8 +310,7 @@ def draw_labels(records: Records) -> Figures:
         curve(
             axes[3], counts, 100 * held.curves(name, "labeled"), style, label, band="none" if "30" in name else "error"
         )
-    label_axes(axes[3], "ionosphere, 200 new rows", "labeled rows", "accuracy, %")
-    set_log_ticks(axes[3], counts)
+    label_axes(axes[3], "ionosphere, 200 new rows", "labeled rows", "accuracy, %", counts=counts)
     axes[3].legend(frameon=False, fontsize=8.5)
     shared_legend(figure, axes[:3], columns=3)
     return {"figure": figure}

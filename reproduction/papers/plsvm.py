@@ -14,7 +14,7 @@ from oneof.typing import Floats, Ints, Mask
 from reproduction.claims import Claim, Difference
 from reproduction.data import load_arrays
 from reproduction.experiment import Experiment, Figures, Rows, Table
-from reproduction.plot_style import LINE_STYLES, curve, label_axes, new_figure, set_log_ticks, shared_legend
+from reproduction.plot_style import LINE_STYLES, curve, label_axes, new_figure, shared_legend
 from reproduction.records import Records, Result, mean_and_error, pair_records
 from reproduction.trial import Trial
 
@@ -229,8 +229,7 @@ def _panels(parts: dict[str, Records], values_of: Callable[[Records, str], Float
         counts = partial_counts(part[0].trial.number("largest"))
         for method, style in STYLES.items():
             curve(ax, counts, values_of(part, method), style, method)
-        label_axes(ax, title, "partial rows", "accuracy, %" if ax is axes[0] else "")
-        set_log_ticks(ax, counts)
+        label_axes(ax, title, "partial rows", "accuracy, %" if ax is axes[0] else "", counts=counts)
     shared_legend(figure, axes, columns=6 if columns > 2 else 2)
     return figure
 
@@ -242,8 +241,13 @@ def _improvement(records: Records) -> "Figure":
         gains = [_relative(records.where(exact=n), method) for n in exact]
         curve(axes[0], exact, np.column_stack(gains), STYLES[method], method)
     largest = records[0].trial.number("largest")
-    label_axes(axes[0], f"{largest} partial rows, average over the sets", "exact labels", "improvement over SVM, %")
-    set_log_ticks(axes[0], exact)
+    label_axes(
+        axes[0],
+        f"{largest} partial rows, average over the sets",
+        "exact labels",
+        "improvement over SVM, %",
+        counts=exact,
+    )
     shared_legend(figure, axes, columns=2)
     return figure
 
@@ -419,8 +423,7 @@ def draw_alone(records: Records) -> Figures:
         for method, size in METHODS.items():
             part = records.where(data=data, size=size)
             curve(ax, part.unique_values("rows"), 100 * part.curves("accuracy", "rows"), STYLES[method], method)
-        label_axes(ax, data, "partial rows", "accuracy, %")
-        set_log_ticks(ax, counts)
+        label_axes(ax, data, "partial rows", "accuracy, %", counts=counts)
     shared_legend(figure, axes, columns=3)
     return {"figure-5": figure}
 

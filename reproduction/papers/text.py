@@ -19,7 +19,6 @@ from reproduction.plot_style import (
     list_names,
     new_figure,
     published_dots,
-    set_log_ticks,
     shared_legend,
 )
 from reproduction.records import Records, Result, mean_and_error, pair_records
@@ -129,8 +128,7 @@ def draw_transduction(records: Records) -> Figures:
     axes[0].set_xlim(0, 100)
     label_axes(axes[0], f"{FEW} labeled documents", "break-even point, %", "")
     list_names(axes[0], TOPICS)
-    label_axes(axes[1], "average of the ten topics", "labeled documents", "break-even point, %")
-    set_log_ticks(axes[1], counts)
+    label_axes(axes[1], "average of the ten topics", "labeled documents", "break-even point, %", counts=counts)
     shared_legend(figure, axes, columns=3)
     return {"figure": figure}
 
@@ -265,8 +263,7 @@ def draw_em(records: Records) -> Figures:
         curve(axes[0], counts, values, style, name, band="deviation")
         points = PUBLISHED[name]
         published_dots(axes[0], list(points), list(points.values()), style, f"published, {name.split(',')[0]}")
-    label_axes(axes[0], "20 Newsgroups, 7,532 later documents", "labeled documents", "accuracy, %")
-    set_log_ticks(axes[0], counts)
+    label_axes(axes[0], "20 Newsgroups, 7,532 later documents", "labeled documents", "accuracy, %", counts=counts)
     shared_legend(figure, axes, columns=2)
     return {"figure": figure}
 

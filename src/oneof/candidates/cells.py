@@ -746,7 +746,7 @@ def _parse_all(
     errors: dict[int, LabelError] = {}
     for number, cell in enumerate(cells):
         try:
-            parsed.append(parse_with_weights(*cell, form) if has_weights else parse(cell, form))
+            parsed.append(parse_with_weights(cell[0], cell[1], form) if has_weights else parse(cell, form))
         except LabelError as error:
             parsed.append(None)
             if isinstance(cell, str) and error.cause != "unknown label":

@@ -11,13 +11,14 @@ from typing import Any, Literal, Self
 
 _MAX_VALUE = 80
 """Maximum number of characters of a message that quotes a text which is not a number."""
-LabelErrorCause = Literal["signs", "unknown label", "empty set", "types"]
+LabelErrorCause = Literal["signs", "unknown label", "empty set", "types", "weights"]
 """Causes of a `LabelError` that a caller may handle:
 
 * "signs": the only labels are -1 and +1, so -1 is either a class or a missing label;
 * "unknown label": a label is not among the classes;
 * "empty set": a row has no candidate;
-* "types": the labels are strings and numbers.
+* "types": the labels are strings and numbers;
+* "weights": the labels have weights, which are not requested.
 """
 
 
@@ -131,7 +132,7 @@ class LabelError(InputError):
         The cause and the remedy, without the location.
     label : object, optional
         The label or cell that cannot be read.
-    cause : {"signs", "unknown label", "empty set", "types"}, optional
+    cause : {"signs", "unknown label", "empty set", "types", "weights"}, optional
         The kind of error, for callers that handle it.
     source, row, column : optional
         See `InputError`.

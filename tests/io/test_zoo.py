@@ -16,7 +16,6 @@ from oneof.io import (
     UnreadableCells,
     align_columns,
     choose_columns,
-    choose_features,
     describe_cells,
     find_separator,
     read_labels,
@@ -85,17 +84,6 @@ def test_columns_are_those_of_the_clean_file(tmp_path: Path, name: str) -> None:
     filled = [each.with_columns(pl.col(pl.String).fill_null("")) for each in (frame, table.frame)]
     assert filled[0].equals(filled[1])
     assert (frame.schema, reader.dialect, tuple(reader.remarks)) == (table.frame.schema, table.dialect, table.remarks)
-
-
-def test_features_are_the_chosen_columns(tmp_path: Path) -> None:
-    """Columns and their values in one pass are those of the choice and the conversion one after the other."""
-    for name in list(ZOO)[::9]:
-        path = ZOO[name].write(tmp_path / "table.csv")
-        table = read_table(path, labels=["city"], cell_format=CellFormat(missing=ZOO[name].missing))
-        features, (columns, _) = choose_features(table, exclude=["city"]), choose_columns(table, exclude=["city"])
-        assert features.columns == columns
-        frame = align_columns(table.frame, columns, path, cell_format=table.cell_format, unreadable=UnreadableCells())
-        assert features.frame.equals(frame)
 
 
 @pytest.mark.long

@@ -109,6 +109,8 @@ class LabelFormat:
         Whether a cell is the name of a class before it is anything else, as one true label.
     trims : bool
         Whether separators before the first and after the last label have no effect.
+    names : frozenset of str
+        The keys of labels that have weights elsewhere; a number at their end is not a weight.
     known : dict or None
         The classes, and the label of the rest, by their keys.
     """
@@ -122,6 +124,7 @@ class LabelFormat:
     is_open: bool = False
     is_single: bool = False
     trims: bool = True
+    names: frozenset[str] = frozenset()
     known: dict[Any, Any] | None = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -152,6 +155,10 @@ class LabelFormat:
     def match(self, label: Any) -> Any:
         """Return the class that a label is, None for another label."""
         return None if self.known is None else self.known.get(self.key(label))
+
+    def is_name(self, label: str) -> bool:
+        """Return whether a text is a class, or a label that has a weight elsewhere."""
+        return self.match(label) is not None or (bool(self.names) and self.key(label) in self.names)
 
     def is_missing_word(self, label: Any) -> bool:
         """Return whether a label is one of the missing words."""
@@ -535,7 +542,7 @@ def _cut_number(part: str, form: LabelFormat) -> tuple[str, str | None]:
         return part.strip(), None
     label, colon, number = (text.strip() for text in part.rpartition(":"))
     may_be_name = number.isdigit() or read_weight(number) is None or not colon
-    if may_be_name and form.match(_unescape(part, form)) is not None:
+    if may_be_name and form.is_name(_unescape(part, form)):
         return part.strip(), None
     if colon:
         return (part.strip(), None) if _is_part_of_name(number, form) else (label, number)
@@ -717,24 +724,35 @@ def read_cells(
     numbers: dict[Any, int] = {}
     code = np.fromiter((numbers.setdefault(_key_of(cell), len(numbers)) for cell in rows), np.int64, len(rows))
     _, first = np.unique(code, return_index=True)
-    parsed: list[Pairs | None] = []
-    errors: dict[int, LabelError] = {}
-    for number, cell in enumerate(map(rows.__getitem__, first.tolist())):
-        try:
-            parsed.append(parse(cell, form) if weights is None else parse_with_weights(cell[0], cell[1], form))
-        except LabelError as error:
-            parsed.append(None)
-            if isinstance(cell, str) and error.cause != "unknown label":
-                error.label = cell
-            errors[number] = error
+    distinct = [rows[k] for k in first.tolist()]
+    parsed, errors = _parse_all(distinct, form, has_weights=weights is not None)
     if form.weighted and weights is None and form.known is None:
-        parsed = _with_names(parsed, form)
+        # "CHEBI:15377" is the label of "CHEBI:15377:0.7" rather than "CHEBI" with the weight 15377.
+        names = frozenset(form.key(label) for pairs in parsed for label, _ in pairs or () if ":" in label)
+        parsed, errors = _parse_all(distinct, replace(form, names=names)) if names else (parsed, errors)
     if form.rest and form.known is None and is_column:
         errors |= _without_class(parsed, form)
     if form.known is None and is_column and any(label == "-1" for pairs in parsed for label, _ in pairs or ()):
         parsed = [[("-1", None)] if pairs == [] else pairs for pairs in parsed]  # -1 is a class of sets
     pairs = [None if number in errors else pairs for number, pairs in enumerate(parsed)]
     return ParsedCells(code, pairs, errors, is_column)
+
+
+def _parse_all(
+    cells: Iterable[Any], form: LabelFormat, *, has_weights: bool = False
+) -> tuple[list[Pairs | None], dict[int, LabelError]]:
+    """Return the labels of cells, None for one that cannot be read, and the errors by the numbers of the cells."""
+    parsed: list[Pairs | None] = []
+    errors: dict[int, LabelError] = {}
+    for number, cell in enumerate(cells):
+        try:
+            parsed.append(parse_with_weights(cell[0], cell[1], form) if has_weights else parse(cell, form))
+        except LabelError as error:
+            parsed.append(None)
+            if isinstance(cell, str) and error.cause != "unknown label":
+                error.label = cell
+            errors[number] = error
+    return parsed, errors
 
 
 def _key_of(cell: Any) -> Any:
@@ -750,27 +768,6 @@ def _key_of(cell: Any) -> Any:
     except TypeError:
         return kind, repr(cell)
     return key
-
-
-def _with_names(parsed: list[Pairs | None], form: LabelFormat) -> list[Pairs | None]:
-    """Return pairs in which a number is a part of the name if the name with it has a weight of its own elsewhere.
-
-    "CHEBI:15377" is the label of "CHEBI:15377:0.7" rather than "CHEBI" with the weight 15377.
-    """
-    names = {form.key(label) for pairs in parsed for label, _ in pairs or () if ":" in label}
-    if not names:
-        return parsed
-    return [pairs and _with_numbers(pairs, names, form) for pairs in parsed]
-
-
-def _with_numbers(pairs: Pairs, names: Collection[str], form: LabelFormat) -> Pairs:
-    full = [with_number(label, weight) for label, weight in pairs]
-    found = [name if name and form.key(name) in names else None for name in full]
-    only_names = all(name is not None or weight is None for name, (_, weight) in zip(found, pairs, strict=True))
-    return [
-        (label, weight) if name is None else (name, None if only_names else 1.0)
-        for name, (label, weight) in zip(found, pairs, strict=True)
-    ]
 
 
 def with_number(label: str, weight: float | None) -> str | None:

@@ -11,12 +11,11 @@ from oneof.io.columns import (
     align_columns,
     describe_cells,
     find_column,
-    match_columns,
     saved_columns,
     select_column,
 )
 from oneof.io.encoder import TextOptions, check_texts, make_encoder, read_text_options
-from oneof.io.features import Overrides, TableFeatures, choose_columns, choose_features
+from oneof.io.features import Overrides, choose_columns, choose_features
 from oneof.io.findings import Finding, Kind, TableFindings, UnreadableCells, describe, notes
 from oneof.io.formats.binary import read_answers_npz
 from oneof.io.formats.cells import CellFormat
@@ -26,7 +25,6 @@ from oneof.io.frames import table_from_rows
 from oneof.io.kinds import Column
 from oneof.io.labels.class_findings import check_no_weights, class_findings, label_findings
 from oneof.io.labels.known_labels import (
-    CheckedLabels,
     check_new_labels,
     new_label_note,
     read_checked_labels,
@@ -44,10 +42,8 @@ from oneof.io.table import Table, TableOptions, is_whole_table, read_table
 
 __all__ = [
     "CellFormat",
-    "CheckedLabels",
     "Column",
     "Dialect",
-    "TableFeatures",
     "Finding",
     "Kind",
     "Overrides",
@@ -74,7 +70,6 @@ __all__ = [
     "label_findings",
     "make_dialect",
     "make_encoder",
-    "match_columns",
     "new_label_note",
     "notes",
     "read_answers_npz",

@@ -419,7 +419,8 @@ def _show_format(cells: "pl.Series", column: Column, values: "pl.Series", cell_f
         shown = [(str(text[row]), f"{values[row]:g}") for first in rows for row in first]
         is_usual = {cell.lower() for cell, _ in shown} <= {"true", "false"}
         return [] if is_usual else [Finding("format", name, detail=f"read as {KINDS[kind]} ({_enumerate(shown)})")]
-    details, others, group, alternative = {"duration": "in hours"}, is_read, "", ()
+    details, others, group = {"duration": "in hours"}, is_read, ""
+    alternative: tuple[str, ...] = ()
     if kind == "number":
         details["number"] = f"in {formats[1]!r}" if len(formats) > 1 else ""
         group = formats[0][0] if formats and len(formats[0]) == 2 else ""

@@ -45,23 +45,6 @@ class ClassFacts:
 
 
 @dataclass(frozen=True)
-class AnswerFacts:
-    """Facts about the answers of annotators: the file, and the numbers of answers and annotators."""
-
-    file: str
-    answers: int
-    annotators: int
-
-
-@dataclass(frozen=True)
-class GroupFacts:
-    """Facts about the groups of rows: the column, and the number of groups with labeled rows."""
-
-    column: str
-    groups: int
-
-
-@dataclass(frozen=True)
 class TableFacts:
     """Facts of a table.
 
@@ -82,10 +65,11 @@ class TableFacts:
         A sentence with the accuracy of the first labels by true or checked labels; empty if it is unknown.
     sparse_features : int or None
         The number of features of a sparse matrix, which has no columns.
-    answers : AnswerFacts or None
-        The answers of annotators, from which the labels are estimated.
-    groups : GroupFacts or None
-        The groups of rows, which folds keep together.
+    answers : dict or None
+        The file of the answers of annotators, from which the labels are estimated, with the numbers of answers and
+        annotators.
+    groups : dict or None
+        The column of groups of rows, which folds keep together, and the number of groups with labeled rows.
     is_complete : bool
         Whether the facts are those of all rows, not of the first rows of a stream only.
     """
@@ -102,8 +86,8 @@ class TableFacts:
     largest: str = "the largest weight"
     first_labels: str = ""
     sparse_features: int | None = None
-    answers: AnswerFacts | None = None
-    groups: GroupFacts | None = None
+    answers: dict[str, Any] | None = None
+    groups: dict[str, Any] | None = None
     is_complete: bool = True
 
     def to_dict(self) -> dict[str, Any]:
@@ -117,7 +101,9 @@ class TableFacts:
         first = "" if self.is_complete else "the first "
         lines = [f"{self.table}: {first}{_count(self.rows, 'row')}{width}", *self._labels(), *self._features()]
         if self.groups is not None:
-            lines.append(f"  folds     by the {self.groups.groups:,} groups of {write_names([self.groups.column])}")
+            lines.append(
+                f"  folds     by the {self.groups['groups']:,} groups of {write_names([self.groups['column']])}"
+            )
         return lines
 
     def _labels(self) -> list[str]:
@@ -128,11 +114,8 @@ class TableFacts:
         source = _join_names(self.labels)
         if self.answers is not None:
             known = f" and known labels in {source}" * bool(source)
-            n_answers, n_annotators = (
-                _count(self.answers.answers, "answer"),
-                _count(self.answers.annotators, "annotator"),
-            )
-            source = f"{n_answers} of {n_annotators} in {self.answers.file}{known}"
+            n_answers, n_annotators = (_count(self.answers[f"{noun}s"], noun) for noun in ("answer", "annotator"))
+            source = f"{n_answers} of {n_annotators} in {self.answers['file']}{known}"
         rows = f"{self.exact:,} exact, {self.partial:,} partial{weighted}, {self.unlabeled:,} unlabeled"
         classes = list(self.classes)
         if len(classes) > _MAX_LISTED:
@@ -261,10 +244,11 @@ def describe_prepared(prepared: "PreparedTable", read_options: "ReadOptions") ->
     )
     answers = groups = None
     if prepared.n_groups is not None:
-        groups = GroupFacts(str(read_options.groups), prepared.n_groups)
+        groups = {"column": str(read_options.groups), "groups": prepared.n_groups}
     if prepared.answers is not None and read_options.answers is not None:
         given = prepared.answers.answers
-        answers = AnswerFacts(str(read_options.answers.path), given.n_answers, len(given.annotators))
+        path, n_annotators = str(read_options.answers.path), len(given.annotators)
+        answers = {"file": path, "answers": given.n_answers, "annotators": n_annotators}
     return replace(
         facts,
         largest="the largest probability" if prepared.is_posterior else facts.largest,

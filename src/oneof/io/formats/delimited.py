@@ -227,8 +227,8 @@ class DelimitedReader:
                 frame = self._read_cells(content, COMMON.quote, names, {}).select(names)
         texts = [cells for cells in frame if cells.name in types and cells.dtype == pl.String]
         inferred = {cells.name: self._infer(cells, types[cells.name]) for cells in texts}
-        types = types | {name: kind for name, (_, kind) in inferred.items()}
-        numbers = {name: kind for name, kind in types.items() if kind != pl.String}
+        after = dict(types) | {name: kind for name, (_, kind) in inferred.items()}
+        numbers = {name: kind for name, kind in after.items() if kind != pl.String}
         return frame.with_columns(cells for cells, _ in inferred.values()), numbers
 
     def _infer(self, cells: "pl.Series", kind: Any) -> "tuple[pl.Series, Any]":

@@ -55,7 +55,6 @@ def test_the_default_method_needs_no_comparison(run: Run, birds: Path) -> None:
         facts = json.loads(result.out)
         assert facts["method"] == "LOORidge", kind
         assert len(facts["comparison"]["results"]) == 1
-        assert any("without a comparison" in note for note in facts["notes"])
         assert any("ignores the" in note for note in facts["notes"]) == (kind == "mostly unlabeled")
     report = Path("birds-oneof/report.html").read_text(encoding="utf-8")
     assert "the method you named" not in report

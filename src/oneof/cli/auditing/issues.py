@@ -33,11 +33,6 @@ CHECKED_NOTE = (
 )
 
 
-def count_folds(prepared: "PreparedTable") -> int:
-    """Return the number of folds of the held-out predictions: not more than groups."""
-    return choose_folds(prepared.n_groups)
-
-
 def choose_folds(n_groups: int | None) -> int:
     """Return the number of folds for a number of groups, None without groups."""
     return N_FOLDS if n_groups is None else max(2, min(N_FOLDS, n_groups))

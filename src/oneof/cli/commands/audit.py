@@ -226,12 +226,12 @@ def _write_table(path: Path, issues: "LabelIssues", prepared: "PreparedTable") -
 def _write_page(path: Path, issues: "LabelIssues", prepared: "PreparedTable", method: str, command: str) -> None:
     """Write the page with the suspected rows."""
     import oneof
-    from oneof.report import render_audit, table_preview
+    from oneof.cli.training.files import preview
+    from oneof.report import render_audit
 
-    columns = [*prepared.identifiers[:1], *(column.name for column in prepared.columns)]
     page = render_audit(
         issues,
-        table_preview(prepared.table.frame, columns, prepared.table.rows),
+        preview(prepared),
         source=prepared.table.path.name,
         method=method,
         command=command,

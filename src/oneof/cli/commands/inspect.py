@@ -50,7 +50,7 @@ def run(
     online_options.check(context)
     if not read_options.labels and read_options.answers is None:
         names = [one.name for group in (LabelGroup, LabelWeightGroup) for one in options.option_fields(group)]
-        options.check_unused(context, (*names, "gold"), "needs --labels: add it")
+        options.check_unused(context, [*names[1:], "gold"], "needs --labels: add it")  # the first one is --labels
     if online_options.online:
         from oneof.cli.training.online import inspect_stream
 

@@ -37,9 +37,9 @@ def run(
 ) -> None:
     """Label the rows of a table on a local web page, the most informative rows first.
 
-    --labels names one column, which may be empty, or missing in the table. An answer is one label, several labels,
-    excluded labels, or "don't know". Answers are stored in a file, and labeling resumes from it with the same options,
-    which are stored in the file. The page and --export write the table with its labels in a form that fit reads.
+    The column of labels may be empty, or missing in the table. An answer is one label, several labels, excluded labels,
+    or "don't know". Answers are stored in a file, and labeling resumes from it with the same options, which are stored
+    in the file. The page and --export write the table with its labels in a form that fit reads.
     """
     answers_file = session.answers_file(table)
     settings = Settings.read(context, (table_options, page, session, annotators), answers_file)

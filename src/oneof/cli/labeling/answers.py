@@ -7,7 +7,7 @@ import shlex
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from oneof.cli.answers.files import TableAnswers, check_have_answers, read_answers
 from oneof.cli.output import terminal
@@ -22,15 +22,6 @@ if TYPE_CHECKING:
     from oneof.typing import Labels
 
 
-class ImportedFile(NamedTuple):
-    """The answers of a file of --import, and the degrees of certainty by row and annotator, before they are stored."""
-
-    path: Path
-    given: TableAnswers
-    degrees: dict[tuple[int, str], str]
-    notes: tuple[str, ...]
-
-
 def import_files(
     group: "AnnotatorGroup", table: "Table", session: "LabelingSession", separator: str | None, answers_file: Path
 ) -> tuple[int, list[str]]:
@@ -38,26 +29,26 @@ def import_files(
 
     An excluded annotator must have an answer in the file of the session, or in the files to import.
     """
-    files = [read_import(group.answer_options(path), table, session, separator) for path in group.imports or ()]
+    paths, n_new = list(group.imports or ()), 0
+    files = [read_import(group.answer_options(path), table, session, separator) for path in paths]
     if excluded := group.exclude_annotator:  # the log may be long
         annotators = {entry.annotator for entry in session.answers.log()}
-        for file in files:
-            annotators.update(map(str, file.given.answers.annotators.tolist()))
-        check_have_answers(excluded, annotators, " or ".join(map(str, [answers_file, *(one.path for one in files)])))
-    n_new = 0
-    for file in files:
-        match = file.given.row_column or None
-        n_new += session.import_answers(file.given.answers, degrees=file.degrees, match=match, source=str(file.path))
-    return n_new, [sentence for file in files for sentence in file.notes]
+        for given, _, _ in files:
+            annotators.update(map(str, given.answers.annotators.tolist()))
+        check_have_answers(excluded, annotators, " or ".join(map(str, [answers_file, *paths])))
+    for path, (given, degrees, _) in zip(paths, files, strict=True):
+        match = given.row_column or None
+        n_new += session.import_answers(given.answers, degrees=degrees, match=match, source=str(path))
+    return n_new, [sentence for _, _, notes in files for sentence in notes]
 
 
 def read_import(
     options: "AnswerOptions", table: "Table", session: "LabelingSession", separator: str | None
-) -> ImportedFile:
-    """Read the answers of a file, whose classes are those of a session.
+) -> tuple[TableAnswers, dict[tuple[int, str], str], list[str]]:
+    """Return the answers of a file, their degrees of certainty by row and annotator, and notes.
 
-    Defects raise errors of `oneof.errors`. The tokens of missing labels, and whether labels are read in one spelling,
-    are those of the table.
+    The classes are those of a session. Defects raise errors of `oneof.errors`. The tokens of missing labels, and
+    whether labels are read in one spelling, are those of the table.
     """
     from oneof.cli.tables.inputs import naming_the_option
     from oneof.io import UnreadableCells, describe
@@ -67,8 +58,7 @@ def read_import(
     unreadable = UnreadableCells()
     with naming_the_option(table.cell_format):
         given = read_answers(options, table, separator=separator, classes=classes, unreadable=unreadable)
-    notes = (*given.notes, *describe(unreadable.findings("unreadable labels")))
-    return ImportedFile(options.path, given, read_degrees(given.degrees), notes)
+    return given, read_degrees(given.degrees), [*given.notes, *describe(unreadable.findings("unreadable labels"))]
 
 
 def row_column(table: "Table", row: str | None) -> str | None:

@@ -229,7 +229,7 @@ def _find_suspects(features: Features, gold: dict[int, str] | None) -> "tuple[li
     """
     from oneof.audit import find_label_issues
     from oneof.candidates.checked_labels import insert_checked_labels
-    from oneof.cli.auditing.issues import CHECKED_NOTE, count_folds, describe_rate, find_issues
+    from oneof.cli.auditing.issues import CHECKED_NOTE, choose_folds, describe_rate, find_issues
     from oneof.cli.tables.gold import check_unchecked_rows
     from oneof.errors import InputError
     from oneof.labeling.validation import check_gold
@@ -246,11 +246,12 @@ def _find_suspects(features: Features, gold: dict[int, str] | None) -> "tuple[li
         check_unchecked_rows(start, checked, "remove --gold to audit the labels themselves")
         prepared = replace(prepared, candidates=start, is_checked=checked)
         sentences.append(CHECKED_NOTE)
-    folds = count_folds(prepared)
     if features.are_of_files:
-        result = find_label_issues(features.X, start, cv=folds, groups=prepared.groups, checked=prepared.is_checked)
+        result = find_label_issues(
+            features.X, start, cv=choose_folds(prepared.n_groups), groups=prepared.groups, checked=prepared.is_checked
+        )
     else:
-        _, result = find_issues(prepared, "auto", folds=folds, seed=0)
+        _, result = find_issues(prepared, "auto", seed=0)
     issues = result.top()
     asked = f"; the {len(issues)} suspected rows are asked first" if issues else ""
     return issues, [*sentences, f"{describe_rate(result)}{asked}."]

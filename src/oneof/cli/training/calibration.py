@@ -118,10 +118,5 @@ def scale_model(model: Any, temperature: float) -> Any:
     return Pipeline([*steps, (name, TemperatureScaledClassifier(last, temperature))])
 
 
-def to_dict(result: "CalibrationResult | None", *, is_calibrated: bool) -> dict[str, Any] | None:
-    """Return the calibration in the types of JSON."""
-    return None if result is None else result._asdict() | {"is_calibrated": is_calibrated}
-
-
 def _percent(rate: float) -> str:
     return f"{100 * rate:.0f} %"

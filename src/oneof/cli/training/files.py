@@ -11,13 +11,13 @@ from oneof.cli.answers.annotators import to_dict as describe_annotators
 from oneof.cli.auditing.issues import summarize as describe_issues
 from oneof.cli.options import to_dict as options_to_dict
 from oneof.cli.prediction.sets import to_dict as describe_sets
-from oneof.cli.training.calibration import to_dict as describe_confidences
 
 if TYPE_CHECKING:
     from oneof.cli.tables.inputs import PreparedTable
     from oneof.cli.tables.read_options import ReadOptions
     from oneof.cli.training.records import Evaluation, Fit, Fitted
     from oneof.report import Assessment
+    from oneof.report.data import Preview
 
 OUTPUTS = ("model.skops", "training_labels.csv", "report.html", "summary.json")
 
@@ -27,6 +27,7 @@ def summarize(fit: "Fit", evaluation: "Evaluation", fitted: "Fitted", assessment
     from oneof.cli.tables.methods import split_method
 
     prepared, comparison, curve, first = fit.prepared, evaluation.comparison, evaluation.curve, assessment.first_labels
+    confidences = fitted.confidences
     summary = _summarize_table(prepared, fit.read_options) | {
         "options": options_to_dict(fit.read_options, fit.options),
         "method": comparison.best_method,
@@ -39,7 +40,7 @@ def summarize(fit: "Fit", evaluation: "Evaluation", fitted: "Fitted", assessment
         "headline": assessment.headline._asdict(),
         "estimated_accuracy": None if assessment.accuracy is None else assessment.accuracy._asdict(),
         "first_labels": None if first is None else first._asdict(),
-        "confidences": describe_confidences(fitted.confidences, is_calibrated=fitted.is_calibrated),
+        "confidences": confidences and confidences._asdict() | {"is_calibrated": fitted.is_calibrated},
     }
     if fitted.crowd is not None and fitted.annotators is not None:
         summary |= {"answers": describe_annotators(fitted.annotators, fitted.crowd)}
@@ -165,6 +166,14 @@ def write_labels(path: Path, prepared: "PreparedTable", decisions: Any) -> None:
     insert_identifiers(pl.DataFrame(columns), prepared.table.frame, prepared.identifiers).write_csv(path)
 
 
+def preview(prepared: "PreparedTable") -> "Preview":
+    """Return the first identifier and the first features of each row, as texts."""
+    from oneof.report import table_preview
+
+    columns = [*prepared.identifiers[:1], *(column.name for column in prepared.columns)]
+    return table_preview(prepared.table.frame, columns, prepared.table.rows)
+
+
 def write_report(
     path: Path, fit: "Fit", evaluation: "Evaluation", fitted: "Fitted", assessment: "Assessment", *, command: str
 ) -> None:
@@ -173,7 +182,6 @@ def write_report(
     from oneof import report
 
     prepared = fit.prepared
-    columns = [*prepared.identifiers[:1], *(column.name for column in prepared.columns)]
     data = report.ReportData(
         title=f"Training report: {prepared.table.path.name}",
         source=prepared.table.path.name,
@@ -183,7 +191,7 @@ def write_report(
         decisions=fitted.decisions,
         assessment=assessment,
         truth=prepared.truth,
-        preview=report.table_preview(prepared.table.frame, columns, prepared.table.rows),
+        preview=preview(prepared),
         features=[column.name for column in prepared.columns],
         n_features=prepared.frame.shape[1],
         findings=prepared.notes,

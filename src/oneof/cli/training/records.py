@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -139,13 +138,11 @@ class Fitted:
 
 @dataclass(frozen=True)
 class TrainingResult:
-    """Result of `train`: the summary for JSON, the comparison of methods, the output folder, and the annotators."""
+    """Result of `train`: the summary for JSON, the comparison of methods, the first number, and the annotators."""
 
     summary: dict[str, Any]
     comparison: "Comparison"
     headline: "Headline"
-    notes: list[str]
-    folder: Path
     annotators: "AnnotatorSummary | None" = None
 
     @property

@@ -100,7 +100,7 @@ def train(
     with steps.step(WRITING):
         files = write(folder, fit, evaluation, fitted, assessment, summary, command)
     summary |= {"files": files}
-    return TrainingResult(summary, evaluation.comparison, assessment.headline, notes, folder, fitted.annotators)
+    return TrainingResult(summary, evaluation.comparison, assessment.headline, fitted.annotators)
 
 
 def start(path: Path, read_options: "ReadOptions", options: "FitOptions") -> Fit:
@@ -126,8 +126,6 @@ def start(path: Path, read_options: "ReadOptions", options: "FitOptions") -> Fit
     methods, of_methods = resolve_methods(prepared, method, options.seed, options.weights_of_classes)
     notes = [*prepared.notes, *of_methods, *of_rest]
     n_unlabeled = int(candidates.is_unlabeled.sum())
-    if not named:
-        notes.append(f"{DEFAULT_METHOD} is fitted without a comparison; --method best compares all methods.")
     if not named and 2 * n_unlabeled > len(candidates):
         notes.append(
             f"{DEFAULT_METHOD} ignores the {n_unlabeled:,} unlabeled rows; --method best compares methods that use "

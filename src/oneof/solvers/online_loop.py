@@ -39,8 +39,8 @@ class Arrays(NamedTuple):
 
     V: Any
     U: Any
-    all_V: Any
-    all_U: Any
+    vector_V: Any  # noqa: N815 - the names of the documentation
+    vector_U: Any  # noqa: N815
 
 
 @compiled

@@ -3,11 +3,13 @@
 import numpy as np
 import pytest
 from sklearn.base import clone
+from sklearn.preprocessing import StandardScaler
 
 from oneof import (
     IPAL,
     PLEM,
     PLGP,
+    PLSVM,
     CandidateSets,
     GaussianEM,
     GraphLogisticRegression,
@@ -16,6 +18,7 @@ from oneof import (
     MultinomialEM,
     SpectralGraphTransducer,
     TransductiveSVM,
+    make_partial_labels,
 )
 from oneof.estimators.online._base import OnlineClassifier
 from tests.estimators.panel import ALL, further, name, same_model, scores, table, weighted_table
@@ -68,6 +71,21 @@ def test_the_factor_of_a_row_does_not_matter(estimator):
     reference = fit_weights(estimator, X, weights)
     np.testing.assert_array_equal(scores(fit_weights(estimator, X, weights * factor[:, None]), X), scores(reference, X))
     same_model(fit_weights(estimator, X, weights * 0.3), reference, X, rtol=1e-6)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_factor_of_a_row_does_not_matter_among_many_minima(seed):
+    """Nor do the last digits that a factor changes, where PLSVM could end in many minima."""
+    rng = np.random.default_rng(seed)
+    n, K = 160, 10
+    truth = rng.integers(K, size=n)
+    X = StandardScaler().fit_transform(rng.normal(size=(K, 8))[truth] + rng.normal(size=(n, 8)))
+    X = np.column_stack([X, np.ones(n)])
+    mask = make_partial_labels(truth, n_distractors=2, random_state=seed).mask
+    weights = mask * (rng.random((n, K)) ** 2 + 0.02)
+    reference = fit_weights(PLSVM(), X, weights)
+    scaled = fit_weights(PLSVM(), X, weights * rng.uniform(0.1, 9.0, (n, 1)))
+    np.testing.assert_array_equal(scores(scaled, X), scores(reference, X))
 
 
 @variants

@@ -56,7 +56,7 @@ def test_objective_and_gradient(fit_intercept, is_weighted):
 
             assert value(W.ravel()) == pytest.approx(expected, rel=1e-12)
             numerical = approx_fprime(W.ravel(), value, 1e-7).reshape(p.shape)
-            gradient = p.gradient(W, p.matvec(W))
+            gradient = p.gradient(p.point(W, p.matvec(W)))
             np.testing.assert_allclose(gradient, numerical, rtol=1e-4, atol=1e-4 * np.abs(gradient).max())
 
 
@@ -66,9 +66,10 @@ def test_curvature_is_the_derivative_of_the_gradient(is_weighted):
     _, _, _, p = problem(is_weighted=is_weighted)
     rng = np.random.default_rng(2)
     W, v = rng.normal(size=(2, *p.shape))
-    bent = p.penalized(v) + p.rmatvec(p.hvp_scores(p.curvatures(p.matvec(W)), p.matvec(v)), p.X)
+    bent = p.hvp(p.loss_curvatures(p.matvec(W)), v)
     ahead, behind = (W + sign * 1e-6 * v for sign in (1, -1))
-    numerical = (p.gradient(ahead, p.matvec(ahead)) - p.gradient(behind, p.matvec(behind))) / 2e-6
+    slopes = [p.gradient(p.point(V, p.matvec(V))) for V in (ahead, behind)]
+    numerical = (slopes[0] - slopes[1]) / 2e-6
     np.testing.assert_allclose(bent, numerical, rtol=1e-5, atol=1e-5 * np.abs(bent).max())
 
 
@@ -108,7 +109,7 @@ def test_the_gradient_vanishes_at_the_minimum(C, fit_intercept, scale):
     solution = solve_clpl(X, mask, C=C, **options)
     assert solution.converged
     p = CLPLProblem.from_evidence(X, mask, C, np.ones(80), fit_intercept=fit_intercept)
-    slopes = np.abs(p.score_gradient(p.matvec(solution.weights)))
+    slopes = np.abs(p.point(solution.weights, p.matvec(solution.weights)).by_score)
     terms = np.abs(solution.weights) + p.rmatvec(slopes, np.abs(p.X))
     assert np.all(np.abs(solution.gradient) <= 1e-6 * terms + 1e-12)
 
@@ -182,25 +183,27 @@ def test_rows_without_a_loss_do_not_change_the_derivatives(is_weighted):
     _, _, _, p = problem(is_weighted=is_weighted)
     W, v = 10.0 * np.random.default_rng(2).normal(size=(2, *p.shape))
     scores = p.matvec(W)
-    scores[::3] = np.where(p.evidence[::3] > 0, 2.0, -2.0)  # no loss
+    scores[::3] = np.where(p.outside[::3] < 1, 2.0, -2.0)  # no loss
     active, active_scores = p.active(scores)
     assert len(active.cost) < len(p.cost)
-    np.testing.assert_allclose(active.gradient(W, active_scores), p.gradient(W, scores), rtol=1e-12)
-    products = [q.hvp(q.curvatures(s), v) for q, s in ((active, active_scores), (p, scores))]
+    gradients = [q.gradient(q.point(W, s)) for q, s in ((active, active_scores), (p, scores))]
+    np.testing.assert_allclose(*gradients, rtol=1e-12)
+    products = [q.hvp(q.loss_curvatures(s), v) for q, s in ((active, active_scores), (p, scores))]
     np.testing.assert_allclose(*products, rtol=1e-12)
 
 
-def test_the_derivatives_along_a_step():
-    """The derivatives along a step are those of the losses, for sets and weights."""
-    for is_weighted in (False, True):
-        _, _, _, p = problem(is_weighted=is_weighted)
-        scores, steps = np.random.default_rng(0).normal(size=(2, len(p.cost), p.n_classes))
-        line = p.line(scores, steps)
-        for length in (0.0, 0.7):
-            at = scores + length * steps
-            first, second = line.derivatives(length)
-            assert first == pytest.approx(float((p.score_gradient(at) * steps).sum()), rel=1e-12)
-            assert second == pytest.approx(float((p.hvp_scores(p.curvatures(at), steps) * steps).sum()), rel=1e-12)
+@weighted
+def test_the_derivatives_along_a_step(is_weighted):
+    """The derivatives along a step of the weights are those of the losses."""
+    _, _, _, p = problem(is_weighted=is_weighted)
+    W, v = np.random.default_rng(0).normal(size=(2, *p.shape))
+    scores, steps = p.matvec(W), p.matvec(v)
+    for length in (0.0, 0.7):
+        at = scores + length * steps
+        first, second = p.line_derivatives(scores, steps, length)
+        assert first == pytest.approx(float((p.point(W, at).by_score * steps).sum()), rel=1e-12)
+        curvature = float((v * (p.hvp(p.loss_curvatures(at), v) - p.penalized(v))).sum())
+        assert second == pytest.approx(curvature, rel=1e-12)
 
 
 def test_dense_rows_with_few_nonzeros_are_solved_as_sparse_rows():

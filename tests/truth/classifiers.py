@@ -7,7 +7,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 import oneof
 from oneof.solvers.feature_spaces import FeatureSpace
-from oneof.solvers.transductive import solve_one_vs_rest
+from oneof.solvers.transductive import SVMProblem, SwitchingOptions, solve_one_vs_rest
 from tests.oracles import exact, exact_classifiers, exact_gaussian
 from tests.truth.problems import Problem, distinct, fit, half_labeled, scores
 
@@ -16,7 +16,9 @@ def transductive(problem):
     """TransductiveSVM: largest gap of the objective of each class's last SVM to its minimum, given the signs."""
     _, half = half_labeled(problem)
     space, unlabeled = FeatureSpace(half.X), half.mask.all(axis=1)
-    result = solve_one_vs_rest(space, half.mask, tol=1e-9, rng=np.random.default_rng(0))
+    result = solve_one_vs_rest(
+        SVMProblem(space, True), half.mask, options=SwitchingOptions(tol=1e-9), rng=np.random.default_rng(0)
+    )
     C, gaps = 1.0 / space.squares.mean(), []
     for solution in result.solutions:
         low, high = solution.cost_path[-1]

@@ -31,7 +31,7 @@ from typing import Any, Literal
 import numpy as np
 
 from oneof.errors import InputError
-from oneof.solvers.online_loop import run_epoch
+from oneof.solvers.online_loop import Arrays, Rule, run_epoch
 from oneof.solvers.row_accessors import SparseRows, aligned, as_row_view, memory_order, read_only, total_square
 from oneof.solvers.small_weights import without_small_weights
 from oneof.typing import Evidence, FeatureMatrix, Floats, Ints
@@ -144,10 +144,8 @@ def perceptron(
     InputError
         If a row contains NaN or infinity, or its scores overflow.
     """
-    return _run(
-        X, evidence, prediction, initial, order, sample_weight, predicted, in_place,
-        eta0=eta0, lam=0.0, shrink_always=False,
-    )  # fmt: skip
+    rule = Rule(False, prediction == "average", float(eta0), 0.0, False, False, False)
+    return _run(X, evidence, rule, initial, order, sample_weight, predicted, in_place)
 
 
 def pegasos(
@@ -168,25 +166,19 @@ def pegasos(
     With `shrink_always` every row shrinks the weights, the variant of the regret bound. Otherwise only rows with a
     hinge > 0 do, as printed in Algorithms 3 and 4. The other parameters are those of `perceptron`.
     """
-    return _run(
-        X, evidence, prediction, initial, order, sample_weight, predicted, in_place,
-        eta0=0.0, lam=lam, shrink_always=shrink_always,
-    )  # fmt: skip
+    rule = Rule(True, prediction == "average", 0.0, float(lam), bool(shrink_always), False, False)
+    return _run(X, evidence, rule, initial, order, sample_weight, predicted, in_place)
 
 
 def _run(
     X: FeatureMatrix | SparseRows,
     evidence: Evidence,
-    prediction: Prediction,
+    rule: Rule,
     initial: OnlineState,
     order: Ints | None,
     sample_weight: Floats | None,
     predicted: Ints | None,
     in_place: bool,
-    *,
-    eta0: float,
-    lam: float,
-    shrink_always: bool,
 ) -> OnlineState:
     n, d = X.shape
     evidence = without_small_weights(evidence)  # they would break ties between classes that no row has changed yet
@@ -210,16 +202,17 @@ def _run(
     U = np.array(U, dtype=np.float64, order=layout, copy=None if in_place else True)
     if n >= _MIN_ALIGNED_ROWS and not in_place:
         V, U = aligned(V, layout), aligned(U, layout)
-    scalars = (initial.scale, initial.square, initial.total_scale, float(initial.n_mistakes))
-    counts = (initial.n_summed, initial.n_rows, initial.n_updates)
-    scalars, counts, overflowed = run_epoch(
-        rows, read_only(evidence), order, weight, V, U, V.ravel(order="K"), U.ravel(order="K"), scalars, counts,
-        prediction == "average", eta0, lam, shrink_always, V.shape[1] > d, has_mean, predicted,
-    )  # fmt: skip
+    numbers = (
+        (initial.scale, initial.square, initial.total_scale, float(initial.n_mistakes)),
+        (initial.n_summed, initial.n_rows, initial.n_updates),
+    )
+    arrays = Arrays(V, U, V.ravel(order="K"), U.ravel(order="K"))
+    rule = rule._replace(has_constant=V.shape[1] > d, has_mean=has_mean)
+    *numbers, overflowed = run_epoch(rows, read_only(evidence), order, weight, arrays, numbers, rule, predicted)
     if overflowed >= 0:
         check_finite(X)
         raise InputError(f"row {overflowed}: the scores overflow. Scale the features, for example with StandardScaler.")
-    scale, square, total_scale, n_mistakes = scalars
+    (scale, square, total_scale, n_mistakes), counts = numbers
     n_mistakes = int(n_mistakes) if n_mistakes.is_integer() else n_mistakes
     U = U if has_mean else initial.U
     return OnlineState(V, scale, square, U, total_scale, counts[0], counts[1], n_mistakes, counts[2])

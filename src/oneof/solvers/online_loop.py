@@ -5,6 +5,8 @@ once for masks and once for weights. A row whose weights are all 0 or 1 takes th
 can be split anywhere.
 """
 
+from typing import Any, NamedTuple
+
 import numpy as np
 from numba import types
 from numba.extending import overload
@@ -17,119 +19,91 @@ _RESCALE = 2.0**-20
 _MAX_FLOAT = np.finfo(np.float64).max
 
 
+class Rule(NamedTuple):
+    """The update rule: one of Algorithms 1 to 4."""
+
+    is_pegasos: bool
+    """Algorithms 3 and 4, with the regularization `lam`; otherwise 1 and 2, with the step size `eta0`."""
+    is_average: bool
+    """Algorithms 1 and 3, with the average prediction hinge; otherwise 2 and 4, with the max prediction hinge."""
+    eta0: float
+    lam: float
+    shrink_always: bool
+    """Whether W <- (1 - eta_t lam) W also if the loss is 0."""
+    has_constant: bool
+    has_mean: bool
+
+
+class Arrays(NamedTuple):
+    """V and U, (K, D), and the same arrays as vectors."""
+
+    V: Any
+    U: Any
+    vector_V: Any  # noqa: N815 - the names of the documentation
+    vector_U: Any  # noqa: N815
+
+
 @compiled
-def run_epoch(
-    rows,
-    evidence,
-    order,
-    weight,
-    V,
-    U,
-    all_V,
-    all_U,
-    scalars,
-    counts,
-    average,
-    eta0,
-    lam,
-    shrink_always,
-    has_constant,
-    has_mean,
-    predicted,
-):
-    """Update the weights row by row; return the scalars of the state, its counts, and the row that overflowed or -1."""
+def run_epoch(rows, evidence, order, weight, arrays, numbers, rule, predicted):
+    """Update the weights row by row; return the numbers of the state, and the row that overflowed or -1."""
+    V, U, all_V, all_U = arrays
+    (scale, square, total_scale, n_mistakes), (n_summed, t, n_updates) = numbers
     n_classes, n_columns = V.shape
-    scale, square, total_scale, n_mistakes = scalars
-    n_summed, t, n_updates = counts
-    is_pegasos = lam > 0.0
-    radius = 1.0 / np.sqrt(lam) if is_pegasos else np.inf
+    radius = 1.0 / np.sqrt(rule.lam) if rule.is_pegasos else np.inf
     # ||V||^2 is recomputed regularly, at a cost of about 16 operations per update.
     recount_every = 1024 + n_classes * n_columns // 16
     scores = np.empty(n_classes, dtype=V.dtype)
-    direction, per_candidate = np.empty((2, n_classes + 1))
+    tau, per_candidate = np.empty((2, n_classes + 1))
     order_in, best_after = np.empty((2, n_classes + 1), dtype=np.int64)
     overflowed = -1
 
     for r in range(order.shape[0]):
+        # Get x^t. Predict argmax_k w_k^t x^t. Get the set Y^t. Calculate the loss, Eq. (2) or (3).
         i = order[r]
         row_scores(rows, i, V, scores, order[r + 2] if r + 2 < order.shape[0] else -1)
         # NaN or infinity in the row makes every score NaN or infinite, even if the weights are 0.
         if not abs(scores[0]) <= _MAX_FLOAT:
             overflowed = i
             break
-
-        is_set = _is_set(evidence, i)
-        # The scores are those of the candidates and of the other classes in the hinge; of weighted rows, the first one
-        # is the product of the step's coefficients with the scores, and the second one is 0.
-        n_in, sum_in, best_in, best_out = 0, 0.0, -1, -1
-        has_loss = False
-        score_in = score_out = direction_square = 0.0
-        shrink = 1.0  # the fraction of the shrink that a loss causes
-        if is_set:
-            for k in range(n_classes):
-                if evidence[i, k]:
-                    n_in += 1
-                    sum_in += scores[k]
-                    if best_in < 0 or scores[k] > scores[best_in]:
-                        best_in = k
-                elif best_out < 0 or scores[k] > scores[best_out]:
-                    best_out = k
-            top = best_in
-            if best_out >= 0:
-                score_in = sum_in / n_in if average else np.float64(scores[best_in])
-                score_out = np.float64(scores[best_out])
-                # Not np.isfinite: it subtracts the number from itself, which reordered sums may simplify to 0.
-                if not abs(score_in - score_out) <= _MAX_FLOAT:
-                    overflowed = i
-                    break
-                has_loss = 1.0 - scale * (score_in - score_out) > 0.0
-                top_in = scores[best_in]
-                if scores[best_out] > top_in or (scores[best_out] == top_in and best_out < best_in):
-                    top = best_out
+        if _is_set(evidence, i):
+            loss, margin, tau_square, top = _set_steps(evidence, i, scores, scale, rule.is_average, tau)
         else:
-            shrink, score_in, direction_square, top = _sum_levels(
-                evidence[i], scores, scale, average, direction, order_in, best_after, per_candidate
+            loss, margin, tau_square, top = _level_steps(
+                evidence[i], scores, scale, rule.is_average, tau, order_in, best_after, per_candidate
             )
-            if not abs(score_in) <= _MAX_FLOAT:
-                overflowed = i
-                break
-            has_loss = shrink > 0.0
+        if not abs(margin) <= _MAX_FLOAT:
+            overflowed = i
+            break
         if len(predicted) > 0:
             predicted[i] = top
         if not weight[i] > 0.0:  # a row of weight 0 is only predicted
             continue
         t += 1
-        if is_set:
-            if top != best_in:
-                n_mistakes += 1.0
-        else:
-            n_mistakes += 1.0 - evidence[i, top]
+        n_mistakes += 1.0 - evidence[i, top]
 
         before_row = (scale, square, total_scale)
         rescaled = 1.0
-        if is_pegasos and (has_loss or shrink_always):
+        # W <- (1 - eta_t lam) W^t, with eta_t = 1 / (lam t), if the loss is > 0
+        if rule.is_pegasos and (loss > 0.0 or rule.shrink_always):
             if t == 1:
                 V[:] = 0.0
-                scale, square, score_in, score_out = 1.0, 0.0, 0.0, 0.0
+                scale, square, margin = 1.0, 0.0, 0.0
             else:
-                scale *= 1.0 - (1.0 if shrink_always else shrink) / t
+                scale *= 1.0 - (1.0 if rule.shrink_always else loss) / t
                 while 0.0 < scale < _RESCALE:
                     multiply(all_V, _RESCALE)
                     rescaled /= _RESCALE
                     scale /= _RESCALE
                     total_scale /= _RESCALE
                     square *= _RESCALE * _RESCALE
-                    score_in *= _RESCALE
-                    score_out *= _RESCALE
+                    margin *= _RESCALE
 
-        if has_loss:
-            step = weight[i] * (1.0 / (lam * t) if is_pegasos else eta0) / scale
-            step_in = step / n_in if average and is_set else step
+        if loss > 0.0:
+            step = weight[i] * (1.0 / (rule.lam * t) if rule.is_pegasos else rule.eta0) / scale
             before, growth = square, 0.0
-            if is_pegasos:
-                coefficient_square = step * step_in + step * step if is_set else step * step * direction_square
-                growth = coefficient_square * row_square(rows, i, has_constant)
-                square += 2.0 * step * (score_in - score_out) + growth
+            if rule.is_pegasos:
+                growth = step * step * tau_square * row_square(rows, i, rule.has_constant)
+                square += 2.0 * step * margin + growth
                 if not abs(square) <= _MAX_FLOAT:
                     overflowed = i
                     if rescaled > 1.0:  # restore V
@@ -137,34 +111,62 @@ def run_epoch(
                     scale, square, total_scale = before_row
                     break
                 next_scale = min(scale, radius / np.sqrt(max(square, 1e-300)))
-                if has_mean and next_scale * (n_summed + 1) < total_scale / 16.0:
+                if rule.has_mean and next_scale * (n_summed + 1) < total_scale / 16.0:
                     add_multiple(all_U, -total_scale, all_V)
                     total_scale, n_summed = 0.0, 0
-            # One call for each array: the compiler inlines few calls, and a call per class is half of the time.
+            # w_k <- w_k + eta tau_k^t x^t, k in [K]
             for k in range(n_classes):
-                if not is_set:
-                    class_step = step * direction[k]
-                elif k == best_out:
-                    class_step = -step
-                else:
-                    class_step = step_in if evidence[i, k] and (average or k == best_in) else 0.0
-                if class_step != 0.0:
-                    row_add(rows, i, V, k, class_step)
-                    if has_mean:
-                        row_add(rows, i, U, k, class_step * total_scale)
+                if tau[k] != 0.0:
+                    row_add(rows, i, V, k, step * tau[k])
+                    if rule.has_mean:
+                        row_add(rows, i, U, k, step * tau[k] * total_scale)
             n_updates += 1
-
-            if is_pegasos:
-                # If most of the norm cancels, so do the digits of the sum.
+            if rule.is_pegasos:
+                # W^{t+1} = min(1, 1/sqrt(lam) / ||W||) W. If most of the norm cancels, so do the digits of the sum.
                 if square < 1e-3 * (before + growth) or n_updates % recount_every == 0:
                     square = total_square(all_V)
                 norm = scale * np.sqrt(square)
                 if norm > radius:
                     scale *= radius / norm
-        if has_mean:
+        if rule.has_mean:
             total_scale += scale
             n_summed += 1
     return (scale, square, total_scale, n_mistakes), (n_summed, t, n_updates), overflowed
+
+
+@compiled
+def _set_steps(mask, i, scores, scale, is_average, tau):
+    """Write tau^t of a candidate set Y, minus the derivatives of its loss by the scores, Eq. (4) or (5).
+
+    Average: 1/|Y| in Y. Max: 1 at the best candidate. Both: -1 at the best class outside, and 0 elsewhere. Return 1 if
+    the loss is > 0, otherwise 0; the sum of tau_k times the scores, which is the margin (infinite if it overflows); the
+    squared norm of tau; and the predicted class.
+    """
+    n_classes = scores.shape[0]
+    n_in, sum_in, best_in, best_out = 0, 0.0, -1, -1
+    for k in range(n_classes):
+        if mask[i, k]:
+            n_in += 1
+            sum_in += scores[k]
+            if best_in < 0 or scores[k] > scores[best_in]:
+                best_in = k
+        elif best_out < 0 or scores[k] > scores[best_out]:
+            best_out = k
+    if best_out < 0:
+        return 0.0, 0.0, 0.0, best_in
+    top_in, top_out = scores[best_in], scores[best_out]
+    top = best_out if top_out > top_in or (top_out == top_in and best_out < best_in) else best_in
+    margin = (sum_in / n_in if is_average else np.float64(top_in)) - np.float64(top_out)
+    # Not np.isfinite: it subtracts the number from itself, which reordered sums may simplify to 0.
+    if not abs(margin) <= _MAX_FLOAT:
+        return 0.0, np.inf, 0.0, top
+    if not 1.0 - scale * margin > 0.0:
+        return 0.0, margin, 0.0, top
+    share = 1.0 / n_in if is_average else 1.0
+    for k in range(n_classes):
+        tau[k] = share if mask[i, k] and (is_average or k == best_in) else 0.0
+    tau[best_out] = -1.0
+    return 1.0, margin, share + 1.0, top
 
 
 def _is_set(evidence, i):
@@ -187,17 +189,16 @@ def _has_only_zeros_and_ones(evidence, i):
 
 
 @compiled
-def _sum_levels(weights, scores, scale, average, direction, order, best_after, per_candidate):
-    """Sum the steps of a row's level sets that have a loss, each times its mass.
+def _level_steps(weights, scores, scale, is_average, tau, order, best_after, per_candidate):
+    """Write the sum of tau^t over a row's level sets that have a loss, each times its mass.
 
-    Write the coefficients of the row in the weights of the classes to `direction`. The last three arrays are workspace.
-    Return the sum of the masses, the product of the coefficients with the scores (infinite if one overflows), the
-    squared norm of the coefficients, and the predicted class.
+    The last three arrays are workspace. Return the sum of the masses, the sum of tau_k times the scores (infinite if it
+    overflows), the squared norm of tau, and the predicted class.
     """
     n_classes = scores.shape[0]
     size, best = 0, -1
     for k in range(n_classes):
-        direction[k] = 0.0
+        tau[k] = 0.0
         if weights[k] > 0.0:
             order[size] = k
             size += 1
@@ -219,23 +220,23 @@ def _sum_levels(weights, scores, scale, average, direction, order, best_after, p
         mass = weights[k] - (weights[order[p]] if p < size else 0.0)
         per_candidate[p] = 0.0
         if mass > 0.0 and out >= 0:
-            margin = (sum_in / p if average else np.float64(scores[best_in])) - np.float64(scores[out])
+            margin = (sum_in / p if is_average else np.float64(scores[best_in])) - np.float64(scores[out])
             if not abs(margin) <= _MAX_FLOAT:
                 return 0.0, np.inf, 0.0, best
             if 1.0 - scale * margin > 0.0:
                 total += mass
-                direction[out] -= mass
-                if average:
+                tau[out] -= mass
+                if is_average:
                     per_candidate[p] = mass / p
                 else:
-                    direction[best_in] += mass
+                    tau[best_in] += mass
     per_class = product = square = 0.0
     for p in range(size, 0, -1):
         per_class += per_candidate[p]
-        direction[order[p - 1]] += per_class
+        tau[order[p - 1]] += per_class
     for k in range(n_classes):
-        product += direction[k] * scores[k]
-        square += direction[k] * direction[k]
+        product += tau[k] * scores[k]
+        square += tau[k] * tau[k]
     return total, product, square, best
 
 

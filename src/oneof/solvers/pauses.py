@@ -45,5 +45,5 @@ class Pauses:
         return bool((self._skip_until[self._rows] > self.n_passes).any())
 
     def end(self) -> None:
-        """Visit all rows in the next pass."""
+        """Visit all rows in the next pass; their next pauses follow their last ones."""
         self._skip_until[:] = self.n_passes

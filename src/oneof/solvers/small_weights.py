@@ -22,6 +22,15 @@ MIN_WEIGHT = 1e-6
 """Smaller weights count as 0: predictions of the methods are not accurate to this factor."""
 
 
+def round_weights(evidence: Evidence) -> Evidence:
+    """Return (n, K) evidence in which weights have the digits of single precision.
+
+    A row of weights is free up to a factor, which changes their last digits. A solver of an objective with many minima
+    may then take another path, and end elsewhere within its tolerance.
+    """
+    return evidence if evidence.dtype == bool else evidence.astype(np.float32).astype(np.float64)
+
+
 def without_small_weights(evidence: Evidence) -> Evidence:
     """Return (n, K) evidence with small weights replaced by 0, and the mask if no row has weights then.
 

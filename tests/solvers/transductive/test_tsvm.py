@@ -7,6 +7,7 @@ import pytest
 
 from oneof.solvers.transductive import (
     BinaryLabels,
+    SwitchingOptions,
     binary_labels,
     solve_one_vs_rest,
     solve_transductive,
@@ -27,8 +28,9 @@ def few_labels(n=60, d=4, n_labeled=8, seed=0, apart=1.0):
     return X, truth, BinaryLabels(signs, int((truth[n_labeled:] > 0).sum()))
 
 
-def solved(p, labels, *, C=0.5, C_unlabeled=0.5, rng=None, **options):
-    return solve_transductive(p, labels, C=C, C_unlabeled=C_unlabeled, rng=rng or generator(), **options)
+def solved(p, labels, *, C=0.5, C_unlabeled=0.5, rng=None, row_weight=None, **options):
+    costs = {"C": C, "C_unlabeled": C_unlabeled, "row_weight": row_weight}
+    return solve_transductive(p, labels, **costs, options=SwitchingOptions(**options), rng=rng or generator())
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -268,7 +270,7 @@ def test_the_label_of_a_row_is_the_best_product_of_its_weight_and_its_probabilit
     weights = np.where(rng.random(60)[:, None] < 0.3, 1.0, rng.uniform(0.05, 1.0, (60, K)))
     weights[np.arange(60), truth] = 1.0
     weights[: 4 * K] = np.eye(K)[truth[: 4 * K]]
-    solution = solve_one_vs_rest(problem(X).space, weights, rng=generator(), tol=1e-6)
+    solution = solve_one_vs_rest(problem(X), weights, rng=generator(), options=SwitchingOptions(tol=1e-6))
     scores = X @ (solution.coefficients.T @ X).T + solution.intercepts
     expected = (np.log(np.maximum(weights, 1e-300)) + scores).argmax(axis=1)
     is_weighted = (weights > 0).all(axis=1) & (weights < 1).any(axis=1)
@@ -277,7 +279,7 @@ def test_the_label_of_a_row_is_the_best_product_of_its_weight_and_its_probabilit
         expected[~is_weighted] = solution.solutions[0].signs[~is_weighted] > 0
     np.testing.assert_array_equal(solution.labels, expected)
     near = np.where(weights == 0, 1e-9, weights)
-    again = solve_one_vs_rest(problem(X).space, near, rng=generator(), tol=1e-6)
+    again = solve_one_vs_rest(problem(X), near, rng=generator(), options=SwitchingOptions(tol=1e-6))
     np.testing.assert_array_equal(again.coefficients, solution.coefficients)
 
 
@@ -291,7 +293,7 @@ def test_a_class_without_exact_rows_is_predicted_from_its_candidates():
     for rows_, sets in ((slice(0, 5), [1, 0, 0]), (slice(20, 25), [0, 1, 0]), (slice(40, 45), [0, 1, 1])):
         mask[rows_] = sets
     proba = [0.4, 0.4, 0.35]  # of the rows unlabeled in each problem
-    solution = solve_one_vs_rest(problem(X).space, mask, C=1.0, positive_fractions=proba, rng=generator())
+    solution = solve_one_vs_rest(problem(X), mask, C=1.0, positive_fractions=proba, rng=generator())
     assert np.isfinite(solution.coefficients).all()
     assert (solution.labels == truth).mean() > 0.95
     assert mask[np.arange(60), solution.labels].all()
@@ -303,7 +305,7 @@ def test_a_class_in_no_set_has_no_positive_row(fit_intercept):
     X, mask = rows(30)[0], np.zeros((30, 3), dtype=bool)
     mask[:10, 0] = mask[10:20, 1] = True
     mask[20:] = True
-    solution = solve_one_vs_rest(problem(X).space, mask, fit_intercept=fit_intercept, rng=generator())
+    solution = solve_one_vs_rest(problem(X, has_intercept=fit_intercept), mask, rng=generator())
     assert not solution.coefficients[:, 2].any()
     assert solution.intercepts[2] == -1.0
     assert bool(solution.intercepts[0]) == fit_intercept
@@ -316,12 +318,12 @@ def test_the_second_of_two_classes_is_solved_and_the_first_is_its_negative():
     X, truth = rows()
     mask = np.column_stack([truth < 0, truth > 0])
     mask[20:] = True
-    solution = solve_one_vs_rest(problem(X).space, mask, rng=generator())
+    solution = solve_one_vs_rest(problem(X), mask, rng=generator())
     assert len(solution.solutions) == 1
     np.testing.assert_array_equal(solution.coefficients[:, 0], -solution.coefficients[:, 1])
     assert solution.intercepts[0] == -solution.intercepts[1]
-    mirrored = solve_one_vs_rest(problem(X).space, mask[:, ::-1], tol=1e-10, rng=generator())
-    exact = solve_one_vs_rest(problem(X).space, mask, tol=1e-10, rng=generator())
+    mirrored = solve_one_vs_rest(problem(X), mask[:, ::-1], options=SwitchingOptions(tol=1e-10), rng=generator())
+    exact = solve_one_vs_rest(problem(X), mask, options=SwitchingOptions(tol=1e-10), rng=generator())
     np.testing.assert_allclose(mirrored.coefficients[:, ::-1], exact.coefficients, atol=1e-6)
     np.testing.assert_array_equal(mirrored.labels, 1 - exact.labels)
 
@@ -331,7 +333,7 @@ def test_the_objective_path_is_the_sum_over_the_binary_problems():
     X, mask = rows(30)[0], np.ones((30, 3), dtype=bool)
     mask[:9] = np.eye(3, dtype=bool)[np.arange(9) % 3]
     mask[9:12] = [True, True, False]
-    solution = solve_one_vs_rest(problem(X).space, mask, positive_fractions=[0.1, 0.3, 0.6], rng=generator())
+    solution = solve_one_vs_rest(problem(X), mask, positive_fractions=[0.1, 0.3, 0.6], rng=generator())
     paths = [binary.objective_path for binary in solution.solutions]
     assert [len(path) for path in paths] == [len(binary.cost_path) for binary in solution.solutions]
     assert len({len(path) for path in paths}) > 1

@@ -44,8 +44,8 @@ class CLPL(LinearClassifierMixin, CandidateClassifier):
     objective_ : float
         Final value of the objective.
     objective_path_ : ndarray of shape (n_values,)
-        The objective at the start of L-BFGS and after each iteration; up to rounding it never increases. Only the
-        final value if dual ascent alone reached the minimum.
+        The objective at the start of L-BFGS and after each iteration, the first ones in single precision; up to
+        rounding it never increases. Only the final value if dual ascent alone reached the minimum.
     n_iter_ : int
         Number of iterations; 1 if dual ascent alone reached the minimum, or if none was needed.
     n_features_in_ : int

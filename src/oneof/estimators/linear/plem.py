@@ -47,7 +47,8 @@ class PLEM(LinearClassifierMixin, CandidateClassifier):
     objective_ : float
         Final value of the objective.
     objective_path_ : ndarray of shape (n_values,)
-        The objective at W = 0 and after each iteration; up to rounding it never decreases.
+        The objective at W = 0 and after each iteration, the first ones in single precision; up to rounding it never
+        decreases.
     n_iter_ : int
         Number of iterations; at least 1.
     transduction_ : ndarray of shape (n_samples,)

@@ -11,7 +11,7 @@ from oneof.estimators.svm._base import KernelSVMMixin
 from oneof.messages import warn
 from oneof.solvers.feature_spaces import FeatureSpace
 from oneof.solvers.plsvm import PLSVMProblem, PLSVMSolution, solve_cccp, solve_pegasos
-from oneof.solvers.small_weights import without_small_weights
+from oneof.solvers.small_weights import round_weights, without_small_weights
 from oneof.validation import check_bool, check_choice, check_positive, check_sample_weight
 
 
@@ -74,7 +74,8 @@ class PLSVM(KernelSVMMixin, CandidateClassifier):
         Final value of J.
     objective_path_ : ndarray of shape (n_steps,)
         J over time, from W = 0. "cccp": one entry for each step of the start that found a new lowest J, and for each
-        outer step; it never increases. "pegasos": one entry for each iterate.
+        outer step. It never increases, unless each step of the start ends above J(0); if the outer steps do too, W = 0
+        is returned, as the last entry. "pegasos": one entry for each iterate.
     objective_times_ : ndarray of shape (n_steps,)
         Seconds from the start of the solver to each entry of `objective_path_`, without those for the Gram matrix.
     n_iter_ : int
@@ -171,7 +172,8 @@ class PLSVM(KernelSVMMixin, CandidateClassifier):
         relative = weight[used] / weight[used].mean()
         relative = None if (relative == relative[0]).all() else relative
         space, kernel, landmarks = self._make_space(rows, used, weight=relative, has_constant=bool(self.fit_intercept))
-        problem = PLSVMProblem(space, without_small_weights(candidates.evidence[used]), float(self.lam), relative)
+        evidence = round_weights(without_small_weights(candidates.evidence[used]))
+        problem = PLSVMProblem(space, evidence, float(self.lam), relative)
         solution = self._solve(problem)
         self._store_trace(solution)
         if landmarks is not None:

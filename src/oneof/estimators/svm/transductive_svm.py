@@ -14,7 +14,7 @@ from oneof.estimators.base import CandidateClassifier
 from oneof.estimators.svm._base import KernelSVMMixin
 from oneof.messages import warn
 from oneof.solvers.feature_spaces import FeatureSpace
-from oneof.solvers.transductive import solve_one_vs_rest
+from oneof.solvers.transductive import SVMProblem, SwitchingOptions, solve_one_vs_rest
 from oneof.typing import FeatureMatrix, Floats
 from oneof.validation import check_bool, check_choice, check_fraction, check_positive
 
@@ -218,17 +218,13 @@ class TransductiveSVM(KernelSVMMixin, CandidateClassifier):
         all_rows = np.arange(rows.shape[0])
         space, kernel, landmarks = self._make_space(rows, all_rows)
         solution = solve_one_vs_rest(
-            space,
+            SVMProblem(space, bool(self.fit_intercept)),
             candidates.evidence,
             C=self.C,
             C_unlabeled=self.C_unlabeled,
             positive_fractions=fractions,
             row_weight=weight,
-            label_switching=self.label_switching,
-            cost_ratio=self.cost_ratio,
-            fit_intercept=bool(self.fit_intercept),
-            tol=self.tol,
-            max_iter=self.max_iter,
+            options=SwitchingOptions(self.label_switching, self.cost_ratio, tol=self.tol, max_iter=self.max_iter),
             rng=np.random.default_rng(0),  # fixed orders of the rows, which influence only the speed
         )
         if solution.limit is not None:

@@ -14,8 +14,8 @@ the active losses stay the same, since f is piecewise quadratic; an exact line s
 with X, and all products use only the rows with a positive loss. Sparse rows without an intercept begin with passes of
 dual ascent, which are mostly sufficient. Dense rows with few nonzeros are solved as sparse rows.
 
-Reading order: `newton_cg` (the solver), `problem` (objective and derivatives),
-`inside_means` (the means over sets and over level sets), `dual_ascent` (the start on sparse rows).
+Reading order: `newton_cg` (the solver), `problem` (objective and derivatives), `dual_ascent` (the start on sparse
+rows).
 """
 
 from oneof.solvers.clpl.newton_cg import CLPLSolution, minimize, solve_clpl

@@ -3,9 +3,7 @@
 Newton steps have an exact line search.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -13,7 +11,8 @@ import scipy.sparse as sp
 from oneof.errors import InputError
 from oneof.solvers import lbfgs
 from oneof.solvers.clpl.dual_ascent import GAP_ROUNDING, ascend
-from oneof.solvers.clpl.problem import CLPLProblem, LineFunction, SmoothCLPL
+from oneof.solvers.clpl.problem import CLPLProblem
+from oneof.solvers.linear import conjugate_gradients
 from oneof.solvers.linear_objective import OVERFLOW
 from oneof.typing import Evidence, FeatureMatrix, Floats
 
@@ -81,17 +80,17 @@ def solve_clpl(
     CLPLSolution
     """
     problem = CLPLProblem.from_evidence(X, evidence, C, sample_weight, fit_intercept=fit_intercept)
-    smooth = SmoothCLPL.of(problem)
-    weights, max_gap = smooth.zeros(), max(tol * tol, GAP_ROUNDING)  # a product that overflows is infinite
+    weights, max_gap = problem.zeros(), max(tol * tol, GAP_ROUNDING)  # a product that overflows is infinite
     if initial is not None:
         weights += initial
     elif len(problem.cost) and not fit_intercept and sp.issparse(problem.X):
         ascent, gap = ascend(problem, tol=max_gap, rng=np.random.default_rng(0))
         weights += ascent
         if gap <= max_gap:
-            point = smooth.point(weights, problem.matvec(weights))
-            return CLPLSolution(weights, np.array([point.value]), smooth.gradient(point), 1, converged=True)
-    first = lbfgs.minimize(smooth, weights, tol=0.1 * tol, max_iter=min(max_iter, MAX_LBFGS_ITER), single=smooth.single)
+            point = problem.point(weights, problem.matvec(weights))
+            return CLPLSolution(weights, np.array([point.value]), problem.gradient(point), 1, converged=True)
+    n_first = min(max_iter, MAX_LBFGS_ITER)
+    first = lbfgs.minimize(problem, weights, tol=0.1 * tol, max_iter=n_first, single=problem.single)
     if first.converged or first.n_iter == max_iter:
         return CLPLSolution(first.weights, first.objective_path, first.gradient, first.n_iter, first.converged)
     last = minimize(problem, max_iter=max_iter - first.n_iter, tol=tol, initial=np.ascontiguousarray(first.weights))
@@ -107,11 +106,10 @@ def minimize(problem: CLPLProblem, *, max_iter: int, tol: float, initial: Floats
     objective_path = []
     while True:
         scores = problem.matvec(weights)
-        objective, (active, active_scores) = problem.objective(weights, scores), problem.active(scores)
-        gradient = active.gradient(weights, active_scores)
+        active, active_scores = problem.active(scores)
+        objective, gradient = problem.objective(weights, scores), active.gradient(active.point(weights, active_scores))
         objective_path.append(objective)
-        curvatures = active.curvatures(active_scores)
-        step, n_products = _newton_step(active, curvatures, gradient, accuracy, blocks=blocks)
+        step, n_products = _newton_step(active, active_scores, gradient, accuracy, blocks=blocks)
         decrement = -float((gradient * step).sum())
         if not (np.isfinite(objective) and np.isfinite(decrement)):
             raise InputError(OVERFLOW)
@@ -119,9 +117,8 @@ def minimize(problem: CLPLProblem, *, max_iter: int, tol: float, initial: Floats
         if converged or n_iter == max_iter:
             break
         # Blocks keep the steps good if there are many.
-        blocks = blocks or (problem.blocks_fit and (n_products > active.block_cost(curvatures) or n_iter >= 10))
-        score_step = problem.matvec(step)
-        length = _line_minimum(problem, weights, step, problem.line(scores, score_step))
+        blocks = blocks or (problem.blocks_fit and (n_products > _block_cost(active, active_scores) or n_iter >= 10))
+        length = _line_minimum(problem, weights, scores, step)
         if length == 0.0:  # rounding hides any decrease along the step
             converged = 0.5 * decrement <= 1e-10 * objective
             break
@@ -132,45 +129,43 @@ def minimize(problem: CLPLProblem, *, max_iter: int, tol: float, initial: Floats
 
 
 def _newton_step(
-    problem: CLPLProblem, curvatures: Any, gradient: Floats, accuracy: float, *, blocks: bool
+    problem: CLPLProblem, scores: Floats, gradient: Floats, accuracy: float, *, blocks: bool
 ) -> tuple[Floats, int]:
-    """Solve H step = -gradient to a relative accuracy by conjugate gradients; return the step and the products used."""
-    precondition = _preconditioner(problem, curvatures, blocks=blocks)
-    step, residual = np.zeros_like(gradient), -gradient
-    direction = precondition(residual)
-    size = float((residual * direction).sum())
-    goal = size * max(accuracy, 1e-8) ** 2
-    n_products = 0
-    while size > goal and n_products < MAX_CG_ITER:
-        product = problem.hvp(curvatures, direction)
-        curvature = float((direction * product).sum())
-        if curvature <= 0.0:
-            break
-        n_products += 1
-        step += size / curvature * direction
-        residual -= size / curvature * product
-        scaled = precondition(residual)
-        size, last = float((residual * scaled).sum()), size
-        direction = scaled + size / last * direction
-    return step, n_products
+    """Solve H step = -gradient to a relative accuracy; return the step and the number of products used.
+
+    The preconditioner is the inverse of the Hessian's blocks, one per class, or of its diagonal.
+    """
+    by_class, curvatures = problem.curvatures(scores), problem.loss_curvatures(scores)
+    factors = problem.hessian_blocks(by_class) if blocks else []
+    diagonal = None if blocks else problem.diagonal(by_class)
+    result = conjugate_gradients(
+        lambda direction: problem.hvp(curvatures, direction),
+        -gradient,
+        lambda right: (
+            np.stack([factor.solve(row) for factor, row in zip(factors, right)]) if blocks else right / diagonal
+        ),
+        tol=max(accuracy, 1e-8),
+        max_iter=MAX_CG_ITER,
+    )
+    return result.solution, result.n_products
 
 
-def _preconditioner(problem: CLPLProblem, curvatures: Any, *, blocks: bool) -> Callable[[Floats], Floats]:
-    """Return the inverse of the Hessian's blocks, one per class, or of its diagonal."""
-    if not blocks:
-        diagonal = problem.hessian_diagonal(curvatures)
-        return lambda residual: residual / diagonal
-    factors = problem.hessian_blocks(curvatures)
-    return lambda residual: np.stack([factor.solve(row) for factor, row in zip(factors, residual)])
+def _block_cost(problem: CLPLProblem, scores: Floats) -> float:
+    """Return the cost of the Hessian's blocks, in products with the Hessian."""
+    n_classes, size = problem.shape
+    if sp.issparse(problem.X):
+        return size / 4
+    n_active = np.count_nonzero(problem.curvatures(scores))
+    return float(size * (n_active + n_classes * size / 3) / (2.0 * max(len(problem.cost), 1) * n_classes))
 
 
-def _line_minimum(problem: CLPLProblem, weights: Floats, step: Floats, line: LineFunction) -> float:
+def _line_minimum(problem: CLPLProblem, weights: Floats, scores: Floats, step: Floats) -> float:
     """Return the step length that minimizes f, the root of an increasing piecewise linear derivative."""
     linear = float((problem.penalized(weights) * step).sum())
-    square = float((problem.penalized(step) ** 2).sum())
+    square, score_step = float((problem.penalized(step) ** 2).sum()), problem.matvec(step)
 
     def derivatives(length: float) -> tuple[float, float]:
-        first, second = line.derivatives(length)
+        first, second = problem.line_derivatives(scores, score_step, length)
         return linear + length * square + first, square + second
 
     initial_slope = derivatives(0.0)[0]

@@ -1,15 +1,15 @@
 """Convex loss for partial labels: the objective and its derivatives."""
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
-import scipy.sparse as sp
 
 from oneof.jit import compiled
 from oneof.likelihoods import constant_rows
-from oneof.solvers.clpl.inside_means import InsideMeans, inside_means
-from oneof.solvers.linear_objective import HessianBlock, LinearProblem, Point, SmoothProblem
+from oneof.solvers.linear_objective import HessianBlock, Point, SmoothProblem
 from oneof.solvers.row_accessors import sparse_if_few
+from oneof.solvers.stacked_sets import StackedSets
 from oneof.typing import Evidence, FeatureMatrix, Floats
 
 MAX_BLOCK_ENTRIES = 3e7
@@ -18,18 +18,35 @@ MAX_ACTIVE = 0.8
 """Fraction of rows with a loss above which all rows are used."""
 
 
-@dataclass(frozen=True)
-class CLPLProblem(LinearProblem):
-    """Objective over weights of shape (K, D), for rows that are not unlabeled and have a positive weight."""
+class MeanSets(StackedSets):
+    """Means of the scores over the L sets of n rows."""
 
-    evidence: Evidence
-    """(n, K)."""
-    inside: InsideMeans
-    """The means of the sets; weighted rows have one for each of their L level sets."""
+    @cached_property
+    def fraction(self) -> Floats:
+        """1/|S_j| in the set and 0 outside, (L, K), so that the mean over the set is a sum."""
+        return self.mask / np.count_nonzero(self.mask, axis=1)[:, None]
+
+    def means(self, scores: Floats) -> Floats:
+        """Return the mean of the (n, K) scores over each set, (L,)."""
+        return np.einsum("jk,jk->j", self.fraction, self.take(scores))
+
+    def spread(self, values: Floats) -> Floats:
+        """Return the (n, K) derivatives of the sum of values, (L,), times means by the scores."""
+        return self.sum_by_row(self.fraction * values[:, None])
+
+
+@dataclass(frozen=True)
+class CLPLProblem(SmoothProblem):
+    """Objective over weights of shape (K, D), for rows that are not unlabeled and have a positive weight.
+
+    f = 1/2 ||W||^2 + sum_j c_j psi(mean_{k in S_j} s_ik) + sum_ik c_ik psi(-s_ik) over the sets j and the rows i.
+    """
+
+    sets: MeanSets
     outside: Floats
     """(n, K): 0 in the set and 1 outside; 1 - w_k with weights."""
     cost: Floats
-    """(n, 1): C times the sample weight."""
+    """(n, 1): C times the sample weight; c_ik is its product with `outside`."""
 
     @classmethod
     def from_evidence(
@@ -42,11 +59,15 @@ class CLPLProblem(LinearProblem):
             X=(X if labeled.all() else X[labeled]).astype(np.float64, copy=False),
             n_classes=evidence.shape[1],
             has_intercept=fit_intercept,
-            evidence=evidence,
-            inside=inside_means(evidence),
+            sets=MeanSets.from_evidence(evidence),
             outside=1.0 - evidence,
             cost=C * sample_weight[labeled][:, None],
         )
+
+    @cached_property
+    def set_cost(self) -> Floats:
+        """c_j of the sets, (L,): C times the sample weight times the mass."""
+        return self.sets.mass * self.sets.take(self.cost)[:, 0]
 
     @property
     def blocks_fit(self) -> bool:
@@ -55,130 +76,61 @@ class CLPLProblem(LinearProblem):
         return n_classes * size**2 <= MAX_BLOCK_ENTRIES
 
     def hinges(self, scores: Floats) -> tuple[Floats, Floats]:
-        """Return max(0, 1 - mean over the set), (L, 1), and max(0, 1 + score), (n, K)."""
-        return np.maximum(0.0, 1.0 - self.inside.means(scores)), np.maximum(0.0, 1.0 + scores)
+        """Return max(0, 1 - mean over the set), (L,), and max(0, 1 + score), (n, K)."""
+        return np.maximum(0.0, 1.0 - self.sets.means(scores)), np.maximum(0.0, 1.0 + scores)
+
+    def losses(self, scores: Floats) -> float:
+        """Return the sum of the losses."""
+        inner = np.maximum(0.0, 1.0 - self.sets.means(scores))
+        return float(self.set_cost @ inner**2) + float(self.cost[:, 0] @ _outer_losses(scores, self.outside))
 
     def objective(self, weights: Floats, scores: Floats) -> float:
         """Return f."""
         return 0.5 * float((self.penalized(weights) ** 2).sum()) + self.losses(scores)
 
-    def losses(self, scores: Floats) -> float:
-        """Return the sum of the losses."""
-        return float(self.cost[:, 0] @ self.row_losses(scores))
-
-    def row_losses(self, scores: Floats) -> Floats:
-        """Return the losses of the rows without their costs, (n,)."""
-        inner = np.maximum(0.0, 1.0 - self.inside.means(scores))
-        return self.inside.of_rows(inner**2)[:, 0] + _outer_losses(scores, self.outside)
-
-    def score_gradient(self, scores: Floats) -> Floats:
-        """Return the (n, K) derivatives of the losses by the scores."""
+    def point(self, weights: Floats, scores: Floats) -> Point:
+        """Return the point with these weights and their scores."""
         inner, outer = self.hinges(scores)
-        return 2.0 * self.cost * (self.outside * outer - self.inside.spread(inner))
+        by_score = 2.0 * (self.cost * self.outside * outer - self.sets.spread(self.set_cost * inner))
+        return Point(weights, scores, by_score, self.objective(weights, scores))
 
-    def gradient(self, weights: Floats, scores: Floats) -> Floats:
-        """Return the (K, D) gradient of f."""
-        return self.penalized(weights) + self.rmatvec(self.score_gradient(scores), self.X)
-
-    def curvatures(self, scores: Floats) -> tuple[Floats, Floats]:
-        """Return the second derivatives by the mean over the set, (L, 1), and by each score outside it, (n, K)."""
+    def loss_curvatures(self, scores: Floats) -> tuple[Floats, Floats]:
+        """Return the second derivatives by the mean over each set, (L,), and by each score outside, (n, K)."""
         inner, outer = self.hinges(scores)
-        return 2.0 * self.inside.of_sets(self.cost) * (inner > 0), 2.0 * self.cost * self.outside * (outer > 0)
+        return 2.0 * self.set_cost * (inner > 0), 2.0 * self.cost * self.outside * (outer > 0)
 
-    def hvp_scores(self, curvatures: tuple[Floats, Floats], score_step: Floats) -> Floats:
-        """Return the Hessian of the losses by the scores times a step of the scores, (n, K)."""
-        inner, outer = curvatures
-        return self.inside.spread(inner * self.inside.means(score_step)) + outer * score_step
+    def curvatures(self, scores: Floats) -> Floats:
+        """Return the second derivatives of the losses by each single score, (n, K)."""
+        inner, outer = self.loss_curvatures(scores)
+        return self.sets.sum_by_row(self.sets.fraction**2 * inner[:, None]) + outer
 
     def hvp(self, curvatures: tuple[Floats, Floats], direction: Floats) -> Floats:
         """Return the Hessian of f times a direction, (K, D)."""
-        return self.penalized(direction) + self.rmatvec(self.hvp_scores(curvatures, self.matvec(direction)), self.X)
+        (inner, outer), step = curvatures, self.matvec(direction)
+        by_score = self.sets.spread(inner * self.sets.means(step)) + outer * step
+        return self.penalized(direction) + self.rmatvec(by_score, self.X)
 
-    def curvature_by_class(self, curvatures: tuple[Floats, Floats]) -> Floats:
-        """Return the second derivatives of the losses by each single score, (n, K)."""
-        inner, outer = curvatures
-        return self.inside.spread_squares(inner) + outer
-
-    def hessian_diagonal(self, curvatures: tuple[Floats, Floats]) -> Floats:
-        """Return the diagonal of the Hessian of f, (K, D)."""
-        return self.diagonal(self.curvature_by_class(curvatures))
-
-    def hessian_blocks(self, curvatures: tuple[Floats, Floats]) -> list[HessianBlock]:
+    def hessian_blocks(self, curvatures: Floats) -> list[HessianBlock]:
         """Return the diagonal blocks of the Hessian of f, one per class."""
-        by_class = self.curvature_by_class(curvatures)
-        return [self.block(by_class[:, k]) for k in range(self.n_classes)]
-
-    def block_cost(self, curvatures: tuple[Floats, Floats]) -> float:
-        """Return the cost of the Hessian's blocks, in products with the Hessian."""
-        n_classes, size = self.shape
-        if sp.issparse(self.X):
-            return size / 4
-        n_active = np.count_nonzero(self.curvature_by_class(curvatures))
-        return size * (n_active + n_classes * size / 3) / (2.0 * max(len(self.cost), 1) * n_classes)
-
-    def line(self, scores: Floats, score_step: Floats) -> "LineFunction":
-        """Return the losses along a step of the scores."""
-        means = self.inside.means(scores)[:, 0], self.inside.means(score_step)[:, 0]
-        return LineFunction(self, scores, score_step, *means)
+        return [self.block(curvature) for curvature in curvatures.T]
 
     def active(self, scores: Floats) -> tuple["CLPLProblem", Floats]:
         """Return the problem of the rows with a positive loss at these scores, which has the same derivatives."""
-        is_active = self.row_losses(scores) > 0.0
+        inner = np.maximum(0.0, 1.0 - self.sets.means(scores))[:, None]
+        is_active = (self.sets.sum_by_row(inner)[:, 0] > 0.0) | (_outer_losses(scores, self.outside) > 0.0)
         if np.count_nonzero(is_active) > MAX_ACTIVE * len(is_active):
             return self, scores
         rows = np.flatnonzero(is_active)
-        restricted = replace(
-            self,
-            X=self.X[rows],
-            evidence=self.evidence[rows],
-            inside=self.inside.take(rows),
-            outside=self.outside[rows],
-            cost=self.cost[rows],
-        )
-        return restricted, scores[rows]
+        sets, outside, cost = self.sets.of_rows(rows), self.outside[rows], self.cost[rows]
+        return replace(self, X=self.X[rows], sets=sets, outside=outside, cost=cost), scores[rows]
 
-
-@dataclass(frozen=True)
-class SmoothCLPL(SmoothProblem):
-    """The problem in the form of L-BFGS."""
-
-    problem: CLPLProblem
-
-    @classmethod
-    def of(cls, problem: CLPLProblem) -> "SmoothCLPL":
-        """Return the form of a problem."""
-        return cls(problem.X, problem.n_classes, problem.has_intercept, problem)
-
-    def point(self, weights: Floats, scores: Floats) -> Point:
-        """Return the point with these weights and their scores."""
-        by_score = self.problem.score_gradient(scores)
-        return Point(weights, scores, by_score, self.problem.objective(weights, scores))
-
-    def curvatures(self, scores: Floats) -> Floats:
-        """Return the second derivatives of the losses by each score, (n, K)."""
-        return self.problem.curvature_by_class(self.problem.curvatures(scores))
-
-
-@dataclass(frozen=True)
-class LineFunction:
-    """Losses at the scores `scores` + length * `score_step`."""
-
-    problem: CLPLProblem
-    scores: Floats
-    score_step: Floats
-    means: Floats
-    """(L,): means of the scores over the sets."""
-    mean_steps: Floats
-    """(L,)."""
-
-    def derivatives(self, length: float) -> tuple[float, float]:
-        """Return the first and the second derivative of the sum of the losses."""
-        p = self.problem
-        inner = np.maximum(0.0, 1.0 - self.means - length * self.mean_steps)
-        first = p.inside.of_rows((-inner * self.mean_steps)[:, None])[:, 0]
-        second = p.inside.of_rows(((inner > 0.0) * self.mean_steps**2)[:, None])[:, 0]
-        outer = _outer_derivatives(self.scores, self.score_step, p.outside, p.cost[:, 0], length)
-        return 2.0 * (float(p.cost[:, 0] @ first) + outer[0]), 2.0 * (float(p.cost[:, 0] @ second) + outer[1])
+    def line_derivatives(self, scores: Floats, score_step: Floats, length: float) -> tuple[float, float]:
+        """Return the first and the second derivative of the losses along a step of the scores."""
+        mean_step = self.sets.means(score_step)
+        inner = np.maximum(0.0, 1.0 - self.sets.means(scores) - length * mean_step)
+        outer = _outer_derivatives(scores, score_step, self.outside, self.cost[:, 0], length)
+        first = outer[0] - float(self.set_cost @ (inner * mean_step))
+        return 2.0 * first, 2.0 * (outer[1] + float(self.set_cost @ ((inner > 0.0) * mean_step**2)))
 
 
 @compiled

@@ -48,7 +48,7 @@ def solve_cccp(
     -------
     PLSVMSolution
         `objective_path` has an entry for each step of the start that decreased J, and one for each of the `n_iter`
-        outer steps.
+        outer steps. If these end above the start, it is returned, as the last entry.
     """
     space, sets, trace = problem.space, problem.sets, Trace()
     # W is a sum of terms up to ||x|| / lam, whose rounding errors limit the accuracy of the scores.
@@ -63,7 +63,7 @@ def solve_cccp(
     scores = space.matvec(weights)
     value = problem.objective(weights, scores)
     if len(trace.objective) > 1:
-        trace.objective[-1] = min(value, trace.objective[-2])  # in double precision
+        trace.objective[-1] = value  # in double precision
     converged, n_iter, min_gap, n_idle = False, 0, np.inf, 0
     while not converged and n_iter < max_iter and n_idle < MAX_IDLE_STEPS:
         chosen = best_scores(sets.take(scores), sets.mask).chosen
@@ -75,7 +75,7 @@ def solve_cccp(
         before, after = value, problem.objective(new_weights, new_scores)
         if after <= before:  # always true, up to rounding
             weights, scores, value = new_weights, new_scores, after
-        trace.add(min(value, trace.objective[-1]))
+        trace.add(value)
         n_iter += 1
         is_idle = is_convex or before - value <= tol * before
         converged = is_idle and solution.gap <= tol * solution.primal
@@ -83,6 +83,7 @@ def solve_cccp(
         min_gap = min(min_gap, solution.gap)
     if value > trace.objective[0]:
         weights = start
+        trace.add(trace.objective[0])
     path, times = np.array(trace.objective), np.array(trace.times)
     return PLSVMSolution(weights, path, times, n_iter, converged, duals)
 

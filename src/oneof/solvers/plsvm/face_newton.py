@@ -9,7 +9,6 @@ On the solution of large quadratic programming problems with bound constraints).
 from dataclasses import dataclass
 
 import numpy as np
-import scipy.sparse as sp
 
 from oneof.solvers.feature_spaces import Space
 from oneof.solvers.linear import conjugate_gradients
@@ -18,7 +17,7 @@ from oneof.typing import Floats, Ints, Mask
 
 MAX_CG_ITER = 20
 """Maximum number of products with the Hessian per step."""
-# With fewer variables, more steps are made, each on the face on which the last step ended.
+# With fewer coefficients, more steps are made, each on the face on which the last step ended.
 _MAX_WORK = 10**5
 _MAX_SUM = 1.0 - 1e-12
 # Curvature, relative to an upper bound, below which a direction is treated as flat: conjugate gradients meet flat
@@ -26,7 +25,7 @@ _MAX_SUM = 1.0 - 1e-12
 CURVATURE_RTOL = 1e-9
 MIN_MASS = 1e-3
 """Sets of at most this mass are left to dual ascent: steps that ignore bounds are too long for them."""
-MIN_GAIN = 0.1
+MIN_GAIN = 0.5
 """Fraction of the largest gain below which steps over level sets end: they meet more bounds than steps over sets."""
 
 
@@ -55,9 +54,9 @@ def face_step(problem: PLSVMProblem, chosen: Ints, coefficients: Floats, scores:
     free = _FreeVariables.of(problem, chosen, positive & ~(is_fixed | (sets.mass <= MIN_MASS))[:, None])
     if not len(free.j):
         return False
-    alphas, gradient = alphas[free.j, free.k], 1.0 - free.map.T @ scores[free.rows].ravel()
+    alphas, gradient = alphas[free.j, free.k], 1.0 - free.margins(scores[free.rows])
     increased, largest_gain = False, 0.0
-    for _ in range(min(100, 1 + _MAX_WORK // len(alphas))):
+    for _ in range(min(100, 1 + _MAX_WORK // (len(free.rows) * problem.n_classes))):
         step, length = _face_maximizer(free, gradient, alphas), 1.0
         # Steps that ignore the bounds of nested sets may be far too long.
         min_length = 1e-6 if sets.is_single else 1e-6 / max(float(np.abs(step).max()), 1.0)
@@ -72,7 +71,7 @@ def face_step(problem: PLSVMProblem, chosen: Ints, coefficients: Floats, scores:
             break
         increased = True
         alphas = alphas + change
-        gradient = gradient - free.margins(weights)
+        gradient = gradient - free.margins(free.space.matvec(weights))
         largest_gain = max(largest_gain, gain)
         if length == 1.0 and np.array_equal(alphas > 0.0, alphas - change > 0.0):
             break
@@ -95,34 +94,36 @@ class _FreeVariables:
     """The class of each variable."""
     mass: Floats
     """The masses of all sets, (L,)."""
+    n_classes: int
     rows: Ints
     """The rows of the sets."""
     space: Space
     """The space of these rows."""
     scale: float
-    map: sp.csr_array
-    """From the variables to the coefficients of the rows: +1 at the chosen class, -1 at the class of the variable."""
+    plus: Ints
+    """The place of the chosen class among the (n, K) coefficients of the rows, to which a variable is added."""
+    minus: Ints
+    """The place of the class of the variable, from which it is subtracted."""
 
     @classmethod
     def of(cls, problem: PLSVMProblem, chosen: Ints, free: Mask) -> "_FreeVariables":
         """Return the variables of a mask, (L, K)."""
         j, k = np.nonzero(free)
         rows, row = np.unique(problem.sets.row[j], return_inverse=True)
-        columns, first = np.arange(len(j)), row.ravel() * problem.n_classes
-        values = np.repeat([1.0, -1.0], len(j))
-        places = np.append(first + chosen[j], first + k), np.append(columns, columns)
-        shape = len(rows) * problem.n_classes, len(j)
+        first = row.ravel() * problem.n_classes
         space = problem.space.subset(rows)
-        return cls(j, k, problem.sets.mass, rows, space, problem.scale, sp.csr_array((values, places), shape=shape))
+        return cls(j, k, problem.sets.mass, problem.n_classes, rows, space, problem.scale, first + chosen[j], first + k)
 
     def weights(self, changes: Floats) -> Floats:
         """Return the change of the weights."""
-        coefficients = (self.map @ changes).reshape(len(self.rows), -1)
-        return self.space.rmatvec(coefficients) / self.scale
+        size = len(self.rows) * self.n_classes
+        coefficients = np.bincount(self.plus, changes, size) - np.bincount(self.minus, changes, size)
+        return self.space.rmatvec(coefficients.reshape(len(self.rows), -1)) / self.scale
 
-    def margins(self, weights: Floats) -> Floats:
+    def margins(self, scores: Floats) -> Floats:
         """Return the score of the chosen candidate less that of the class of each variable."""
-        return np.asarray(self.map.T @ self.space.matvec(weights).ravel())
+        scores = scores.ravel()
+        return scores[self.plus] - scores[self.minus]
 
     def clip(self, alphas: Floats) -> Floats:
         """Return alphas clipped at 0, and scaled to a sum of at most the mass of their set."""
@@ -146,11 +147,12 @@ def _face_maximizer(free: _FreeVariables, gradient: Floats, alphas: Floats) -> F
         return np.where(is_positive, values - means[free.j], 0.0)
 
     result = conjugate_gradients(
-        lambda direction: project(free.margins(free.weights(direction))),
+        lambda direction: project(free.margins(free.space.matvec(free.weights(direction)))),
         project(gradient),
         tol=1e-12,
         max_iter=MAX_CG_ITER,
         min_curvature=CURVATURE_RTOL * float(free.space.squares.max()) / free.scale,
+        inner=lambda a, b: float(a @ b),
     )
     if result.end == "curvature":  # a flat direction: the step ends at a bound
         return result.solution + result.direction / max(float(np.abs(result.direction).max()), 1e-300)

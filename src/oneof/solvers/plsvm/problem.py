@@ -21,7 +21,7 @@ class PLSVMSolution:
     weights: Floats
     """Weights of the problem's space."""
     objective_path: Floats
-    """J at the start and after each step; the default solver never increases it."""
+    """J at the start and after each step."""
     times: Floats
     """Seconds since the start, for each entry of `objective_path`."""
     n_iter: int

@@ -7,6 +7,7 @@ Reading order: `tsvm` (label switching with annealed costs, for two classes and 
 from oneof.solvers.transductive.tsvm import (
     BinaryLabels,
     OneVsRestSolution,
+    SwitchingOptions,
     TransductiveSolution,
     binary_labels,
     solve_one_vs_rest,
@@ -19,6 +20,7 @@ __all__ = [
     "OneVsRestSolution",
     "SVMProblem",
     "SVMSolution",
+    "SwitchingOptions",
     "TransductiveSolution",
     "binary_labels",
     "solve_one_vs_rest",

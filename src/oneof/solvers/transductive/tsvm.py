@@ -96,6 +96,24 @@ def _normalize(weights: Floats) -> Floats:
 
 
 @dataclass(frozen=True)
+class SwitchingOptions:
+    """How costs grow and signs are switched."""
+
+    label_switching: Literal["multiple", "single"] = "multiple"
+    """Between two SVMs, switch the signs of all pairs that `switchable_pairs` returns, or of the first."""
+    cost_ratio: Literal["balanced", "paper"] = "balanced"
+    """Initial C*_+ / C*_-. "balanced" is (1 - p) / p with p = num_+ / number of unlabeled rows, so that positive and
+    negative rows have the same total cost; "paper" is p / (1 - p)."""
+    growth: float = COST_GROWTH
+    """Growth factor of the costs, above 1."""
+    tol: float = 1e-3
+    """Above 0: tolerance of the scores of the last SVM, and margin of its switchable pairs. Before the last step both
+    are sqrt(tol)."""
+    max_iter: int = 10_000
+    """Maximum number of SVMs of all rows."""
+
+
+@dataclass(frozen=True)
 class TransductiveSolution:
     """Result of `solve_transductive`."""
 
@@ -128,11 +146,7 @@ def solve_transductive(
     C: float,
     C_unlabeled: float,
     row_weight: Floats | None = None,
-    label_switching: Literal["multiple", "single"] = "multiple",
-    cost_ratio: Literal["balanced", "paper"] = "balanced",
-    growth: float = COST_GROWTH,
-    tol: float = 1e-3,
-    max_iter: int = 10_000,
+    options: SwitchingOptions | None = None,
     rng: np.random.Generator,
 ) -> TransductiveSolution:
     """Find signs of the unlabeled rows without switchable pairs, and the SVM of these signs.
@@ -143,18 +157,7 @@ def solve_transductive(
     labels : BinaryLabels
     C, C_unlabeled : float
         Costs C and C*, above 0; C is multiplied by `row_weight`, (n,).
-    label_switching : {"multiple", "single"}
-        Between two SVMs, switch the signs of all pairs that `switchable_pairs` returns, or of the first.
-    cost_ratio : {"balanced", "paper"}
-        Initial C*_+ / C*_-. "balanced" is (1 - p) / p with p = num_+ / number of unlabeled rows, so that positive and
-        negative rows have the same total cost; "paper" is p / (1 - p).
-    growth : float
-        Growth factor of the costs, above 1.
-    tol : float
-        Above 0: tolerance of the scores of the last SVM, and margin of its switchable pairs. Before the last step both
-        are sqrt(tol).
-    max_iter : int
-        Maximum number of SVMs of all rows.
+    options : SwitchingOptions, optional
     rng : Generator
         Random generator for the order of the rows.
 
@@ -163,9 +166,11 @@ def solve_transductive(
     TransductiveSolution
         Its objective never increases while the costs are constant.
     """
-    unlabeled = np.flatnonzero(labels.signs == 0)
+    options = SwitchingOptions() if options is None else options
+    unlabeled, tol = np.flatnonzero(labels.signs == 0), options.tol
     costs = np.where(labels.signs == 0, 0.0, C if row_weight is None else C * row_weight)
     loose_tol = max(tol, float(np.sqrt(tol))) if len(unlabeled) else tol
+    # 1. The SVM of the labeled rows, and the num_+ highest scores of the others.
     signs = np.where(labels.signs == 0, -1.0, labels.signs)
     svm = problem.zero_solution()
     limit: Literal["max_epochs", "max_iter"] | None = None
@@ -177,9 +182,9 @@ def solve_transductive(
     signs[highest] = 1.0
     trace: list[tuple[float, float, float]] = []
     last = None
-    schedule = cost_schedule(labels.n_positive, len(unlabeled), C_unlabeled, cost_ratio, growth, (loose_tol, tol))
-    for low, high, step_tol in schedule:
-        while len(trace) < max_iter:
+    # 2. For growing costs C*_- and C*_+: solve, and switch pairs until none is left.
+    for low, high, step_tol in cost_schedule(labels.n_positive, len(unlabeled), C_unlabeled, options, loose_tol):
+        while len(trace) < options.max_iter:
             costs[unlabeled] = np.where(signs[unlabeled] > 0, high, low)
             svm = solve_weighted_svm(
                 problem, signs, costs, initial=svm, tol=step_tol, rng=rng, allow_increase=(low, high) != last
@@ -193,10 +198,9 @@ def solve_transductive(
             pairs = switchable_pairs(svm.scores, signs, unlabeled, margin=step_tol)
             if not len(pairs[0]):
                 break
-            if len(trace) < max_iter:  # otherwise the signs of the last SVM are returned
-                for rows in pairs:
-                    switched = rows if label_switching == "multiple" else rows[:1]
-                    signs[switched] *= -1.0
+            if len(trace) < options.max_iter:  # otherwise the signs of the last SVM are returned
+                n_pairs = len(pairs[0]) if options.label_switching == "multiple" else 1
+                signs[np.concatenate([rows[:n_pairs] for rows in pairs])] *= -1.0
         else:
             limit = limit or "max_iter"
     path = np.array(trace)
@@ -204,21 +208,20 @@ def solve_transductive(
 
 
 def cost_schedule(
-    n_positive: int, n_unlabeled: int, target: float, cost_ratio: str, growth: float, tolerances: tuple[float, float]
+    n_positive: int, n_unlabeled: int, target: float, options: SwitchingOptions, loose_tol: float
 ) -> Iterator[tuple[float, float, float]]:
     """Yield C*_-, C*_+ and the tolerance of each step; the last two have the full costs, the last one has `tol`."""
-    loose_tol, tol = tolerances
-    n_negative = n_unlabeled - n_positive
+    n_negative, growth = n_unlabeled - n_positive, options.growth
     if n_unlabeled:
         ratio = 1.0  # if all rows have one sign, there is nothing to balance or to switch
         if n_positive and n_negative:
-            ratio = n_negative / n_positive if cost_ratio == "balanced" else n_positive / n_negative
+            ratio = n_negative / n_positive if options.cost_ratio == "balanced" else n_positive / n_negative
         low, high = INITIAL_COST * target, min(INITIAL_COST * target * ratio, target)
         while low < target or high < target:
             yield low, high, loose_tol
             low, high = min(growth * low, target), min(growth * high, target)
         yield target, target, loose_tol
-    yield target, target, tol
+    yield target, target, options.tol
 
 
 def switchable_pairs(scores: Floats, signs: Floats, unlabeled: Ints, *, margin: float) -> tuple[Ints, Ints]:
@@ -304,18 +307,14 @@ class OneVsRestSolution:
 
 
 def solve_one_vs_rest(
-    space: Space,
+    problem: SVMProblem,
     evidence: Evidence,
     *,
     C: float | None = None,
     C_unlabeled: float | None = None,
     positive_fractions: Sequence[float] | None = None,
     row_weight: Floats | None = None,
-    label_switching: Literal["multiple", "single"] = "multiple",
-    cost_ratio: Literal["balanced", "paper"] = "balanced",
-    fit_intercept: bool = True,
-    tol: float = 1e-3,
-    max_iter: int = 10_000,
+    options: SwitchingOptions | None = None,
     rng: np.random.Generator,
 ) -> OneVsRestSolution:
     """Call `solve_transductive` for each class against the others, with the labels of the candidate sets.
@@ -324,7 +323,7 @@ def solve_one_vs_rest(
 
     Parameters
     ----------
-    space : FeatureSpace or KernelSpace
+    problem : SVMProblem
     evidence : ndarray of shape (n, K)
         Mask of the candidate sets, or weights of the classes. Not all rows are unlabeled. Weights below 1e-6 count as
         0.
@@ -332,9 +331,7 @@ def solve_one_vs_rest(
         The defaults are 1 / mean_i ||Phi(x_i)||^2 over all rows (1 if all are 0), and C.
     positive_fractions : sequence of K floats, optional
         Fraction of each class in the rows that are unlabeled in its problem.
-    fit_intercept : bool
-        Whether b is a variable, or 0.
-    row_weight, label_switching, cost_ratio, tol, max_iter, rng
+    row_weight, options, rng
         As in `solve_transductive`.
 
     Returns
@@ -348,6 +345,31 @@ def solve_one_vs_rest(
     """
     evidence = without_small_weights(evidence)
     n_classes, labeled, mask = evidence.shape[1], ~constant_rows(evidence), support(evidence)
+    costs = dict(zip(("C", "C_unlabeled"), _costs(problem.space, C, C_unlabeled, row_weight)))
+    solutions = []
+    for k in range(1 if n_classes == 2 else 0, n_classes):
+        labels = binary_labels(evidence, k, None if positive_fractions is None else positive_fractions[k])
+        if not labels.n_positive and not mask[labeled, k].any():
+            solutions.append(_trivial_solution(problem, costs["C_unlabeled"]))
+        else:
+            solutions.append(
+                solve_transductive(problem, labels, **costs, row_weight=row_weight, options=options, rng=rng)
+            )
+    svms = [solution.svm for solution in solutions]
+    coefficients, scores = (np.column_stack(columns) for columns in zip(*((s.coefficients, s.scores) for s in svms)))
+    intercepts = np.array([svm.intercept for svm in svms])
+    if n_classes == 2:  # the first class has the opposite scores
+        coefficients, scores = np.hstack([-coefficients, coefficients]), np.hstack([-scores, scores])
+        intercepts = np.append(-intercepts, intercepts)
+    best = add_log_weights(scores, evidence).argmax(axis=1)
+    if n_classes == 2:  # sets have the final signs
+        keeps_sign = np.full(len(best), True) if is_mask(evidence) else ~(mask.all(axis=1) & labeled)
+        best = np.where(keeps_sign, solutions[0].signs > 0, best).astype(np.int64)
+    return OneVsRestSolution(coefficients, intercepts, best, tuple(solutions))
+
+
+def _costs(space: Space, C: float | None, C_unlabeled: float | None, row_weight: Floats | None) -> tuple[float, float]:
+    """Return C and C*, or raise if sums would overflow."""
     remedy = "Lower it." if C is not None or C_unlabeled is not None else "Scale the features."
     if C is None:
         mean = float(space.squares.mean())
@@ -356,42 +378,7 @@ def solve_one_vs_rest(
     max_cost = float(max(C * (1.0 if row_weight is None else row_weight.max()), C_unlabeled))
     if not (max_cost < 1e150 and max_cost * float(space.squares.max()) < 1e100):
         raise InputError(f"a cost of {max_cost:.4g} is too large for these features. {remedy}")
-    problem = SVMProblem(space, fit_intercept)
-    solutions = []
-    for k in range(1 if n_classes == 2 else 0, n_classes):
-        labels = binary_labels(evidence, k, None if positive_fractions is None else positive_fractions[k])
-        if not labels.n_positive and not mask[labeled, k].any():
-            solutions.append(_trivial_solution(problem, C_unlabeled))
-            continue
-        solutions.append(
-            solve_transductive(
-                problem,
-                labels,
-                C=C,
-                C_unlabeled=C_unlabeled,
-                row_weight=row_weight,
-                label_switching=label_switching,
-                cost_ratio=cost_ratio,
-                tol=tol,
-                max_iter=max_iter,
-                rng=rng,
-            )
-        )
-    svms = [solution.svm for solution in solutions]
-    coefficients = np.column_stack([svm.coefficients for svm in svms])
-    intercepts = np.array([svm.intercept for svm in svms])
-    if n_classes == 2:
-        best = (solutions[0].signs > 0).astype(np.int64)
-        if not is_mask(evidence):
-            weighted = mask.all(axis=1) & labeled
-            scores = np.column_stack([-svms[0].scores, svms[0].scores])
-            best = np.where(weighted, add_log_weights(scores, evidence).argmax(axis=1), best)
-        return OneVsRestSolution(
-            np.column_stack([-coefficients, coefficients]), np.append(-intercepts, intercepts), best, tuple(solutions)
-        )
-    scores = np.column_stack([svm.scores for svm in svms])
-    best = add_log_weights(scores, evidence).argmax(axis=1)
-    return OneVsRestSolution(coefficients, intercepts, best, tuple(solutions))
+    return C, C_unlabeled
 
 
 def _trivial_solution(problem: SVMProblem, cost: float) -> TransductiveSolution:

@@ -26,6 +26,7 @@ import scipy.sparse as sp
 from oneof.errors import InputError
 from oneof.jit import compiled
 from oneof.solvers.feature_spaces import FeatureSpace, Space
+from oneof.solvers.pauses import MAX_PAUSE, Pauses
 from oneof.solvers.row_accessors import row_add, row_scores
 from oneof.solvers.transductive.newton import newton_proximal
 from oneof.typing import Floats, Ints, Mask
@@ -139,77 +140,85 @@ def solve_weighted_svm(
     InputError
         If the squared norm of the weights is negative, because the kernel is not positive semi-definite.
     """
-    X = problem.reducible_rows
-    if X is not None and np.count_nonzero(costs) >= MIN_ROWS:
-        solution = _solve_near_rows(
-            X, problem, signs, costs, initial, tol=tol, rng=rng, allow_increase=allow_increase, max_epochs=max_epochs
-        )
+    if problem.reducible_rows is not None and np.count_nonzero(costs) >= MIN_ROWS:
+        options = {"tol": tol, "rng": rng, "allow_increase": allow_increase, "max_epochs": max_epochs}
+        solution = _solve_near_rows(problem, signs, costs, initial, **options)
         if solution is not None:
             return solution
-    space = problem.space
     ceiling = np.inf if allow_increase else problem.objective(initial, signs, costs)
-    coefficients = signs * np.clip(signs * initial.coefficients, 0.0, costs)
-    strength = float(space.squares.mean()) if problem.has_intercept else 0.0
-    curvatures, rows = space.squares + strength, space.rows()
-    active = np.flatnonzero(costs > 0.0)
-    intercept = np.array([initial.proximal_center])
-    skip_until, idle_epochs = np.zeros((2, space.n_rows), dtype=np.int64)
-    weights = space.to_internal(space.rmatvec(coefficients[:, None]))
-    inner_tol, epoch, next_newton = tol, 0, _NEWTON_AFTER
+    ascent, inner_tol = _DualAscent(problem, signs, costs, initial, rng), tol
     while True:
-        skip_until[:] = epoch  # rows that seemed to stay at their bound are visited again
-        while epoch < max_epochs:
-            order = rng.permutation(active[skip_until[active] <= epoch])
-            max_violation = _run_epoch(
-                rows,
-                order,
-                signs,
-                costs,
-                curvatures,
-                strength,
-                weights,
-                intercept,
-                coefficients,
-                skip_until,
-                idle_epochs,
-                epoch,
-            )
-            epoch += 1
-            shift = strength * float(coefficients.sum())
-            if abs(shift) > max(max_violation, inner_tol):  # the penalty keeps b away from its optimum: move the center
-                intercept[0] += shift
-            elif max_violation <= inner_tol:
-                if len(order) == len(active):
-                    break
-                skip_until[:] = epoch
-            if epoch >= next_newton:
-                next_newton = epoch + max(_NEWTON_AFTER, epoch // 4)
-                result = newton_proximal(
-                    space,
-                    signs,
-                    costs,
-                    coefficients,
-                    float(intercept[0]),
-                    has_intercept=problem.has_intercept,
-                    tol=inner_tol,
-                )
-                coefficients[:], intercept[0] = result.coefficients, result.intercept
-                if result.converged:
-                    break
-                weights = space.to_internal(space.rmatvec(coefficients[:, None]))
-                skip_until[:] = epoch
-        solution = _evaluate(problem, signs, costs, coefficients, float(intercept[0]), tol)
+        ascent.run(inner_tol, max_epochs)
+        solution = _evaluate(problem, signs, costs, ascent.coefficients, float(ascent.intercept[0]), tol)
         increased = problem.objective(solution, signs, costs) > ceiling * (1.0 + 1e-12)
-        if epoch >= max_epochs or inner_tol < _MIN_TOL or not (solution.violation > tol or increased):
+        is_last = ascent.pauses.n_passes >= max_epochs or inner_tol < _MIN_TOL
+        if is_last or not (solution.violation > tol or increased):
             return replace(solution, converged=solution.violation <= tol)
-        weights = space.to_internal(solution.weights)
+        ascent.restart(solution.weights)
         inner_tol *= 0.2
-        if epoch >= _NEWTON_AFTER:
-            next_newton = epoch  # coordinate ascent has been slow so far
+
+
+class _DualAscent:
+    """Coordinate ascent from a solution clipped to the bounds, with Newton steps if it is slow."""
+
+    def __init__(
+        self, problem: SVMProblem, signs: Floats, costs: Floats, initial: SVMSolution, rng: np.random.Generator
+    ) -> None:
+        space = problem.space
+        self._problem, self._space, self._signs, self._costs = problem, space, signs, costs
+        self.coefficients = signs * np.clip(signs * initial.coefficients, 0.0, costs)
+        self.intercept = np.array([initial.proximal_center])
+        self.pauses = Pauses(np.flatnonzero(costs > 0.0), space.n_rows, rng)
+        self._strength = float(space.squares.mean()) if problem.has_intercept else 0.0
+        self._curvatures, self._next_newton = space.squares + self._strength, _NEWTON_AFTER
+        self._weights = space.to_internal(space.rmatvec(self.coefficients[:, None]))
+
+    def restart(self, weights: Floats) -> None:
+        """Continue from the weights of the coefficients, without the accumulated rounding errors."""
+        self._weights = self._space.to_internal(weights)
+        if self.pauses.n_passes >= _NEWTON_AFTER:
+            self._next_newton = self.pauses.n_passes  # coordinate ascent has been slow so far
+
+    def run(self, tol: float, max_epochs: int) -> None:
+        """Raise the dual until no score violates an optimality condition by more than the tolerance."""
+        pauses, n_active = self.pauses, np.count_nonzero(self._costs > 0.0)
+        pauses.end()  # rows that seemed to stay at their bound are visited again
+        while pauses.n_passes < max_epochs:
+            order = pauses.order()
+            violations = np.empty(len(order))
+            dual = self._curvatures, self._strength, self._weights, self.intercept, self.coefficients
+            _run_epoch(self._space.rows(), order, self._signs, self._costs, *dual, violations)
+            pauses.update(order, np.where(violations == 0.0, MAX_PAUSE, 0))
+            max_violation, shift = violations.max(initial=0.0), self._strength * float(self.coefficients.sum())
+            if abs(shift) > max(max_violation, tol):  # the penalty keeps b away from its optimum: move the center
+                self.intercept[0] += shift
+            elif max_violation <= tol:
+                if len(order) == n_active:
+                    return
+                pauses.end()
+            if pauses.n_passes >= self._next_newton:
+                self._next_newton = pauses.n_passes + max(_NEWTON_AFTER, pauses.n_passes // 4)
+                if self._take_newton_steps(tol):
+                    return
+
+    def _take_newton_steps(self, tol: float) -> bool:
+        """Continue with Newton's method; return whether it has converged."""
+        result = newton_proximal(
+            self._space,
+            self._signs,
+            self._costs,
+            self.coefficients,
+            float(self.intercept[0]),
+            has_intercept=self._problem.has_intercept,
+            tol=tol,
+        )
+        self.coefficients[:], self.intercept[0] = result.coefficients, result.intercept
+        self._weights = self._space.to_internal(self._space.rmatvec(self.coefficients[:, None]))
+        self.pauses.end()
+        return result.converged
 
 
 def _solve_near_rows(
-    X: Floats,
     problem: SVMProblem,
     signs: Floats,
     costs: Floats,
@@ -230,7 +239,7 @@ def _solve_near_rows(
     solution, inner_tol = initial, tol
     while np.count_nonzero(near) <= MAX_NEAR_FRACTION * len(near) and inner_tol >= _MIN_TOL:
         inside = active & ~near & (1.0 - signs * solution.scores > 0.0)
-        reduced = _ReducedRows.from_rows(X, problem.has_intercept, signs, costs, near, inside)
+        reduced = _ReducedRows.from_rows(problem, signs, costs, near, inside)
         rows, start = (reduced.problem, reduced.signs, reduced.costs), reduced.restrict(solution)
         part = solve_weighted_svm(
             *rows, initial=start, tol=inner_tol, rng=rng, allow_increase=True, max_epochs=max_epochs
@@ -261,17 +270,16 @@ class _ReducedRows:
     """The rows of each mean."""
 
     @classmethod
-    def from_rows(
-        cls, X: Floats, has_intercept: bool, signs: Floats, costs: Floats, near: Mask, inside: Mask
-    ) -> "_ReducedRows":
+    def from_rows(cls, problem: SVMProblem, signs: Floats, costs: Floats, near: Mask, inside: Mask) -> "_ReducedRows":
         """Return the rows that are near, and the means of those inside."""
+        X = problem.reducible_rows
         rows = np.flatnonzero(near)
         groups = [np.flatnonzero(inside & (signs == sign)) for sign in (-1.0, 1.0)]
         groups = [group for group in groups if len(group)]
         totals = [float(costs[group].sum()) for group in groups]
         means = [costs[group] @ X[group] / total for group, total in zip(groups, totals)]
         return cls(
-            SVMProblem(FeatureSpace(np.vstack([X[rows], *means])), has_intercept, is_reduced=True),
+            SVMProblem(FeatureSpace(np.vstack([X[rows], *means])), problem.has_intercept, is_reduced=True),
             np.append(signs[rows], [signs[group[0]] for group in groups]),
             np.append(costs[rows], totals),
             rows,
@@ -351,42 +359,23 @@ def best_intercept(products: Floats, signs: Floats, costs: Floats) -> float:
     order = np.argsort(kinks)
     kinks, active = kinks[order], active[order]
     derivatives = np.cumsum(costs[active]) - float(costs[active][signs[active] > 0].sum())  # to the right of each kink
-    level = 1e-10 * float(costs[active].sum())
-    low = int(np.argmax(derivatives >= -level))
-    high = int(np.argmax(derivatives > level)) if derivatives[-1] > level else low
+    rounding = 1e-10 * float(costs[active].sum())
+    low = int(np.argmax(derivatives >= -rounding))
+    high = int(np.argmax(derivatives > rounding)) if derivatives[-1] > rounding else low
     return 0.5 * float(kinks[low] + kinks[high])
 
 
 @compiled
-def _run_epoch(
-    rows,
-    order,
-    signs,
-    costs,
-    curvatures,
-    strength,
-    weights,
-    intercept,
-    coefficients,
-    skip_until,
-    idle_epochs,
-    epoch,
-):
-    """Update the dual variables of the rows in `order` once, and return the largest violation."""
+def _run_epoch(rows, order, signs, costs, curvatures, strength, weights, intercept, coefficients, violations):
+    """Update the dual variables of the rows in `order` once, and write the violations of their conditions."""
     score = np.empty(1)
-    max_violation = 0.0
     for r in range(order.shape[0]):
         i = order[r]
         sign, cost, size = signs[i], costs[i], signs[i] * coefficients[i]
         row_scores(rows, i, weights, score)
         slack = 1.0 - sign * (score[0] + intercept[0])
-        violation = max(slack if size < cost else 0.0, -slack if size > 0.0 else 0.0)
-        max_violation = max(max_violation, violation)
-        if violation == 0.0:
-            # A row that stays at its bound is skipped for an increasing number of epochs.
-            idle_epochs[i] = min(2 * idle_epochs[i] + 1, 31)
-        else:
-            idle_epochs[i] = 0
+        violations[r] = max(slack if size < cost else 0.0, -slack if size > 0.0 else 0.0)
+        if violations[r] > 0.0:
             updated = cost if slack > 0.0 else 0.0
             if curvatures[i] > 0.0:
                 updated = min(max(size + slack / curvatures[i], 0.0), cost)
@@ -394,5 +383,3 @@ def _run_epoch(
             coefficients[i] = sign * updated
             row_add(rows, i, weights, 0, step)
             intercept[0] += strength * step
-        skip_until[i] = epoch + 1 + idle_epochs[i]
-    return max_violation

@@ -8,7 +8,7 @@ from oneof.solvers.laplace.mode import find_mode
 from oneof.solvers.laplace.model import FeaturePrior, GramPrior, Likelihood
 from oneof.solvers.laplace.posterior_covariance import curvature_matrix
 from oneof.solvers.laplace.weight_space import preconditioner as preconditioner_module
-from oneof.solvers.laplace.weight_space.mode import RowDerivatives
+from oneof.solvers.laplace.weight_space.mode import RowPoint
 from oneof.solvers.laplace.weight_space.preconditioner import WeightPreconditioner, sample_rows
 from tests.solvers.laplace.problems import SHARPNESSES, problem
 
@@ -70,10 +70,9 @@ def test_hessian_by_blocks(sharpness):
     """Products over blocks of rows equal those of all rows at once, in both precisions."""
     features, mask = feature_rows(n=2500)
     rng = np.random.default_rng(1)
-    rows = Likelihood(mask, sharpness).derivatives(rng.normal(size=mask.shape))
-    derivatives = RowDerivatives(FeaturePrior(features), rows)
+    derivatives = RowPoint(FeaturePrior(features), rng.normal(size=mask.shape), Likelihood(mask, sharpness))
     direction = rng.normal(size=(20, 4))
-    expected = features.T @ rows.hvp(features @ direction)
+    expected = features.T @ derivatives.rows.hvp(features @ direction)
     np.testing.assert_allclose(derivatives.hvp(direction), expected, rtol=1e-9, atol=1e-9)
     np.testing.assert_allclose(derivatives.fast_hvp(direction), expected, rtol=1e-3, atol=1e-2)
 

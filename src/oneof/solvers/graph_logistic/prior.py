@@ -75,22 +75,11 @@ def disagreement_blocks(left: FeatureMatrix, right: FeatureMatrix, weight: Float
 
 def block_matrix(blocks: dict[tuple[int, int], Any], sizes: list[int]) -> Any:
     """Return a symmetric matrix from its blocks on and above the diagonal; absent blocks are 0."""
-    if any(sp.issparse(block) for block in blocks.values()) or len(blocks) < len(sizes):
-        grid: list[list[Any]] = [[None] * len(sizes) for _ in sizes]
-        for index, size in enumerate(sizes):
-            grid[index][index] = sp.csr_array((size, size))
-        for (i, j), block in blocks.items():
-            grid[i][j] = sp.csr_array(block)
-            if i != j:
-                grid[j][i] = sp.csr_array(block.T)
-        return densify_if_full(sp.csr_array(sp.block_array(grid)))
-    out = np.zeros((sum(sizes), sum(sizes)))
-    starts = np.concatenate([[0], np.cumsum(sizes)])
-    for (i, j), block in blocks.items():
-        rows, columns = slice(starts[i], starts[i + 1]), slice(starts[j], starts[j + 1])
-        out[rows, columns] = block
-        out[columns, rows] = block.T
-    return out
+    both = {**{(j, i): block.T for (i, j), block in blocks.items()}, **blocks}
+    is_sparse = any(sp.issparse(block) for block in blocks.values()) or len(blocks) < len(sizes)
+    zeros = sp.csr_array if is_sparse else np.zeros
+    grid = [[both[i, j] if (i, j) in both else zeros((n, m)) for j, m in enumerate(sizes)] for i, n in enumerate(sizes)]
+    return densify_if_full(sp.csr_array(sp.block_array(grid))) if is_sparse else np.block(grid)
 
 
 def symmetric_part(matrix: Any) -> Any:
@@ -215,39 +204,35 @@ class UnpenalizedDirections:
     """(r,): 1/4 sum_i (x_i^T u)^2 of each observed direction, above 0. The directions are uncorrelated in it."""
     unobserved: Floats
     """(D, u)."""
-    axis_aligned: bool
-    """Whether each direction is that of a single weight."""
 
     @classmethod
     def from_terms(
         cls, terms: tuple[PriorTerm, ...], features: FeatureMatrix, row_weight: Floats
     ) -> "UnpenalizedDirections":
         """Compute the null space of the sum of the terms, and the curvature of the labeled rows in it."""
-        basis, axis_aligned = _unpenalized_basis(terms, features.shape[1])
+        basis = _unpenalized_basis(terms, features.shape[1])
         if basis.shape[1] == 0:
-            return cls(basis, np.zeros(0), basis, axis_aligned=True)
+            return cls(basis, np.zeros(0), basis)
         scores = np.sqrt(row_weight)[:, None] / 2.0 * np.asarray(features @ basis)
         # Rows without a component in the null space have scores there only by rounding; these are not observations.
         norms = np.sqrt(np.asarray((features * features).sum(axis=1)).ravel() * row_weight) / 2.0
         scores[np.abs(scores) <= SCORE_RTOL * norms[:, None]] = 0.0
         gram = scores.T @ scores
         hidden = null_space(gram)
-        if hidden.shape[1] == 0 and axis_aligned and np.count_nonzero(gram) == np.count_nonzero(gram.diagonal()):
-            return cls(basis, gram.diagonal().copy(), basis[:, :0], axis_aligned=True)
+        complement = np.eye(len(gram))
         if hidden.shape[1]:
             rotation = scipy.linalg.qr(hidden)[0]  # its first columns span the hidden directions
-            hidden, complement = rotation[:, : hidden.shape[1]], rotation[:, hidden.shape[1] :]
-        else:
-            complement = np.eye(len(gram))
-        curvature, vectors = (
-            np.linalg.eigh(complement.T @ gram @ complement) if complement.shape[1] else (np.zeros(0), complement[:0])
-        )
-        observed, unobserved = basis @ (complement @ vectors), basis @ hidden
-        axes = axis_aligned and all(
-            (np.count_nonzero(np.abs(directions) > EIGENVALUE_RTOL, axis=0) == 1).all()
-            for directions in (observed, unobserved)
-        )
-        return cls(observed, np.maximum(curvature, np.finfo(float).tiny), unobserved, axis_aligned=axes)
+            hidden, complement = np.split(rotation, [hidden.shape[1]], axis=1)
+        if complement.shape[1] == 0:
+            return cls(basis[:, :0], np.zeros(0), basis @ hidden)
+        curvature, vectors = np.linalg.eigh(complement.T @ gram @ complement)
+        return cls(basis @ (complement @ vectors), np.maximum(curvature, np.finfo(float).tiny), basis @ hidden)
+
+    @property
+    def axis_aligned(self) -> bool:
+        """Whether each direction is that of a single weight."""
+        directions = np.hstack([self.observed, self.unobserved])
+        return bool((np.count_nonzero(np.abs(directions) > EIGENVALUE_RTOL, axis=0) == 1).all())
 
     def matvec(self, weights: Floats) -> Floats:
         """Return the vague precision times (K-1, D) weights; unobserved directions have the precision 1."""
@@ -266,31 +251,22 @@ class UnpenalizedDirections:
         return matrix + roots @ roots.T
 
 
-def _unpenalized_basis(terms: tuple[PriorTerm, ...], n_weights: int) -> tuple[Floats, bool]:
-    """Return an orthonormal basis of the unpenalized directions, and whether each is that of a single weight."""
-    total, covered = np.zeros(n_weights), np.zeros(n_weights, dtype=bool)
+def _unpenalized_basis(terms: tuple[PriorTerm, ...], n_weights: int) -> Floats:
+    """Return an orthonormal basis of the unpenalized directions, (D, r).
+
+    They have no component in the weights that a diagonal term penalizes.
+    """
+    diagonal = [term.diagonal for term in terms if term.is_diagonal]
+    free = np.flatnonzero(sum(diagonal, np.zeros(n_weights)) <= 0)
+    total = np.zeros((len(free), len(free)))
     for term in terms:
-        diagonal = term.diagonal
-        total = total + (diagonal / diagonal.max() if diagonal.max(initial=0.0) > 0 else 0.0)
-        if term.is_diagonal:
-            covered |= diagonal > 0
-    free, uncovered = np.flatnonzero(total <= 0), np.flatnonzero((total > 0) & ~covered)
-    axes = np.zeros((n_weights, len(free)))
-    axes[free, np.arange(len(free))] = 1.0
-    if len(uncovered) == 0:
-        return axes, True
-    scaled_sum = np.zeros((n_weights, n_weights))
-    for term in terms:
-        largest = term.diagonal.max(initial=0.0)
-        if largest > 0:
-            scaled_sum += (term.matrix.toarray() if sp.issparse(term.matrix) else term.matrix) / largest
-    penalized = np.flatnonzero(total > 0)
-    null = null_space(scaled_sum[np.ix_(penalized, penalized)])
-    if null.shape[1] == 0:
-        return axes, True
-    full = np.zeros((n_weights, null.shape[1]))
-    full[penalized] = np.linalg.qr(null)[0]
-    return np.hstack([axes, full]), False
+        if not term.is_diagonal and (largest := term.diagonal.max(initial=0.0)) > 0:
+            block = term.matrix[free][:, free]
+            total += (block.toarray() if sp.issparse(block) else block) / largest
+    null = null_space(total)
+    basis = np.zeros((n_weights, null.shape[1]))
+    basis[free] = np.linalg.qr(null)[0]
+    return basis
 
 
 def null_space(matrix: Floats) -> Floats:

@@ -19,10 +19,9 @@ from oneof.kernels import total_variance
 from oneof.kernels.nystroem import NystroemFeatures
 from oneof.kernels.pairwise import checked_variance
 from oneof.solvers.laplace.model import FeaturePrior, LikelihoodDerivatives, max_abs
-from oneof.solvers.laplace.posterior import check_variances, landmark_features, stack_classes
+from oneof.solvers.laplace.posterior import LaplacePosterior, check_variances, landmark_features, stack_classes
 from oneof.solvers.laplace.posterior_covariance import WeightCovariance, weight_curvature
 from oneof.solvers.laplace.weight_space.mode import RowSums, find_weight_mode, hvp_by_blocks
-from oneof.solvers.laplace.weight_space.posterior import WeightPosterior
 from oneof.typing import Floats
 from oneof.validation import check_memory
 
@@ -63,8 +62,18 @@ def fit_plgp(model: PLGP, blocks: RowBlocks) -> None:
     covariance = WeightCovariance.from_curvature(
         sums.final_curvature(mode.weights, float(model.sharpness)), [m] * n_classes
     )
-    posterior = WeightPosterior.from_weights(
-        kernels, features, mode.weights, covariance, mode.objective_path[-1], float(model.sharpness)
+    posterior = LaplacePosterior(
+        kernels,
+        rows=landmarks,
+        features=features,
+        coefficients=mode.weights,
+        proba=np.empty((0, n_classes)),
+        weights=mode.weights,
+        jitters=(0.0,) * len(kernels),
+        sharpness=float(model.sharpness),
+        reference=False,
+        weight_covariance=covariance,
+        psi=mode.objective_path[-1],
     )
     blocks.set_input_attributes(model)
     model.__dict__.pop("latent_mode_", None)

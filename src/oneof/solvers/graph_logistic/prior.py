@@ -1,8 +1,8 @@
 """Gaussian prior of graph-prior logistic regression: its matrices, its terms, and the directions without a penalty.
 
-Each weight vector w^(c), c = 1..K-1, has the prior N(0, Lambda^-1) with
+Each weight vector w^(c), c = 1..K-1, has the prior N(0, Lambda^-1) (6) with
 
-    Lambda = sum_j lambda_j P_j.
+    Lambda = sum_j lambda_j P_j.                                        (5) for one view, (10) for views
 
 P_j is the smoothness matrix X^T L X of a graph, the identity (ridge), a diagonal mask with one precision per weight
 (ARD), or the disagreement of views (coregularization). The prior is improper in the directions that no term penalizes,
@@ -41,7 +41,7 @@ MAX_SPARSE_DENSITY = 0.1
 
 
 def smoothness_matrix(features: FeatureMatrix, affinity: sp.csr_array, weight: Floats) -> Any:
-    """Return A = X^T L X, with L the Laplacian of the edge weights w_i w_j W_ij.
+    """Return A = X^T L X (4), with L the Laplacian of the edge weights w_i w_j W_ij.
 
     w^T A w is the weighted sum of the squared differences of the scores along the edges. A row of weight w is
     equivalent to w equal rows: their scores are equal, and each of them has the edges of the one row.
@@ -67,7 +67,7 @@ def smoothness_matrix(features: FeatureMatrix, affinity: sp.csr_array, weight: F
 
 
 def disagreement_blocks(left: FeatureMatrix, right: FeatureMatrix, weight: Floats) -> tuple[Any, Any, Any]:
-    """Return the blocks C_ll, C_lr and C_rr of sum_i w_i [l_i, -r_i] [l_i, -r_i]^T, over rows with two views."""
+    """Return the blocks C_ll, C_lr and C_rr of C = sum_i w_i [l_i, -r_i] [l_i, -r_i]^T (8) over rows with two views."""
     root = np.sqrt(weight)
     L, R = _scale_rows(left, root), _scale_rows(right, root)
     return symmetric_part(L.T @ L), densify_if_full(-(L.T @ R)), symmetric_part(R.T @ R)

@@ -228,10 +228,8 @@ def approximate_posterior(
     *,
     reference: bool,
     n_components: int | None,
-    anneal: bool,
-    max_iter: int,
-    tol: float,
     rng: np.random.Generator,
+    **options: Any,
 ) -> tuple[LaplacePosterior, LaplaceMode]:
     """Find the mode, and return it with the posterior.
 
@@ -248,10 +246,10 @@ def approximate_posterior(
         Whether to use Cholesky factors instead of conjugate gradients.
     n_components : int or None
         Number of landmarks of the Nystroem approximation; None uses the kernels without an approximation.
-    anneal, max_iter, tol
-        Parameters of `find_mode`.
     rng : Generator
         Random generator of the landmarks.
+    **options
+        Options of `find_mode`.
 
     Raises
     ------
@@ -280,9 +278,9 @@ def approximate_posterior(
     if reference and isinstance(prior, GramPrior):
         check_memory(8 * n**2 * (evidence.shape[1] + 3), f"factors of {n} labeled rows", 'pass solver="cg"')
         with overflow_as_input_error():
-            mode = find_mode_cholesky(prior, evidence, sharpness, anneal=anneal, max_iter=max_iter, tol=tol)
+            mode = find_mode_cholesky(prior, evidence, sharpness, **options)
     else:
-        mode = find_mode(prior, evidence, sharpness, anneal=anneal, max_iter=max_iter, tol=tol)
+        mode = find_mode(prior, evidence, sharpness, **options)
     weights = prior.weights(mode.coefficients) if isinstance(prior, FeaturePrior) else None
     posterior = LaplacePosterior(
         kernels, rows, features, mode.coefficients, softmax(mode.latents), weights, jitters, sharpness, reference

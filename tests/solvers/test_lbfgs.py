@@ -60,7 +60,7 @@ def test_a_pair_of_negative_curvature_is_left_out():
 @pytest.mark.parametrize("fit_intercept", [False, True])
 @pytest.mark.parametrize("offset", [1e3, 1e5, 3e6, 1e8])
 def test_features_far_from_the_origin_use_double_precision(offset, fit_intercept):
-    """Features whose differences single precision cannot represent are fitted; the path has the errors of single precision."""
+    """Features whose differences single precision cannot represent are fitted, with a path of its errors."""
     X, mask = table(80)
     mask = np.eye(3, dtype=bool)[mask.argmax(axis=1)]
     near = solve_plem(X, mask, lam=1e-3, sample_weight=np.ones(80), fit_intercept=True)

@@ -83,18 +83,6 @@ def test_auto_couples_views_unless_the_predictive_gain_decreases():
     assert set(selected) == {True, False}
 
 
-def test_two_views_are_better_than_each():
-    """Predictions from two views are more accurate than those from either view."""
-    accuracies = []
-    for seed in range(6):
-        X, truth, y = two_views(200, 40, noise=3.0, seed=seed)
-        model = GraphLogisticRegression(views=HALVES).fit(X, y)
-        labels_of_view = [model.predict_proba(X, view=view).argmax(axis=1) for view in (0, 1)]
-        accuracies.append([(labels == truth)[40:].mean() for labels in (*labels_of_view, model.predict(X))])
-    first, second, together = np.mean(accuracies, axis=0)
-    assert together > max(first, second)
-
-
 def test_predictions_from_one_view():
     """With `view`, probabilities are the softmax of its scores; otherwise that of the weighted mean of all views."""
     X, _, y = two_views()

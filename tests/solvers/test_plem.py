@@ -121,16 +121,6 @@ def test_evidence_multiplies(entropy_weight):
     assert -0.7 * p.point(W, p.matvec(W)).value == pytest.approx(expected, rel=1e-12)
 
 
-@both
-def test_weights_of_zero_and_one_are_sets_and_tiny_weights_nearly(entropy_weight):
-    """Weights in {0, 1} give the solution of the sets, and so do weights of 1e-12 outside them."""
-    X, mask = table(80, K=4)
-    expected = solved(X, mask, entropy_weight=entropy_weight).weights
-    for outside in (0.0, 1e-300, 1e-12):
-        weights = solved(X, np.where(mask, 1.0, outside), entropy_weight=entropy_weight).weights
-        np.testing.assert_allclose(weights, expected, rtol=1e-9, atol=1e-9)
-
-
 def test_an_optimum_at_infinity_converges():
     """The intercept of a class in no set has no finite optimum; the solver stops, with probability 0 for the class."""
     X, mask = table(80)
@@ -194,38 +184,6 @@ def test_a_warm_start_at_the_solution_stops_at_once():
     np.testing.assert_allclose(warm.weights, cold.weights, rtol=1e-9, atol=1e-12)
 
 
-def test_uninformative_rows_do_not_change_the_start():
-    """If the gradient at W = 0 is 0, W = 0 is the solution."""
-    X, mask = np.zeros((4, 2)), np.array([[True, True, False], [False, True, True]] * 2)
-    solution = solved(X, mask)
-    assert solution.converged
-    np.testing.assert_array_equal(solution.weights, 0)
-
-
-def test_max_iter_is_respected():
-    """If `max_iter` is too small, the solution is not converged and has `max_iter` steps."""
-    X, mask = table(80, K=5)
-    solution = solved(X, mask, lam=1e-3, max_iter=12)
-    assert not solution.converged
-    assert solution.n_iter == 12
-
-
-@evidences
-def test_curvatures_are_the_diagonals_of_the_hessians(evidence_of):
-    """The curvatures are the absolute derivatives of `by_score` by the same score; entropies add mu q (1 - q)."""
-    mask = evidence_of(table(40)[1])
-    mask = mask[informative(mask)]
-    n = len(mask)
-    p, of_entropies = (problem(np.eye(n), mask, np.ones(n), mu, fit_intercept=False) for mu in (0.0, 0.5))
-    scores, W = np.random.default_rng(0).normal(size=mask.shape), np.zeros(p.shape)
-    for k, unit in enumerate(np.eye(p.n_classes)):
-        ahead, behind = (p.point(W, scores + step * unit).by_score[:, k] for step in (1e-5, -1e-5))
-        np.testing.assert_allclose(p.curvatures(scores)[:, k], np.abs(ahead - behind) / 2e-5, rtol=1e-6, atol=1e-8)
-    q = masked_softmax(scores, mask)
-    added = of_entropies.curvatures(scores) - p.curvatures(scores)
-    np.testing.assert_allclose(added, 0.5 * q * (1.0 - q) / 0.7, rtol=1e-9, atol=1e-12)
-
-
 @intercepts
 def test_blocks_are_those_of_the_hessian(monkeypatch, fit_intercept):
     """With exact labels M is the block diagonal of the Hessian, between projections on weights whose sum is 0."""
@@ -242,22 +200,6 @@ def test_blocks_are_those_of_the_hessian(monkeypatch, fit_intercept):
     same = np.kron(np.eye(K, dtype=bool), np.ones(2 * p.shape[1:], dtype=bool))
     expected = centering @ np.linalg.inv(np.where(same, hessian, 0.0)) @ centering
     np.testing.assert_allclose(inverse, expected, atol=1e-4 * np.abs(expected).max())
-
-
-@both
-@intercepts
-@pytest.mark.parametrize("kind", ["diagonal", "common", "blocks"])
-def test_preconditioners_are_positive_definite(kind, entropy_weight, fit_intercept):
-    """M^-1 is symmetric, and positive definite on weights whose sum over the classes is 0."""
-    X, mask = table(80, K=4)
-    p = problem(X, draw_weights(mask), np.ones(80), entropy_weight, fit_intercept)
-    W = np.random.default_rng(0).normal(size=p.shape)
-    solve, centering = p.preconditioner(p.point(W, p.matvec(W)), kind), np.eye(4) - 0.25
-    inverse = np.array([solve(centering @ unit.reshape(p.shape)).ravel() for unit in np.eye(W.size)])
-    np.testing.assert_allclose(inverse, inverse.T, atol=1e-5 * np.abs(inverse).max())
-    eigenvalues = np.linalg.eigvalsh(0.5 * (inverse + inverse.T))
-    assert np.all(np.abs(eigenvalues[: p.shape[1]]) < 1e-5 * eigenvalues[-1])  # the weights equal in all classes
-    assert np.all(eigenvalues[p.shape[1] :] > 1e-5 * eigenvalues[-1])
 
 
 def test_the_default_tolerance_is_that_of_the_weights():

@@ -5,7 +5,7 @@ drawn in the same way as by the ordinary `fit`. Everything else is a sum over bl
 each product with the Hessian.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,11 +18,10 @@ from oneof.estimators.gaussian_process.plgp import PLGP
 from oneof.kernels import total_variance
 from oneof.kernels.nystroem import NystroemFeatures
 from oneof.kernels.pairwise import checked_variance
-from oneof.solvers.laplace.model import LikelihoodDerivatives
-from oneof.solvers.laplace.posterior import check_variances, landmark_features, stack_classes
-from oneof.solvers.laplace.posterior_covariance import WeightCovariance
-from oneof.solvers.laplace.weight_space.mode import FeatureRows, find_weight_mode
-from oneof.solvers.laplace.weight_space.posterior import WeightPosterior
+from oneof.solvers.laplace.model import FeaturePrior, LikelihoodDerivatives, max_abs
+from oneof.solvers.laplace.posterior import LaplacePosterior, check_variances, landmark_features, stack_classes
+from oneof.solvers.laplace.posterior_covariance import WeightCovariance, weight_curvature
+from oneof.solvers.laplace.weight_space.mode import RowSums, find_weight_mode, hvp_by_blocks
 from oneof.typing import Floats
 from oneof.validation import check_memory
 
@@ -63,8 +62,18 @@ def fit_plgp(model: PLGP, blocks: RowBlocks) -> None:
     covariance = WeightCovariance.from_curvature(
         sums.final_curvature(mode.weights, float(model.sharpness)), [m] * n_classes
     )
-    posterior = WeightPosterior.from_weights(
-        kernels, features, mode.weights, covariance, mode.objective_path[-1], float(model.sharpness)
+    posterior = LaplacePosterior(
+        kernels,
+        rows=landmarks,
+        features=features,
+        coefficients=mode.weights,
+        proba=np.empty((0, n_classes)),
+        weights=mode.weights,
+        jitters=(0.0,) * len(kernels),
+        sharpness=float(model.sharpness),
+        reference=False,
+        weight_covariance=covariance,
+        psi=mode.objective_path[-1],
     )
     blocks.set_input_attributes(model)
     model.__dict__.pop("latent_mode_", None)
@@ -116,26 +125,23 @@ class _ObjectiveTerms(NamedTuple):
 
 
 @dataclass(frozen=True)
-class DistributedDerivatives:
-    """Derivatives of the log likelihood at some weights, as `Derivatives`."""
+class DistributedPoint:
+    """Log likelihood at some weights, as `WeightPoint`."""
 
-    weights: Floats
-    sharpness: float
     pairs: list[Any]
-    """The `FeatureRows` of each block with its `LikelihoodDerivatives`, stored on the workers."""
-    evaluation: _ObjectiveTerms
-
-    @property
-    def gradient(self) -> Floats:
-        """Phi^T (q - pi), (m, K)."""
-        return self.evaluation.gradient
+    """The `RowSums` of each block with its `LikelihoodDerivatives`, stored on the workers."""
+    value: float
+    max_abs: float
+    """Max |Phi w|."""
+    gradient: Floats
+    """Phi^T (q - pi), (m, K)."""
+    preconditioner: None = None
 
     def hvp(self, direction: Floats) -> Floats:
         """Return Phi^T W_true Phi v, (m, K)."""
         return map_reduce(self.pairs, _hvp, direction)
 
     fast_hvp = hvp
-    make_preconditioner = None
 
 
 @dataclass
@@ -143,71 +149,58 @@ class DistributedFeatureSums:
     """Sums over all rows, as `oneof.solvers.laplace.weight_space.mode.FeatureSums`."""
 
     rows: list[Any]
-    """The `FeatureRows` of each block, stored on the workers."""
+    """The `RowSums` of each block, stored on the workers."""
     n_rows: int
     shape: tuple[int, int]
     is_partial: bool
-    _last: list[DistributedDerivatives] = field(default_factory=list)
-    """The last two results."""
 
     def zeros(self) -> Floats:
         """Return weights of 0."""
         return np.zeros(self.shape)
 
-    def value(self, weights: Floats, sharpness: float) -> float:
-        """Return sum_i log p(S_i | f_i)."""
-        return self.derivatives(weights, sharpness).evaluation.value
-
-    def derivatives(self, weights: Floats, sharpness: float) -> DistributedDerivatives:
-        """Return the derivatives at these weights, in one round unless they are among the last two results."""
-        for last in self._last:
-            if last.weights is weights and last.sharpness == sharpness:
-                return last
+    def evaluate(self, weights: Floats, sharpness: float) -> DistributedPoint:
+        """Return the log likelihood and its derivatives, in one round."""
         at = shared(weights)
         tasks = [delayed_task(_evaluate, rows, at, sharpness, nout=2) for rows in self.rows]
         *derivatives, total = persist([*(own for own, _ in tasks), tree_sum([term for _, term in tasks], _add)])
-        result = DistributedDerivatives(weights, sharpness, list(zip(self.rows, derivatives)), compute(total))
-        self._last = [*self._last[-1:], result]
-        return result
+        terms = compute(total)
+        return DistributedPoint(list(zip(self.rows, derivatives)), terms.value, terms.max_abs, terms.gradient)
 
     def max_abs(self, weights: Floats) -> float:
         """Return max |Phi w| over rows and classes."""
-        for last in self._last:
-            if last.weights is weights:
-                return last.evaluation.max_abs
         return map_reduce(self.rows, _max_abs, weights, add=max)
 
     def final_curvature(self, weights: Floats, sharpness: float) -> Floats:
         """Return Phi^T W Phi, (K m, K m), with the positive W."""
-        return map_reduce(self.derivatives(weights, sharpness).pairs, _curvature)
+        return map_reduce(self.evaluate(weights, sharpness).pairs, _curvature)
 
 
-def _features(block: RowBlock, kernels: list[Any], features: list[NystroemFeatures]) -> FeatureRows:
+def _features(block: RowBlock, kernels: list[Any], features: list[NystroemFeatures]) -> RowSums:
     rows, evidence = block.labeled_rows()
     with block_error_context(block.number):
         check_variances(kernels, rows)
-    return FeatureRows(stack_classes([own.transform(rows) for own in features]), evidence)
+    return RowSums(FeaturePrior(stack_classes([own.transform(rows) for own in features])), evidence)
 
 
-def _evaluate(rows: FeatureRows, weights: Floats, sharpness: float) -> tuple[LikelihoodDerivatives, _ObjectiveTerms]:
-    derivatives = rows.derivatives(weights, sharpness)
-    gradient = rows.rmatvec(derivatives.gradient)
-    return derivatives, _ObjectiveTerms(rows.value(weights, sharpness), gradient, _max_abs(rows, weights))
+def _evaluate(rows: RowSums, weights: Floats, sharpness: float) -> tuple[LikelihoodDerivatives, _ObjectiveTerms]:
+    point = rows.evaluate(weights, sharpness)
+    return point.rows, _ObjectiveTerms(point.value, point.gradient, point.max_abs)
 
 
 def _add(a: _ObjectiveTerms, b: _ObjectiveTerms) -> _ObjectiveTerms:
     return _ObjectiveTerms(a.value + b.value, a.gradient + b.gradient, max(a.max_abs, b.max_abs))
 
 
-def _max_abs(rows: FeatureRows, weights: Floats) -> float:
-    return float(np.abs(rows.latents(weights)).max())
+def _max_abs(rows: RowSums, weights: Floats) -> float:
+    return max_abs(rows.prior.latents(weights))
 
 
-def _hvp(pair: tuple[FeatureRows, LikelihoodDerivatives], direction: Floats) -> Floats:
+def _hvp(pair: tuple[RowSums, LikelihoodDerivatives], direction: Floats) -> Floats:
     rows, derivatives = pair
-    return rows.hvp(derivatives, direction)
+    return hvp_by_blocks(rows.prior.features, derivatives, direction)
 
 
-def _curvature(pair: tuple[FeatureRows, LikelihoodDerivatives]) -> Floats:
+def _curvature(pair: tuple[RowSums, LikelihoodDerivatives]) -> Floats:
     rows, derivatives = pair
-    return rows.curvature(derivatives, np.inf)
+    n_classes = derivatives.proba.shape[1]
+    return weight_curvature([rows.prior.of_class(k) for k in range(n_classes)], derivatives.proba)

@@ -43,7 +43,6 @@ TRUSTED: tuple[str, ...] = (
     "oneof.estimators.gaussian_process.plgp.PLGP",
     "oneof.kernels.nystroem.NystroemFeatures",
     "oneof.solvers.laplace.posterior.LaplacePosterior",
-    "oneof.solvers.laplace.weight_space.posterior.WeightPosterior",
     "oneof.solvers.laplace.posterior_covariance.WeightCovariance",
     "oneof.estimators.neighbors.plknn.PLKNN",
     "oneof.estimators.svm.plsvm.PLSVM",

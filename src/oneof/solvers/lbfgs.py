@@ -71,7 +71,7 @@ class Solution:
     """(K, D)."""
     objective_path: Floats
     """(n_iter + 1,): the objective at the start and after each iteration, as computed. It never increases, up to the
-    rounding of the products, which is about 1e-6 while they are in single precision."""
+    rounding of the products, at most `SINGLE_TOL` while they are in single precision."""
     gradient: Floats
     """(K, D)."""
     n_iter: int

@@ -28,7 +28,7 @@ class CGResult:
 
     solution: Any
     norm: float
-    """|x - start|, in the norm of the preconditioner."""
+    """|x|, in the norm of the preconditioner."""
     direction: Any
     """The last search direction; with the end "curvature" a direction p with p^T H p <= 0."""
     n_products: int
@@ -48,7 +48,6 @@ def conjugate_gradients(
     *,
     tol: float | Callable[[float], float],
     max_iter: int,
-    start: Any = None,
     radius: float = float("inf"),
     min_curvature: float = 0.0,
     inner: Callable[[Any, Any], float] = inner_product,
@@ -67,10 +66,8 @@ def conjugate_gradients(
         The iterations stop at a residual with |M^-1 r| <= tol |M^-1 b|. A callable returns it from |M^-1 b|.
     max_iter : int
         Maximum number of products.
-    start : array, optional
-        Initial solution; 0 by default.
     radius : float
-        Maximum of |x - start|. A step that would leave the region ends at its boundary, as does one along a direction p
+        Maximum of |x|. A step that would leave the region ends at its boundary, as does one along a direction p
         with p^T H p <= 0. If the region is unlimited, such a step ends at max(|x|, |M^-1 b|): the first step is then
         that of steepest descent.
     min_curvature : float
@@ -84,13 +81,9 @@ def conjugate_gradients(
     """
     precondition = (lambda residual: residual) if preconditioner is None else preconditioner
     residual, direction = right_side, precondition(right_side)
-    solution = 0.0 * direction if start is None else start
+    solution = 0.0 * direction
     square = first = inner(residual, direction)  # r^T M^-1 r
     goal = max(tol(max(first, 0.0) ** 0.5) if callable(tol) else tol, MIN_RTOL) ** 2 * first
-    if start is not None:
-        residual = right_side - product(start)
-        direction = precondition(residual)
-        square = inner(residual, direction)
     norm, mixed, searched = 0.0, 0.0, square  # |x|^2, x^T M p and |p|^2
     for n_products in range(max_iter):
         if not square > max(goal, 0.0):

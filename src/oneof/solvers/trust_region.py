@@ -9,8 +9,6 @@ The products within a step may be in single precision, since they only determine
 from the first step that does not halve the distance from the maximum although the model predicted its increase well.
 """
 
-from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
@@ -33,25 +31,38 @@ MIN_GAIN_RATIO, BAD_RATIO, GOOD_RATIO = 1e-4, 0.25, 0.75
 """Ratios of the actual to the predicted increase with which a step is accepted, the region shrinks, and grows."""
 
 
-@dataclass(frozen=True)
-class QuadraticModel:
-    """Second-order model of an objective at a point."""
+class Point(Protocol):
+    """A point x of an objective with its second-order model; derivatives are computed when they are needed."""
 
-    gradient: Any
-    product: Operator
-    """Product of the negative Hessian with a step."""
-    ascent: Operator
-    """Step M^-1 g of steepest ascent for a gradient g, in the norm of the region |s|^2 = s^T M s."""
-    fast_product: Operator
-    """`product` in single precision, if that saves time."""
-    fast_ascent: Operator
-    """`ascent` in single precision, if that saves time."""
-    make_preconditioner: Callable[[], Operator] | None = None
-    """Function that computes an approximate inverse of the negative Hessian."""
+    @property
+    def x(self) -> Any:
+        """The point, which may have another form than the gradients (see `oneof.solvers.linear`)."""
+
+    @property
+    def value(self) -> float:
+        """The objective."""
+
+    @property
+    def max_abs(self) -> float:
+        """Size of the point, by which distances are measured."""
+
+    @property
+    def gradient(self) -> Any:
+        """Gradient of the objective."""
+
+    def product(self, step: Any) -> Any:
+        """Return the product of the negative Hessian with a step."""
+
+    def fast_product(self, step: Any) -> Any:
+        """Return `product`, in single precision if that saves time."""
+
+    @property
+    def preconditioner(self) -> Operator | None:
+        """Approximate inverse of the negative Hessian, if there is one."""
 
 
 class Objective(Protocol):
-    """Objective of points x, which may have another form than the gradients (see `oneof.solvers.linear`)."""
+    """Objective, and the norm |s|^2 = s^T M s of its trust region."""
 
     @property
     def eps(self) -> float:
@@ -61,14 +72,17 @@ class Objective(Protocol):
     def n_terms(self) -> int:
         """Number of terms whose sum is the objective."""
 
-    def value(self, x: Any) -> float:
-        """Return the objective."""
+    def evaluate(self, x: Any) -> Point:
+        """Return the objective and its model at a point."""
 
-    def model(self, x: Any) -> QuadraticModel:
-        """Return the second-order model."""
+    def ascent(self, gradient: Any) -> Any:
+        """Return the step M^-1 g of steepest ascent."""
 
-    def max_abs(self, x: Any) -> float:
-        """Return the size of a point or a step, by which distances are measured."""
+    def fast_ascent(self, gradient: Any) -> Any:
+        """Return `ascent`, in single precision if that saves time."""
+
+    def max_abs(self, step: Any) -> float:
+        """Return the size of a step, by which distances are measured."""
 
     def inner(self, gradient: Any, step: Any) -> float:
         """Return g^T s."""
@@ -84,9 +98,8 @@ class TrustRegionNewton:
     """State of the Newton method."""
 
     def __init__(self, objective: Objective, x: Any) -> None:
-        self.objective, self.x = objective, x
-        self.model = objective.model(x)
-        self.objective_path = [objective.value(x)]
+        self.objective, self.point = objective, objective.evaluate(x)
+        self.objective_path = [self.point.value]
         self.n_iter = 0
         self._is_fast = True
         self._radius = np.inf
@@ -97,8 +110,8 @@ class TrustRegionNewton:
         """Iterate until max |M^-1 g| <= tol max(1, max |x|), and return whether that was reached."""
         tol = max(tol, MIN_TOL_EPS * self.objective.eps)
         while True:
-            ascent = self.model.ascent(self.model.gradient)
-            distance = self.objective.max_abs(ascent) / max(1.0, self.objective.max_abs(self.x))
+            ascent = self.objective.ascent(self.point.gradient)
+            distance = self.objective.max_abs(ascent) / max(1.0, self.point.max_abs)
             if distance <= tol:
                 return True
             if self.n_iter == max_iter or self._n_idle == MAX_IDLE_STEPS:
@@ -109,21 +122,21 @@ class TrustRegionNewton:
     def _step(self, distance: float, tol: float) -> None:
         """Compute one step, adapt the region, and accept the step if the objective increases sufficiently."""
         self.n_iter += 1
-        model, product = self.model, self.model.fast_product if self._is_fast else self.model.product
+        objective, point = self.objective, self.point
+        product = point.fast_product if self._is_fast else point.product
         rtol = max(distance, MIN_CG_RTOL, LAST_CG_RATIO * tol / distance)
         step, norm = self._solve(product, min(rtol, MAX_CG_RTOL))
-        predicted = self.objective.inner(model.gradient, step) - 0.5 * self.objective.inner(product(step), step)
-        x, last = self.x + step, self.objective_path[-1]
-        value = self.objective.value(x)
+        predicted = objective.inner(point.gradient, step) - 0.5 * objective.inner(product(step), step)
+        new = objective.evaluate(point.x + step)
+        gain = new.value - point.value
         # The objective may be near 0 although the points, over which it is a sum, are not.
-        size = max(abs(value), self.objective.n_terms**0.5 * self.objective.max_abs(x))
-        rounding = ROUNDING_EPS * self.objective.eps * size
-        increases = predicted > rounding and value - last > MIN_GAIN_RATIO * predicted
+        rounding = ROUNDING_EPS * objective.eps * max(abs(new.value), objective.n_terms**0.5 * new.max_abs)
+        increases = predicted > rounding and gain > MIN_GAIN_RATIO * predicted
         self._n_idle = 0 if increases or self._is_fast else self._n_idle + 1
         if self._is_fast and predicted <= -rounding:
             self._is_fast = False
             return
-        ratio = (value - last) / predicted if predicted > rounding else 1.0
+        ratio = gain / predicted if predicted > rounding else 1.0
         is_inside = norm < self._radius
         if ratio < BAD_RATIO:
             self._radius = BAD_RATIO * norm
@@ -131,8 +144,8 @@ class TrustRegionNewton:
             self._radius = max(self._radius, 2.0 * norm)
         self._expected = 0.5 * distance if is_inside and ratio > GOOD_RATIO else np.inf
         if ratio > MIN_GAIN_RATIO:
-            self.x, self.model = x, self.objective.model(x)
-            self.objective_path.append(value)
+            self.point = new
+            self.objective_path.append(new.value)
 
     def _solve(self, product: Operator, rtol: float) -> tuple[Any, float]:
         """Return the step within the region, and its norm.
@@ -140,22 +153,22 @@ class TrustRegionNewton:
         A preconditioner only accelerates steps that end inside the region. If it also changed how steps end at the
         boundary, the iteration would often reach another maximum.
         """
-        model = self.model
+        objective, point = self.objective, self.point
 
         def solve(preconditioner: Operator, radius: float) -> CGResult:
             return conjugate_gradients(
                 product,
-                model.gradient,
+                point.gradient,
                 preconditioner,
                 tol=rtol,
                 max_iter=MAX_CG_ITER,
                 radius=radius,
-                inner=self.objective.inner,
+                inner=objective.inner,
             )
 
-        if model.make_preconditioner is not None:
-            result = solve(model.make_preconditioner(), np.inf)
-            if result.end != "curvature" and (norm := self.objective.norm(result.solution)) < self._radius:
+        if point.preconditioner is not None:
+            result = solve(point.preconditioner, np.inf)
+            if result.end != "curvature" and (norm := objective.norm(result.solution)) < self._radius:
                 return result.solution, norm
-        result = solve(model.fast_ascent if self._is_fast else model.ascent, self._radius)
-        return self.objective.correct(result.solution), result.norm
+        result = solve(objective.fast_ascent if self._is_fast else objective.ascent, self._radius)
+        return objective.correct(result.solution), result.norm

@@ -6,7 +6,7 @@ import scipy.sparse as sp
 
 from oneof.solvers.graph_logistic import PriorTerm, solve, solve_graph_logistic
 from oneof.solvers.graph_logistic.prior import disagreement_blocks
-from oneof.solvers.graph_logistic.row_space import rotate_term, row_space_basis
+from oneof.solvers.graph_logistic.row_space import row_space_basis
 from tests.solvers.graph_logistic.problems import draw_precisions, make_terms, soften
 
 D, N, M = 70, 24, 15
@@ -115,25 +115,3 @@ def test_views_have_separate_bases():
     options = {"precision": "fixed", "precisions": precisions, "tol": 1e-10}
     full = solve_graph_logistic(rows[:8], own, terms, **options)
     assert_equal_fits(solve_graph_logistic(rows[:8], own, terms, span=rows, **options), full)
-
-
-def test_other_priors_keep_the_weights():
-    """A precision for each weight, no ridge, a ridge alone, and more rows than half of the weights have no basis."""
-    span, _, A, ridge = wide_problem()
-    assert row_space_basis(tuple(make_terms("graph+ard", A, ridge)), span) is None
-    assert row_space_basis(tuple(make_terms("graph", A, ridge)), span) is None
-    assert row_space_basis(tuple(make_terms("ridge", A, ridge)), span) is None
-    assert row_space_basis(tuple(make_terms("graph+ridge", A, ridge)), np.vstack([span, span])) is None
-
-
-def test_the_basis_contains_the_rows():
-    """It is orthonormal, the rows are in its span, and a rotated term has the same quadratic form."""
-    span, _, A, ridge = wide_problem()
-    terms = make_terms("graph+ridge", A, ridge)
-    basis = row_space_basis(tuple(terms), span)
-    np.testing.assert_allclose(basis.T @ basis, np.eye(N + 1), atol=1e-12)
-    np.testing.assert_allclose(span @ basis @ basis.T, span, atol=1e-10)
-    coefficients = np.random.default_rng(0).normal(size=(2, N + 1))
-    for term in terms:
-        expected = term.quadratic(coefficients @ basis.T)
-        np.testing.assert_allclose(rotate_term(term, basis).quadratic(coefficients), expected)

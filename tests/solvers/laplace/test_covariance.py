@@ -5,11 +5,10 @@ import pytest
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel, DotProduct
 
 from oneof.kernels import covariance, variances
-from oneof.kernels.nystroem import NystroemFeatures
 from oneof.solvers.laplace.mode import find_mode
 from oneof.solvers.laplace.model import FeaturePrior, GramPrior
 from oneof.solvers.laplace.posterior_covariance import LatentCovariance, WeightCovariance
-from oneof.solvers.laplace.predictive import draw_normals, expected_softmax, sample_latents, symmetric_roots
+from oneof.solvers.laplace.predictive import draw_normals, expected_softmax
 from tests.estimators.panel import table
 
 KERNELS = {
@@ -43,42 +42,6 @@ def test_features_give_the_covariances_of_their_kernel():
     np.testing.assert_allclose(by_weights.covariances(further, prior_variances), reference, atol=1e-9)
     more = by_weights.covariances(further, prior_variances + 2.0) - reference
     np.testing.assert_allclose(more, np.broadcast_to(2.0 * np.eye(3), more.shape), atol=1e-9)
-
-
-def test_a_kernel_for_each_class():
-    """Equal kernels for all classes give the covariances of a shared kernel."""
-    prior, proba, cross, prior_variances = problem(KERNELS["smooth"], K=3)
-    each = GramPrior(np.stack([prior.gram] * 3))
-    stacked_cross, stacked_variances = np.stack([cross] * 3), np.stack([prior_variances] * 3)
-    shared = LatentCovariance.from_prior(prior, proba).covariances(cross, prior_variances)
-    np.testing.assert_allclose(
-        LatentCovariance.from_prior(each, proba).covariances(stacked_cross, stacked_variances), shared, atol=1e-9
-    )
-
-
-@pytest.mark.parametrize("name", KERNELS)
-def test_all_rows_as_landmarks_give_the_kernel(name):
-    """Inner products of features with all rows as landmarks equal the kernel; with some they are at most the kernel."""
-    X, _ = table(60)
-    kernel = KERNELS[name]
-    features = NystroemFeatures.fit(kernel, X).transform(X)
-    np.testing.assert_allclose(features @ features.T, covariance(kernel, X), atol=1e-6 * variances(kernel, X).max())
-    some = NystroemFeatures.fit(kernel, X[:20]).transform(X)
-    gap = covariance(kernel, X) - some @ some.T
-    assert np.linalg.eigvalsh(gap).min() >= -1e-6 * variances(kernel, X).max()
-
-
-def test_samples_have_the_posterior_moments():
-    """Sampled latents have the means exactly, by pairs of opposite sign, and the covariances in the limit."""
-    rng = np.random.default_rng(0)
-    root = rng.normal(size=(5, 3, 3))
-    means, covariances = rng.normal(size=(5, 3)), root @ root.mT
-    np.testing.assert_allclose(symmetric_roots(covariances) @ symmetric_roots(covariances), covariances, atol=1e-12)
-    drawn = sample_latents(means, covariances, draw_normals(200_000, 3, rng))
-    np.testing.assert_allclose(drawn.mean(axis=1), means, atol=1e-12)
-    centered = drawn - means[:, None]
-    sample_covariances = np.einsum("tsk,tsj->tkj", centered, centered) / drawn.shape[1]
-    np.testing.assert_allclose(sample_covariances, covariances, atol=0.05 * np.abs(covariances).max())
 
 
 def test_expected_softmax_is_the_mean_of_the_softmax():

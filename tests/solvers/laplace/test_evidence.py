@@ -204,9 +204,3 @@ def test_invalid_searches_raise(rows):
         search_hyperparameters(*rows, RBF(1.0, (1e-5, np.inf)), 1.0, n_restarts=1)
     with pytest.raises(InputError, match="does not provide derivatives"):
         search_hyperparameters(*rows, NoGradient(), 1.0)
-
-
-def test_a_matrix_that_is_not_a_covariance_has_no_mode(rows):
-    """Squares below 0, caused by rounding in nearly singular kernels, end the ascent without an error."""
-    _, mask = rows
-    assert not find_mode(GramPrior(-100.0 * np.eye(len(mask))), mask, 1.0, max_iter=3).converged

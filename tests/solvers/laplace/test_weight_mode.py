@@ -3,13 +3,12 @@
 import numpy as np
 import pytest
 
-from oneof.likelihoods import softmax
 from oneof.solvers.laplace.mode import find_mode
-from oneof.solvers.laplace.model import FeaturePrior, GramPrior, Likelihood
+from oneof.solvers.laplace.model import FeaturePrior, Likelihood
 from oneof.solvers.laplace.posterior_covariance import curvature_matrix
 from oneof.solvers.laplace.weight_space import preconditioner as preconditioner_module
-from oneof.solvers.laplace.weight_space.mode import RowDerivatives
-from oneof.solvers.laplace.weight_space.preconditioner import WeightPreconditioner, sample_rows
+from oneof.solvers.laplace.weight_space.mode import RowPoint
+from oneof.solvers.laplace.weight_space.preconditioner import WeightPreconditioner
 from tests.solvers.laplace.problems import SHARPNESSES, problem
 
 
@@ -54,52 +53,16 @@ def test_preconditioner_is_symmetric_and_positive_definite(max_dense_size, monke
     assert np.linalg.eigvalsh(columns).min() > 0
 
 
-def test_sample_weighs_rows_by_their_number(monkeypatch):
-    """Rows are drawn in proportion to their sizes, and the weighted sum of sizes is that of all rows."""
-    monkeypatch.setattr(preconditioner_module, "MAX_SAMPLED_ROWS", 200)
-    sizes = np.random.default_rng(0).exponential(size=5000) ** 3
-    rows, weights = sample_rows(sizes)
-    assert len(rows) <= 200
-    assert len(set(rows.tolist())) == len(rows)
-    np.testing.assert_allclose((weights * sizes[rows]).sum(), sizes.sum(), rtol=0.01)
-    assert sizes[rows].mean() > 2 * sizes.mean()
-
-
 @pytest.mark.parametrize("sharpness", SHARPNESSES)
 def test_hessian_by_blocks(sharpness):
     """Products over blocks of rows equal those of all rows at once, in both precisions."""
     features, mask = feature_rows(n=2500)
     rng = np.random.default_rng(1)
-    rows = Likelihood(mask, sharpness).derivatives(rng.normal(size=mask.shape))
-    derivatives = RowDerivatives(FeaturePrior(features), rows)
+    derivatives = RowPoint(FeaturePrior(features), rng.normal(size=mask.shape), Likelihood(mask, sharpness))
     direction = rng.normal(size=(20, 4))
-    expected = features.T @ rows.hvp(features @ direction)
+    expected = features.T @ derivatives.rows.hvp(features @ direction)
     np.testing.assert_allclose(derivatives.hvp(direction), expected, rtol=1e-9, atol=1e-9)
     np.testing.assert_allclose(derivatives.fast_hvp(direction), expected, rtol=1e-3, atol=1e-2)
-
-
-@pytest.mark.parametrize("sharpness", SHARPNESSES)
-def test_features_and_gram_matrix_have_one_mode(sharpness):
-    """On exact labels the mode over weights is that over coefficients with the same prior covariance."""
-    features, mask = feature_rows()
-    mask = np.eye(4, dtype=bool)[mask.argmax(axis=1)]
-    prior = FeaturePrior(features)
-    mode = find_mode(prior, mask, sharpness, tol=1e-10)
-    expected = find_mode(GramPrior(features @ features.T), mask, sharpness, tol=1e-10)
-    assert mode.converged
-    np.testing.assert_allclose(mode.latents, expected.latents, atol=1e-6)
-    np.testing.assert_allclose(mode.coefficients, mask - softmax(mode.latents), atol=1e-12)
-    np.testing.assert_allclose(mode.latents, prior.matvec(mode.coefficients), atol=1e-6)
-
-
-def test_initial_coefficients_stay_at_a_mode():
-    """The iteration that starts at a mode takes no step."""
-    features, mask = feature_rows()
-    prior = FeaturePrior(features)
-    mode = find_mode(prior, mask, 1.0, tol=1e-10)
-    again = find_mode(prior, mask, 1.0, initial=mode.coefficients, tol=1e-6)
-    assert again.n_iter == 0
-    np.testing.assert_allclose(again.latents, mode.latents, atol=1e-6)
 
 
 def test_negative_curvature_ends_at_a_maximum():

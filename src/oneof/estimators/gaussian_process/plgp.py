@@ -359,7 +359,7 @@ class PLGP(TensorClassifier):
             temperature = self.temperature
             if isinstance(temperature, str):
                 proba = self._expected_softmax(self._posterior.loo_latents(self._covariance()))
-                temperature = fit_temperature(proba, to_namespace_of(self._evidence, proba))
+                temperature = fit_temperature(proba, self._evidence)
             self._cache["temperature"] = float(temperature)
         return self._cache["temperature"]
 

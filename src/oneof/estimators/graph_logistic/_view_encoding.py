@@ -2,6 +2,8 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -23,6 +25,80 @@ _REFERENCE_N_FEATURES = 100
 
 The prior variance of the scores, p / lambda, is then bounded.
 """
+
+
+@dataclass(frozen=True)
+class ViewEncoder:
+    """Rows of `fit`, and the settings by which their views are encoded.
+
+    Attributes
+    ----------
+    rows : ndarray or CSR matrix of shape (n, d)
+    evidence : ndarray of shape (n, K)
+    weight : ndarray of shape (n,)
+        A row of weight w is equivalent to w equal rows.
+    names : ndarray of shape (d,) or None
+        The column names, for errors.
+    builder : NeighborGraph
+        Parameters of the graph to build.
+    make_kernel : callable or None
+        Function from rows to the kernel fitted to them, for kernel features.
+    has_constant : bool
+        Whether a constant feature 1 is appended.
+    """
+
+    rows: FeatureMatrix
+    evidence: Evidence
+    weight: Floats
+    names: Labels | None
+    builder: NeighborGraph
+    make_kernel: Callable[[FeatureMatrix], Kernel] | None
+    has_constant: bool
+
+    @cached_property
+    def labeled(self) -> Mask:
+        """Mask of the rows that are not unlabeled."""
+        return ~constant_rows(self.evidence)
+
+    def encode(self, index: int, columns: Ints | None) -> "EncodedView":
+        """Build the graph of the rows that have a view, and compute its features and its smoothness matrix.
+
+        Raises
+        ------
+        InputError
+            If no row has the view, or no labeled row has it and the features are kernels.
+        """
+        rows, weight = self.rows, self.weight
+        everywhere = np.ones(rows.shape[0], dtype=bool)
+        present = everywhere if columns is None else rows_with_view(rows, columns, self.names)
+        used = present & (weight > 0)
+        if not used.any():
+            raise InputError(
+                f"`views[{index}]`: no row has this view, since all its columns are NaN. Remove it from `views`."
+            )
+        view = rows if columns is None else rows[:, columns]
+        distinct, total = merge_rows(view, weight * present)
+        vertices, kernel, basis = view[distinct], None, None
+        if self.make_kernel is not None:
+            selected, _ = merge_rows(view, weight * (present & self.labeled))
+            if not len(selected):
+                raise InputError(
+                    f"`views[{index}]`: no labeled row has this view, so that it has no kernel features. "
+                    'Pass features="raw", or label a row that has the view.'
+                )
+            basis = view[selected]
+            kernel = self.make_kernel(basis)
+        features = ViewFeatures.from_rows(
+            vertices, total, columns=columns, kernel=kernel, basis=basis, has_constant=self.has_constant
+        )
+        given = self.builder.affinity
+        if isinstance(given, str) or callable(given):
+            affinity = self.builder.graph(vertices).affinity
+        else:  # a matrix over all rows, including equal ones; a view has the edges between its rows
+            members = np.flatnonzero(used)
+            affinity = check_affinity(given, rows.shape[0])[members][:, members]
+            vertices, total = view[members], weight[members]
+        return EncodedView(features, present, smoothness_matrix(features.transform(vertices), affinity, total))
 
 
 @dataclass(frozen=True)
@@ -48,137 +124,26 @@ class EncodedView:
         return int(self.smoothness.shape[0])
 
 
-def make_views(
-    rows: FeatureMatrix,
-    groups: list[Any],
-    names: Labels | None,
-    labeled: Mask,
-    weight: Floats,
-    builder: NeighborGraph,
-    *,
-    kernel: Callable[[FeatureMatrix], Kernel] | None,
-    has_constant: bool,
-) -> list[EncodedView]:
-    """Encode each group of columns as a view; a group None is one view of all columns. See `make_view`."""
-    all_rows = np.ones(rows.shape[0], dtype=bool)
-    views = []
-    for index, columns in enumerate(groups):
-        present = all_rows if columns is None else rows_with_view(rows, columns, names)
-        views.append(
-            make_view(
-                rows,
-                columns,
-                present,
-                labeled,
-                weight,
-                builder,
-                kernel=kernel,
-                has_constant=has_constant,
-                name=f"views[{index}]",
-            )
-        )
-    return views
+def labeled_instances(encoder: ViewEncoder, views: list[EncodedView]) -> LabeledInstances:
+    """Return the instances in the likelihood: those of labeled rows with a positive weight.
 
-
-def make_view(
-    rows: FeatureMatrix,
-    columns: Ints | None,
-    present: Mask,
-    labeled: Mask,
-    weight: Floats,
-    builder: NeighborGraph,
-    *,
-    kernel: Callable[[FeatureMatrix], Kernel] | None,
-    has_constant: bool,
-    name: str,
-) -> EncodedView:
-    """Build the graph of the rows that have a view, and compute its features and its smoothness matrix.
-
-    Parameters
-    ----------
-    rows : ndarray or CSR matrix of shape (n, d)
-    columns : ndarray of column indices or None
-        Columns of the view; None for all.
-    present, labeled : ndarray of shape (n,), bool
-        Masks of the rows that have the view, and of the rows that are not unlabeled.
-    weight : ndarray of shape (n,)
-        A row of weight w is equivalent to w equal rows.
-    builder : NeighborGraph
-        Parameters of the graph to build.
-    kernel : callable or None
-        Function from rows to the kernel fitted to them, for kernel features.
-    has_constant : bool
-        Whether a constant feature 1 is appended.
-    name : str
-        Name of the view in errors.
-
-    Returns
-    -------
-    EncodedView
-
-    Raises
-    ------
-    InputError
-        If no row has the view, or no labeled row has it and the features are kernels.
+    Their `span` are the instances of all rows with a positive weight; None if they are as many as the weights, or
+    kernels.
     """
-    used = present & (weight > 0)
-    if not used.any():
-        raise InputError(f"`{name}`: no row has this view, since all its columns are NaN. Remove it from `views`.")
-    view = rows if columns is None else rows[:, columns]
-    distinct, total = merge_rows(view, weight * present)
-    vertices = view[distinct]
-    fitted = basis = None
-    if kernel is not None:
-        selected, _ = merge_rows(view, weight * (present & labeled))
-        if not len(selected):
-            raise InputError(
-                f"`{name}`: no labeled row has this view, so that it has no kernel features. "
-                'Pass features="raw", or label a row that has the view.'
-            )
-        basis = view[selected]
-        fitted = kernel(basis)
-    features = ViewFeatures.from_rows(
-        vertices, total, columns=columns, kernel=fitted, basis=basis, has_constant=has_constant
-    )
-    if isinstance(builder.affinity, str) or callable(builder.affinity):
-        smoothness = smoothness_matrix(features.transform(vertices), builder.graph(vertices).affinity, total)
-        return EncodedView(features, present, smoothness)
-    # A given affinity matrix is over all rows, including equal ones. A view has the edges between its rows.
-    used_rows = np.flatnonzero(used)
-    affinity = check_affinity(builder.affinity, rows.shape[0])[used_rows][:, used_rows]
-    smoothness = smoothness_matrix(features.transform(view[used_rows]), affinity, weight[used_rows])
-    return EncodedView(features, present, smoothness)
-
-
-def labeled_instances(
-    rows: FeatureMatrix, evidence: Evidence, weight: Floats, views: list[EncodedView]
-) -> LabeledInstances:
-    """Return the instances in the likelihood: those of labeled rows with a positive weight."""
-    labeled = ~constant_rows(evidence) & (weight > 0)
-    members = [np.flatnonzero(view.present & labeled) for view in views]
-    blocks = [view.features.instances(rows[own]) for view, own in zip(views, members, strict=True)]
-    row_of_instance = np.concatenate(members)
-    indices = list(range(len(views)))
-    instances = stack_views(blocks, indices, [view.size for view in views])
-    view_of_instance = np.repeat(indices, [len(own) for own in members])
-    return LabeledInstances(
-        instances,
-        evidence[row_of_instance],
-        weight[row_of_instance],
-        view_of_instance,
-        row_of_instance,
-        _spanning_instances(rows, weight, views),
-    )
-
-
-def _spanning_instances(rows: FeatureMatrix, weight: Floats, views: list[EncodedView]) -> FeatureMatrix | None:
-    """Return the instances of all rows with a positive weight; None if they are as many as the weights, or kernels."""
-    members = [np.flatnonzero(view.present & (weight > 0)) for view in views]
+    used, indices = encoder.weight > 0, list(range(len(views)))
     sizes = [view.size for view in views]
-    if all(len(own) >= size or view.features.kernel for own, size, view in zip(members, sizes, views, strict=True)):
-        return None
-    blocks = [view.features.instances(rows[own]) for view, own in zip(views, members, strict=True)]
-    return stack_views(blocks, list(range(len(views))), sizes)
+
+    def stack(mask: Mask) -> tuple[FeatureMatrix, list[Ints]]:
+        members = [np.flatnonzero(view.present & mask) for view in views]
+        blocks = [view.features.instances(encoder.rows[own]) for view, own in zip(views, members, strict=True)]
+        return stack_views(blocks, indices, sizes), members
+
+    instances, members = stack(encoder.labeled & used)
+    row = np.concatenate(members)
+    view_of_instance = np.repeat(indices, [len(own) for own in members])
+    is_narrow = all(view.features.kernel or (view.present & used).sum() >= view.size for view in views)
+    span = None if is_narrow else stack(used)[0]
+    return LabeledInstances(instances, encoder.evidence[row], encoder.weight[row], view_of_instance, row, span)
 
 
 # -- the terms of the prior -----------------------------------------------------------------------------------------
@@ -209,15 +174,7 @@ class ScaledTerm:
         return value[..., self.weights] if self.term.per_weight else value
 
 
-def prior_terms(
-    rows: FeatureMatrix,
-    labeled: Mask,
-    weight: Floats,
-    views: list[EncodedView],
-    *,
-    prior: str,
-    numbered: bool,
-) -> list[ScaledTerm]:
+def prior_terms(encoder: ViewEncoder, views: list[EncodedView], prior: str, *, numbered: bool) -> list[ScaledTerm]:
     """Return the terms of the prior: graph and ridge or ARD of each view, and the coregularization of the views."""
     sizes = [view.size for view in views]
     starts = np.concatenate([[0], np.cumsum(sizes)])
@@ -240,7 +197,7 @@ def prior_terms(
             term = PriorTerm(f"{kind}{suffix}", matrix, per_weight=kind == "ard")
             with np.errstate(over="ignore", under="ignore"):
                 terms.append(ScaledTerm(term, float(scale * np.float64(view.features.total_scale) ** 2), own))
-    blocks, pairs = _disagreement(rows, labeled, weight, views)
+    blocks, pairs = _disagreement(encoder, views)
     if blocks:
         # Features have mean variance 1, and so does the diagonal if they are centered; sparse features are not.
         mean = 2.0 * pairs / len(views)
@@ -249,21 +206,16 @@ def prior_terms(
     return terms
 
 
-def _disagreement(
-    rows: FeatureMatrix, labeled: Mask, weight: Floats, views: list[EncodedView]
-) -> tuple[dict[tuple[int, int], Any], float]:
+def _disagreement(encoder: ViewEncoder, views: list[EncodedView]) -> tuple[dict[tuple[int, int], Any], float]:
     """Return the upper blocks of the disagreement matrix C of unlabeled rows with two views, and their total weight."""
     blocks: dict[tuple[int, int], Any] = {}
     pairs = 0.0
-    for a in range(len(views)):
-        for b in range(a + 1, len(views)):
-            both = np.flatnonzero(views[a].present & views[b].present & ~labeled & (weight > 0))
-            if not len(both):
-                continue
-            left, right = views[a].features.instances(rows[both]), views[b].features.instances(rows[both])
-            first, cross, second = disagreement_blocks(left, right, weight[both])
-            blocks[a, a] = blocks[a, a] + first if (a, a) in blocks else first
-            blocks[b, b] = blocks[b, b] + second if (b, b) in blocks else second
-            blocks[a, b] = cross
-            pairs += float(weight[both].sum())
+    for a, b in combinations(range(len(views)), 2):
+        both = np.flatnonzero(views[a].present & views[b].present & ~encoder.labeled & (encoder.weight > 0))
+        if not len(both):
+            continue
+        left, right = (views[v].features.instances(encoder.rows[both]) for v in (a, b))
+        for key, block in zip(((a, a), (a, b), (b, b)), disagreement_blocks(left, right, encoder.weight[both])):
+            blocks[key] = blocks[key] + block if key in blocks else block
+        pairs += float(encoder.weight[both].sum())
     return blocks, pairs

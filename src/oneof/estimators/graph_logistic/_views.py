@@ -63,66 +63,53 @@ def parse_views(views: Any, n_features: int, names: Labels | None = None) -> lis
 
 
 def _column_indices(group: Any, view: int, n_features: int, names: Labels | None) -> Ints:
-    if isinstance(group, slice):
-        try:
-            columns = np.arange(n_features)[group]
-        except TypeError:
-            raise InputError(f"`views[{view}]` must be a slice of column indices; got {group!r}.") from None
-    else:
-        if isinstance(group, str | numbers.Integral):
-            raise InputError(f"`views[{view}]` must be a list; got {group!r}. Pass [{group!r}] for one column.")
-        if not _is_iterable(group):
-            raise InputError(f"`views[{view}]` must be indices, names, a slice or a mask; got {group!r}.")
-        listed = group if isinstance(group, np.ndarray) else list(group)
-        members = np.asarray(listed)
-        mixed = members.dtype.kind in "iu" and any(isinstance(member, bool) for member in listed)
-        if mixed or (members.size and members.dtype.kind == "f"):
-            raise InputError(f"`views[{view}]` must be integers, or a boolean mask of all columns; got {group!r}.")
-        if members.ndim != 1 or members.size == 0:
-            raise InputError(
-                f"`views[{view}]` must be a nonempty 1-D list of indices or names, a slice or a mask; got {group!r}."
-            )
-        if members.dtype.kind == "b":
-            columns = _from_mask(members, view, n_features)
-        elif members.dtype.kind in "iu":
-            columns = _from_indices(members.astype(np.int64), view, n_features)
-        else:
-            columns = _from_names(members, view, names)
+    place = f"`views[{view}]`"
+    if isinstance(group, str | numbers.Integral):
+        raise InputError(f"{place} must be a list; got {group!r}. Pass [{group!r}] for one column.")
+    if not (isinstance(group, slice) or _is_iterable(group)):
+        raise InputError(f"{place} must be indices, names, a slice or a mask; got {group!r}.")
+    members = group if isinstance(group, slice) else _listed_columns(group, place, n_features, names)
+    try:
+        columns = np.arange(n_features)[members]
+    except TypeError:
+        raise InputError(f"{place} must be a slice of column indices; got {group!r}.") from None
     if columns.size == 0:
-        raise InputError(f"`views[{view}]` must have at least one column; got {group!r}.")
+        raise InputError(f"{place} must have at least one column; got {group!r}.")
     distinct, counts = np.unique(columns, return_counts=True)
     if (counts > 1).any():
-        raise InputError(f"`views[{view}]` must have distinct columns; column {distinct[counts > 1][0]} is repeated.")
+        raise InputError(f"{place} must have distinct columns; column {distinct[counts > 1][0]} is repeated.")
     return columns.astype(np.int64, copy=False)
+
+
+def _listed_columns(group: Any, place: str, n_features: int, names: Labels | None) -> Any:
+    """Return a mask of all columns, or column indices, which may be negative."""
+    listed = group if isinstance(group, np.ndarray) else list(group)
+    members = np.asarray(listed)
+    kind = members.dtype.kind
+    if members.ndim != 1 or members.size == 0:
+        raise InputError(f"{place} must be a nonempty 1-D list of indices or names, a slice or a mask; got {group!r}.")
+    if kind == "f" or (kind in "iu" and any(isinstance(member, bool) for member in listed)):
+        raise InputError(f"{place} must be integers, or a boolean mask of all columns; got {group!r}.")
+    if kind == "b":
+        if len(members) != n_features:
+            raise InputError(f"{place} must be a mask of {n_features} columns; got {len(members)} entries.")
+        return members
+    if kind in "iu":
+        outside = (members.astype(np.int64) < -n_features) | (members >= n_features)
+        if outside.any():
+            raise InputError(f"{place} has the column {members[outside][0]}, but X has {n_features} columns.")
+        return members
+    if names is None:
+        raise InputError(f"{place} has column names, but X is not a table with column names. Pass column indices.")
+    indices = {name: index for index, name in enumerate(names.tolist())}
+    for name in members.tolist():
+        if name not in indices:
+            raise InputError(f"{place} has the column {name!r}, which X does not have.")
+    return [indices[name] for name in members.tolist()]
 
 
 def _is_iterable(value: Any) -> bool:
     return hasattr(value, "__iter__") and not (isinstance(value, np.ndarray) and value.ndim == 0)
-
-
-def _from_mask(members: Mask, view: int, n_features: int) -> Ints:
-    if len(members) != n_features:
-        raise InputError(f"`views[{view}]` must be a mask of {n_features} columns; got {len(members)} entries.")
-    return np.flatnonzero(members)
-
-
-def _from_indices(members: Ints, view: int, n_features: int) -> Ints:
-    outside = (members < -n_features) | (members >= n_features)
-    if outside.any():
-        raise InputError(f"`views[{view}]` has the column {members[outside][0]}, but X has {n_features} columns.")
-    return np.where(members < 0, members + n_features, members)
-
-
-def _from_names(members: Labels, view: int, names: Labels | None) -> Ints:
-    if names is None:
-        raise InputError(
-            f"`views[{view}]` has column names, but X is not a table with column names. Pass column indices."
-        )
-    indices = {name: index for index, name in enumerate(names.tolist())}
-    for name in members.tolist():
-        if name not in indices:
-            raise InputError(f"`views[{view}]` has the column {name!r}, which X does not have.")
-    return np.array([indices[name] for name in members.tolist()], dtype=np.int64)
 
 
 def rows_with_view(rows: FeatureMatrix, columns: Ints, names: Labels | None = None) -> Mask:
@@ -367,18 +354,15 @@ def stack_views(instances: list[FeatureMatrix], views: list[int], sizes: list[in
     """Return instances in the columns of all views: `instances[i]` in the block `views[i]`, and 0 elsewhere."""
     if len(sizes) == 1:
         return instances[0]
-    starts = np.concatenate([[0], np.cumsum(sizes)])
     if any(sp.issparse(block) for block in instances):
-        padded = []
-        for block, view in zip(instances, views, strict=True):
-            entries = sp.coo_array(block)
-            row, column = entries.coords
-            shape = (block.shape[0], starts[-1])
-            padded.append(sp.csr_array((entries.data, (row, column + starts[view])), shape=shape))
-        return sp.csr_array(sp.vstack(padded))
-    out = np.zeros((sum(len(block) for block in instances), starts[-1]))
-    row = 0
-    for block, view in zip(instances, views, strict=True):
-        out[row : row + len(block), starts[view] : starts[view + 1]] = block
-        row += len(block)
-    return out
+        empty = [[sp.csr_array((block.shape[0], size)) for size in sizes] for block in instances]
+        for blocks, block, view in zip(empty, instances, views, strict=True):
+            blocks[view] = sp.csr_array(block)
+        return sp.csr_array(sp.vstack([sp.hstack(blocks) for blocks in empty]))
+    before = np.cumsum([0, *sizes])
+    return np.vstack(
+        [
+            np.pad(block, ((0, 0), (before[view], before[-1] - before[view + 1])))
+            for block, view in zip(instances, views, strict=True)
+        ]
+    )

@@ -14,8 +14,8 @@ from oneof.estimators.graph_logistic._checks import check_parameters, warn_if_no
 from oneof.estimators.graph_logistic._view_encoding import (
     EncodedView,
     ScaledTerm,
+    ViewEncoder,
     labeled_instances,
-    make_views,
     prior_terms,
 )
 from oneof.estimators.graph_logistic._views import ViewModel, parse_views
@@ -230,29 +230,20 @@ class GraphLogisticRegression(DecisionFunctionMixin, CandidateClassifier):
         alpha, beta = check_parameters(self)
         builder = NeighborGraph(self.affinity, self.n_neighbors, symmetrize=self.symmetrize)
         rows, candidates = self._validate_fit(X, y)
-        labeled = ~candidates.is_unlabeled
-        weight = check_row_weights(candidates, sample_weight, self.class_weight)
-        names = getattr(self, "feature_names_in_", None)
-        views = make_views(
+        encoder = ViewEncoder(
             rows,
-            [None] if self.views is None else parse_views(self.views, rows.shape[1], names),
-            names,
-            labeled,
-            weight,
+            candidates.evidence,
+            check_row_weights(candidates, sample_weight, self.class_weight),
+            getattr(self, "feature_names_in_", None),
             builder,
-            kernel=self._make_kernel if self.features == "kernel" else None,
-            has_constant=bool(self.fit_intercept),
+            self._make_kernel if self.features == "kernel" else None,
+            bool(self.fit_intercept),
         )
-        terms = prior_terms(
-            rows,
-            labeled,
-            weight,
-            views,
-            prior=self.prior,
-            numbered=self.views is not None,
-        )
+        groups = [None] if self.views is None else parse_views(self.views, rows.shape[1], encoder.names)
+        views = [encoder.encode(index, columns) for index, columns in enumerate(groups)]
+        terms = prior_terms(encoder, views, self.prior, numbered=self.views is not None)
         fitted = fit_views(
-            labeled_instances(rows, candidates.evidence, weight, views),
+            labeled_instances(encoder, views),
             tuple(scaled.term for scaled in terms),
             len(views),
             coregularization="auto" if isinstance(self.coregularization, str) else bool(self.coregularization),

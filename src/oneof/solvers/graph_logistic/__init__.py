@@ -4,6 +4,7 @@ With w^(K) = 0, over the labeled rows with a set that is not full,
 
     l(w) = sum_i log sum_{k in S_i} p(k | x_i),     w^(c) ~ N(0, (sum_j lambda_j P_j)^-1),  c = 1..K-1.
 
+Numbers in parentheses are those of the paper's equations; it has exact labels, and may have precisions of each class.
 The precisions lambda are estimated by the paper's EM algorithm or by the evidence, or given.
 
 Reading order:

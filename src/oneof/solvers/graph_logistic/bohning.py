@@ -4,10 +4,10 @@ The bound replaces the Hessian of l by the constant -B, which is below it everyw
 
     B = 1/2 (I - 1 1^T / K) kron X^T V X.
 
-`bohning_mstep` takes the steps w <- w + (B + Lambda)^-1 (g - Lambda w), with g the gradient of l. `coordinate_mstep`
-is equation (13) of Krishnapuram et al. (2004), w_u <- w_u + [g_u - (Lambda w)_u] / (B + Lambda)_uu. Each step increases
-the objective. For candidate sets, g is the gradient with the responsibilities, and the step is one of the generalized
-EM algorithm, as B bounds the likelihood for any responsibilities.
+`bohning_mstep` takes the steps w <- w + (B + Lambda)^-1 (g - Lambda w), with g the gradient of l, which is the
+maximizer above (13) of Krishnapuram et al. (2004). `coordinate_mstep` is (13), w_u <- w_u + [g_u - (Lambda w)_u] / (B +
+Lambda)_uu. Each step increases the objective. For candidate sets, g is the gradient with the responsibilities, and the
+step is one of the generalized EM algorithm, as B bounds the likelihood for any responsibilities.
 """
 
 import numpy as np
@@ -44,12 +44,12 @@ class LinearStopping:
 
 
 def bohning_mstep(
-    likelihood: CandidateLikelihood, prior: Prior, precisions: Precisions, start: Floats, *, tol: float, max_iter: int
+    likelihood: CandidateLikelihood, prior: Prior, precisions: Precisions, initial: Floats, *, tol: float, max_iter: int
 ) -> tuple[Floats, bool]:
     """Maximize l(w) - 1/2 sum_c w^(c)T Lambda w^(c); return the (K-1, D) weights, and whether it converged."""
     gram = weighted_gram(likelihood.features, likelihood.row_weight / 2.0)
     solve = shared_solver(gram, to_dense(prior.matrix(precisions, VAGUE_PRECISION)), prior.n_vectors)
-    weights, stopping = start, LinearStopping(tol)
+    weights, stopping = initial, LinearStopping(tol)
     for _ in range(max_iter):
         at = likelihood.evaluate(np.asarray(likelihood.features @ weights.T))
         gradient = np.asarray((likelihood.features.T @ likelihood.gradient(at)).T)
@@ -65,7 +65,7 @@ def bohning_mstep(
 
 
 def coordinate_mstep(
-    likelihood: CandidateLikelihood, prior: Prior, precisions: Precisions, start: Floats, *, tol: float, max_iter: int
+    likelihood: CandidateLikelihood, prior: Prior, precisions: Precisions, initial: Floats, *, tol: float, max_iter: int
 ) -> tuple[Floats, bool]:
     """Maximize l(w) - 1/2 sum_c w^(c)T Lambda w^(c); return the (K-1, D) weights, and whether it converged.
 
@@ -79,7 +79,7 @@ def coordinate_mstep(
     bound = 0.5 * (1.0 - 1.0 / (prior.n_vectors + 1)) * np.asarray(squares)
     matrix = prior.matrix(precisions, VAGUE_PRECISION)
     diagonal, precision = bound + matrix.diagonal(), as_row_view(sp.csr_array(matrix))
-    weights = np.array(start, dtype=np.float64)
+    weights = np.array(initial, dtype=np.float64)
     evidence = np.ascontiguousarray(likelihood.evidence)
     stopping = LinearStopping(tol)
     scores = np.zeros((len(evidence), prior.n_vectors + 1))

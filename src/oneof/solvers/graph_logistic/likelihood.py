@@ -1,8 +1,8 @@
 """Likelihood of graph-prior logistic regression over the labeled rows, with its derivatives.
 
-With s_ik = w^(k)T x_i, w^(K) = 0 and p_i the softmax of s_i,
+With s_ik = w^(k)T x_i, w^(K) = 0 and p_i the softmax of s_i (1),
 
-    l(w) = sum_i v_i log sum_k e_ik p_ik,
+    l(w) = sum_i v_i log sum_k e_ik p_ik,                                                       (2) for exact labels
 
 v the weights of the rows, and e the evidence: 1 in the set and 0 outside, or the weights of the candidates. Its
 gradient by the scores is q_i - p_i, with q_ik proportional to e_ik p_ik. The q_i are the responsibilities of the

@@ -1,9 +1,9 @@
 """M-step by Newton's method (the default), and the Hessian that it shares with the Laplace posterior.
 
-The Hessian is formed in the smaller coordinates of `coordinates.py`. A small Hessian is factorized. With a larger one
-the steps are computed by conjugate gradients, whose products cost no more than a gradient. Their preconditioner is the
-Hessian that would result if the curvature of each row were v_i (I - 1 1^T / K), scaled to its own trace. As in
-`bohning.py`, it takes two factorizations of the size of one class.
+The M-step maximizes Q (12). The Hessian is formed in the smaller coordinates of `coordinates.py`. A small Hessian is
+factorized. With a larger one the steps are computed by conjugate gradients, whose products cost no more than a
+gradient. Their preconditioner is the Hessian that would result if the curvature of each row were v_i (I - 1 1^T / K),
+scaled to its own trace. As in `bohning.py`, it takes two factorizations of the size of one class.
 """
 
 from typing import Any
@@ -36,10 +36,10 @@ CHOLESKY_JITTER = 1e-8
 
 
 def newton_mstep(
-    likelihood: CandidateLikelihood, coordinates: Coordinates, start: Floats, *, tol: float, max_iter: int
+    likelihood: CandidateLikelihood, coordinates: Coordinates, initial: Floats, *, tol: float, max_iter: int
 ) -> tuple[Floats, bool]:
     """Maximize l(w) - 1/2 sum_c w^(c)T Lambda w^(c); return the (K-1, D) weights, and whether it converged."""
-    z, converged = newton_cg(likelihood, coordinates, coordinates.to_internal(start), tol=tol, max_iter=max_iter)
+    z, converged = newton_cg(likelihood, coordinates, coordinates.to_internal(initial), tol=tol, max_iter=max_iter)
     return coordinates.from_internal(z), converged
 
 

@@ -4,8 +4,8 @@ The posterior is N(w, H^-1) with
 
     H = Lambda + sum_i v_i (diag p_i - p_i p_i^T) kron x_i x_i^T,
 
-p_i over the first K-1 classes (section 5 of Krishnapuram et al. 2004). A candidate set has less curvature: see
-`CandidateLikelihood.curvatures`. H is formed in the coordinates of `coordinates.py`. Above `newton.MAX_COORDINATES`
+p_i over the first K-1 classes (section 5 of Krishnapuram et al. 2004, above (14)). A candidate set has less curvature:
+see `CandidateLikelihood.curvatures`. H is formed in the coordinates of `coordinates.py`. Above `newton.MAX_COORDINATES`
 only the diagonal block of each class is formed, as if the classes were independent given the rows.
 """
 

@@ -4,11 +4,11 @@ With w^T P w the quadratic form of a term, both rules have a fixed point at
 
     lambda = (2 alpha + n) / (2 beta + w^T P w).
 
-"em" is the E-step of Krishnapuram et al. (2004): n is the number of directions under the precision. This is the rank of
-P, or 1 if each weight has a precision, times the K-1 classes, which share it. "evidence" is MacKay's rule (1992): n
-is the number of these directions that the data determine, gamma = lambda tr[(Lambda^+ - H^-1) P]. At its fixed point
-the derivative of the Laplace evidence by log lambda vanishes, for the curvature at the mode. For one term, gamma = d -
-lambda tr(H^-1 A).
+"em" is the E-step of Krishnapuram et al. (2004, below (12)): n is the number of directions under the precision. This is
+the rank of P, or 1 if each weight has a precision, times the K-1 classes, which share it. "evidence" is MacKay's rule
+(1992): n is the number of these directions that the data determine, gamma = lambda tr[(Lambda^+ - H^-1) P]. At its
+fixed point the derivative of the Laplace evidence by log lambda vanishes, for the curvature at the mode. For one term,
+gamma = d - lambda tr(H^-1 A).
 
 The updates of all precisions together, as a vector of logarithms, are accelerated by Anderson's method.
 """
@@ -140,11 +140,11 @@ class LaplaceEvidence:
 class PrecisionUpdater:
     """Accelerated updates of all precisions, as one vector of logarithms."""
 
-    def __init__(self, hyperprior: GammaHyperprior, terms: tuple[PriorTerm, ...], start: Precisions) -> None:
+    def __init__(self, hyperprior: GammaHyperprior, terms: tuple[PriorTerm, ...], initial: Precisions) -> None:
         self._hyperprior, self._terms = hyperprior, terms
-        self._active = {term.name: start[term.name] > 0 for term in terms}
+        self._active = {term.name: initial[term.name] > 0 for term in terms}
         bounds = (
-            self._flatten({name: np.full_like(start[name], bound[name]) for name in start})
+            self._flatten({name: np.full_like(initial[name], bound[name]) for name in initial})
             for bound in (hyperprior.min_precision, hyperprior.max_precision)
         )
         self._acceleration = AndersonAcceleration(*(np.log(bound) for bound in bounds))

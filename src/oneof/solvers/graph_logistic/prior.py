@@ -1,8 +1,8 @@
 """Gaussian prior of graph-prior logistic regression: its matrices, its terms, and the directions without a penalty.
 
-Each weight vector w^(c), c = 1..K-1, has the prior N(0, Lambda^-1) with
+Each weight vector w^(c), c = 1..K-1, has the prior N(0, Lambda^-1) (6) with
 
-    Lambda = sum_j lambda_j P_j.
+    Lambda = sum_j lambda_j P_j.                                        (5) for one view, (10) for views
 
 P_j is the smoothness matrix X^T L X of a graph, the identity (ridge), a diagonal mask with one precision per weight
 (ARD), or the disagreement of views (coregularization). The prior is improper in the directions that no term penalizes,
@@ -41,7 +41,7 @@ MAX_SPARSE_DENSITY = 0.1
 
 
 def smoothness_matrix(features: FeatureMatrix, affinity: sp.csr_array, weight: Floats) -> Any:
-    """Return A = X^T L X, with L the Laplacian of the edge weights w_i w_j W_ij.
+    """Return A = X^T L X (4), with L the Laplacian of the edge weights w_i w_j W_ij.
 
     w^T A w is the weighted sum of the squared differences of the scores along the edges. A row of weight w is
     equivalent to w equal rows: their scores are equal, and each of them has the edges of the one row.
@@ -67,7 +67,7 @@ def smoothness_matrix(features: FeatureMatrix, affinity: sp.csr_array, weight: F
 
 
 def disagreement_blocks(left: FeatureMatrix, right: FeatureMatrix, weight: Floats) -> tuple[Any, Any, Any]:
-    """Return the blocks C_ll, C_lr and C_rr of sum_i w_i [l_i, -r_i] [l_i, -r_i]^T, over rows with two views."""
+    """Return the blocks C_ll, C_lr and C_rr of C = sum_i w_i [l_i, -r_i] [l_i, -r_i]^T (8) over rows with two views."""
     root = np.sqrt(weight)
     L, R = _scale_rows(left, root), _scale_rows(right, root)
     return symmetric_part(L.T @ L), densify_if_full(-(L.T @ R)), symmetric_part(R.T @ R)
@@ -75,22 +75,11 @@ def disagreement_blocks(left: FeatureMatrix, right: FeatureMatrix, weight: Float
 
 def block_matrix(blocks: dict[tuple[int, int], Any], sizes: list[int]) -> Any:
     """Return a symmetric matrix from its blocks on and above the diagonal; absent blocks are 0."""
-    if any(sp.issparse(block) for block in blocks.values()) or len(blocks) < len(sizes):
-        grid: list[list[Any]] = [[None] * len(sizes) for _ in sizes]
-        for index, size in enumerate(sizes):
-            grid[index][index] = sp.csr_array((size, size))
-        for (i, j), block in blocks.items():
-            grid[i][j] = sp.csr_array(block)
-            if i != j:
-                grid[j][i] = sp.csr_array(block.T)
-        return densify_if_full(sp.csr_array(sp.block_array(grid)))
-    out = np.zeros((sum(sizes), sum(sizes)))
-    starts = np.concatenate([[0], np.cumsum(sizes)])
-    for (i, j), block in blocks.items():
-        rows, columns = slice(starts[i], starts[i + 1]), slice(starts[j], starts[j + 1])
-        out[rows, columns] = block
-        out[columns, rows] = block.T
-    return out
+    both = {**{(j, i): block.T for (i, j), block in blocks.items()}, **blocks}
+    is_sparse = any(sp.issparse(block) for block in blocks.values()) or len(blocks) < len(sizes)
+    zeros = sp.csr_array if is_sparse else np.zeros
+    grid = [[both[i, j] if (i, j) in both else zeros((n, m)) for j, m in enumerate(sizes)] for i, n in enumerate(sizes)]
+    return densify_if_full(sp.csr_array(sp.block_array(grid))) if is_sparse else np.block(grid)
 
 
 def symmetric_part(matrix: Any) -> Any:
@@ -215,39 +204,35 @@ class UnpenalizedDirections:
     """(r,): 1/4 sum_i (x_i^T u)^2 of each observed direction, above 0. The directions are uncorrelated in it."""
     unobserved: Floats
     """(D, u)."""
-    axis_aligned: bool
-    """Whether each direction is that of a single weight."""
 
     @classmethod
     def from_terms(
         cls, terms: tuple[PriorTerm, ...], features: FeatureMatrix, row_weight: Floats
     ) -> "UnpenalizedDirections":
         """Compute the null space of the sum of the terms, and the curvature of the labeled rows in it."""
-        basis, axis_aligned = _unpenalized_basis(terms, features.shape[1])
+        basis = _unpenalized_basis(terms, features.shape[1])
         if basis.shape[1] == 0:
-            return cls(basis, np.zeros(0), basis, axis_aligned=True)
+            return cls(basis, np.zeros(0), basis)
         scores = np.sqrt(row_weight)[:, None] / 2.0 * np.asarray(features @ basis)
         # Rows without a component in the null space have scores there only by rounding; these are not observations.
         norms = np.sqrt(np.asarray((features * features).sum(axis=1)).ravel() * row_weight) / 2.0
         scores[np.abs(scores) <= SCORE_RTOL * norms[:, None]] = 0.0
         gram = scores.T @ scores
         hidden = null_space(gram)
-        if hidden.shape[1] == 0 and axis_aligned and np.count_nonzero(gram) == np.count_nonzero(gram.diagonal()):
-            return cls(basis, gram.diagonal().copy(), basis[:, :0], axis_aligned=True)
+        complement = np.eye(len(gram))
         if hidden.shape[1]:
             rotation = scipy.linalg.qr(hidden)[0]  # its first columns span the hidden directions
-            hidden, complement = rotation[:, : hidden.shape[1]], rotation[:, hidden.shape[1] :]
-        else:
-            complement = np.eye(len(gram))
-        curvature, vectors = (
-            np.linalg.eigh(complement.T @ gram @ complement) if complement.shape[1] else (np.zeros(0), complement[:0])
-        )
-        observed, unobserved = basis @ (complement @ vectors), basis @ hidden
-        axes = axis_aligned and all(
-            (np.count_nonzero(np.abs(directions) > EIGENVALUE_RTOL, axis=0) == 1).all()
-            for directions in (observed, unobserved)
-        )
-        return cls(observed, np.maximum(curvature, np.finfo(float).tiny), unobserved, axis_aligned=axes)
+            hidden, complement = np.split(rotation, [hidden.shape[1]], axis=1)
+        if complement.shape[1] == 0:
+            return cls(basis[:, :0], np.zeros(0), basis @ hidden)
+        curvature, vectors = np.linalg.eigh(complement.T @ gram @ complement)
+        return cls(basis @ (complement @ vectors), np.maximum(curvature, np.finfo(float).tiny), basis @ hidden)
+
+    @property
+    def axis_aligned(self) -> bool:
+        """Whether each direction is that of a single weight."""
+        directions = np.hstack([self.observed, self.unobserved])
+        return bool((np.count_nonzero(np.abs(directions) > EIGENVALUE_RTOL, axis=0) == 1).all())
 
     def matvec(self, weights: Floats) -> Floats:
         """Return the vague precision times (K-1, D) weights; unobserved directions have the precision 1."""
@@ -266,31 +251,22 @@ class UnpenalizedDirections:
         return matrix + roots @ roots.T
 
 
-def _unpenalized_basis(terms: tuple[PriorTerm, ...], n_weights: int) -> tuple[Floats, bool]:
-    """Return an orthonormal basis of the unpenalized directions, and whether each is that of a single weight."""
-    total, covered = np.zeros(n_weights), np.zeros(n_weights, dtype=bool)
+def _unpenalized_basis(terms: tuple[PriorTerm, ...], n_weights: int) -> Floats:
+    """Return an orthonormal basis of the unpenalized directions, (D, r).
+
+    They have no component in the weights that a diagonal term penalizes.
+    """
+    diagonal = [term.diagonal for term in terms if term.is_diagonal]
+    free = np.flatnonzero(sum(diagonal, np.zeros(n_weights)) <= 0)
+    total = np.zeros((len(free), len(free)))
     for term in terms:
-        diagonal = term.diagonal
-        total = total + (diagonal / diagonal.max() if diagonal.max(initial=0.0) > 0 else 0.0)
-        if term.is_diagonal:
-            covered |= diagonal > 0
-    free, uncovered = np.flatnonzero(total <= 0), np.flatnonzero((total > 0) & ~covered)
-    axes = np.zeros((n_weights, len(free)))
-    axes[free, np.arange(len(free))] = 1.0
-    if len(uncovered) == 0:
-        return axes, True
-    scaled_sum = np.zeros((n_weights, n_weights))
-    for term in terms:
-        largest = term.diagonal.max(initial=0.0)
-        if largest > 0:
-            scaled_sum += (term.matrix.toarray() if sp.issparse(term.matrix) else term.matrix) / largest
-    penalized = np.flatnonzero(total > 0)
-    null = null_space(scaled_sum[np.ix_(penalized, penalized)])
-    if null.shape[1] == 0:
-        return axes, True
-    full = np.zeros((n_weights, null.shape[1]))
-    full[penalized] = np.linalg.qr(null)[0]
-    return np.hstack([axes, full]), False
+        if not term.is_diagonal and (largest := term.diagonal.max(initial=0.0)) > 0:
+            block = term.matrix[free][:, free]
+            total += (block.toarray() if sp.issparse(block) else block) / largest
+    null = null_space(total)
+    basis = np.zeros((n_weights, null.shape[1]))
+    basis[free] = np.linalg.qr(null)[0]
+    return basis
 
 
 def null_space(matrix: Floats) -> Floats:

@@ -9,5 +9,5 @@ Reading order:
 5. `posterior_covariance`: the covariances of further rows.
 6. `predictive`: the class probabilities of further rows.
 7. `posterior`: the combination of all of these.
-8. `weight_space`: the mode and the posterior over the weights of features.
+8. `weight_space`: the mode over the weights of features.
 """

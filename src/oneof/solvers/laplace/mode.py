@@ -22,8 +22,8 @@ model of Psi. Psi increases, but at low sharpness it takes hundreds of steps whe
 step costs K n^3 operations.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from array_api_compat import array_namespace, device
@@ -45,7 +45,7 @@ from oneof.solvers.laplace.model import (
 )
 from oneof.solvers.laplace.weight_space.mode import RowSums, find_weight_mode
 from oneof.solvers.linear import inner_product
-from oneof.solvers.trust_region import QuadraticModel, TrustRegionNewton
+from oneof.solvers.trust_region import TrustRegionNewton
 from oneof.typing import Array
 
 N_LANDMARKS = 500
@@ -72,13 +72,48 @@ class LaplaceMode:
 
 
 @dataclass(frozen=True)
+class GramPoint:
+    """A pair (A, K A), an array of shape (2, n, K), with the derivatives of Psi in the inner product of the space."""
+
+    x: Array
+    likelihood: Likelihood
+    preconditioner: None = None
+
+    @cached_property
+    def value(self) -> float:
+        """Psi."""
+        return self.likelihood.psi(self.x[0, ...], self.x[1, ...])
+
+    @cached_property
+    def max_abs(self) -> float:
+        """Max |F| over rows and classes."""
+        return max_abs(self.x[1, ...])
+
+    @cached_property
+    def derivatives(self) -> LikelihoodDerivatives:
+        """Derivatives of the log likelihood."""
+        return self.likelihood.derivatives(self.x[1, ...])
+
+    @cached_property
+    def gradient(self) -> Array:
+        """Q - pi - A."""
+        return self.derivatives.gradient - self.x[0, ...]
+
+    def product(self, step: Array) -> Array:
+        """Return (I + W_true K) s."""
+        return step[0, ...] + self.derivatives.hvp(step[1, ...])
+
+    fast_product = product
+
+
+@dataclass(frozen=True)
 class GramObjective:
-    """Psi as a function of pairs (A, K A), arrays of shape (2, n, K)."""
+    """Psi as a function of pairs (A, K A)."""
 
     prior: Prior
     likelihood: Likelihood
 
-    @property
+    @cached_property
     def eps(self) -> float:
         """Machine epsilon of the latents."""
         matrix = self.prior.gram if isinstance(self.prior, GramPrior) else self.prior.features
@@ -89,23 +124,21 @@ class GramObjective:
         """Number of rows, n."""
         return int(self.likelihood.evidence.shape[0])
 
-    def value(self, x: Array) -> float:
-        """Return Psi."""
-        return self.likelihood.psi(x[0, ...], x[1, ...])
+    def evaluate(self, x: Array) -> GramPoint:
+        """Return a point."""
+        return GramPoint(x, self.likelihood)
 
-    def model(self, x: Array) -> QuadraticModel:
-        """Return the second-order model in the inner product of the Hilbert space."""
-        derivatives = self.likelihood.derivatives(x[1, ...])
+    def ascent(self, gradient: Array) -> Array:
+        """Return the pair (g, K g)."""
+        return _to_pair(self.prior, gradient)
 
-        def product(pair: Array) -> Array:
-            return pair[0, ...] + derivatives.hvp(pair[1, ...])
+    def fast_ascent(self, gradient: Array) -> Array:
+        """Return the pair (g, K g), computed in single precision."""
+        return _to_pair(self.prior.single, gradient)
 
-        gradient = derivatives.gradient - x[0, ...]
-        return QuadraticModel(gradient, product, _to_pair(self.prior), product, _to_pair(self.prior.single))
-
-    def max_abs(self, x: Array) -> float:
-        """Return max |F| over rows and classes."""
-        return max_abs(x[1, ...])
+    def max_abs(self, step: Array) -> float:
+        """Return max |K s| over rows and classes."""
+        return max_abs(step[1, ...])
 
     def inner(self, gradient: Array, step: Array) -> float:
         """Return <g, s> = sum g (K s)."""
@@ -117,11 +150,11 @@ class GramObjective:
 
     def correct(self, step: Array) -> Array:
         """Return the step with its image computed in the precision of the prior."""
-        return _to_pair(self.prior)(step[0, ...])
+        return _to_pair(self.prior, step[0, ...])
 
 
-def _to_pair(prior: Prior) -> Callable[[Array], Array]:
-    return lambda coefficients: array_namespace(coefficients).stack([coefficients, prior.matvec(coefficients)])
+def _to_pair(prior: Prior, coefficients: Array) -> Array:
+    return array_namespace(coefficients).stack([coefficients, prior.matvec(coefficients)])
 
 
 def find_mode(
@@ -160,10 +193,10 @@ def find_mode(
     """
     likelihood = Likelihood(evidence, sharpness)
     if isinstance(prior, FeaturePrior):
-        sums = RowSums(prior, evidence)
         weights = None if initial is None else prior.weights(initial)
+        sums = RowSums(prior, evidence)
         mode = find_weight_mode(sums, sharpness, initial=weights, anneal=anneal, max_iter=max_iter, tol=tol)
-        latents = sums.latents(mode.weights)
+        latents = prior.latents(mode.weights)
         derivatives = likelihood.derivatives(latents)
         return LaplaceMode(latents, derivatives.gradient, derivatives, mode.objective_path, mode.n_iter, mode.converged)
     x, n_iter = _start(prior, evidence, initial), 0
@@ -171,11 +204,11 @@ def find_mode(
         x, n_iter = _run_stages(prior, evidence, x, sharpness, max_iter)
     newton = TrustRegionNewton(GramObjective(prior, likelihood), x)
     converged = newton.run(max_iter, tol)
-    coefficients, latents = newton.x[0, ...], newton.x[1, ...]
+    point = newton.point
     return LaplaceMode(
-        latents,
-        coefficients,
-        likelihood.derivatives(latents),
+        point.x[1, ...],
+        point.x[0, ...],
+        point.derivatives,
         newton.objective_path,
         n_iter + newton.n_iter,
         converged,
@@ -185,7 +218,7 @@ def find_mode(
 def _start(prior: GramPrior, evidence: Array, initial: Array | None) -> Array:
     """Return the pair of the initial coefficients."""
     if initial is not None:
-        return _to_pair(prior)(initial)
+        return _to_pair(prior, initial)
     zeros = zero_latents(prior.gram, evidence.shape[1])
     return array_namespace(zeros).stack([zeros, zeros])
 
@@ -198,8 +231,8 @@ def _run_stages(prior: GramPrior, evidence: Array, x: Array, sharpness: float, m
     for level in schedule:
         newton = TrustRegionNewton(GramObjective(stage_prior, Likelihood(evidence, level)), x)
         newton.run(max_iter, STAGE_TOL)
-        x, n_iter = newton.x, n_iter + newton.n_iter
-    return _to_pair(prior)(x[0, ...]) if use_landmarks else x, n_iter
+        x, n_iter = newton.point.x, n_iter + newton.n_iter
+    return _to_pair(prior, x[0, ...]) if use_landmarks else x, n_iter
 
 
 def nystroem_prior(prior: GramPrior) -> FeaturePrior:

@@ -65,6 +65,11 @@ class LaplacePosterior:
     """L, above 0."""
     reference: bool
     """Whether to compute covariances in the reference form."""
+    weight_covariance: WeightCovariance | None = None
+    """Covariance of the weights, if the training rows were in blocks and are not stored. Landmarks take the place of
+    `rows` then, and weights that of `coefficients`."""
+    psi: float = 0.0
+    """Psi at the mode, with `weight_covariance` only."""
 
     def prior(self) -> Prior:
         """Return the prior over the training rows, computed again."""
@@ -78,6 +83,8 @@ class LaplacePosterior:
         InputError
             If it would not fit in memory, or the prior variances are too large for the floating-point precision.
         """
+        if self.weight_covariance is not None:
+            return self.weight_covariance
         n = self.coefficients.shape[0]
         self._check_memory()
         with overflow_as_input_error():
@@ -132,6 +139,8 @@ class LaplacePosterior:
         The likelihood of a row does not depend on the prior variance that its features do not explain. This variance is
         added to the leave-one-out covariance.
         """
+        if self.weight_covariance is not None:
+            raise InputError("leave-one-out probabilities need the training rows, which this model does not store.")
         prior = self.prior()
         matrix = prior.features if isinstance(prior, FeaturePrior) else prior.gram
         xp = array_namespace(matrix)
@@ -161,6 +170,8 @@ class LaplacePosterior:
         InputError
             If it would not fit in memory, or overflows.
         """
+        if self.weight_covariance is not None:
+            return self.psi - 0.5 * self.weight_covariance.log_det
         self._check_memory()
         prior = self.prior()
         latents = prior.matvec(self.coefficients)
@@ -217,10 +228,8 @@ def approximate_posterior(
     *,
     reference: bool,
     n_components: int | None,
-    anneal: bool,
-    max_iter: int,
-    tol: float,
     rng: np.random.Generator,
+    **options: Any,
 ) -> tuple[LaplacePosterior, LaplaceMode]:
     """Find the mode, and return it with the posterior.
 
@@ -237,10 +246,10 @@ def approximate_posterior(
         Whether to use Cholesky factors instead of conjugate gradients.
     n_components : int or None
         Number of landmarks of the Nystroem approximation; None uses the kernels without an approximation.
-    anneal, max_iter, tol
-        Parameters of `find_mode`.
     rng : Generator
         Random generator of the landmarks.
+    **options
+        Options of `find_mode`.
 
     Raises
     ------
@@ -269,9 +278,9 @@ def approximate_posterior(
     if reference and isinstance(prior, GramPrior):
         check_memory(8 * n**2 * (evidence.shape[1] + 3), f"factors of {n} labeled rows", 'pass solver="cg"')
         with overflow_as_input_error():
-            mode = find_mode_cholesky(prior, evidence, sharpness, anneal=anneal, max_iter=max_iter, tol=tol)
+            mode = find_mode_cholesky(prior, evidence, sharpness, **options)
     else:
-        mode = find_mode(prior, evidence, sharpness, anneal=anneal, max_iter=max_iter, tol=tol)
+        mode = find_mode(prior, evidence, sharpness, **options)
     weights = prior.weights(mode.coefficients) if isinstance(prior, FeaturePrior) else None
     posterior = LaplacePosterior(
         kernels, rows, features, mode.coefficients, softmax(mode.latents), weights, jitters, sharpness, reference

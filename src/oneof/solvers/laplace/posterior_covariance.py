@@ -146,8 +146,7 @@ class WeightCovariance:
     @classmethod
     def from_features(cls, features: list[Array], proba: Array) -> "WeightCovariance":
         """Compute the covariance from the features of each class, (n, m_k), and the probabilities pi, (n, K)."""
-        H = curvature_matrix(features, lambda k, j: proba[:, k] * ((1.0 if j == k else 0.0) - proba[:, j]))
-        return cls.from_curvature(H, [features_k.shape[1] for features_k in features])
+        return cls.from_curvature(weight_curvature(features, proba), [own.shape[1] for own in features])
 
     @classmethod
     def from_curvature(cls, H: Array, sizes: list[int]) -> "WeightCovariance":
@@ -200,6 +199,11 @@ def _times_w(proba: Array, V: Array) -> Array:
     pi = proba.mT[:, :, None]
     product = pi * V
     return product - pi * array_namespace(V).sum(product, axis=0, keepdims=True)
+
+
+def weight_curvature(features: list[Array], proba: Array) -> Array:
+    """Return H, with W = diag pi - pi pi^T, from the features of each class, (n, m_k), and pi, (n, K)."""
+    return curvature_matrix(features, lambda k, j: proba[:, k] * ((1.0 if j == k else 0.0) - proba[:, j]))
 
 
 def curvature_matrix(features: list[Array], weight: Callable[[int, int], Array]) -> Array:

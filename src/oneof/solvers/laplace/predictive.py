@@ -17,15 +17,14 @@ information of a set is that it contains the label. With weights of the candidat
 
 import numpy as np
 from array_api_compat import array_namespace, device
-from scipy.optimize import minimize_scalar
 
-from oneof.likelihoods import log_likelihoods, softmax
-from oneof.typing import Array, Floats
+from oneof.arrays import as_numpy
+from oneof.likelihoods import softmax
+from oneof.solvers.annotators.temper import temper
+from oneof.typing import Array, Evidence, Floats
 
 MAX_BLOCK_NUMBERS = 1_000_000
 """Maximum number of sampled latents in memory at a time; four times as many take twice the processor time."""
-TEMPERATURE_BOUNDS = (0.02, 20.0)
-"""Search interval of the temperature."""
 
 
 def draw_normals(n_mc_samples: int, n_classes: int, rng: np.random.Generator) -> Floats:
@@ -91,15 +90,9 @@ def loo_latents(means: Array, covariances: Array, proba: Array, gradient: Array)
     return means - xp.sum(cavity * gradient[:, None, :], axis=2), cavity
 
 
-def fit_temperature(proba: Array, evidence: Array) -> float:
+def fit_temperature(proba: Array, evidence: Evidence) -> float:
     """Return the temperature at which probabilities, (n, K), maximize the likelihood of the evidence, (n, K)."""
-    log_proba = safe_log(proba)
-    xp = array_namespace(log_proba)
-
-    def loss(log_temperature: float) -> float:
-        return -float(xp.sum(log_likelihoods(log_proba / float(np.exp(log_temperature)), evidence, 1.0)))
-
-    return float(np.exp(minimize_scalar(loss, bounds=tuple(np.log(TEMPERATURE_BOUNDS)), method="bounded").x))
+    return 1.0 / temper(as_numpy(safe_log(proba)), evidence)[1]
 
 
 def apply_temperature(proba: Array, temperature: float) -> Array:

@@ -6,16 +6,13 @@ method takes the same steps as in `oneof.solvers.laplace.mode`, and uses the row
 
     sum_i log p(S_i | f_i),     Phi^T (q - pi),     Phi^T W_true Phi v,     max |Phi v|.
 
-`FeatureSums` is the interface of these sums. `RowSums` computes them for rows in memory, and `FeatureRows` the terms of
-a block of rows.
+`FeatureSums` is the interface of these sums. `RowSums` computes them for rows in memory.
 """
 
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Protocol
 
-import numpy as np
 from array_api_compat import array_namespace, is_numpy_array
 
 from oneof.solvers.laplace.model import (
@@ -30,18 +27,25 @@ from oneof.solvers.laplace.model import (
     max_abs,
     zero_latents,
 )
-from oneof.solvers.laplace.posterior_covariance import curvature_matrix
 from oneof.solvers.laplace.weight_space.preconditioner import WeightPreconditioner
 from oneof.solvers.linear import Operator, inner_product
-from oneof.solvers.trust_region import QuadraticModel, TrustRegionNewton
-from oneof.typing import Array, Evidence, Floats
+from oneof.solvers.trust_region import TrustRegionNewton
+from oneof.typing import Array, Floats
 
 BLOCK_ROWS = 1024
 """Number of rows of a product with the Hessian that are read from memory once."""
 
 
-class Derivatives(Protocol):
-    """Derivatives of the log likelihood with respect to the weights, at some weights."""
+class WeightPoint(Protocol):
+    """Log likelihood at some weights, with its derivatives."""
+
+    @property
+    def value(self) -> float:
+        """sum_i log p(S_i | f_i)."""
+
+    @property
+    def max_abs(self) -> float:
+        """Max |Phi w| over rows and classes."""
 
     @property
     def gradient(self) -> Array:
@@ -54,8 +58,8 @@ class Derivatives(Protocol):
         """Return Phi^T W_true Phi v, in single precision if that saves time."""
 
     @property
-    def make_preconditioner(self) -> Callable[[], Operator] | None:
-        """Function that computes an approximation of (I + Phi^T W Phi)^-1 as an operator, if it is worth its time."""
+    def preconditioner(self) -> Operator | None:
+        """Approximation of (I + Phi^T W Phi)^-1, if it is worth its time."""
 
 
 class FeatureSums(Protocol):
@@ -66,88 +70,31 @@ class FeatureSums(Protocol):
         """Number of rows, n."""
 
     @property
-    def shape(self) -> tuple[int, int]:
-        """Shape (m, K) of the weights."""
-
-    @property
     def is_partial(self) -> bool:
         """Whether some set contains several labels."""
 
     def zeros(self) -> Array:
-        """Return weights of 0."""
+        """Return weights of 0, (m, K)."""
 
-    def value(self, weights: Floats, sharpness: float) -> float:
-        """Return sum_i log p(S_i | f_i)."""
-
-    def derivatives(self, weights: Floats, sharpness: float) -> Derivatives:
-        """Return the derivatives with respect to the weights."""
+    def evaluate(self, weights: Floats, sharpness: float) -> WeightPoint:
+        """Return the log likelihood."""
 
     def max_abs(self, weights: Floats) -> float:
         """Return max |Phi w| over rows and classes."""
 
 
 @dataclass(frozen=True)
-class FeatureRows:
-    """Features and candidate sets of rows in memory."""
-
-    features: Array
-    """Phi: (n, m), shared by all classes, or (K, n, m)."""
-    evidence: Evidence
-    """(n, K): candidate sets, or weights of the candidates; no row has equal weights of all classes."""
-
-    def latents(self, weights: Floats) -> Floats:
-        """Return F = Phi w, (n, K)."""
-        return matvec_by_class(self.features, weights)
-
-    def rmatvec(self, values: Floats) -> Floats:
-        """Return Phi^T v, (m, K)."""
-        return matvec_by_class(self.features.mT, values)
-
-    def value(self, weights: Floats, sharpness: float) -> float:
-        """Return sum_i log p(S_i | f_i)."""
-        return Likelihood(self.evidence, sharpness).value(self.latents(weights))
-
-    def derivatives(self, weights: Floats, sharpness: float) -> LikelihoodDerivatives:
-        """Return the derivatives with respect to the latents."""
-        return Likelihood(self.evidence, sharpness).derivatives(self.latents(weights))
-
-    def hvp(self, derivatives: LikelihoodDerivatives, direction: Floats) -> Floats:
-        """Return Phi^T W_true Phi v, (m, K)."""
-        return self.rmatvec(derivatives.hvp(self.latents(direction)))
-
-    def curvature(self, derivatives: LikelihoodDerivatives, sharpness: float) -> Floats:
-        """Return Phi^T W_true Phi, (K m, K m), class by class; with infinite sharpness W_true is W."""
-        pi, q = derivatives.proba, derivatives.candidate_proba
-        n_classes = pi.shape[1]
-        features = [self.features if self.features.ndim == 2 else self.features[k] for k in range(n_classes)]
-
-        def weight(k: int, j: int) -> Floats:
-            same = 1.0 if j == k else 0.0
-            positive = pi[:, k] * (same - pi[:, j])
-            return positive if np.isinf(sharpness) else positive - sharpness * q[:, k] * (same - q[:, j])
-
-        return curvature_matrix(features, weight)
-
-
-@dataclass
 class RowSums:
     """Sums over rows in memory, as `FeatureSums`."""
 
     prior: FeaturePrior
     evidence: Array
     """(n, K): candidate sets, or weights of the candidates; no row has equal weights of all classes."""
-    _last: list[tuple[Array, Array]] = field(default_factory=list)
-    """The last two weights with their latents."""
 
     @property
     def n_rows(self) -> int:
         """Number of rows, n."""
         return int(self.evidence.shape[0])
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """Shape (m, K) of the weights."""
-        return int(self.prior.features.shape[-1]), int(self.evidence.shape[1])
 
     @property
     def is_partial(self) -> bool:
@@ -158,36 +105,38 @@ class RowSums:
         """Return weights of 0, (m, K)."""
         return self.prior.weights(zero_latents(self.prior.features, self.evidence.shape[1]))
 
-    def latents(self, weights: Array) -> Array:
-        """Return F = Phi w, (n, K)."""
-        for last_weights, last_latents in self._last:
-            if last_weights is weights:
-                return last_latents
-        latents = self.prior.latents(weights)
-        self._last = [*self._last[-1:], (weights, latents)]
-        return latents
-
-    def value(self, weights: Array, sharpness: float) -> float:
-        """Return sum_i log p(S_i | f_i)."""
-        return Likelihood(self.evidence, sharpness).value(self.latents(weights))
-
-    def derivatives(self, weights: Array, sharpness: float) -> "RowDerivatives":
-        """Return the derivatives with respect to the weights."""
-        return RowDerivatives(self.prior, Likelihood(self.evidence, sharpness).derivatives(self.latents(weights)))
+    def evaluate(self, weights: Array, sharpness: float) -> "RowPoint":
+        """Return the log likelihood."""
+        return RowPoint(self.prior, self.prior.latents(weights), Likelihood(self.evidence, sharpness))
 
     def max_abs(self, weights: Array) -> float:
-        """Return max |Phi w| over rows and classes; of other weights than the last ones in single precision."""
-        is_last = any(last is weights for last, _ in self._last)
-        return max_abs(self.latents(weights) if is_last else self.prior.single.latents(weights))
+        """Return max |Phi w| over rows and classes, computed in single precision."""
+        return max_abs(self.prior.single.latents(weights))
 
 
 @dataclass(frozen=True)
-class RowDerivatives:
-    """Derivatives of the log likelihood of rows in memory with respect to the weights, as `Derivatives`."""
+class RowPoint:
+    """Log likelihood of rows in memory with respect to the weights, as `WeightPoint`."""
 
     prior: FeaturePrior
-    rows: LikelihoodDerivatives
-    """Derivatives with respect to the latents."""
+    latents: Array
+    """F = Phi w, (n, K)."""
+    likelihood: Likelihood
+
+    @cached_property
+    def value(self) -> float:
+        """sum_i log p(S_i | f_i)."""
+        return self.likelihood.value(self.latents)
+
+    @cached_property
+    def max_abs(self) -> float:
+        """Max |Phi w| over rows and classes."""
+        return max_abs(self.latents)
+
+    @cached_property
+    def rows(self) -> LikelihoodDerivatives:
+        """Derivatives with respect to the latents."""
+        return self.likelihood.derivatives(self.latents)
 
     @cached_property
     def gradient(self) -> Array:
@@ -207,13 +156,10 @@ class RowDerivatives:
     def _single_rows(self) -> LikelihoodDerivatives:
         return self.rows.astype(self.prior.single.features.dtype)
 
-    def make_preconditioner(self) -> Operator:
-        """Return an approximation of (I + Phi^T W Phi)^-1, computed at the first call."""
-        return self._preconditioner.solve
-
     @cached_property
-    def _preconditioner(self) -> WeightPreconditioner:
-        return WeightPreconditioner.from_rows(self.prior.single.features, self.rows)
+    def preconditioner(self) -> Operator:
+        """Approximation of (I + Phi^T W Phi)^-1."""
+        return WeightPreconditioner.from_rows(self.prior.single.features, self.rows).solve
 
 
 def hvp_by_blocks(features: Array, derivatives: LikelihoodDerivatives, direction: Array) -> Array:
@@ -255,20 +201,56 @@ def find_weight_mode(
     for level in annealing_schedule(sharpness, is_partial=is_partial):
         newton = TrustRegionNewton(WeightObjective(sums, level), weights)
         newton.run(max_iter, STAGE_TOL)
-        weights, n_iter = newton.x, n_iter + newton.n_iter
+        weights, n_iter = newton.point.x, n_iter + newton.n_iter
     newton = TrustRegionNewton(WeightObjective(sums, sharpness), weights)
     converged = newton.run(max_iter, tol)
-    return WeightMode(newton.x, newton.objective_path, n_iter + newton.n_iter, converged)
+    return WeightMode(newton.point.x, newton.objective_path, n_iter + newton.n_iter, converged)
+
+
+@dataclass(frozen=True)
+class PenalizedPoint:
+    """Psi at some weights, whose prior covariance is I."""
+
+    x: Floats
+    likelihood: WeightPoint
+
+    @property
+    def value(self) -> float:
+        """Psi."""
+        return self.likelihood.value - 0.5 * inner_product(self.x, self.x)
+
+    @property
+    def max_abs(self) -> float:
+        """Max |F| over rows and classes."""
+        return self.likelihood.max_abs
+
+    @property
+    def gradient(self) -> Floats:
+        """Phi^T (q - pi) - w, (m, K)."""
+        return self.likelihood.gradient - self.x
+
+    def product(self, step: Floats) -> Floats:
+        """Return (I + Phi^T W_true Phi) s."""
+        return step + self.likelihood.hvp(step)
+
+    def fast_product(self, step: Floats) -> Floats:
+        """Return (I + Phi^T W_true Phi) s, in single precision if that saves time."""
+        return step + self.likelihood.fast_hvp(step)
+
+    @property
+    def preconditioner(self) -> Operator | None:
+        """Approximation of (I + Phi^T W Phi)^-1."""
+        return self.likelihood.preconditioner
 
 
 @dataclass(frozen=True)
 class WeightObjective:
-    """Psi as a function of the weights, whose prior covariance is I."""
+    """Psi as a function of the weights."""
 
     sums: FeatureSums
     sharpness: float
 
-    @property
+    @cached_property
     def eps(self) -> float:
         """Machine epsilon of the weights."""
         zeros = self.sums.zeros()
@@ -279,25 +261,19 @@ class WeightObjective:
         """Number of rows, n."""
         return self.sums.n_rows
 
-    def value(self, x: Floats) -> float:
-        """Return Psi."""
-        return self.sums.value(x, self.sharpness) - 0.5 * inner_product(x, x)
+    def evaluate(self, x: Floats) -> PenalizedPoint:
+        """Return Psi at some weights."""
+        return PenalizedPoint(x, self.sums.evaluate(x, self.sharpness))
 
-    def model(self, x: Floats) -> QuadraticModel:
-        """Return the second-order model."""
-        derivatives = self.sums.derivatives(x, self.sharpness)
-        return QuadraticModel(
-            derivatives.gradient - x,
-            lambda step: step + derivatives.hvp(step),
-            _unchanged,
-            lambda step: step + derivatives.fast_hvp(step),
-            _unchanged,
-            derivatives.make_preconditioner,
-        )
+    def ascent(self, gradient: Floats) -> Floats:
+        """Return the gradient."""
+        return gradient
 
-    def max_abs(self, x: Floats) -> float:
-        """Return max |F| over rows and classes."""
-        return self.sums.max_abs(x)
+    fast_ascent = ascent
+
+    def max_abs(self, step: Floats) -> float:
+        """Return max |Phi s| over rows and classes."""
+        return self.sums.max_abs(step)
 
     def inner(self, gradient: Floats, step: Floats) -> float:
         """Return g^T s."""
@@ -310,7 +286,3 @@ class WeightObjective:
     def correct(self, step: Floats) -> Floats:
         """Return the step unchanged."""
         return step
-
-
-def _unchanged(gradient: Floats) -> Floats:
-    return gradient

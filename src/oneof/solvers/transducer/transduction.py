@@ -36,6 +36,7 @@ from scipy.sparse.linalg import LinearOperator, eigsh
 from oneof.graphs import laplacian
 from oneof.graphs.affinity import unlabeled_components
 from oneof.likelihoods import constant_rows, is_mask, support, uniform_within_sets
+from oneof.solvers.class_sizes import ClassPrior, class_proportions, constrain_sizes
 from oneof.solvers.small_weights import without_small_weights
 from oneof.solvers.transducer.block_lanczos import BLOCK_SIZE, MIN_VECTORS, block_lanczos
 from oneof.solvers.transducer.sphere import minimize_on_constrained_sphere, minimize_on_sphere
@@ -76,6 +77,7 @@ def solve_transduction(
     *,
     n_eigenvectors: int = 80,
     C: float = 3200.0,
+    prior: ClassPrior = None,
     max_iter: int = 100,
     tol: float = 1e-2,
 ) -> TransductionSolution:
@@ -99,6 +101,9 @@ def solve_transduction(
         even if they are more.
     C : float
         Above 0: weight of the labels compared with smoothness.
+    prior : "labels", ndarray of shape (K,) or None
+        Class sizes in the unlabeled rows, as in `oneof.solvers.class_sizes`. A constant is added to the relative scores
+        of each class in these rows, so that their labels have the sizes. None: the threshold of the paper.
     max_iter : int
         At least 1.
     tol : float
@@ -131,6 +136,10 @@ def solve_transduction(
             remaining = change * max(1.0, rate / (1.0 - rate))
             q = updated
             n_iter += 1
+        free = np.flatnonzero(connected & constant_rows(evidence))
+        if prior is not None and len(free):
+            proportions = class_proportions(prior, q[labeled].sum(axis=0))
+            scores[free] += constrain_sizes(scores[free], proportions)
     return TransductionSolution(
         nearest_distributions(scores, evidence), scores, np.flatnonzero(unreachable), n_iter, remaining <= tol
     )

@@ -116,6 +116,7 @@ def _methods(n_rows: int, sparse: bool, random_state: Any) -> list[Any]:
     from oneof.estimators.graph.harmonic_field import HarmonicField
     from oneof.estimators.graph.local_global_consistency import LocalGlobalConsistency
     from oneof.estimators.graph.markov_walk import MarkovWalk
+    from oneof.estimators.graph.poisson_learning import PoissonLearning
     from oneof.estimators.graph.spectral_graph_transducer import SpectralGraphTransducer
     from oneof.estimators.graph_logistic.graph_logistic import GraphLogisticRegression
     from oneof.estimators.linear.clpl import CLPL
@@ -141,7 +142,7 @@ def _methods(n_rows: int, sparse: bool, random_state: Any) -> list[Any]:
         PLKNN(),
         IPAL(),
         GraphLogisticRegression(),
-        *(HarmonicField(), LocalGlobalConsistency(), MarkovWalk(), SpectralGraphTransducer()),
+        *(HarmonicField(), LocalGlobalConsistency(), PoissonLearning(), MarkovWalk(), SpectralGraphTransducer()),
         TransductiveSVM(),
         *(AvgPerceptron(**online), MaxPerceptron(**online)),
         *(AvgPegasos(lam=1.0 / n_rows, **online), MaxPegasos(lam=1.0 / n_rows, **online)),

@@ -51,7 +51,7 @@ class HarmonicField(GraphClassifier):
         Neighbor search.
     max_iter : int, default=10000
         Maximum number of iterations, and of sweeps if rows have several candidates.
-    tol : float, default=1e-6
+    tol : float, default=1e-5
         Above 0: largest remaining change of a probability.
 
     Attributes
@@ -126,7 +126,7 @@ class HarmonicField(GraphClassifier):
         symmetrize: Literal["union", "mutual", "sum"] = "union",
         algorithm: Literal["exact", "approximate"] = "exact",
         max_iter: int = 10000,
-        tol: float = 1e-6,
+        tol: float = 1e-5,
     ) -> None:
         self.label_penalty = label_penalty
         self.ridge = ridge

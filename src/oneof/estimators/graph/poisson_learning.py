@@ -47,8 +47,8 @@ class PoissonLearning(GraphClassifier):
         Neighbor search.
     max_iter : int, default=10000
         Maximum number of iterations of conjugate gradients.
-    tol : float, default=1e-4
-        Above 0: largest remaining change of a score, relative to the mean absolute score.
+    tol : float, default=1e-2
+        Above 0: mean remaining change of a score, relative to the mean absolute score.
 
     Attributes
     ----------
@@ -121,7 +121,7 @@ class PoissonLearning(GraphClassifier):
         symmetrize: Literal["union", "mutual", "sum"] = "union",
         algorithm: Literal["exact", "approximate"] = "exact",
         max_iter: int = 10000,
-        tol: float = 1e-4,
+        tol: float = 1e-2,
     ) -> None:
         self.volume_constraint = volume_constraint
         self.class_prior = class_prior

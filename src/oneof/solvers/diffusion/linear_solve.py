@@ -33,6 +33,8 @@ RESIDUAL_RTOL = 1e-14
 """Residuals below this, relative to the right-hand sides, count as rounding errors."""
 CHECK_START, CHECK_GAP, CHECK_GROWTH = 4, 2, 1.25
 """Iterations before the first convergence check, minimum interval between two checks, and growth factor of it."""
+MIN_RATE = 0.1
+"""Smallest rate of the changes between two checks that is extrapolated."""
 STRONG_EDGE_RTOL = 1e-3
 """An edge is strong if its weight is at least this fraction of the strongest edge of either of its rows."""
 EXCESS_RTOL = 8 * float(np.finfo(np.float64).eps)
@@ -48,7 +50,8 @@ class LinearSolution:
     n_iter: int
     """Iterations of conjugate gradients; 1 for a factorization."""
     change: float
-    """Largest change of an entry over the last fifth of the iterations, relative to the size of its row."""
+    """Largest change of an entry in all iterations to come, relative to the sum of its row, as estimated by the rate at
+    which the changes shrink."""
     converged: bool
     """Whether `change` is at most the tolerance, or the residual is at the level of rounding errors."""
 
@@ -100,11 +103,12 @@ class LinearSystem:
         row_sums : ndarray of shape (n, 1), optional
             Row sums of X, if they are known.
         signed : bool
-            Whether X has entries of both signs. Row sums are no scale then, and the mean absolute entry takes their
-            place.
+            Whether X has entries of both signs. Row sums are no scale then: the mean absolute change is bounded,
+            relative to the mean absolute entry.
         tol : float
-            Maximum change of an entry over the last fifth of the iterations, relative to the sum of its row.
-            A small residual would not suffice: on long graphs it leaves large smooth errors.
+            Maximum change of an entry in all iterations to come, relative to the sum of its row, as estimated by the
+            changes in the last fifth of the iterations and in those before. A small residual would not suffice: on long
+            graphs it leaves large smooth errors.
         max_iter : int
             At least 1.
 
@@ -142,22 +146,29 @@ class LinearSystem:
         levels, level_norm = coarse.levels(r)
         square = norm + level_norm
         _next_direction(p, r, scale, component, levels, 0.0)
-        n_iter, next_check, change = 0, CHECK_START, np.inf
-        while not (at_floor := norm <= floor) and n_iter < max_iter and change > tol:
+        n_iter, next_check, change, remaining = 0, CHECK_START, np.inf, np.inf
+        while not (at_floor := norm <= floor) and n_iter < max_iter and remaining > tol:
             q = M @ p
             norm = _advance(x, r, p, q, square / float(np.vdot(p, q)), scale)
             levels, level_norm = coarse.levels(r)
             before, square = square, norm + level_norm
             n_iter += 1
             if n_iter == next_check:
-                size = np.abs(x).mean() if signed else sum_rows(x) if row_sums is None else row_sums
-                change = _relative_change(x, last_checked, size)
+                before_change = change
+                if signed:
+                    change = float(np.abs(x - last_checked).mean() / np.abs(x).mean())
+                else:
+                    change = _relative_change(x, last_checked, sum_rows(x) if row_sums is None else row_sums)
+                # If changes shrink by a factor q, all those to come sum to q / (1 - q) of the last one. A first large
+                # change, such as of the level of all rows, does not predict the others.
+                rate = min(max(change / before_change, MIN_RATE), 0.5)
+                remaining = change * rate / (1.0 - rate)
                 last_checked = x.copy()
                 next_check = max(next_check + CHECK_GAP, int(CHECK_GROWTH * next_check))
             _next_direction(p, r, scale, component, levels, square / before)
         for _ in range(N_FINAL_CORRECTIONS * coarse.is_weak):
             x += coarse.levels(coarse.residual(x, right))[0][component] * (component >= 0)[:, None]
-        return LinearSolution(x, n_iter, 0.0 if at_floor else change, at_floor or change <= tol)
+        return LinearSolution(x, n_iter, 0.0 if at_floor else remaining, at_floor or remaining <= tol)
 
 
 @compiled
@@ -193,12 +204,12 @@ def _direct_solver(matrix: sp.csr_array) -> Callable[[Floats], Floats]:
     return lambda right: system.solve(right, tol=COARSE_TOL, max_iter=10 * len(system)).values
 
 
-def _relative_change(x: Floats, before: Floats | float, size: Floats | float) -> float:
-    """Return the largest change of an entry relative to the size of its row; a size of 0 counts as not converged."""
+def _relative_change(x: Floats, before: Floats | float, row_sums: Floats) -> float:
+    """Return the largest change of an entry relative to its row sum; a sum of 0 counts as not converged."""
     with np.errstate(over="ignore"):
         change = np.subtract(x, before)
         np.abs(change, out=change)
-        change /= np.maximum(size, np.finfo(np.float64).tiny)
+        change /= np.maximum(row_sums, np.finfo(np.float64).tiny)
         return float(change.max())
 
 

@@ -38,7 +38,6 @@ from oneof.graphs.affinity import unlabeled_components
 from oneof.likelihoods import constant_rows, is_mask, support, uniform_within_sets
 from oneof.solvers.class_sizes import ClassPrior, class_proportions, constrain_sizes
 from oneof.solvers.small_weights import without_small_weights
-from oneof.solvers.transducer.block_lanczos import BLOCK_SIZE, MIN_VECTORS, block_lanczos
 from oneof.solvers.transducer.sphere import minimize_on_constrained_sphere, minimize_on_sphere
 from oneof.typing import Evidence, Floats, Ints, Mask
 from oneof.validation import check_memory
@@ -47,8 +46,8 @@ MIN_LABELED = 1e-6
 """Smallest weight of rows labeled as a class, or as another class, from which scores are computed."""
 MAX_DENSE_ROWS = 500
 """Maximum number of rows for the dense solver, which is also used for more than a third of all eigenvectors."""
-MIN_BLOCK_ROWS = 5000
-"""Number of rows from which eigenvectors are computed in blocks."""
+MIN_VECTORS = 16
+"""Number of vectors for which memory is used at least."""
 EIGENVALUE_TOL = 1e-9
 """Eigenvalues (in [0, 2]) that differ by less count as equal."""
 
@@ -307,14 +306,8 @@ def smallest_eigenvectors(affinity: sp.csr_array, n_vectors: int) -> Spectrum | 
 
 
 def _sparse_eigenvectors(operator: LinearOperator, n_vectors: int) -> tuple[Floats, Floats]:
-    """Return the smallest eigenvalues and their eigenvectors: in blocks for many rows, otherwise by ARPACK."""
-    n, rng = operator.shape[0], np.random.default_rng(0)
-    if n >= max(MIN_BLOCK_ROWS, 10 * n_vectors):
-        pairs = block_lanczos(operator.matmat, rng.standard_normal((n, BLOCK_SIZE)), n_vectors)
-        if pairs is not None:
-            return pairs
-    values, vectors = eigsh(operator, n_vectors, which="SA", v0=np.random.default_rng(0).standard_normal(n))
-    return values, vectors
+    """Return the smallest eigenvalues and their eigenvectors, by ARPACK from a fixed vector."""
+    return eigsh(operator, n_vectors, which="SA", v0=np.random.default_rng(0).standard_normal(operator.shape[0]))
 
 
 def graph_components(affinity: sp.csr_array) -> GraphComponents:
@@ -337,4 +330,4 @@ def _deflated(L: sp.csr_array, indicators: sp.csr_array) -> LinearOperator:
     def product(vector: Floats) -> Floats:
         return L @ vector + 3.0 * (indicators @ (transposed @ vector))
 
-    return LinearOperator(L.shape, matvec=product, matmat=product, dtype=np.float64)
+    return LinearOperator(L.shape, matvec=product, dtype=np.float64)

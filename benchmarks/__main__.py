@@ -34,6 +34,7 @@ semi-supervised: semi_supervised
   full                    5 min *    the same from rows to labels
   large                   5 min *    200,000 rows: time and memory
   neighbors               1 min *    exact and approximate nearest neighbors, with recall
+  mnist                   5 min*     graph methods on MNIST with 1 and 5 labels a class
   graph-methods           20 min     graph methods on the semi-supervised benchmark
   gaussian-em             30 min     GaussianEM on the same benchmark
 few-labels: few_labels

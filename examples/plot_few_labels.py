@@ -10,9 +10,9 @@ methods only roughly.
 # The data are 500 digits, of which 100 have a label. `None` marks the unlabeled ones.
 import matplotlib.pyplot as plt
 import numpy as np
+from sklearn.base import clone
 
 import oneof
-from oneof.comparison import default_estimators
 
 data = oneof.datasets.load("digits")
 X, truth = data.X[:500], data.y[:500]
@@ -20,18 +20,16 @@ y = np.full(500, None, dtype=object)
 rng = np.random.default_rng(0)
 labeled = np.concatenate([rng.choice(np.flatnonzero(truth == k), 10, replace=False) for k in range(10)])
 y[labeled] = truth[labeled]
-methods = ["HarmonicField", "MarkovWalk", "SpectralGraphTransducer", "TransductiveSVM", "GaussianEM", "LOORidge"]
-comparison = oneof.compare(X, y, methods, random_state=0)
+comparison = oneof.compare(X, y, "few_labels", random_state=0)
 print(comparison)
 
 # %%
 # Compare it with the accuracy on the 400 unlabeled rows, for which each method is fitted to all labels.
 unlabeled = np.setdiff1d(np.arange(500), labeled)
-available = default_estimators(n_rows=500, random_state=0)
 results = [result for result in comparison.results if result.incomplete is None][::-1]
 accuracy = []
 for result in results:
-    fitted = available[result.method].fit(X, y)
+    fitted = clone(comparison.estimators[result.method]).fit(X, y)
     accuracy.append(np.mean(fitted.predict(X[unlabeled]) == truth[unlabeled]))
 
 figure, ax = plt.subplots(figsize=(7.2, 3.4))
@@ -44,6 +42,5 @@ ax.legend(loc="upper left")
 plt.show()
 
 # %%
-# The labels of the rows of `fit` are in the last step of the best estimator.
-chosen = comparison.best_estimator[-1]
-print(type(chosen).__name__, f"{np.mean(chosen.transduction_[unlabeled] == truth[unlabeled]):.3f}")
+# The labels of all rows are in `transduction_`.
+print(comparison.best_method, f"{np.mean(comparison.transduction_[unlabeled] == truth[unlabeled]):.3f}")

@@ -7,7 +7,7 @@ from sklearn.preprocessing import StandardScaler
 
 from benchmarks import online
 from benchmarks.peers.worker_tools import write_arrays
-from benchmarks.semi_supervised import make_blob_labels
+from benchmarks.semi_supervised import make_blob_labels, mnist_graph
 from benchmarks.speed import make_clusters
 from oneof import make_partial_labels
 from oneof.datasets import load
@@ -95,6 +95,17 @@ def blobs(folder, size):
     """20,000 rows of 10 classes, 10 labels per class, and their graph of 7 neighbors."""
     X, y, partial = make_blob_labels(_scaled_size(20_000, size))
     write_arrays(folder, X=X, y=y, partial=partial, W=sp.csr_matrix(NeighborGraph(n_neighbors=7).graph(X).affinity))
+
+
+def mnist_labels(folder, size):
+    """MNIST, a graph of ten neighbors of all rows, and one label a class."""
+    W, y = mnist_graph()
+    some = _scaled_size(len(y), size)
+    W, y = W[:some][:, :some], y[:some]
+    labeled = [np.random.default_rng(0).choice(np.flatnonzero(y == k)) for k in range(10)]
+    partial = np.full(len(y), -1)
+    partial[labeled] = y[labeled]
+    write_arrays(folder, X=np.zeros((len(y), 1)), y=y, partial=partial, W=sp.csr_matrix(W))
 
 
 def newsgroup_counts(folder, size):

@@ -206,6 +206,13 @@ def graph_races():
                 for alpha in (0.2, 0.99)
             ),
         ]
+    cuts = Target("rows", "each with its own tolerance; accuracies reported")
+    for sizes, volume in ((False, False), (True, False), (True, True)):
+        options = ({"sizes": sizes, "volume_constraint": volume},)
+        words = f"{'cuts, ' if volume else ''}{'class sizes known' if sizes else 'class sizes unknown'}"
+        peer = Entrant("graphlearning", "poisson", options)
+        task = f"Poisson learning, {words}, MNIST, 70,000 rows, 1 label per class, graph given"
+        races.append(Race("graphs", task, data.mnist_labels, Entrant("oneof", "poisson", options), peer, cuts))
     return races
 
 

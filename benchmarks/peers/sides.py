@@ -16,6 +16,7 @@ PACKAGES = {
     "vowpalwabbit": ("vowpalwabbit==9.11.*",),
     "river": ("river==0.26.*", "pandas"),  # pandas is for its mini-batches
     "liblinear-official": ("liblinear-official==2.50.*",),
+    "graphlearning": ("graphlearning==1.7.*",),
 }
 SAME = (f"numpy=={version('numpy')}", f"scipy=={version('scipy')}")
 """The releases that every side reads its data with."""
@@ -55,6 +56,7 @@ MODULES = {
     "vowpalwabbit": "with_others",
     "river": "with_others",
     "liblinear-official": "with_others",
+    "graphlearning": "with_others",
 }
 
 

@@ -110,6 +110,13 @@ def local_global_consistency(data, graph, alpha, max_iter=10_000):
     return _diffusion(data, graph, lambda options: oneof.LocalGlobalConsistency(alpha, max_iter=max_iter, **options))
 
 
+def poisson(data, sizes, volume_constraint, tol=1e-2):
+    """Solve Poisson learning, with the true class sizes or none, or cut the graph into classes of these sizes."""
+    prior = np.bincount(read(data, "y")) if sizes else None
+    options = {"class_prior": prior, "tol": tol}
+    return _diffusion(data, "given", lambda graph: oneof.PoissonLearning(volume_constraint, **options, **graph))
+
+
 def _diffusion(data, graph, make):
     X, y, partial = (read(data, name) for name in ("X", "y", "partial"))
     if graph == "given":

@@ -1,4 +1,4 @@
-"""The runners of river, Vowpal Wabbit and liblinear, each imported in its own environment."""
+"""The runners of river, Vowpal Wabbit, liblinear and graphlearning, each imported in its own environment."""
 
 from pathlib import Path
 
@@ -143,3 +143,17 @@ def linear(data, kind, tol, C=None, lam=None):
         return {"objective": squared_hinge(X, y, weights, C)}
 
     return no_renewal, lambda _: train(task, parameter(options)), evaluate
+
+
+def poisson(data, sizes, volume_constraint):
+    """Run graphlearning's Poisson learning, or its Poisson MBO, on a given graph."""
+    import graphlearning
+
+    W, y, partial = (read(data, name) for name in ("W", "y", "partial"))
+    labeled, priors = np.flatnonzero(partial >= 0), np.bincount(y) / len(y) if sizes else None
+    method = graphlearning.ssl.poisson_mbo if volume_constraint else graphlearning.ssl.poisson
+
+    def run(_):
+        return method(W, class_priors=priors).fit_predict(labeled, y[labeled])
+
+    return no_renewal, run, lambda labels: {"accuracy": (labels == y)[partial < 0].mean()}

@@ -24,11 +24,12 @@ COLUMNS = (
     (
         "Few labels, most rows unlabeled",
         (
-            ("similar rows, such as images", ("HarmonicField",), True),
-            ("similar rows, classes overlap", ("SpectralGraphTransducer",), True),
+            ("about 100 labels", ("compare",), True),
+            ("about 10 labels", ("SpectralGraphTransducer",), True),
+            ("images, class sizes known", ("PoissonLearning",), True),
             ("word counts", ("MultinomialEM",), True),
             ("probabilities for new rows; views", ("GraphLogisticRegression",), False),
-            ("gaps; known class proportions", ("TransductiveSVM",), False),
+            ("gaps between the classes", ("TransductiveSVM",), False),
             ("Gaussian classes", ("GaussianEM",), False),
         ),
     ),

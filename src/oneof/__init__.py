@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from oneof.estimators.graph.harmonic_field import HarmonicField as HarmonicField
     from oneof.estimators.graph.local_global_consistency import LocalGlobalConsistency as LocalGlobalConsistency
     from oneof.estimators.graph.markov_walk import MarkovWalk as MarkovWalk
+    from oneof.estimators.graph.poisson_learning import PoissonLearning as PoissonLearning
     from oneof.estimators.graph.spectral_graph_transducer import SpectralGraphTransducer as SpectralGraphTransducer
     from oneof.estimators.graph_logistic.graph_logistic import GraphLogisticRegression as GraphLogisticRegression
     from oneof.estimators.linear.clpl import CLPL as CLPL
@@ -82,6 +83,7 @@ _LAZY_NAMES = {
     "PLGP": "oneof.estimators.gaussian_process.plgp",
     "PLKNN": "oneof.estimators.neighbors.plknn",
     "PLSVM": "oneof.estimators.svm.plsvm",
+    "PoissonLearning": "oneof.estimators.graph.poisson_learning",
     "SpectralGraphTransducer": "oneof.estimators.graph.spectral_graph_transducer",
     "TransductiveSVM": "oneof.estimators.svm.transductive_svm",
     "compare": "oneof.comparison",

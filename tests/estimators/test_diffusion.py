@@ -8,14 +8,21 @@ import scipy.sparse as sp
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
-from oneof import HarmonicField, LocalGlobalConsistency, MarkovWalk
+from oneof import HarmonicField, LocalGlobalConsistency, MarkovWalk, PoissonLearning
 from oneof.errors import InputError
 from oneof.graphs import NeighborGraph
 from tests.estimators.panel import table
 from tests.oracles import diffusion as oracle
 
-METHODS = [HarmonicField(), HarmonicField(0.5, 0.1), LocalGlobalConsistency(), MarkovWalk()]
-each_method = pytest.mark.parametrize("estimator", METHODS, ids=["clamped", "soft", "consistency", "walk"])
+METHODS = {
+    "clamped": HarmonicField(),
+    "soft": HarmonicField(0.5, 0.1),
+    "consistency": LocalGlobalConsistency(),
+    "walk": MarkovWalk(),
+    "poisson": PoissonLearning(),
+    "cuts": PoissonLearning(True),
+}
+each_method = pytest.mark.parametrize("estimator", METHODS.values(), ids=METHODS)
 
 
 def rows_and_sets(n=80, fraction=0.25):
@@ -33,7 +40,7 @@ def test_harmonic_field_is_that_of_the_paper():
     """Distributions are L_UU^-1 W_UL Y_L, labels those after class mass, new rows the means of their neighbors."""
     X, mask, W = rows_and_sets()
     exact = ~mask.all(axis=1)
-    model = HarmonicField(n_neighbors=7).fit(X, mask)
+    model = HarmonicField(n_neighbors=7, class_prior=None).fit(X, mask)
     F = oracle.harmonic(W, exact, mask)
     np.testing.assert_allclose(model.label_distributions_, F, atol=1e-9)
     balanced = oracle.class_mass(F, mask)
@@ -42,7 +49,7 @@ def test_harmonic_field_is_that_of_the_paper():
     queries, _ = table(20, seed=1)
     mean = NeighborGraph(n_neighbors=7).graph(X).transform(queries) @ balanced
     np.testing.assert_allclose(model.predict_proba(queries), mean / mean.sum(axis=1, keepdims=True), atol=1e-9)
-    reference = HarmonicField(n_neighbors=7, class_mass=False).fit(X, mask)
+    reference = HarmonicField(n_neighbors=7, class_mass=False, class_prior=None).fit(X, mask)
     np.testing.assert_array_equal(reference.transduction_, F.argmax(axis=1))
     labels, confidence = model.disambiguate()
     np.testing.assert_array_equal(labels, model.transduction_)
@@ -53,7 +60,7 @@ def test_local_and_global_consistency_is_that_of_the_paper():
     """Distributions are (1 - alpha) (I - alpha S)^-1 Y with rows scaled to sum 1."""
     X, mask, W = rows_and_sets()
     F = oracle.consistency(W, np.where(mask.all(axis=1)[:, None], 0.0, mask), 0.9)
-    model = LocalGlobalConsistency(0.9, n_neighbors=7).fit(X, mask)
+    model = LocalGlobalConsistency(0.9, n_neighbors=7, class_prior=None).fit(X, mask)
     np.testing.assert_allclose(model.label_distributions_, F / F.sum(axis=1, keepdims=True), atol=1e-9)
     np.testing.assert_array_equal(model.transduction_, F.argmax(axis=1))
 
@@ -61,7 +68,7 @@ def test_local_and_global_consistency_is_that_of_the_paper():
 def test_markov_walk_is_that_of_the_paper():
     """Start posteriors and predictions are those of EM on the columns of the dense power."""
     X, mask, W = rows_and_sets()
-    model = MarkovWalk(4, n_neighbors=7).fit(X, mask)
+    model = MarkovWalk(4, n_neighbors=7, class_prior=None).fit(X, mask)
     Q = oracle.start_probabilities(W, 4)
     theta, _ = oracle.walk_em(Q, mask, model.n_iter_)
     np.testing.assert_allclose(model.start_label_posteriors_, theta, atol=1e-9)
@@ -114,10 +121,27 @@ def test_a_row_without_neighbors_is_uniform(estimator):
     np.testing.assert_allclose(model.predict_proba(X[:1] + 1e4), 1 / 3)
 
 
-@pytest.mark.parametrize("estimator", [HarmonicField(tol=1e-14), LocalGlobalConsistency(tol=1e-14)])
-def test_too_few_iterations_warn(estimator):
+@pytest.mark.parametrize("method", [HarmonicField, LocalGlobalConsistency, PoissonLearning])
+def test_too_few_iterations_warn(method):
     """If max_iter is reached on a large graph, a warning names the parameters to raise."""
     X, mask = table(1500)
     mask[10:] = True
     with pytest.warns(ConvergenceWarning, match="max_iter"):
-        clone(estimator).set_params(max_iter=2, n_neighbors=10).fit(X, mask)
+        method(tol=1e-14, max_iter=2, n_neighbors=10).fit(X, mask)
+
+
+@pytest.mark.parametrize(
+    ("method", "options"),
+    [
+        (HarmonicField, {"class_prior": "equal"}),
+        (LocalGlobalConsistency, {"class_prior": [1.0]}),
+        (MarkovWalk, {"class_prior": [1.0, -1.0]}),
+        (PoissonLearning, {"class_prior": [0.0, 0.0]}),
+        (PoissonLearning, {"class_prior": ["a", "b"]}),
+        (PoissonLearning, {"class_prior": None, "volume_constraint": True}),
+    ],
+)
+def test_invalid_class_sizes_raise(method, options):
+    """Sizes must be one number for each class, at least 0, and are required for a volume constraint."""
+    with pytest.raises(InputError, match="class_prior"):
+        method(**options).fit([[0.0], [1.0]], ["a", "b"])

@@ -71,10 +71,12 @@ def compare(
         Passed to the estimators unchanged, by rows, so a pipeline may begin with the encoder of a table.
     y : array-like or CandidateSets of length n_samples
         The candidate sets, in any form that `fit` accepts, with or without weights.
-    methods : "auto", a name or an estimator, a list of these, or a dict of estimators by name, default="auto"
+    methods : "auto", "few_labels", a name or an estimator, a list of these, or a dict of estimators, default="auto"
         "auto" is all `default_estimators` except `PLGP` and `CandidateEM`, which take minutes while the others take
         seconds. With more than 5,000 features it also excludes `GraphLogisticRegression`, whose time grows with the
-        cube of their number.
+        cube of their number. "few_labels" is the graph-based methods on the features as they are, `TransductiveSVM` and
+        `LOORidge`: pass it for about 100 labels among many unlabeled rows, with features of one unit. With fewer than
+        about 5 labels a class the rates are noise.
         Names select from all default estimators. An estimator without a name has that of its class, or of the class of
         the last step for a pipeline. Estimators are cloned; the originals are not fitted.
     cv : "auto", int, splitter or iterable of (train, test), default="auto"

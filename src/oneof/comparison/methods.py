@@ -21,6 +21,8 @@ SLOW_METHODS = ("PLGP", "CandidateEM")
 ONLINE_METHODS = ("AvgPerceptron", "AvgPegasos", "MaxPerceptron", "MaxPegasos")
 LINEAR_METHODS = ("MultinomialEM", "PLEM", "PLECOC", "LOORidge", "CLPL")
 """Kinds of methods whose time grows linearly on many rows, the fastest first; within a limit they come first."""
+FEW_LABELS_METHODS = ("HarmonicField", "PoissonLearning", "MarkovWalk", "SpectralGraphTransducer")
+"""Graph-based methods of "few_labels", without a scaler: another scale of single features changes the neighbors."""
 CUBIC_METHODS = ("GraphLogisticRegression",)
 """Methods whose solver factorizes matrices of all pairs of features."""
 MAX_FEATURES_CUBIC = 5_000
@@ -116,6 +118,7 @@ def _methods(n_rows: int, sparse: bool, random_state: Any) -> list[Any]:
     from oneof.estimators.graph.harmonic_field import HarmonicField
     from oneof.estimators.graph.local_global_consistency import LocalGlobalConsistency
     from oneof.estimators.graph.markov_walk import MarkovWalk
+    from oneof.estimators.graph.poisson_learning import PoissonLearning
     from oneof.estimators.graph.spectral_graph_transducer import SpectralGraphTransducer
     from oneof.estimators.graph_logistic.graph_logistic import GraphLogisticRegression
     from oneof.estimators.linear.clpl import CLPL
@@ -141,7 +144,7 @@ def _methods(n_rows: int, sparse: bool, random_state: Any) -> list[Any]:
         PLKNN(),
         IPAL(),
         GraphLogisticRegression(),
-        *(HarmonicField(), LocalGlobalConsistency(), MarkovWalk(), SpectralGraphTransducer()),
+        *(HarmonicField(), LocalGlobalConsistency(), PoissonLearning(), MarkovWalk(), SpectralGraphTransducer()),
         TransductiveSVM(),
         *(AvgPerceptron(**online), MaxPerceptron(**online)),
         *(AvgPegasos(lam=1.0 / n_rows, **online), MaxPegasos(lam=1.0 / n_rows, **online)),
@@ -206,6 +209,10 @@ def resolve_methods(methods: Any, task: Task, random_state: Any) -> dict[str, An
     if isinstance(methods, str) and methods == "auto":
         auto = auto_methods(_defaults_for(task, random_state), task.X.shape[1])
         selected = {name: m for name, m in auto.items() if task.class_weight is None or has_class_weights(m)}
+    elif isinstance(methods, str) and methods == "few_labels":
+        defaults = _defaults_for(task, random_state)
+        selected = {name: last_step(defaults[name]) for name in FEW_LABELS_METHODS}
+        selected |= {name: defaults[name] for name in ("TransductiveSVM", "LOORidge")}
     elif isinstance(methods, Mapping):
         selected = {str(name): estimator for name, estimator in methods.items()}
     else:
@@ -215,8 +222,8 @@ def resolve_methods(methods: Any, task: Task, random_state: Any) -> dict[str, An
     for name, estimator in selected.items():
         if not _is_estimator(estimator):
             raise InputTypeError(
-                '`methods` must be "auto", a list of names of default estimators and of estimators, or a dict of '
-                f"estimators, which are objects with `fit` and `predict`; got {estimator!r} for {name!r}."
+                '`methods` must be "auto", "few_labels", a list of names of default estimators and of estimators, or a '
+                f"dict of estimators, which are objects with `fit` and `predict`; got {estimator!r} for {name!r}."
             )
     return selected
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from oneof.errors import MissingExtraError
+from oneof.estimators.base import last_step
 from oneof.typing import Floats, Ints, Labels
 
 if TYPE_CHECKING:
@@ -231,6 +232,8 @@ class Comparison:
     n_true_unlabeled : int
         Number of rows with a truth that no fold tests, since all classes are their candidates. The accuracy
         excludes them; pass a list of splits as `cv` to hold them out as well.
+    transduction_ : ndarray of shape (n_rows,)
+        The labels of all rows of fit by the best estimator, of unlabeled ones too; not with ``refit=False``.
     evaluation : str
         The folds in words, such as "5 folds, 150 held-out rows".
     n_true : int
@@ -265,6 +268,12 @@ class Comparison:
     n_groups: int | None = None
     n_tests: tuple[int, int] = (1, 1)
     n_true_unlabeled: int = 0
+
+    @property
+    def transduction_(self) -> Labels:
+        """The labels of all rows of fit, unlabeled ones too, by the best estimator: a candidate in each row."""
+        labels: Labels = last_step(self.best_estimator).disambiguate()[0]
+        return labels
 
     @property
     def evaluation(self) -> str:

@@ -10,7 +10,8 @@ other; the modules at the top are common to several of them.
 * `svm`: `PLSVM`, `TransductiveSVM`
 * `gaussian_process`: `PLGP`
 * `online`: `AvgPerceptron`, `MaxPerceptron`, `AvgPegasos`, `MaxPegasos`
-* `graph`: `HarmonicField`, `LocalGlobalConsistency`, `MarkovWalk`, `SpectralGraphTransducer`
+* `graph`: `HarmonicField`, `LocalGlobalConsistency`, `MarkovWalk`, `PoissonLearning`,
+  `SpectralGraphTransducer`
 * `graph_logistic`: `GraphLogisticRegression`
 * `generative`: `GaussianEM`, `MultinomialEM`
 * `wrappers`: `CandidateEM`, `PLECOC`, which fit classifiers of scikit-learn

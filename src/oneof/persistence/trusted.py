@@ -49,6 +49,7 @@ TRUSTED: tuple[str, ...] = (
     "oneof.estimators.graph.spectral_graph_transducer.SpectralGraphTransducer",
     "oneof.estimators.svm.transductive_svm.TransductiveSVM",
     "oneof.estimators.graph.markov_walk.MarkovWalk",
+    "oneof.estimators.graph.poisson_learning.PoissonLearning",
     "oneof.graphs.kernels.PrecomputedKernel",
     "oneof.graphs.builder.Graph",  # plain arrays and parameters
     "oneof.graphs.edge_weights.EdgeWeighting",

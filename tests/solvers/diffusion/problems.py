@@ -4,6 +4,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.neighbors import kneighbors_graph
 
+from oneof.solvers.class_sizes import balance_classes
 from tests.estimators.panel import table
 
 
@@ -57,3 +58,9 @@ def weighted(mask, seed=0, fraction=0.7):
     plain = (mask.sum(axis=1) == 1) | (rng.random(len(mask)) > fraction * np.where(mask.all(axis=1), 0.5, 1.0))
     weights = np.where(plain[:, None], mask, weights / weights.max(axis=1, keepdims=True))
     return weights.astype(float)
+
+
+def balance_mass(F, evidence, unreachable=(), tol=1e-6):
+    """Return the distributions after class mass normalization as published, without a constraint of the sizes."""
+    rows = np.asarray(unreachable, dtype=int)
+    return balance_classes(F, evidence, rows, None, class_mass=True, tol=tol)

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from oneof.solvers.diffusion import balance_mass, solve_harmonic
+from oneof.solvers.diffusion import solve_harmonic
 from tests.oracles import diffusion as oracle
-from tests.solvers.diffusion.problems import blocks, graph, grid, problem
+from tests.solvers.diffusion.problems import balance_mass, blocks, graph, grid, problem
 
 TIGHT = {"tol": 1e-13, "max_iter": 20_000}
 

@@ -5,7 +5,6 @@ import pytest
 import scipy.sparse as sp
 
 from oneof.solvers.diffusion import solve_local_global_consistency
-from oneof.solvers.diffusion.linear_solve import LinearSystem
 from tests.oracles import diffusion as oracle
 from tests.solvers.diffusion.problems import blocks, graph, grid, problem
 
@@ -129,46 +128,3 @@ def test_rows_whose_mass_underflows_are_unreachable():
     np.testing.assert_array_equal(solution.unreachable, np.arange(first, n))
     np.testing.assert_array_equal(solution.distributions[first:], 0.5)
     np.testing.assert_allclose(solution.distributions[:first], np.tile([1.0, 0.0], (first, 1)), atol=1e-12)
-
-
-@pytest.mark.parametrize("label_tol", [0.0, 1e-3, 0.02])
-@pytest.mark.parametrize("alpha", [0.2, 0.9, 0.99])
-def test_certain_labels_are_those_of_the_solution(alpha, label_tol):
-    """If the labels end the iterations, at most the given fraction differs from those of the solution."""
-    W = grid(40)
-    W.data *= np.random.default_rng(0).uniform(0.5, 1.5, W.nnz)
-    W = sp.csr_array((W + W.T) / 2)
-    rng, mask = np.random.default_rng(1), np.ones((W.shape[0], 4), dtype=bool)
-    labeled = rng.choice(len(mask), 200, replace=False)
-    mask[labeled] = np.eye(4, dtype=bool)[rng.integers(0, 4, 200)]
-    expected = solve_local_global_consistency(W, mask, alpha=alpha, **TIGHT)
-    solution = solve_local_global_consistency(W, mask, alpha=alpha, tol=1e-12, max_iter=20_000, label_tol=label_tol)
-    assert (expected.stopped_by, solution.stopped_by) == ("tol", "labels")
-    assert solution.converged
-    assert solution.n_iter < expected.n_iter
-    differ = solution.distributions.argmax(axis=1) != expected.distributions.argmax(axis=1)
-    assert differ.sum() <= label_tol * len(mask)
-
-
-def test_the_criterion_that_ended_the_iterations_is_told():
-    """Without `label_tol` labels do not end the iterations, and a limit of them is told."""
-    W, mask = grid(40), np.ones((1600, 2), dtype=bool)
-    mask[:2] = np.eye(2, dtype=bool)
-    assert solve_local_global_consistency(W, mask).stopped_by == "tol"
-    assert solve_local_global_consistency(W, mask, max_iter=2, label_tol=0.0).stopped_by == "max_iter"
-
-
-def test_the_bound_of_the_error_is_above_the_error():
-    """In every check of the iterations, the bound is at least the squared distance from the solution."""
-    M = sp.csr_array(sp.diags_array(np.full(1600, 4.2)) - grid(40))
-    right = np.random.default_rng(0).random((1600, 3))
-    expected, pairs = LinearSystem(M).solve(right, tol=1e-14).values, []
-
-    def record(values, bound):
-        pairs.append((bound, 4.2 * ((values - expected) ** 2).sum()))
-        return False
-
-    for min_eigenvalue in (0.2 / 4.2, 0.01):
-        LinearSystem(M).solve(right, tol=1e-9, stop=record, min_eigenvalue=min_eigenvalue)
-    assert len(pairs) > 8
-    assert all(bound >= square for bound, square in pairs)

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from oneof.solvers.diffusion import balance_mass, solve_harmonic, solve_local_global_consistency
+from oneof.solvers.diffusion import solve_harmonic, solve_local_global_consistency
 from tests.oracles import diffusion as oracle
-from tests.solvers.diffusion.problems import problem, weighted
+from tests.solvers.diffusion.problems import balance_mass, problem, weighted
 
 TIGHT = {"tol": 1e-13, "max_iter": 20_000}
 SOLVERS = pytest.mark.parametrize("solve", [solve_harmonic, solve_local_global_consistency])

@@ -11,9 +11,11 @@ from sklearn.exceptions import ConvergenceWarning
 
 from oneof.candidates import CandidateSets
 from oneof.estimators.base import CandidateClassifier
+from oneof.estimators.class_prior import check_class_prior
 from oneof.graphs import Graph, NeighborGraph
 from oneof.likelihoods import normalize_within_sets, support
 from oneof.messages import warn
+from oneof.solvers.class_sizes import ClassPrior, balance_classes
 from oneof.solvers.small_weights import without_small_weights
 from oneof.typing import FeatureMatrix, Floats, Ints, Labels
 from oneof.validation import check_positive
@@ -42,7 +44,7 @@ class DiffusionResult(Protocol):
 class GraphClassifier(CandidateClassifier):
     """Mixin of the methods that label the rows of fit along a graph: builds the graph, and predicts new rows.
 
-    A subclass has the fields of `NeighborGraph` among its parameters, and `max_iter` and `tol`.
+    A subclass has the fields of `NeighborGraph` among its parameters, and `class_prior`, `max_iter` and `tol`.
     """
 
     affinity: Any
@@ -51,6 +53,7 @@ class GraphClassifier(CandidateClassifier):
     bandwidth: Any
     symmetrize: Any
     algorithm: Any
+    class_prior: Any
     max_iter: int
     label_distributions_: Floats
     transduction_: Labels
@@ -78,7 +81,7 @@ class GraphClassifier(CandidateClassifier):
         """
         return self._finite_scores(self._validate_rows(X))
 
-    def _build_graph(self, X: Any, y: Any) -> tuple[CandidateSets, Graph]:
+    def _build_graph(self, X: Any, y: Any) -> tuple[CandidateSets, Graph, ClassPrior]:
         """Validate the common parameters, X and y, and build the graph of the rows of fit."""
         check_positive("max_iter", self.max_iter, integer=True)
         check_positive("tol", self.tol)
@@ -86,7 +89,7 @@ class GraphClassifier(CandidateClassifier):
             self.affinity, self.n_neighbors, self.radius, self.bandwidth, self.symmetrize, self.algorithm
         )
         rows, candidates = self._validate_fit(X, y)
-        return candidates, builder.graph(rows)
+        return candidates, builder.graph(rows), check_class_prior(self.class_prior, len(candidates.classes))
 
     def _set_fitted_attributes(
         self,
@@ -95,9 +98,11 @@ class GraphClassifier(CandidateClassifier):
         candidates: CandidateSets,
         graph: Graph,
         solution: DiffusionResult,
-        final_distributions: Floats | None = None,
+        prior: ClassPrior,
+        *,
+        class_mass: bool = False,
     ) -> Self:
-        """Store the solution; `final_distributions` are those after class mass normalization, if it is used."""
+        """Store the solution, and the labels of the rows with the class sizes of the prior."""
         if len(solution.unreachable):
             warn(
                 f"{type(self).__name__}: {len(solution.unreachable)} of {len(candidates)} rows are in components of "
@@ -110,7 +115,14 @@ class GraphClassifier(CandidateClassifier):
                 ConvergenceWarning,
             )
         self.label_distributions_ = solution.distributions
-        self._final_distributions = solution.distributions if final_distributions is None else final_distributions
+        self._final_distributions = balance_classes(
+            solution.distributions,
+            candidates.evidence,
+            solution.unreachable,
+            prior,
+            class_mass=class_mass,
+            tol=self.tol,
+        )
         self.transduction_ = candidates.classes[self._final_distributions.argmax(axis=1)]
         self.affinity_ = graph.affinity
         self.n_iter_ = max(solution.n_iter, 1)

@@ -3,7 +3,7 @@
 from typing import Any, Literal, Self
 
 from oneof.estimators.graph._base import GraphClassifier
-from oneof.solvers.diffusion import balance_mass, solve_harmonic
+from oneof.solvers.diffusion import solve_harmonic
 from oneof.validation import check_bool, check_positive
 
 
@@ -26,9 +26,15 @@ class HarmonicField(GraphClassifier):
         At least 0: add ridge ||f_k||^2 to the objective, and scale rows to sum to 1 afterwards. Labels then have a
         shorter reach.
     class_mass : bool, default=True
-        Whether to apply class mass normalization. Without it, a row gets its most probable class, and with few labels
-        nearly all rows may get the same class. With many labels of classes of very different sizes it may increase the
-        error.
+        Whether to apply class mass normalization, with the proportions of `class_prior` as q_k if it has some. With
+        many labels of classes of very different sizes it may increase the error. With ``class_prior=None`` it is the
+        published method, and without both, nearly all rows may get the same class if labels are few.
+    class_prior : {"labels", "uniform"}, array-like of shape (n_classes,) or None, default="labels"
+        Class sizes among the unlabeled rows, by which the classes are scaled in these rows. An array has known sizes or
+        proportions in the order of ``classes_``; "uniform" are equal ones. If they are wrong by a fraction of the rows,
+        at least that fraction of the labels is wrong. "labels": the proportions in the labeled rows, each within an
+        interval of one standard deviation (wider for many classes), which changes the labels no more than it must.
+        It assumes that the labeled rows are a random sample. None: sizes are not constrained.
     affinity : {"gaussian", "cosine", "binary"}, callable, array or sparse matrix, default="gaussian"
         Edge weights, or the affinity of the rows of fit: see `oneof.graphs.NeighborGraph`, also for the next five
         parameters.
@@ -45,7 +51,7 @@ class HarmonicField(GraphClassifier):
         Neighbor search.
     max_iter : int, default=10000
         Maximum number of iterations, and of sweeps if rows have several candidates.
-    tol : float, default=1e-6
+    tol : float, default=1e-5
         Above 0: largest remaining change of a probability.
 
     Attributes
@@ -53,9 +59,9 @@ class HarmonicField(GraphClassifier):
     classes_ : ndarray of shape (n_classes,)
         The class labels.
     label_distributions_ : ndarray of shape (n_samples, n_classes)
-        F, before class mass normalization; rows sum to 1.
+        F, before class mass normalization and the constraint of the class sizes; rows sum to 1.
     transduction_ : ndarray of shape (n_samples,)
-        Labels of the rows of fit: the most probable class after class mass normalization.
+        Labels of the rows of fit: the most probable class after both.
     affinity_ : csr_array of shape (n_samples, n_samples)
         W.
     n_iter_ : int
@@ -74,8 +80,8 @@ class HarmonicField(GraphClassifier):
 
     Notes
     -----
-    Class mass normalization changes only unlabeled rows. In exact rows the mass of a class is their number, in rows
-    with several candidates the sum of their resulting probabilities.
+    Class mass normalization and class sizes change only unlabeled rows. In exact rows the mass of a class is their
+    number, in rows with several candidates the sum of their resulting probabilities.
 
     Rows with several candidates are constrained to them: in every sweep F <- D^-1 W F they lose the mass outside their
     sets, and the rest is scaled to sum to 1. With weights of the candidates, the mean of the neighbors is multiplied by
@@ -87,7 +93,7 @@ class HarmonicField(GraphClassifier):
     their unit, and an `affinity` function may depend on it. Different factors for single features change the result.
 
     `predict` and `predict_proba` give each new row the mean distribution of its nearest neighbors among the rows of
-    fit, after class mass normalization. The mean is weighted by the edge weights of the graph. A row of fit that is
+    fit, after the classes are scaled. The mean is weighted by the edge weights of the graph. A row of fit that is
     passed again is its own neighbor, but still gets the mean: its own label is in `transduction_`.
 
     References
@@ -112,6 +118,7 @@ class HarmonicField(GraphClassifier):
         ridge: float = 0.0,
         class_mass: bool = True,
         *,
+        class_prior: Any = "labels",
         affinity: Any = "gaussian",
         n_neighbors: int = 5,
         radius: float | None = None,
@@ -119,11 +126,12 @@ class HarmonicField(GraphClassifier):
         symmetrize: Literal["union", "mutual", "sum"] = "union",
         algorithm: Literal["exact", "approximate"] = "exact",
         max_iter: int = 10000,
-        tol: float = 1e-6,
+        tol: float = 1e-5,
     ) -> None:
         self.label_penalty = label_penalty
         self.ridge = ridge
         self.class_mass = class_mass
+        self.class_prior = class_prior
         self.affinity = affinity
         self.n_neighbors = n_neighbors
         self.radius = radius
@@ -155,7 +163,7 @@ class HarmonicField(GraphClassifier):
             check_positive("label_penalty", self.label_penalty)
         check_positive("ridge", self.ridge, allow_zero=True)
         check_bool("class_mass", self.class_mass)
-        candidates, graph = self._build_graph(X, y)
+        candidates, graph, prior = self._build_graph(X, y)
         solution = solve_harmonic(
             graph.affinity,
             candidates.evidence,
@@ -164,7 +172,4 @@ class HarmonicField(GraphClassifier):
             tol=self.tol,
             max_iter=self.max_iter,
         )
-        balanced = None
-        if self.class_mass:
-            balanced = balance_mass(solution.distributions, candidates.evidence, solution.unreachable, tol=self.tol)
-        return self._set_fitted_attributes(X, y, candidates, graph, solution, balanced)
+        return self._set_fitted_attributes(X, y, candidates, graph, solution, prior, class_mass=bool(self.class_mass))

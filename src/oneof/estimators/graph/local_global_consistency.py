@@ -19,6 +19,12 @@ class LocalGlobalConsistency(GraphClassifier):
     ----------
     alpha : float, default=0.99
         Weight of the neighbors in a sweep, between 0 and 1; the rest is the weight of the row's own label.
+    class_prior : {"labels", "uniform"}, array-like of shape (n_classes,) or None, default="labels"
+        Class sizes among the unlabeled rows, by which the classes are scaled in these rows. An array has known sizes or
+        proportions in the order of ``classes_``; "uniform" are equal ones. If they are wrong by a fraction of the rows,
+        at least that fraction of the labels is wrong. "labels": the proportions in the labeled rows, each within an
+        interval of one standard deviation (wider for many classes), which changes the labels no more than it must.
+        It assumes that the labeled rows are a random sample. None: sizes are not constrained.
     affinity : {"gaussian", "cosine", "binary"}, callable, array or sparse matrix, default="gaussian"
         Edge weights, or the affinity of the rows of fit: see `oneof.graphs.NeighborGraph`, also for the next five
         parameters.
@@ -37,10 +43,6 @@ class LocalGlobalConsistency(GraphClassifier):
         Maximum number of iterations, and of sweeps if rows have several candidates.
     tol : float, default=1e-6
         Above 0: largest remaining change of a probability.
-    label_tol : float, optional
-        From 0 to 1: end as soon as a bound of the error proves that at most this fraction of the labels differ from
-        those of the solution. By default only `tol` ends the iterations. Probabilities are then less accurate than
-        `tol`.
 
     Attributes
     ----------
@@ -49,13 +51,11 @@ class LocalGlobalConsistency(GraphClassifier):
     label_distributions_ : ndarray of shape (n_samples, n_classes)
         F with rows scaled to sum to 1.
     transduction_ : ndarray of shape (n_samples,)
-        Labels of the rows of fit: the most probable class.
+        Labels of the rows of fit: the most probable class, with the sizes of `class_prior`.
     affinity_ : csr_array of shape (n_samples, n_samples)
         W.
     n_iter_ : int
         Iterations of conjugate gradients, 1 for a small graph; sweeps if rows have several candidates.
-    stopped_by_ : {"tol", "labels", "max_iter"}
-        Criterion that ended the iterations.
     n_features_in_ : int
         Number of features of X.
     feature_names_in_ : ndarray of shape (n_features,)
@@ -75,9 +75,6 @@ class LocalGlobalConsistency(GraphClassifier):
     mass that the row had. With weights w, Y is w / sum w, and the labels of the neighbors are multiplied by w before
     the scaling. Weights below 1e-6 count as 0. Without such rows the solution is the published one. An exact row is not
     constrained, but a row with weights of (1, 1e-5) is, so that it keeps its label more surely.
-
-    `label_tol` applies to graphs of more than 600 rows without rows of several candidates; otherwise `tol` ends the
-    iterations.
 
     A common factor of all features changes nothing, with two exceptions. `radius` and a numeric `bandwidth` are in
     their unit, and an `affinity` function may depend on it. Different factors for single features change the result.
@@ -103,6 +100,7 @@ class LocalGlobalConsistency(GraphClassifier):
         self,
         alpha: float = 0.99,
         *,
+        class_prior: Any = "labels",
         affinity: Any = "gaussian",
         n_neighbors: int = 5,
         radius: float | None = None,
@@ -111,9 +109,9 @@ class LocalGlobalConsistency(GraphClassifier):
         algorithm: Literal["exact", "approximate"] = "exact",
         max_iter: int = 10000,
         tol: float = 1e-6,
-        label_tol: float | None = None,
     ) -> None:
         self.alpha = alpha
+        self.class_prior = class_prior
         self.affinity = affinity
         self.n_neighbors = n_neighbors
         self.radius = radius
@@ -122,7 +120,6 @@ class LocalGlobalConsistency(GraphClassifier):
         self.algorithm = algorithm
         self.max_iter = max_iter
         self.tol = tol
-        self.label_tol = label_tol
 
     def fit(self, X: Any, y: Any) -> Self:
         """Build the graph of all rows and label them.
@@ -145,16 +142,8 @@ class LocalGlobalConsistency(GraphClassifier):
         check_fraction("alpha", self.alpha)
         if self.alpha in (0, 1):
             raise InputError(f"`alpha` must be between 0 and 1, excluding both; got {self.alpha!r}.")
-        if self.label_tol is not None:
-            check_fraction("label_tol", self.label_tol)
-        candidates, graph = self._build_graph(X, y)
+        candidates, graph, prior = self._build_graph(X, y)
         solution = solve_local_global_consistency(
-            graph.affinity,
-            candidates.evidence,
-            alpha=self.alpha,
-            tol=self.tol,
-            max_iter=self.max_iter,
-            label_tol=self.label_tol,
+            graph.affinity, candidates.evidence, alpha=self.alpha, tol=self.tol, max_iter=self.max_iter
         )
-        self.stopped_by_ = solution.stopped_by
-        return self._set_fitted_attributes(X, y, candidates, graph, solution)
+        return self._set_fitted_attributes(X, y, candidates, graph, solution, prior)

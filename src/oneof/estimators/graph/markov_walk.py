@@ -28,6 +28,12 @@ class MarkovWalk(GraphClassifier):
     n_steps : int, default=8
         t, at least 1. Labels have a reach of 2 t edges. As t increases, the distributions of all rows become alike. The
         paper chooses it by cross-validation or by margins.
+    class_prior : {"labels", "uniform"}, array-like of shape (n_classes,) or None, default="labels"
+        Class sizes among the unlabeled rows, by which the classes are scaled in these rows. An array has known sizes or
+        proportions in the order of ``classes_``; "uniform" are equal ones. If they are wrong by a fraction of the rows,
+        at least that fraction of the labels is wrong. "labels": the proportions in the labeled rows, each within an
+        interval of one standard deviation (wider for many classes), which changes the labels no more than it must.
+        It assumes that the labeled rows are a random sample. None: sizes are not constrained.
     affinity : {"gaussian", "cosine", "binary"}, callable, array or sparse matrix, default="gaussian"
         Edge weights, or the affinity of the rows of fit: see `oneof.graphs.NeighborGraph`, also for the next five
         parameters.
@@ -57,7 +63,7 @@ class MarkovWalk(GraphClassifier):
     start_label_posteriors_ : ndarray of shape (n_samples, n_classes)
         theta; uniform if no walk leads to a labeled row.
     transduction_ : ndarray of shape (n_samples,)
-        Labels of the rows of fit: the most probable class.
+        Labels of the rows of fit: the most probable class, with the sizes of `class_prior`.
     affinity_ : csr_array of shape (n_samples, n_samples)
         W.
     n_iter_ : int
@@ -105,6 +111,7 @@ class MarkovWalk(GraphClassifier):
         self,
         n_steps: int = 8,
         *,
+        class_prior: Any = "labels",
         affinity: Any = "gaussian",
         n_neighbors: int = 5,
         radius: float | None = None,
@@ -115,6 +122,7 @@ class MarkovWalk(GraphClassifier):
         tol: float = 1e-6,
     ) -> None:
         self.n_steps = n_steps
+        self.class_prior = class_prior
         self.affinity = affinity
         self.n_neighbors = n_neighbors
         self.radius = radius
@@ -143,13 +151,13 @@ class MarkovWalk(GraphClassifier):
             If X, y or a parameter is invalid.
         """
         check_positive("n_steps", self.n_steps, integer=True)
-        candidates, graph = self._build_graph(X, y)
+        candidates, graph, prior = self._build_graph(X, y)
         n_steps = int(self.n_steps)  # products of NumPy's small integers overflow
         solution = solve_markov_walk(
             graph.affinity, candidates.evidence, n_steps=n_steps, tol=self.tol, max_iter=self.max_iter
         )
         self.start_label_posteriors_ = solution.start_posteriors
-        return self._set_fitted_attributes(X, y, candidates, graph, solution)
+        return self._set_fitted_attributes(X, y, candidates, graph, solution, prior)
 
     def _candidate_proba(self, rows: FeatureMatrix, candidates: CandidateSets, *, training: bool) -> Floats:
         if not training:

@@ -28,6 +28,12 @@ class SpectralGraphTransducer(GraphClassifier):
         graph are used even if they are more. Memory is proportional to n d; from a third of n on, to n^2.
     C : float, default=3200
         Above 0; the larger, the closer the scores are to their targets in labeled rows.
+    class_prior : {"labels", "uniform"}, array-like of shape (n_classes,) or None, default="labels"
+        Class sizes among the unlabeled rows, by which the thresholds of these rows are moved. An array has known sizes
+        or proportions in the order of ``classes_``; "uniform" are equal ones. If they are wrong by a fraction of the
+        rows, at least that fraction of the labels is wrong. "labels": the proportions in the labeled rows, each within
+        an interval of one standard deviation (wider for many classes), which changes the labels no more than it must.
+        It assumes that the labeled rows are a random sample. None: the thresholds of the paper.
     affinity : {"cosine", "gaussian", "binary"}, callable, array or sparse matrix, default="cosine"
         Edge weights, or the affinity of the rows of fit: see `oneof.graphs.NeighborGraph`.
     n_neighbors : int, default=100
@@ -55,7 +61,7 @@ class SpectralGraphTransducer(GraphClassifier):
         Distributions of the rows of fit, 0 outside their sets: those nearest to the relative scores
         (z - gamma_-) / (gamma_+ - gamma_-) of the classes, by the weights of the row if it has any.
     transduction_ : ndarray of shape (n_samples,)
-        Labels of the rows of fit: the most probable class.
+        Labels of the rows of fit: the most probable class, with the sizes of `class_prior`.
     affinity_ : csr_array of shape (n_samples, n_samples)
         W.
     n_iter_ : int
@@ -115,6 +121,7 @@ class SpectralGraphTransducer(GraphClassifier):
         n_eigenvectors: int = 80,
         C: float = 3200.0,
         *,
+        class_prior: Any = "labels",
         affinity: Any = "cosine",
         n_neighbors: int = 100,
         radius: float | None = None,
@@ -126,6 +133,7 @@ class SpectralGraphTransducer(GraphClassifier):
     ) -> None:
         self.n_eigenvectors = n_eigenvectors
         self.C = C
+        self.class_prior = class_prior
         self.affinity = affinity
         self.n_neighbors = n_neighbors
         self.radius = radius
@@ -155,13 +163,14 @@ class SpectralGraphTransducer(GraphClassifier):
         """
         check_positive("n_eigenvectors", self.n_eigenvectors, integer=True)
         check_positive("C", self.C)
-        candidates, graph = self._build_graph(X, y)
+        candidates, graph, prior = self._build_graph(X, y)
         solution = solve_transduction(
             graph.affinity,
             candidates.evidence,
             n_eigenvectors=self.n_eigenvectors,
             C=self.C,
+            prior=prior,
             max_iter=self.max_iter,
             tol=self.tol,
         )
-        return self._set_fitted_attributes(X, y, candidates, graph, solution)
+        return self._set_fitted_attributes(X, y, candidates, graph, solution, None)  # the solver has scaled the classes

@@ -11,6 +11,7 @@ from oneof.candidates import CandidateSets
 from oneof.candidates.class_weights import check_row_weights
 from oneof.errors import InputError
 from oneof.estimators.base import CandidateClassifier
+from oneof.estimators.class_prior import check_class_prior
 from oneof.estimators.svm._base import KernelSVMMixin
 from oneof.messages import warn
 from oneof.solvers.feature_spaces import FeatureSpace
@@ -51,6 +52,10 @@ class TransductiveSVM(KernelSVMMixin, CandidateClassifier):
         fraction of them, rounded (halves up). None: the fraction in the rows that are not unlabeled; a row of several
         candidates counts as 1/|S| for each, or as w_k / sum w with weights w. Pass it if it is known: no SVM can
         compensate for an error of this fraction.
+    class_prior : {"labels", "uniform"}, array-like of shape (n_classes,) or None, default="labels"
+        Class sizes among the unlabeled rows, as in the graph-based methods. An array has known sizes or proportions in
+        the order of ``classes_``; "uniform" are equal ones. They take the place of `positive_fraction`, which must be
+        None then. "labels" and None are the fractions in the rows that are not unlabeled.
     kernel : {"linear", "poly", "rbf", "precomputed"} or callable, default="linear"
         As in scikit-learn's SVC; a callable ``kernel(X, Y)`` returns the matrix of all pairs. All but "linear" need
         memory for n x n numbers, unless `approximation` is "nystroem".
@@ -161,6 +166,7 @@ class TransductiveSVM(KernelSVMMixin, CandidateClassifier):
         C_unlabeled: float | None = None,
         positive_fraction: Any = None,
         *,
+        class_prior: Any = "labels",
         kernel: str | Callable[[Any, Any], Any] = "linear",
         degree: int = 3,
         gamma: float | Literal["scale", "auto"] = "scale",
@@ -178,6 +184,7 @@ class TransductiveSVM(KernelSVMMixin, CandidateClassifier):
         self.C = C
         self.C_unlabeled = C_unlabeled
         self.positive_fraction = positive_fraction
+        self.class_prior = class_prior
         self.kernel = kernel
         self.degree = degree
         self.gamma = gamma
@@ -215,6 +222,11 @@ class TransductiveSVM(KernelSVMMixin, CandidateClassifier):
         rows, candidates = self._validate_fit(X, y)
         weight = check_row_weights(candidates, None, self.class_weight)
         fractions = _check_positive_fraction(self.positive_fraction, len(candidates.classes))
+        prior = check_class_prior(self.class_prior, len(candidates.classes))
+        if isinstance(prior, np.ndarray):
+            if fractions is not None:
+                raise InputError("`positive_fraction` must be None with a `class_prior`: both are the class sizes.")
+            fractions = prior.tolist()
         all_rows = np.arange(rows.shape[0])
         space, kernel, landmarks = self._make_space(rows, all_rows)
         solution = solve_one_vs_rest(

@@ -14,11 +14,15 @@ of which sets are the case of weights 0 and 1, and the identity that of equal we
 
 Given the constrained rows, the others solve a linear system. Each sweep here therefore gives the other rows their limit
 at once, by `LinearSystem`, and moves the constrained rows by one step. The fixed points are the same, but information
-from few labels crosses a large graph in one sweep instead of thousands. Constrained rows that converge slowly even so
-are accelerated, see `oneof.solvers.diffusion.pseudo_transient`.
+from few labels crosses a large graph in one sweep instead of thousands.
 
-There can be several fixed points. The result is the limit of sweeps from uniform distributions, or, if sweeps would
-oscillate forever, the limit of damped sweeps.
+Some rows still converge arbitrarily slowly: if they are connected strongly with each other and weakly with labels, the
+ratios of their candidates change by a factor of 1.0001 in each sweep, and a probability may decrease as 1/t. The
+logarithms of the last three sweeps are therefore extrapolated for each row from time to time (Varadhan & Roland 2008,
+Simple and globally convergent methods for accelerating the convergence of any EM algorithm, Scand. J. Stat. 35).
+
+There can be several fixed points. The result is the limit of sweeps from uniform distributions. Sweeps whose changes do
+not shrink, because two halves of the rows oscillate, are averaged with the point before them.
 """
 
 from dataclasses import dataclass
@@ -26,13 +30,15 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.sparse as sp
 
-from oneof.likelihoods import constant_rows, is_mask, normalize_within_sets, support, uniform_within_sets
-from oneof.solvers.diffusion.linear_solve import LinearSystem, Stop
-from oneof.solvers.diffusion.pseudo_transient import PseudoTransientContinuation
+from oneof.likelihoods import constant_rows, normalize_within_sets, softmax, support, uniform_within_sets
+from oneof.solvers.diffusion.linear_solve import LinearSystem
 from oneof.typing import Evidence, Floats, Ints, Mask
 
-SWEEPS_PER_STEP, SETTLING_SWEEPS = 30, 10
-"""Sweeps between two accelerated steps, and sweeps after a step until their changes predict the remaining change."""
+EXTRAPOLATION_GAP, SLOW_RATE, MAX_EXTRAPOLATION = 10, 0.9, 16.0
+"""Sweeps between two extrapolations, rate of the changes from which they are made, and their largest step."""
+CHANGE_TOL = 1e-13
+"""Rows with smaller changes in a sweep have converged: the rest is rounding. A probability that decreases as 1/t
+changes by its square, and is therefore followed down to about 3e-7 at least."""
 MASS_RTOL = 1e-9
 """Rows with less mass than this, relative to the largest row, are solved again."""
 MIN_VALUE = 1e-280
@@ -46,9 +52,9 @@ class DiffusionSolution:
     values: Floats
     """(n, K): F."""
     n_iter: int
-    """Iterations of conjugate gradients if no row has several candidates, else sweeps and accelerated steps."""
+    """Iterations of conjugate gradients if no row has several candidates, else sweeps."""
     converged: bool
-    """Whether the remaining change is at most the tolerance, by the rate of the changes and by the last step."""
+    """Whether the remaining change is at most the tolerance, by the rate at which the changes shrink."""
 
 
 def solve_constrained(
@@ -60,8 +66,6 @@ def solve_constrained(
     min_eigenvalue: float = 0.0,
     tol: float = 1e-6,
     max_iter: int = 10_000,
-    stop: Stop | None = None,
-    stop_eigenvalue: float = 0.0,
 ) -> DiffusionSolution:
     """Solve M F = B, with the rows that have several candidates constrained to their sets.
 
@@ -79,57 +83,80 @@ def solve_constrained(
     min_eigenvalue : float
         As in `LinearSystem`.
     tol : float
-        As in `LinearSystem.solve`. It also bounds the remaining change of constrained rows. The estimate uses the
-        rate at which their changes shrink, and the last accelerated step if there was one.
+        As in `LinearSystem.solve`. It also bounds the remaining change of constrained rows, estimated from the rate at
+        which their changes shrink.
     max_iter : int
-        Maximum number of iterations of conjugate gradients, and of sweeps and accelerated steps.
-    stop, stop_eigenvalue
-        `stop` and `min_eigenvalue` of `LinearSystem.solve`, used if no row is constrained.
+        Maximum number of iterations of conjugate gradients, and of sweeps.
 
     Returns
     -------
     DiffusionSolution
     """
+    options = (min_eigenvalue, tol, max_iter)
     constrained = constrained_rows(evidence)
-    sets = np.flatnonzero(constrained)
-    if not len(sets):
-        return _solve_rows(
-            matrix, right, mass, None, min_eigenvalue, tol, max_iter, stop=stop, stop_eigenvalue=stop_eigenvalue
-        )
+    if not constrained.any():
+        return _solve_rows(matrix, right, mass, None, *options)
     converged = True
     if mass is None:
-        total = _solve_rows(matrix, right.sum(axis=1, keepdims=True), None, None, min_eigenvalue, tol, max_iter)
+        total = _solve_rows(matrix, right.sum(axis=1, keepdims=True), None, None, *options)
         mass, converged = total.values, total.converged
-    sweep = _ConstrainedSweep(matrix, right, evidence, mass, min_eigenvalue, tol, max_iter)
-    continuation = PseudoTransientContinuation(matrix, mass, evidence, constrained)
+    sets, others = np.flatnonzero(constrained), np.flatnonzero(~constrained)
+    values: Floats = np.zeros(right.shape)
+    diagonal = sp.csr_array((matrix.diagonal()[sets], (np.arange(len(sets)), sets)), shape=(len(sets), len(right)))
+    inflow = diagonal - matrix[sets]
+    from_sets, system = matrix[others][:, sets], LinearSystem(matrix[others][:, others], min_eigenvalue=min_eigenvalue)
     proba = uniform_within_sets(evidence[sets])
-    n_iter, n_since_step, has_stepped, sweeps_converged = 0, 0, False, False
-    change = remaining = np.inf
+    sweeps: list[Floats] = []
+    n_iter, change, remaining, sweeps_converged = 0, np.full(len(sets), np.inf), np.inf, False
     while n_iter < max_iter and not sweeps_converged:
-        sweep.tol = max(tol, min(1e-3, 1e-2 * remaining))
-        after_sweep = sweep(proba)
-        n_iter, n_since_step = n_iter + 1, n_since_step + 1
-        before, change = change, float(np.abs(after_sweep - proba).max())
-        # If changes shrink by a factor q, the remaining change is q / (1 - q) of the last one. Changes that do not
-        # shrink do not predict the remaining change.
-        rate = change / before if 0 < change < np.inf and before > 0 else 0.5
-        remaining = change * max(1.0, rate / (1.0 - rate)) if rate < 1 else max(remaining, change)
-        # After a step, fast changes hide the slow ones at first; later, slow changes hide quantities that decay faster.
-        sweeps_converged = (
-            remaining <= tol
-            and sweep.change <= tol
-            and (not has_stepped or (n_since_step > SETTLING_SWEEPS and continuation.remaining <= tol))
+        values[sets] = proba * mass[sets]
+        solution = system.solve(
+            right[others] - from_sets @ values[sets],
+            initial=values[others],
+            row_sums=mass[others],
+            tol=max(tol, min(1e-3, 1e-2 * remaining)),
+            max_iter=max_iter,
         )
-        is_slow = has_stepped or remaining * min(rate, 1.0) ** SWEEPS_PER_STEP > tol
-        if not sweeps_converged and is_slow and n_since_step >= SWEEPS_PER_STEP and n_iter + 2 <= max_iter:
-            proba = continuation.step(sweep, proba, after_sweep)
-            n_iter, n_since_step, has_stepped, change = n_iter + 2, 0, True, np.inf
-        else:
-            proba = after_sweep
-    values = sweep.values
+        values[others] = np.maximum(solution.values, 0.0)
+        after_sweep = normalize_within_sets(right[sets] + inflow @ values, evidence[sets])
+        before, change = change, np.abs(after_sweep - proba).max(axis=1)
+        remaining, rate = _remaining_change(before, change)
+        n_iter += 1
+        sweeps_converged = remaining <= tol and solution.change <= tol
+        sweeps = [*sweeps[-2:], after_sweep if rate < 1 else 0.5 * (proba + after_sweep)]
+        proba = sweeps[-1]
+        if n_iter % EXTRAPOLATION_GAP == 0 and rate > SLOW_RATE and not sweeps_converged:
+            proba, change = _extrapolate(*sweeps), np.full(len(sets), np.inf)
     values[sets] = proba * mass[sets]
-    final = _solve_rows(matrix, right, mass, values, min_eigenvalue, tol, max_iter, sweep.unconstrained)
+    final = _solve_rows(matrix, right, mass, values, *options, others)
     return DiffusionSolution(final.values, n_iter, converged and sweeps_converged and final.converged)
+
+
+def _remaining_change(before: Floats, change: Floats) -> tuple[float, float]:
+    """Return the largest change until convergence, and the rate of the largest change, given the last two of each row.
+
+    If changes shrink by a factor q, the remaining change is q / (1 - q) of the last one. It is not more than the root
+    of the last one, which is the case of a probability that decreases as 1/t.
+    """
+    moving = change > CHANGE_TOL
+    if not moving.any():
+        return 0.0, 0.0
+    if not np.isfinite(before).all():  # the first sweep, and those after an extrapolation
+        return np.inf, 0.0
+    gap = 1.0 - change[moving] / np.maximum(before[moving], CHANGE_TOL)
+    factor = np.maximum(1.0, (1.0 - gap) / np.maximum(gap, CHANGE_TOL))
+    remaining = np.minimum(change[moving] * factor, np.sqrt(change[moving]))
+    return float(remaining.max()), float(change.max() / before.max())
+
+
+def _extrapolate(first: Floats, second: Floats, third: Floats) -> Floats:
+    """Return the distributions, (n, K), to which the logarithms of three successive ones lead."""
+    tiny = np.finfo(np.float64).tiny
+    a, b, c = (np.log(np.maximum(x, tiny)) for x in (first, second, third))
+    r, v = b - a, (c - b) - (b - a)
+    lengths = [np.sqrt((x**2).sum(axis=1, keepdims=True)) for x in (r, v)]
+    step = np.clip(lengths[0] / np.maximum(lengths[1], tiny), 1.0, MAX_EXTRAPOLATION)
+    return softmax(np.where(third > 0, a + 2 * step * r + step**2 * v, -np.inf))
 
 
 def constrained_rows(evidence: Evidence) -> Mask:
@@ -138,72 +165,6 @@ def constrained_rows(evidence: Evidence) -> Mask:
     rows = np.flatnonzero(partial)  # most rows are unlabeled
     partial[rows] = support(evidence[rows]).sum(axis=1) > 1
     return partial
-
-
-class _ConstrainedSweep:
-    """Sweep of the constrained rows, as distributions; all other rows get their limit at once.
-
-    Parameters
-    ----------
-    matrix, right, evidence, mass, min_eigenvalue, max_iter
-        As in `solve_constrained`.
-    tol : float
-        Tolerance of the linear system, which can be changed before a sweep.
-    """
-
-    def __init__(
-        self,
-        matrix: sp.csr_array,
-        right: Floats,
-        evidence: Evidence,
-        mass: Floats,
-        min_eigenvalue: float,
-        tol: float,
-        max_iter: int,
-    ) -> None:
-        constrained = constrained_rows(evidence)
-        self.sets, self.unconstrained = np.flatnonzero(constrained), np.flatnonzero(~constrained)
-        self.values: Floats = np.zeros(right.shape)
-        self.tol, self.change = tol, np.inf
-        self.inflow: Floats = np.zeros(len(self.sets))
-        self._right, self._mass, self._evidence, self._max_iter = right, mass, evidence[self.sets], max_iter
-        self._system = LinearSystem(matrix[self.unconstrained][:, self.unconstrained], min_eigenvalue=min_eigenvalue)
-        self._coupling, self._to_sets = matrix[self.unconstrained][:, self.sets], -matrix[self.sets]
-        diagonal = matrix.diagonal()[self.sets]
-        positions = np.arange(len(self.sets)), self.sets
-        self._to_sets = self._to_sets + sp.csr_array((diagonal, positions), shape=self._to_sets.shape)
-        self._before: Floats = self.values[self.unconstrained]
-
-    def __call__(self, proba: Floats) -> Floats:
-        """Return the distributions of the constrained rows after a sweep."""
-        values, mass = self.values, self._mass
-        values[self.sets] = proba * mass[self.sets]
-        self._before = values[self.unconstrained]
-        solution = self._system.solve(
-            self._right[self.unconstrained] - self._coupling @ values[self.sets],
-            initial=self._before,
-            row_sums=mass[self.unconstrained],
-            tol=self.tol,
-            max_iter=self._max_iter,
-        )
-        self.change = solution.change
-        values[self.unconstrained] = np.maximum(solution.values, 0.0)
-        mean = self._right[self.sets] + self._to_sets @ values
-        inside = np.where(self._evidence, mean, 0.0) if is_mask(self._evidence) else self._evidence * mean
-        self.inflow = inside.sum(axis=1)
-        return normalize_within_sets(mean, self._evidence)
-
-    def state(self, proba: Floats) -> tuple[Floats, Floats]:
-        """Return all rows divided by their mass, and the last change of the unconstrained rows, 0 in others."""
-        mass = np.maximum(self._mass, MIN_VALUE)
-        q, change = self.values / mass, np.zeros(self.values.shape)
-        q[self.sets] = proba
-        change[self.unconstrained] = (self.values[self.unconstrained] - self._before) / mass[self.unconstrained]
-        return q, change
-
-    def set_state(self, q: Floats) -> None:
-        """Start the next sweep from these rows, given divided by their mass."""
-        self.values[self.unconstrained] = np.maximum(q[self.unconstrained] * self._mass[self.unconstrained], 0.0)
 
 
 def _solve_rows(
@@ -215,8 +176,6 @@ def _solve_rows(
     tol: float,
     max_iter: int,
     rows: Ints | None = None,
-    stop: Stop | None = None,
-    stop_eigenvalue: float = 0.0,
 ) -> DiffusionSolution:
     """Solve M F = B in some rows, by default in all, so that the distributions of small rows are accurate too.
 
@@ -233,9 +192,8 @@ def _solve_rows(
         if n_iter >= max_iter:
             converged = False
             break
-        all_rows = len(rows) == n
-        if all_rows:
-            start, target, submatrix = values if initial is not None else None, right, matrix
+        if len(rows) == n:
+            start, target, submatrix = values, right, matrix
         else:
             start, matrix_rows = values[rows], matrix[rows]
             values[rows] = 0.0
@@ -246,19 +204,15 @@ def _solve_rows(
             break
         unit = float(np.ldexp(1.0, int(np.frexp(largest)[1])))
         solution = LinearSystem(submatrix, min_eigenvalue=min_eigenvalue).solve(
-            target if unit == 1.0 else target / unit,
-            initial=start / unit if start is not None and start.any() else None,
+            target / unit,
+            initial=start / unit if start.any() else None,
             row_sums=None if mass is None else mass[rows] / unit,
             tol=tol,
             max_iter=max_iter - n_iter,
-            stop=stop if all_rows else None,
-            min_eigenvalue=stop_eigenvalue,
         )
         n_iter, converged = n_iter + solution.n_iter, converged and solution.converged
-        solved = np.maximum(solution.values, 0.0, out=solution.values)
-        if unit != 1.0:
-            solved *= unit
-        if all_rows:
+        solved = unit * np.maximum(solution.values, 0.0)
+        if len(rows) == n:
             values = solved
         else:
             values[rows] = solved

@@ -1,19 +1,17 @@
 """Label propagation by linear systems: harmonic functions, and local and global consistency."""
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
 from oneof.graphs.affinity import unlabeled_components
-from oneof.jit import compiled
 from oneof.likelihoods import constant_rows, is_mask, normalize_within_sets, support, uniform_within_sets
 from oneof.solvers.diffusion.constrained import constrained_rows, solve_constrained
-from oneof.solvers.diffusion.label_stopping import LabelStopping
 from oneof.solvers.diffusion.linear_solve import sum_rows
 from oneof.solvers.small_weights import without_small_weights
-from oneof.typing import Evidence, Floats, Ints, Mask
+from oneof.typing import Evidence, Floats, Ints
 
 RIDGE_RTOL = 4e-15
 """Ridge on every row, relative to its degree. Without it, the equations of rows that are connected to labels by still
@@ -92,9 +90,10 @@ def solve_harmonic(
     right = np.zeros((len(free), n_classes))
     soft = exact[free] & (label_penalty is not None)
     right[soft] = penalty[free][soft, None] * F[free[soft]]
-    matrix = assemble_system(affinity, free, unit * diagonal, np.full(len(F), root))
+    matrix = assemble_system(affinity, free, unit * diagonal, np.full(len(free), root))
     if label_penalty is None:
-        _add_inflow(affinity.indptr, affinity.indices, affinity.data, free, exact, F, right)
+        clamped = np.flatnonzero(exact)
+        right += affinity[free][:, clamped] @ F[clamped]
     mass: Floats = np.ones((len(free), 1))
     if ridge:  # a tiny source in every row, because otherwise there is no source if all rows have sets
         source = right.sum(axis=1, keepdims=True) + RIDGE_RTOL * degree[free, None]
@@ -105,10 +104,7 @@ def solve_harmonic(
     solution = solve_constrained(matrix, right, evidence[free], mass=mass, tol=tol, max_iter=max_iter)
     total = sum_rows(solution.values)
     nonzero = total[:, 0] > 0  # an isolated row with several candidates stays uniform on them
-    if nonzero.all():
-        F[free] = np.divide(solution.values, total, out=solution.values)
-    else:
-        F[free[nonzero]] = solution.values[nonzero] / total[nonzero]
+    F[free[nonzero]] = solution.values[nonzero] / total[nonzero]
     return HarmonicSolution(F, solution.n_iter, solution.converged, np.flatnonzero(unreachable))
 
 
@@ -120,107 +116,17 @@ def assemble_system(affinity: sp.csr_array, rows: Ints, diagonal: Floats, scale:
     affinity : csr_array of shape (n, n)
         W.
     rows : ndarray of int, ascending
-    diagonal : ndarray of shape (len(rows),)
-    scale : ndarray of shape (n,)
-        s.
+    diagonal, scale : ndarray of shape (len(rows),)
+        The diagonal, and s.
 
     Returns
     -------
     csr_array of shape (len(rows), len(rows))
-        With sorted indices.
     """
-    W = affinity
-    arrays = _assemble(W.indptr, W.indices, W.data, rows, diagonal, scale)
-    return sp.csr_array(arrays, shape=(len(rows), len(rows)))
-
-
-@compiled
-def _assemble(indptr, indices, data, rows, diagonal, scale):
-    position = np.full(len(indptr) - 1, -1, dtype=np.int64)
-    position[rows] = np.arange(len(rows))
-    count = len(rows)
-    for i in rows:
-        for at in range(indptr[i], indptr[i + 1]):
-            count += position[indices[at]] >= 0
-    starts = np.empty(len(rows) + 1, dtype=indptr.dtype)
-    columns, values = np.empty(count, dtype=indices.dtype), np.empty(count)
-    starts[0] = count = 0
-    for own in range(len(rows)):
-        i, pending = rows[own], True
-        for at in range(indptr[i], indptr[i + 1]):
-            j = indices[at]
-            if pending and j > i:
-                columns[count], values[count], pending = own, diagonal[own], False
-                count += 1
-            if position[j] >= 0:
-                columns[count], values[count] = position[j], -scale[i] * data[at] * scale[j]
-                count += 1
-        if pending:
-            columns[count], values[count] = own, diagonal[own]
-            count += 1
-        starts[own + 1] = count
-    return values, columns, starts
-
-
-@compiled
-def _add_inflow(indptr, indices, data, rows, sources, values, out):
-    """Add to each row the values of its neighbors among the sources, times the edge weights."""
-    for own in range(len(rows)):
-        for at in range(indptr[rows[own]], indptr[rows[own] + 1]):
-            if sources[indices[at]]:
-                for k in range(out.shape[1]):
-                    out[own, k] += data[at] * values[indices[at], k]
-
-
-def balance_mass(
-    distributions: Floats, evidence: Evidence, unreachable: Ints | None = None, *, tol: float = 1e-6
-) -> Floats:
-    """Apply class mass normalization to the unlabeled rows.
-
-    The result is q_k f_ik / sum_j f_jk, scaled to row sums of 1. The sum is over the reachable unlabeled rows, and q_k
-    is the mass of class k in all other rows, plus 1. In exact rows the mass of a class is their number, even if they
-    are not clamped. Rows with labels or several candidates are not scaled.
-
-    Parameters
-    ----------
-    distributions : ndarray of shape (n, K)
-    evidence : ndarray of shape (n, K)
-        As for `solve_harmonic`.
-    unreachable : ndarray of int, optional
-        Row indices without a path to a label, which are not changed.
-    tol : float
-        Accuracy of the distributions, above 0. A class with a smaller mean probability in the scaled rows counts as a
-        class without mass. Its mass may decay with every sweep, and is therefore not scaled up.
-
-    Returns
-    -------
-    ndarray of shape (n, K)
-        Rows sum to 1; a class without any mass keeps probability 0.
-
-    References
-    ----------
-    Zhu, Ghahramani & Lafferty (2003), equation 9; the 1 is that of their Laplace-smoothed estimate of the proportions.
-    """
-    evidence = without_small_weights(evidence)
-    scaled: Mask = np.asarray(constant_rows(evidence))
-    informative = np.flatnonzero(~scaled)
-    exact = support(evidence[informative]).sum(axis=1, keepdims=True) == 1
-    q = np.where(exact, evidence[informative], distributions[informative]).sum(axis=0) + 1.0
-    if unreachable is not None:
-        scaled[unreachable] = False
-    own = distributions[scaled]
-    mass = own.sum(axis=0)
-    min_mean = min(max(tol, np.finfo(np.float64).eps), 0.1 / len(q))
-    factor = np.divide(q / q.sum(), mass, out=np.zeros(len(q)), where=mass > min_mean * len(own))
-    own *= factor
-    total = sum_rows(own)
-    if (total > 0).all():
-        own /= total
-    else:
-        own = normalize_within_sets(own, np.ones(own.shape, dtype=bool))
-    balanced = distributions.copy()
-    balanced[scaled] = own
-    return balanced
+    W = affinity if len(rows) == affinity.shape[0] else affinity[rows][:, rows]
+    weights = -np.repeat(scale, np.diff(W.indptr)) * W.data * scale[W.indices]
+    off_diagonal = sp.csr_array((weights, W.indices, W.indptr), shape=W.shape)
+    return sp.csr_array(off_diagonal + sp.diags_array(diagonal, format="csr"))
 
 
 @dataclass(frozen=True)
@@ -234,9 +140,6 @@ class LocalGlobalConsistencySolution:
     n_iter: int
     """Iterations and sweeps."""
     converged: bool
-    stopped_by: Literal["tol", "labels", "max_iter"]
-    """Whether the iterations ended by the change of the scores, by the labels that can still change, or by their
-    number."""
     unreachable: Ints
     """Indices of rows that no label reaches, or whose mass underflows; their distributions are uniform."""
 
@@ -248,7 +151,6 @@ def solve_local_global_consistency(
     alpha: float = 0.99,
     tol: float = 1e-6,
     max_iter: int = 10_000,
-    label_tol: float | None = None,
 ) -> LocalGlobalConsistencySolution:
     """Return the fixed point of F <- alpha S F + (1 - alpha) Y with S = D^-1/2 W D^-1/2 (label spreading).
 
@@ -267,10 +169,6 @@ def solve_local_global_consistency(
         In (0, 1).
     tol, max_iter
         As in `solve_constrained`.
-    label_tol : float, optional
-        Fraction of the rows whose labels may differ from those of the solution: the iterations end as soon as a bound
-        of the error proves it, see `oneof.solvers.diffusion.label_stopping`. Not used if some rows have several
-        candidates, or if there are so few that the system is factorized.
 
     Returns
     -------
@@ -295,11 +193,7 @@ def solve_local_global_consistency(
         total_mass, converged = total.values, total.converged
         # A sweep multiplies the mean, with the label of the row, by the weights. So they are removed from the label.
         labels = np.divide(labels, evidence, out=np.zeros_like(labels), where=candidates)
-    stop = None if label_tol is None else LabelStopping(label_tol)
-    labels *= 1.0 - alpha
-    solution = solve_constrained(
-        matrix, labels, evidence, mass=total_mass, stop=stop, stop_eigenvalue=1.0 - alpha, **options
-    )
+    solution = solve_constrained(matrix, (1.0 - alpha) * labels, evidence, mass=total_mass, **options)
     converged = converged and solution.converged
     mass = sum_rows(solution.values)[:, 0]
     if (mass > 0).all() and not constrained_rows(evidence).any():
@@ -314,6 +208,5 @@ def solve_local_global_consistency(
         mass,
         solution.n_iter,
         converged,
-        "max_iter" if not converged else "labels" if stop is not None and stop.satisfied else "tol",
         np.flatnonzero(unreachable),
     )

@@ -1,7 +1,6 @@
 """Spectral graph transducer: graph eigenvectors and a quadratic on a sphere, one problem for each class.
 
-Reading order: `transduction` (the method and the eigenvectors), `block_lanczos` (those of many rows),
-`sphere` (the quadratic problems).
+Reading order: `transduction` (the method and the eigenvectors), `sphere` (the quadratic problems).
 """
 
 from oneof.solvers.transducer.transduction import TransductionSolution, solve_transduction

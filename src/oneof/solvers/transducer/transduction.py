@@ -36,8 +36,8 @@ from scipy.sparse.linalg import LinearOperator, eigsh
 from oneof.graphs import laplacian
 from oneof.graphs.affinity import unlabeled_components
 from oneof.likelihoods import constant_rows, is_mask, support, uniform_within_sets
+from oneof.solvers.class_sizes import ClassPrior, class_proportions, constrain_sizes
 from oneof.solvers.small_weights import without_small_weights
-from oneof.solvers.transducer.block_lanczos import BLOCK_SIZE, MIN_VECTORS, block_lanczos
 from oneof.solvers.transducer.sphere import minimize_on_constrained_sphere, minimize_on_sphere
 from oneof.typing import Evidence, Floats, Ints, Mask
 from oneof.validation import check_memory
@@ -46,8 +46,8 @@ MIN_LABELED = 1e-6
 """Smallest weight of rows labeled as a class, or as another class, from which scores are computed."""
 MAX_DENSE_ROWS = 500
 """Maximum number of rows for the dense solver, which is also used for more than a third of all eigenvectors."""
-MIN_BLOCK_ROWS = 5000
-"""Number of rows from which eigenvectors are computed in blocks."""
+MIN_VECTORS = 16
+"""Number of vectors for which memory is used at least."""
 EIGENVALUE_TOL = 1e-9
 """Eigenvalues (in [0, 2]) that differ by less count as equal."""
 
@@ -76,6 +76,7 @@ def solve_transduction(
     *,
     n_eigenvectors: int = 80,
     C: float = 3200.0,
+    prior: ClassPrior = None,
     max_iter: int = 100,
     tol: float = 1e-2,
 ) -> TransductionSolution:
@@ -99,6 +100,9 @@ def solve_transduction(
         even if they are more.
     C : float
         Above 0: weight of the labels compared with smoothness.
+    prior : "labels", ndarray of shape (K,) or None
+        Class sizes in the unlabeled rows, as in `oneof.solvers.class_sizes`. A constant is added to the relative scores
+        of each class in these rows, so that their labels have the sizes. None: the threshold of the paper.
     max_iter : int
         At least 1.
     tol : float
@@ -131,6 +135,10 @@ def solve_transduction(
             remaining = change * max(1.0, rate / (1.0 - rate))
             q = updated
             n_iter += 1
+        free = np.flatnonzero(connected & constant_rows(evidence))
+        if prior is not None and len(free):
+            proportions = class_proportions(prior, q[labeled].sum(axis=0))
+            scores[free] += constrain_sizes(scores[free], proportions)
     return TransductionSolution(
         nearest_distributions(scores, evidence), scores, np.flatnonzero(unreachable), n_iter, remaining <= tol
     )
@@ -298,14 +306,8 @@ def smallest_eigenvectors(affinity: sp.csr_array, n_vectors: int) -> Spectrum | 
 
 
 def _sparse_eigenvectors(operator: LinearOperator, n_vectors: int) -> tuple[Floats, Floats]:
-    """Return the smallest eigenvalues and their eigenvectors: in blocks for many rows, otherwise by ARPACK."""
-    n, rng = operator.shape[0], np.random.default_rng(0)
-    if n >= max(MIN_BLOCK_ROWS, 10 * n_vectors):
-        pairs = block_lanczos(operator.matmat, rng.standard_normal((n, BLOCK_SIZE)), n_vectors)
-        if pairs is not None:
-            return pairs
-    values, vectors = eigsh(operator, n_vectors, which="SA", v0=np.random.default_rng(0).standard_normal(n))
-    return values, vectors
+    """Return the smallest eigenvalues and their eigenvectors, by ARPACK from a fixed vector."""
+    return eigsh(operator, n_vectors, which="SA", v0=np.random.default_rng(0).standard_normal(operator.shape[0]))
 
 
 def graph_components(affinity: sp.csr_array) -> GraphComponents:
@@ -328,4 +330,4 @@ def _deflated(L: sp.csr_array, indicators: sp.csr_array) -> LinearOperator:
     def product(vector: Floats) -> Floats:
         return L @ vector + 3.0 * (indicators @ (transposed @ vector))
 
-    return LinearOperator(L.shape, matvec=product, matmat=product, dtype=np.float64)
+    return LinearOperator(L.shape, matvec=product, dtype=np.float64)

@@ -1,0 +1,105 @@
+"""Poisson learning: the equation, its sweeps, components, sets, and cuts of given sizes."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from oneof.solvers.diffusion import solve_poisson, solve_poisson_cuts
+from tests.oracles import poisson as oracle
+from tests.solvers.diffusion.problems import blocks, graph, grid, problem, weighted
+
+TIGHT = {"tol": 1e-12, "max_iter": 20_000}
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("n", [60, 700])
+def test_scores_solve_the_equation_of_the_paper(seed, n):
+    """Factorized or iterated, they are those of the definition, and their rows sum to 0."""
+    W, mask = problem(n=n, seed=seed, fraction=12 / n)
+    labeled = np.flatnonzero(mask.sum(axis=1) == 1)
+    solution = solve_poisson(W, mask, **TIGHT)
+    expected = oracle.scores(W.toarray(), labeled, mask[labeled].astype(float))
+    np.testing.assert_allclose(solution.scores, expected, atol=1e-6 * np.abs(expected).max())
+    assert solution.converged
+    assert not len(solution.unreachable)
+    np.testing.assert_array_equal(solution.distributions.argmax(axis=1), expected.argmax(axis=1))
+    np.testing.assert_allclose(solution.scores.sum(axis=1), 0, atol=1e-9 * np.abs(expected).max())
+
+
+def test_sweeps_of_algorithm_1_converge_to_the_scores():
+    """After many sweeps, U without its constant is u."""
+    W, mask = problem(n=30)
+    labeled, d = np.flatnonzero(mask.sum(axis=1) == 1), np.asarray(W.sum(axis=1))
+    U = oracle.algorithm_1(W.toarray(), labeled, mask[labeled].astype(float), 5000)
+    np.testing.assert_allclose(solve_poisson(W, mask, **TIGHT).scores, U - d @ U / d.sum(), atol=1e-8)
+
+
+def test_loose_iterations_have_the_labels_of_tight_ones():
+    """On a grid with four labels, the default tolerance of the estimator decides almost every row."""
+    W, mask = grid(40), np.ones((1600, 4), dtype=bool)
+    mask[[0, 39, 1560, 1599]] = np.eye(4, dtype=bool)
+    loose, tight = (solve_poisson(W, mask, tol=tol) for tol in (1e-4, 1e-12))
+    assert loose.n_iter < tight.n_iter
+    assert np.abs(loose.scores - tight.scores).max() < 1e-3 * np.abs(tight.scores).mean()
+    assert not solve_poisson(W, mask, max_iter=3).converged
+
+
+def test_each_component_has_an_equation_of_its_own():
+    """Components do not change each other, have only their own classes, and are uniform without a label."""
+    first, second = problem(), problem(seed=1)
+    only = (graph(np.random.default_rng(2).normal(size=(8, 2))), np.ones((8, 3), dtype=bool))
+    only[1][3] = [False, True, False]
+    unlabeled = (graph(np.random.default_rng(3).normal(size=(7, 2))), np.ones((7, 3), dtype=bool))
+    W, mask = blocks(unlabeled, first, only, second, (sp.csr_array((1, 1)), np.array([[False, False, True]])))
+    solution = solve_poisson(W, mask, **TIGHT)
+    np.testing.assert_array_equal(solution.unreachable, range(7))
+    np.testing.assert_allclose(solution.distributions[:7], 1 / 3)
+    for (graph_, own), start in ((first, 7), (second, 75)):
+        alone = solve_poisson(graph_, own, **TIGHT)
+        np.testing.assert_allclose(solution.scores[start : start + 60], alone.scores, atol=1e-9)
+    np.testing.assert_array_equal(solution.distributions[67:75], np.tile([0.0, 1.0, 0.0], (8, 1)))
+    np.testing.assert_array_equal(solution.distributions[-1], [0, 0, 1])
+
+
+@pytest.mark.parametrize("weights", [False, True])
+def test_rows_of_several_candidates_are_sources_of_their_weights(weights):
+    """Label vectors may be distributions; the labels of such rows are among the candidates."""
+    W, mask = problem("partial")
+    evidence = weighted(mask) if weights else mask
+    constant = (evidence == 1).all(axis=1)
+    y = evidence[~constant] / evidence[~constant].sum(axis=1, keepdims=True)
+    solution = solve_poisson(W, evidence, **TIGHT)
+    expected = oracle.scores(W.toarray(), np.flatnonzero(~constant), y)
+    np.testing.assert_allclose(solution.scores, expected, atol=1e-8 * np.abs(expected).max())
+    several = ~constant & (mask.sum(axis=1) > 1)
+    for distributions in (solution.distributions, solve_poisson_cuts(W, evidence, "labels").distributions):
+        np.testing.assert_allclose(distributions.sum(axis=1), 1)
+        assert not distributions[several][~mask[several]].any()
+
+
+@pytest.mark.parametrize("size", [1e-280, 1e-3, 1e280])
+def test_weights_have_no_unit(size):
+    """Scaling all weights scales the scores, and does not change the distributions."""
+    W, mask = problem()
+    np.testing.assert_allclose(
+        solve_poisson(size * W, mask, **TIGHT).distributions, solve_poisson(W, mask, **TIGHT).distributions, atol=1e-8
+    )
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("n_first", [15, 30, 50])
+def test_cuts_are_those_of_algorithm_2(seed, n_first):
+    """With two classes, the rows of the first are the `n_first` rows that prefer it most."""
+    W, mask = problem(n=60, K=2, seed=seed)
+    labeled = np.flatnonzero(mask.sum(axis=1) == 1)
+    expected = oracle.cuts_of_two(W.toarray(), labeled, mask[labeled].astype(float), n_first)
+    labels = solve_poisson_cuts(W, mask, np.array([n_first, 60 - n_first]), **TIGHT).distributions.argmax(axis=1)
+    np.testing.assert_array_equal(labels, expected)
+
+
+def test_cuts_of_several_classes_have_the_given_sizes():
+    """The sizes are exact up to half a row."""
+    W, mask = problem(n=120, K=4, fraction=0.1)
+    sizes = np.array([60, 30, 20, 10])
+    labels = solve_poisson_cuts(W, mask, sizes / 120).distributions.argmax(axis=1)
+    np.testing.assert_array_equal(np.bincount(labels), sizes)

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from oneof.cli.labeling.options import AnnotatorGroup, PageGroup, SessionGroup
-from oneof.cli.labeling.settings import Settings, as_words, stored_fields, to_json
+from oneof.cli.labeling.settings import StoredSettings, as_words, stored_fields, to_json
 from oneof.cli.options import option_fields
 from oneof.cli.tables.read_options import TableReadOptions
 from oneof.labeling.answers.database import stored_settings
@@ -121,7 +121,7 @@ def test_settings_are_named_and_read_as_on_the_command_line(record: Any, words: 
     name = words[0].removeprefix("--no-").removeprefix("--").replace("-", "_")
     known, value = stored_fields(record), to_json(name, getattr(record, name))
     assert as_words(known[name], value) == words
-    assert Settings(known, {}, {name: value}).apply(type(record)()) == record
+    assert StoredSettings(known, {}, {name: value}).apply(type(record)()) == record
 
 
 def test_a_session_with_gold_rows_is_resumed(run: Run, bare: Path) -> None:

@@ -9,7 +9,7 @@ from oneof.cli import options
 from oneof.cli.labeling.answers import import_files, note_chance, print_annotators, row_column
 from oneof.cli.labeling.options import AnnotatorGroup, ExportGroup, LabelOptions, PageGroup, SessionGroup
 from oneof.cli.labeling.session import OpenedSession, open_session
-from oneof.cli.labeling.settings import Settings
+from oneof.cli.labeling.settings import StoredSettings
 from oneof.cli.output import terminal
 from oneof.cli.tables.read_options import TableReadOptions
 
@@ -42,7 +42,7 @@ def run(
     in the file. The page and --export write the table with its labels in a form that fit reads.
     """
     answers_file = session.answers_file(table)
-    settings = Settings.read(context, (table_options, page, session, annotators), answers_file)
+    settings = StoredSettings.read(context, (table_options, page, session, annotators), answers_file)
     table_options = settings.apply(table_options)
     label_options = LabelOptions(settings.apply(page), settings.apply(session), settings.apply(annotators))
     audits = label_options.session.audit

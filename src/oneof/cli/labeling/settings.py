@@ -28,7 +28,7 @@ def stored_fields(record: Any) -> dict[str, Any]:
 
 
 @dataclass(frozen=True)
-class Settings:
+class StoredSettings:
     """Settings of a run.
 
     Attributes
@@ -46,7 +46,7 @@ class Settings:
     stored: dict[str, Any]
 
     @classmethod
-    def read(cls, context: typer.Context, records: Sequence[Any], path: Path) -> "Settings":
+    def read(cls, context: typer.Context, records: Sequence[Any], path: Path) -> "StoredSettings":
         """Return the options of a command line, and the valid ones in a file of answers."""
         from oneof.labeling.answers.database import stored_settings
 

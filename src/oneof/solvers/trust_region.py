@@ -21,6 +21,8 @@ MIN_TOL_EPS = 500.0
 """Minimum tolerance, in units of the machine epsilon."""
 ROUNDING_EPS = 20.0
 """Rounding error of the objective, in the same units."""
+MIN_FAST_TOL = 1e-3
+"""Tolerance above which convergence may be tested in single precision."""
 MAX_IDLE_STEPS = 100
 """Maximum number of consecutive steps in full precision whose increase does not exceed its rounding error."""
 MIN_CG_RTOL, MAX_CG_RTOL = 1e-3, 0.1
@@ -110,14 +112,19 @@ class TrustRegionNewton:
         """Iterate until max |M^-1 g| <= tol max(1, max |x|), and return whether that was reached."""
         tol = max(tol, MIN_TOL_EPS * self.objective.eps)
         while True:
-            ascent = self.objective.ascent(self.point.gradient)
-            distance = self.objective.max_abs(ascent) / max(1.0, self.point.max_abs)
+            distance = self._distance(fast=self._is_fast)
+            if distance <= tol <= MIN_FAST_TOL and self._is_fast:
+                distance = self._distance(fast=False)
             if distance <= tol:
                 return True
             if self.n_iter == max_iter or self._n_idle == MAX_IDLE_STEPS:
                 return False
             self._is_fast = self._is_fast and distance <= self._expected
             self._step(distance, tol)
+
+    def _distance(self, *, fast: bool) -> float:
+        ascent = (self.objective.fast_ascent if fast else self.objective.ascent)(self.point.gradient)
+        return self.objective.max_abs(ascent) / max(1.0, self.point.max_abs)
 
     def _step(self, distance: float, tol: float) -> None:
         """Compute one step, adapt the region, and accept the step if the objective increases sufficiently."""

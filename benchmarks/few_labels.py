@@ -25,6 +25,7 @@ METHODS = (
     "HarmonicField",
     "LocalGlobalConsistency",
     "MarkovWalk",
+    "PoissonLearning",
     "SpectralGraphTransducer",
     "TransductiveSVM",
     "GaussianEM",

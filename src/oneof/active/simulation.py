@@ -147,7 +147,8 @@ def simulate(
             f"`n_queries` must be at most {n_rows - n_start}, the number of the {n_rows} rows without an initial "
             f"label; got {n_queries}."
         )
-    utilities, points = [np.zeros(0)], []
+    utilities: list[Floats] = [np.zeros(0)]
+    points: list[tuple[int, Ints, Labels]] = []
     while True:
         model = _fit(estimator, X, oracle, n_rows)
         pool = np.setdiff1d(np.arange(n_rows), oracle.rows)
@@ -179,10 +180,11 @@ def _query_start(oracle: "Oracle", start: Any, n_rows: int, rng: np.random.Rando
     """Query the initial rows, and check that they have two classes."""
     if isinstance(start, numbers.Integral):
         check_positive("start", start, integer=True)
-        if start > n_rows:
-            raise InputError(f"`start` must be at most {n_rows}, the number of rows of X; got {start}.")
+        n_start = int(start)
+        if n_start > n_rows:
+            raise InputError(f"`start` must be at most {n_rows}, the number of rows of X; got {n_start}.")
         for row in rng.permutation(n_rows):
-            if len(oracle.rows) < start or len(set(oracle.labels)) < 2:
+            if len(oracle.rows) < n_start or len(set(oracle.labels)) < 2:
                 oracle.query([row])
     else:
         oracle.query(_check_start(start, n_rows))

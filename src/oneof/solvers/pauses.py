@@ -6,7 +6,8 @@ as long as it still does not change.
 
 import numpy as np
 
-from oneof.typing import Floats, Ints
+from oneof.jit import compiled
+from oneof.typing import Ints
 
 MAX_PAUSE = 31
 """Maximum number of passes for which a row is skipped."""
@@ -18,7 +19,7 @@ class Pauses:
     Parameters
     ----------
     rows : ndarray of int
-        The rows that are visited at all.
+        The rows that are visited at all, ascending.
     n_rows : int
     rng : Generator
     """
@@ -26,18 +27,17 @@ class Pauses:
     def __init__(self, rows: Ints, n_rows: int, rng: np.random.Generator) -> None:
         self.n_passes = 0
         self._rows, self._rng = rows, rng
-        self._skip_until, self._pauses = np.zeros((2, n_rows), dtype=np.int64)
+        self._pauses, self._skip_until = np.zeros(n_rows, dtype=np.int64), np.full(n_rows, np.iinfo(np.int64).max)
+        self.end()
 
     def order(self) -> Ints:
         """Return the rows of the next pass."""
-        return self._rng.permutation(self._rows[self._skip_until[self._rows] <= self.n_passes])
+        return self._rng.permutation(np.flatnonzero(self._skip_until <= self.n_passes))
 
-    def update(self, order: Ints, longest: Floats | int) -> None:
+    def update(self, order: Ints, longest: Ints) -> None:
         """Set the pauses of the rows of a pass, each at most `longest`: 0 for a row that has changed."""
-        pauses = np.minimum(2 * self._pauses[order] + 1, longest)
-        self._pauses[order] = pauses
         self.n_passes += 1
-        self._skip_until[order] = self.n_passes + pauses
+        _set_pauses(order, longest, self.n_passes, self._pauses, self._skip_until)
 
     @property
     def any(self) -> bool:
@@ -46,4 +46,12 @@ class Pauses:
 
     def end(self) -> None:
         """Visit all rows in the next pass; their next pauses follow their last ones."""
-        self._skip_until[:] = self.n_passes
+        self._skip_until[self._rows] = self.n_passes
+
+
+@compiled
+def _set_pauses(order: Ints, longest: Ints, n_passes: int, pauses: Ints, skip_until: Ints) -> None:
+    for r in range(order.shape[0]):
+        i = order[r]
+        pauses[i] = min(2 * pauses[i] + 1, longest[r])
+        skip_until[i] = n_passes + pauses[i]

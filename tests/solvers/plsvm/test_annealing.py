@@ -70,15 +70,6 @@ def test_weights_are_sums_over_level_sets():
     assert (value, hard) == pytest.approx(tuple(losses.mean(axis=1)), rel=1e-5)
 
 
-def test_it_converges_to_the_hinge():
-    """The smoothed hinge is within T log K of the hinge."""
-    scores, mask = draw()
-    single = np.asfortranarray(scores, dtype=np.float32)
-    for T in (0.3, 0.03, 0.003):
-        value, hinge = SmoothedHinge(StackedSets.from_evidence(mask))(single, T, np.empty_like(single))
-        assert abs(value - hinge) <= T * np.log(mask.shape[1]) + 1e-5
-
-
 def test_best_scores_are_those_of_the_losses():
     """The compiled loop finds the best scores in and outside the sets, and the first of equal candidates."""
     scores, mask = draw()

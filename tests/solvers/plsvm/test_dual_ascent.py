@@ -23,13 +23,6 @@ def test_the_subproblem_of_a_set_is_solved_exactly(gains, c, mass):
     np.testing.assert_allclose(alphas, oracle.row_duals(gains, c, mass), atol=1e-6 / c)
 
 
-def test_candidates_have_no_dual_variables():
-    """Classes with a gain of -inf, such as candidates, have dual variables of 0."""
-    alphas = np.empty(3)
-    assert row_duals(np.array([-np.inf, 0.5, -np.inf]), 2.0, 1.0, alphas) == pytest.approx(0.125)
-    assert alphas[[0, 2]].tolist() == [0, 0]
-
-
 def dual_value(p, coefficients):
     weights = p.weights(coefficients)
     return np.maximum(coefficients, 0).sum() / p.space.n_rows - p.penalty(weights)

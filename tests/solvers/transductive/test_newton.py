@@ -37,16 +37,6 @@ def test_the_duality_gap_closes_from_any_start(space, has_intercept, n, d, C):
             np.testing.assert_array_equal(start, before)
 
 
-@pytest.mark.parametrize("C", [10.0, 200.0])
-def test_rows_that_overlap_are_solved_in_few_epochs(C):
-    """1,000 rows of 20 features at a high cost are solved long before the limit of epochs."""
-    X, signs = rows(1000, 20, seed=3, apart=0.3)
-    p, costs = problem(X), np.full(1000, C)
-    m = solve_weighted_svm(p, signs, costs, initial=p.zero_solution(), tol=1e-3, rng=generator(), max_epochs=200)
-    assert m.converged
-    assert abs(gap(X, signs, costs, m.coefficients, m.intercept)) <= 1e-3
-
-
 def test_low_costs_do_not_prevent_convergence_of_the_intercept():
     """With costs of very different sizes, b converges even if rows of low cost determine it."""
     X = np.array([[-0.57, 0.25], [0.61, -0.86], [-3.03, 1.41], [-1.05, 2.52], [-0.17, 0.28], [-1.66, 1.39]])

@@ -18,26 +18,26 @@ from oneof.validation import check_choice, check_memory, check_positive, check_r
 
 
 @dataclass(frozen=True)
-class LandmarkRows:
+class Landmarks:
     """Rows whose kernel values give the features k(x, Z) R of all rows, with inner products close to the kernel."""
 
-    rows: Ints
-    """The landmarks Z, (m,)."""
+    chosen: Ints
+    """The rows of Z, (m,)."""
     root: Floats
     """R, (m, m): the symmetric root of k(Z, Z)^-1, so that the features have similar sizes."""
 
     @classmethod
-    def from_gram(cls, rows: Ints, gram: Floats) -> "LandmarkRows":
+    def from_gram(cls, chosen: Ints, gram: Floats) -> "Landmarks":
         """Compute the root from k(Z, Z)."""
         root = inverse_root(gram)
         sizes = np.sqrt((root**2).sum(axis=0))
         vectors = np.divide(root, sizes, out=np.zeros_like(root), where=sizes > 0.0)
-        return cls(rows, root @ vectors.T)
+        return cls(chosen, root @ vectors.T)
 
     def coefficients(self, weights: Floats, n_rows: int) -> Floats:
         """Return the (n, K) coefficients of the rows that give the same scores as (K, m) weights of the features."""
         coefficients = np.zeros((n_rows, len(weights)))
-        coefficients[self.rows] = self.root @ weights.T
+        coefficients[self.chosen] = self.root @ weights.T
         return coefficients
 
 
@@ -60,7 +60,7 @@ class KernelSVMMixin(LinearClassifierMixin):
 
     def _make_space(
         self, rows: FeatureMatrix, used: Ints, *, weight: Floats | None = None, has_constant: bool = False
-    ) -> tuple[Space, Kernel | None, LandmarkRows | None]:
+    ) -> tuple[Space, Kernel | None, Landmarks | None]:
         """Return the space of the used rows, with an optional constant feature; its kernel and landmarks, if any.
 
         `weight`, (n_used,), are the weights with which rows are counted in ``gamma="scale"``.
@@ -94,40 +94,43 @@ class KernelSVMMixin(LinearClassifierMixin):
             gram = np.add(gram, 1.0, out=gram if is_owned else None)
         return KernelSpace(gram), kernel, None
 
-    def _nystroem_features(self, kernel: Kernel, rows: FeatureMatrix) -> tuple[LandmarkRows, Floats]:
+    def _nystroem_features(self, kernel: Kernel, rows: FeatureMatrix) -> tuple[Landmarks, Floats]:
         """Return random landmarks among n rows, and the (n, m) features that they give."""
         n, m = rows.shape[0], min(int(self.n_components), rows.shape[0])
         check_memory(16.0 * n * m, f"the features of {n} rows and {m} landmarks", "decrease `n_components`")
         chosen = np.sort(check_random_state(self.random_state).permutation(n)[:m])
-        landmarks = LandmarkRows.from_gram(chosen, check_gram(kernel.gram(rows[chosen], rows[chosen]), chosen))
+        landmarks = Landmarks.from_gram(chosen, check_gram(kernel.gram(rows[chosen], rows[chosen]), chosen))
         features = np.empty((n, m))
         for start in range(0, n, BLOCK_ROWS):
             block = slice(start, start + BLOCK_ROWS)
             features[block] = kernel.gram(rows[block], rows[chosen]) @ landmarks.root
         return landmarks, features
 
-    def _set_linear(self, weights: Floats, kernel: Kernel | None) -> None:
-        """Set the attributes of a linear model, from weights in the form of `_set_coefficients`."""
-        self._clear_fitted_attributes()
-        self._kernel = kernel
-        self._set_coefficients(weights)
-
-    def _set_dual_coefficients(
-        self, coefficients: Floats, intercept: Floats, kernel: Kernel | None, rows: FeatureMatrix, used: Ints
+    def _set_solution(
+        self,
+        weights: Floats,
+        intercept: Floats,
+        kernel: Kernel | None,
+        landmarks: Landmarks | None,
+        rows: FeatureMatrix,
+        used: Ints,
     ) -> None:
-        """Set the attributes of a kernel model: w_k = sum_i coefficients_ik Phi(x_i) over the used rows."""
-        self._clear_fitted_attributes()
+        """Set the attributes of the model.
+
+        `weights` are (K, d) of the features with a linear kernel, (K, m) of the features of landmarks, or else the
+        (n_used, K) coefficients of the used rows: w_k = sum_i coefficients_ik Phi(x_i).
+        """
+        for name in ("coef_", "dual_coef_", "_support", "_support_rows"):  # of an earlier fit with another kernel
+            self.__dict__.pop(name, None)
         self._kernel = kernel
-        self.dual_coef_ = np.zeros((rows.shape[0], coefficients.shape[1]))
-        self.dual_coef_[used] = coefficients
+        if kernel is not None and kernel.name == "linear":
+            self._set_coefficients(np.column_stack([weights, intercept]).astype(rows.dtype, copy=False))
+            return
+        self.dual_coef_ = np.zeros((rows.shape[0], len(intercept)))
+        self.dual_coef_[used] = weights if landmarks is None else landmarks.coefficients(weights, len(used))
         self.intercept_ = intercept
         self._support = np.flatnonzero(self.dual_coef_.any(axis=1))
         self._support_rows = None if kernel is None else rows[self._support]
-
-    def _clear_fitted_attributes(self) -> None:
-        """Delete the attributes of an earlier fit with another kernel."""
-        for name in ("coef_", "dual_coef_", "_support", "_support_rows"):
-            self.__dict__.pop(name, None)
 
     def _scores(self, rows: FeatureMatrix) -> Floats:
         if hasattr(self, "coef_"):

@@ -176,17 +176,14 @@ class PLSVM(KernelSVMMixin, CandidateClassifier):
         problem = PLSVMProblem(space, evidence, float(self.lam), relative)
         solution = self._solve(problem)
         self._store_trace(solution)
-        if landmarks is not None:
-            m, weights = len(landmarks.rows), solution.weights
-            constant = weights[:, m] if self.fit_intercept else np.zeros(len(weights))
-            coefficients = landmarks.coefficients(weights[:, :m], len(used))
-            self._set_dual_coefficients(coefficients, constant, kernel, rows, used)
-        elif isinstance(space, FeatureSpace):
-            self._set_linear(solution.weights.astype(rows.dtype, copy=False), kernel)
+        if isinstance(space, FeatureSpace):
+            n_features, weights = space.X.shape[1], solution.weights
+            constant = weights[:, n_features] if self.fit_intercept else np.zeros(len(weights))
+            weights = weights[:, :n_features]
         else:
-            coefficients = space.coefficients(solution.weights)
-            constant = coefficients.sum(axis=0) * bool(self.fit_intercept)
-            self._set_dual_coefficients(coefficients, constant, kernel, rows, used)
+            weights = space.coefficients(solution.weights)
+            constant = weights.sum(axis=0) * bool(self.fit_intercept)
+        self._set_solution(weights, constant, kernel, landmarks, rows, used)
         return self._finalize_fit(X, y, candidates)
 
     def _check_parameters(self) -> None:

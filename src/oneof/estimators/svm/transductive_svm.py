@@ -242,14 +242,9 @@ class TransductiveSVM(KernelSVMMixin, CandidateClassifier):
         if solution.limit is not None:
             remedy = _REMEDIES[solution.limit].format(self.max_iter)
             warn(f"TransductiveSVM did not converge: {remedy}", ConvergenceWarning)
-        if landmarks is not None:
-            coefficients = landmarks.coefficients(space.rmatvec(solution.coefficients), len(all_rows))
-            self._set_dual_coefficients(coefficients, solution.intercepts, kernel, rows, all_rows)
-        elif isinstance(space, FeatureSpace):
-            weights = np.column_stack([space.rmatvec(solution.coefficients), solution.intercepts])
-            self._set_linear(weights.astype(rows.dtype, copy=False), kernel)
-        else:
-            self._set_dual_coefficients(solution.coefficients, solution.intercepts, kernel, rows, all_rows)
+        is_linear = isinstance(space, FeatureSpace)
+        weights = space.rmatvec(solution.coefficients) if is_linear else solution.coefficients
+        self._set_solution(weights, solution.intercepts, kernel, landmarks, rows, all_rows)
         self.objective_path_ = solution.objective_path
         self.objective_ = float(self.objective_path_[-1])
         self.C_unlabeled_path_ = [problem.cost_path for problem in solution.solutions]

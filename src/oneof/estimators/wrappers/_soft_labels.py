@@ -1,26 +1,59 @@
-"""Fits of any probabilistic classifier to soft labels, by sample weights or copies of rows."""
+"""Checks, seeds and jobs of wrapped classifiers, and their fits to soft labels by sample weights or copies of rows."""
 
 import math
+from collections.abc import Iterable
+from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
+from joblib import effective_n_jobs
 from sklearn import config_context
 from sklearn.base import clone
 from sklearn.dummy import DummyClassifier
 from sklearn.pipeline import Pipeline
 from sklearn.utils import _safe_indexing
+from sklearn.utils.parallel import Parallel
 from sklearn.utils.validation import has_fit_parameter
 
-from oneof.errors import InputError, reraise_as_input_error
-from oneof.parallel import threads_for
+from oneof.errors import InputError, InputTypeError, reraise_as_input_error
+from oneof.parallel import single_threaded_blas, threads_for
 from oneof.solvers.soft_label_em import label_pairs, repeat_pairs
 from oneof.typing import FeatureMatrix, Floats, Ints
 
 
-def with_seeds(classifier: Any, rng: np.random.RandomState) -> Any:
-    """Return a clone with a seed for the parameters called random_state that are None, including nested ones."""
+def check_classifier(estimator: Any, methods: tuple[str, ...], example: str, remedy: str = "") -> None:
+    """Raise unless the estimator of a wrapper is an object that has `fit` and one of the methods."""
+    if isinstance(estimator, type) or not hasattr(estimator, "fit"):
+        raise InputTypeError(f"`estimator` must be a classifier object, such as {example}; got {estimator!r}.")
+    if not any(hasattr(estimator, method) for method in methods):
+        raise InputError(f"`estimator` must have {' or '.join(methods)}; got {estimator!r}.{remedy}")
+
+
+def check_lengths_of_rows(rows: FeatureMatrix) -> None:
+    """Raise if squared lengths of rows may overflow, since some classifiers then return wrong scores."""
+    values = rows.data if sp.issparse(rows) else rows
+    limit = np.sqrt(np.finfo(np.float64).max / max(rows.shape[1], 1))
+    if values.size and max(np.fmax.reduce(values, axis=None), -np.fmin.reduce(values, axis=None)) > limit:
+        raise InputError(
+            "The squared lengths of the rows overflow float64. Scale the features, for example with StandardScaler."
+        )
+
+
+def run_parallel(calls: Iterable[Any], n_jobs: int | None) -> list[Any]:
+    """Run calls in parallel; each then uses a single BLAS thread, so that cores are not oversubscribed."""
+    with single_threaded_blas() if effective_n_jobs(n_jobs) > 1 else nullcontext():
+        return list(Parallel(n_jobs=n_jobs, prefer="threads")(calls))
+
+
+def with_seeds(classifier: Any, rng: np.random.RandomState, *, replace: bool = False) -> Any:
+    """Return a clone with a seed for the parameters called random_state, including nested ones.
+
+    Those that are not None are kept, or replaced.
+    """
     params = classifier.get_params(deep=True)
-    names = sorted(name for name in params if name.split("__")[-1] == "random_state" and params[name] is None)
+    names = [name for name in sorted(params) if name.split("__")[-1] == "random_state"]
+    names = [name for name in names if replace or params[name] is None]
     seeded = clone(classifier)
     if names:  # a FrozenEstimator has no parameters to set
         seeded.set_params(**{name: rng.randint(np.iinfo(np.int32).max) for name in names})

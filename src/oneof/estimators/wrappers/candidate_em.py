@@ -3,19 +3,16 @@
 import numbers
 import time
 from collections.abc import Callable
-from contextlib import nullcontext
 from typing import Any, Self
 
 import numpy as np
-import scipy.sparse as sp
-from joblib import effective_n_jobs
 from sklearn.base import clone
 from sklearn.compose import ColumnTransformer
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import check_cv
 from sklearn.pipeline import Pipeline
 from sklearn.utils import _safe_indexing, get_tags
-from sklearn.utils.parallel import Parallel, delayed
+from sklearn.utils.parallel import delayed
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from oneof.candidates import CandidateSets
@@ -24,15 +21,17 @@ from oneof.candidates.stratification import stratified_folds
 from oneof.errors import InputError, InputTypeError, reraise_as_input_error
 from oneof.estimators.base import CandidateClassifier
 from oneof.estimators.wrappers._soft_labels import (
+    check_classifier,
+    check_lengths_of_rows,
     check_proba,
     fit_and_predict,
     fit_soft,
     predict_columns,
     remove_generators,
+    run_parallel,
     with_seeds,
 )
 from oneof.messages import warn
-from oneof.parallel import single_threaded_blas
 from oneof.solvers.soft_label_em import (
     has_several_candidates,
     posterior,
@@ -193,7 +192,7 @@ class CandidateEM(CandidateClassifier):
         rows, candidates = self._validate_fit(X, y, finite=self._finite)
         rng = check_random_state(self.random_state)
         if not self._passes_frame(X):
-            _check_overflow(rows)
+            check_lengths_of_rows(rows)
         classifier = with_seeds(classifier, rng)
         rounds = self._classifier_of_rounds(classifier)
         labeled = ~candidates.is_unlabeled
@@ -205,10 +204,12 @@ class CandidateEM(CandidateClassifier):
         tests = [test[ambiguous[test]] for _, test in folds]
 
         def predict_held_out(distributions: Floats) -> Floats:
-            predictions = self._run_parallel(
+            calls = (
                 delayed(fit_and_predict)(rounds, known_rows, distributions, train, test, self.n_copies)
                 for (train, _), test in zip(folds, tests)
             )
+            with reraise_as_input_error():
+                predictions = run_parallel(calls, self.n_jobs)
             proba = np.ones(evidence.shape)  # the only labeled row, which cannot be held out, keeps its labels
             for test, values in zip(tests, predictions):
                 proba[test] = values
@@ -302,15 +303,8 @@ class CandidateEM(CandidateClassifier):
             from sklearn.ensemble import HistGradientBoostingClassifier
 
             return HistGradientBoostingClassifier(l2_regularization=1.0, early_stopping=False)
-        if isinstance(self.estimator, type) or not hasattr(self.estimator, "fit"):
-            raise InputTypeError(
-                f"`estimator` must be a classifier object, such as RandomForestClassifier(); got {self.estimator!r}."
-            )
-        if not hasattr(self.estimator, "predict_proba"):
-            raise InputError(
-                f"`estimator` must have predict_proba; got {self.estimator!r}. Wrap it in "
-                "sklearn.calibration.CalibratedClassifierCV."
-            )
+        remedy = " Wrap it in sklearn.calibration.CalibratedClassifierCV."
+        check_classifier(self.estimator, ("predict_proba",), "RandomForestClassifier()", remedy)
         return self.estimator
 
     def _classifier_of_rounds(self, classifier: Any) -> Any:
@@ -362,12 +356,6 @@ class CandidateEM(CandidateClassifier):
 
         return report
 
-    def _run_parallel(self, calls: Any) -> list[Any]:
-        """Run calls in parallel; each then uses a single BLAS thread, so that cores are not oversubscribed."""
-        is_parallel = effective_n_jobs(self.n_jobs) > 1
-        with single_threaded_blas() if is_parallel else nullcontext(), reraise_as_input_error():
-            return list(Parallel(n_jobs=self.n_jobs, prefer="threads")(calls))
-
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         inner = None if self.estimator is None else get_tags(self.estimator).input_tags
@@ -375,11 +363,3 @@ class CandidateEM(CandidateClassifier):
         tags.input_tags.allow_nan = inner is None or inner.allow_nan
         tags.input_tags.positive_only = inner is not None and inner.positive_only
         return tags
-
-
-def _check_overflow(rows: FeatureMatrix) -> None:
-    """Raise if squared lengths of rows may overflow, since some classifiers then return wrong scores."""
-    values = rows.data if sp.issparse(rows) else rows
-    limit = np.sqrt(np.finfo(np.float64).max / max(rows.shape[1], 1))
-    if values.size and max(np.fmax.reduce(values, axis=None), -np.fmin.reduce(values, axis=None)) > limit:
-        raise InputError("The squared lengths of the rows overflow float64. Scale the features.")

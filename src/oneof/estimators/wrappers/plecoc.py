@@ -1,28 +1,24 @@
 """Error-correcting output codes with a binary classifier (PL-ECOC)."""
 
-from collections.abc import Iterable
-from contextlib import nullcontext
 from typing import Any, Self
 
 import numpy as np
 import scipy.sparse as sp
-from joblib import effective_n_jobs
-from sklearn.base import clone
 from sklearn.dummy import DummyClassifier
 from sklearn.svm import SVC
 from sklearn.utils import get_tags
-from sklearn.utils.parallel import Parallel, delayed
+from sklearn.utils.parallel import delayed
 from sklearn.utils.validation import has_fit_parameter
 
-from oneof.errors import InputError, InputTypeError, reraise_as_input_error
+from oneof.errors import InputError, reraise_as_input_error
 from oneof.estimators.base import CandidateClassifier, DecisionFunctionMixin
+from oneof.estimators.wrappers._soft_labels import check_classifier, check_lengths_of_rows, run_parallel, with_seeds
 from oneof.kernels.pairwise import scale_gamma
-from oneof.parallel import single_threaded_blas
 from oneof.solvers.ecoc import code_targets, decode, draw_codings, fit_code_weights
 from oneof.typing import FeatureMatrix, Floats, Ints
 from oneof.validation import check_n_jobs, check_positive, check_random_state
 
-OVERFLOW = "The {} overflow float64. Scale the features, for example with StandardScaler."
+OVERFLOW = "The margins overflow float64. Scale the features, for example with StandardScaler."
 MAX_KERNEL_SIZE = 10**6
 """Maximum number of entries of a kernel matrix that are computed at once."""
 
@@ -148,7 +144,7 @@ class PLECOC(DecisionFunctionMixin, CandidateClassifier):
                 "`estimator` must accept sample_weight in fit, since some rows have weights; got "
                 f"{self.estimator!r}. Use another classifier, such as SVC()."
             )
-        _check_overflow(rows)
+        check_lengths_of_rows(rows)
         is_default = self.estimator is None
         self._origin = np.median(rows, axis=0).astype(np.float64) if is_default and not sp.issparse(rows) else None
         code_length = int(np.ceil(10 * np.log2(evidence.shape[1]))) if self.code_length is None else self.code_length
@@ -156,9 +152,9 @@ class PLECOC(DecisionFunctionMixin, CandidateClassifier):
         coding_rng = np.random.default_rng(rng.randint(np.iinfo(np.int32).max))
         codes = draw_codings(evidence, int(code_length), self.min_fraction, coding_rng)
         distinct, index = np.unique(codes, axis=1, return_inverse=True)
-        fitted = self._run_parallel(
+        calls = (
             delayed(_fit_binary)(
-                _clone_with_seed(classifier, rng),
+                with_seeds(classifier, rng, replace=True),
                 rows,
                 code_targets(evidence, code[:, None])[:, 0],
                 is_default,
@@ -166,7 +162,7 @@ class PLECOC(DecisionFunctionMixin, CandidateClassifier):
             )
             for code in distinct.T
         )
-        estimators, margins = zip(*fitted)
+        estimators, margins = zip(*run_parallel(calls, self.n_jobs))
         self._accepts_sparse = sp.issparse(rows)
         self.estimators_ = [estimators[j] for j in index.ravel()]
         self.code_book_ = codes
@@ -179,23 +175,14 @@ class PLECOC(DecisionFunctionMixin, CandidateClassifier):
         rows = _as_int32_indices(rows if self._accepts_sparse or not sp.issparse(rows) else rows.toarray())
         origin = getattr(self, "_origin", None)  # absent in models of earlier versions
         rows = rows if origin is None else rows - origin
-        margins = self._run_parallel(delayed(_margin)(self.estimators_[j], rows) for j in first)
+        margins = run_parallel((delayed(_margin)(self.estimators_[j], rows) for j in first), self.n_jobs)
         return -decode(np.column_stack(margins)[:, index.ravel()], self.code_book_, self.code_weights_)
-
-    def _run_parallel(self, calls: Iterable[Any]) -> list[Any]:
-        """Run calls in parallel; each then uses a single BLAS thread, so that cores are not oversubscribed."""
-        is_parallel = effective_n_jobs(self.n_jobs) > 1
-        with single_threaded_blas() if is_parallel else nullcontext():
-            return list(Parallel(n_jobs=self.n_jobs, prefer="threads")(calls))
 
     def _binary_classifier(self) -> Any:
         """Return the classifier that is cloned for each coding."""
         if self.estimator is None:
             return SVC()
-        if isinstance(self.estimator, type) or not hasattr(self.estimator, "fit"):
-            raise InputTypeError(f"`estimator` must be a classifier object, such as SVC(); got {self.estimator!r}.")
-        if not hasattr(self.estimator, "decision_function") and not hasattr(self.estimator, "predict_proba"):
-            raise InputError(f"`estimator` must have decision_function or predict_proba; got {self.estimator!r}.")
+        check_classifier(self.estimator, ("decision_function", "predict_proba"), "SVC()")
         return self.estimator
 
     def __sklearn_tags__(self) -> Any:
@@ -203,12 +190,6 @@ class PLECOC(DecisionFunctionMixin, CandidateClassifier):
         if self.estimator is not None:
             tags.input_tags.sparse = get_tags(self.estimator).input_tags.sparse
         return tags
-
-
-def _clone_with_seed(classifier: Any, rng: np.random.RandomState) -> Any:
-    """Return a clone with a seed for all parameters called random_state, including nested ones."""
-    names = [name for name in sorted(classifier.get_params(deep=True)) if name.split("__")[-1] == "random_state"]
-    return clone(classifier).set_params(**{name: rng.randint(np.iinfo(np.int32).max) for name in names})
 
 
 def _fit_binary(
@@ -276,16 +257,8 @@ def _margin(classifier: Any, rows: FeatureMatrix) -> Floats:
         else:
             margin = 2.0 * np.asarray(classifier.predict_proba(rows), dtype=np.float64)[:, 1] - 1.0
     if not np.isfinite(margin).all():
-        raise InputError(OVERFLOW.format("margins"))
+        raise InputError(OVERFLOW)
     return margin.reshape(rows.shape[0])
-
-
-def _check_overflow(rows: FeatureMatrix) -> None:
-    """Raise if squared lengths of rows overflow, since some classifiers then return wrong scores without an error."""
-    values = rows.data if sp.issparse(rows) else rows.ravel()
-    with np.errstate(over="ignore"):
-        if not np.isfinite(np.einsum("i,i->", values, values, dtype=np.float64)):
-            raise InputError(OVERFLOW.format("squared lengths of the rows"))
 
 
 def _as_int32_indices(rows: FeatureMatrix) -> FeatureMatrix:

@@ -146,6 +146,7 @@ def _newton_step(
         ),
         tol=max(accuracy, 1e-8),
         max_iter=MAX_CG_ITER,
+        inner=lambda a, b: float((a * b).sum()),
     )
     return result.solution, result.n_products
 

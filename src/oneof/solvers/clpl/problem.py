@@ -91,8 +91,10 @@ class CLPLProblem(SmoothProblem):
     def point(self, weights: Floats, scores: Floats) -> Point:
         """Return the point with these weights and their scores."""
         inner, outer = self.hinges(scores)
-        by_score = 2.0 * (self.cost * self.outside * outer - self.sets.spread(self.set_cost * inner))
-        return Point(weights, scores, by_score, self.objective(weights, scores))
+        slopes = self.cost * self.outside * outer
+        value = 0.5 * float((self.penalized(weights) ** 2).sum()) + float(self.set_cost @ inner**2)
+        by_score = 2.0 * (slopes - self.sets.spread(self.set_cost * inner))
+        return Point(weights, scores, by_score, value + float((slopes * outer).sum()))
 
     def loss_curvatures(self, scores: Floats) -> tuple[Floats, Floats]:
         """Return the second derivatives by the mean over each set, (L,), and by each score outside, (n, K)."""

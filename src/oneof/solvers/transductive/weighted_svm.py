@@ -170,6 +170,7 @@ class _DualAscent:
         self.intercept = np.array([initial.proximal_center])
         self.pauses = Pauses(np.flatnonzero(costs > 0.0), space.n_rows, rng)
         self._strength = float(space.squares.mean()) if problem.has_intercept else 0.0
+        self._rows, self._n_active = space.rows(), np.count_nonzero(costs > 0.0)
         self._curvatures, self._next_newton = space.squares + self._strength, _NEWTON_AFTER
         self._weights = space.to_internal(space.rmatvec(self.coefficients[:, None]))
 
@@ -181,19 +182,19 @@ class _DualAscent:
 
     def run(self, tol: float, max_epochs: int) -> None:
         """Raise the dual until no score violates an optimality condition by more than the tolerance."""
-        pauses, n_active = self.pauses, np.count_nonzero(self._costs > 0.0)
+        pauses = self.pauses
         pauses.end()  # rows that seemed to stay at their bound are visited again
         while pauses.n_passes < max_epochs:
             order = pauses.order()
-            violations = np.empty(len(order))
+            longest = np.empty(len(order), dtype=np.int64)
             dual = self._curvatures, self._strength, self._weights, self.intercept, self.coefficients
-            _run_epoch(self._space.rows(), order, self._signs, self._costs, *dual, violations)
-            pauses.update(order, np.where(violations == 0.0, MAX_PAUSE, 0))
-            max_violation, shift = violations.max(initial=0.0), self._strength * float(self.coefficients.sum())
+            max_violation = _run_epoch(self._rows, order, self._signs, self._costs, *dual, longest)
+            pauses.update(order, longest)
+            shift = self._strength * float(self.coefficients.sum())
             if abs(shift) > max(max_violation, tol):  # the penalty keeps b away from its optimum: move the center
                 self.intercept[0] += shift
             elif max_violation <= tol:
-                if len(order) == n_active:
+                if len(order) == self._n_active:
                     return
                 pauses.end()
             if pauses.n_passes >= self._next_newton:
@@ -366,16 +367,19 @@ def best_intercept(products: Floats, signs: Floats, costs: Floats) -> float:
 
 
 @compiled
-def _run_epoch(rows, order, signs, costs, curvatures, strength, weights, intercept, coefficients, violations):
-    """Update the dual variables of the rows in `order` once, and write the violations of their conditions."""
+def _run_epoch(rows, order, signs, costs, curvatures, strength, weights, intercept, coefficients, longest):
+    """Update the dual variables of the rows in `order` once; write their longest pauses, and return the violation."""
     score = np.empty(1)
+    max_violation = 0.0
     for r in range(order.shape[0]):
         i = order[r]
         sign, cost, size = signs[i], costs[i], signs[i] * coefficients[i]
         row_scores(rows, i, weights, score)
         slack = 1.0 - sign * (score[0] + intercept[0])
-        violations[r] = max(slack if size < cost else 0.0, -slack if size > 0.0 else 0.0)
-        if violations[r] > 0.0:
+        violation = max(slack if size < cost else 0.0, -slack if size > 0.0 else 0.0)
+        max_violation = max(max_violation, violation)
+        longest[r] = MAX_PAUSE if violation == 0.0 else 0
+        if violation > 0.0:
             updated = cost if slack > 0.0 else 0.0
             if curvatures[i] > 0.0:
                 updated = min(max(size + slack / curvatures[i], 0.0), cost)
@@ -383,3 +387,4 @@ def _run_epoch(rows, order, signs, costs, curvatures, strength, weights, interce
             coefficients[i] = sign * updated
             row_add(rows, i, weights, 0, step)
             intercept[0] += strength * step
+    return max_violation

@@ -183,28 +183,28 @@ def _line_search(
 
     If the step is not `scaled` by a curvature, it is first scaled to change the scores by about the temperature.
     """
-    start, score_step = iterate, space.matvec(step)
+    score_step = space.matvec(step)
     with np.errstate(over="ignore"):  # an infinite size ends the search
         size = 1.0 if scaled else float(np.sqrt(np.mean(np.square(score_step, dtype=np.float64)))) / temperature
     if not slope < 0.0 or not 0.0 < size < np.inf:
-        return start
+        return iterate
     step, slope, score_step = step / size, slope / size, _as_float32(score_step / size)
-    lam, pairs = problem.lam, ((start.weights, start.weights), (start.weights, step), (step, step))
+    lam, pairs = problem.lam, ((iterate.weights, iterate.weights), (iterate.weights, step), (step, step))
     squares = tuple(space.dot(a, b) for a, b in pairs)
-    score_gradient = np.empty_like(start.score_gradient)
-    low, high, value_low, slope_low, slope_high = 0.0, np.inf, start.smoothed, slope, np.inf
+    score_gradient = np.empty_like(iterate.score_gradient)
+    low, high, value_low, slope_low, slope_high = 0.0, np.inf, iterate.smoothed, slope, np.inf
     length = 1.0
     for _ in range(40):
-        scores = start.scores + np.float32(length) * score_step
+        scores = iterate.scores + np.float32(length) * score_step
         penalty = 0.5 * lam * (squares[0] + length * (2.0 * squares[1] + length * squares[2]))
         losses = hinge(scores, temperature, score_gradient)
         value = losses[0] + penalty
         row_gradient = problem.sets.sum_by_row(score_gradient)
         derivative = float(np.vdot(row_gradient.T, score_step.T)) / space.n_rows
         derivative = derivative + lam * (squares[1] + length * squares[2])
-        too_far = value > start.smoothed + 1e-4 * length * slope
+        too_far = value > iterate.smoothed + 1e-4 * length * slope
         if not too_far and abs(derivative) <= 0.7 * abs(slope):
-            weights = start.weights + length * step
+            weights = iterate.weights + length * step
             return Iterate(weights, scores, score_gradient, row_gradient, value, losses[1] + penalty)
         if too_far or derivative > 0.0:
             high, slope_high = length, derivative
@@ -220,7 +220,7 @@ def _line_search(
             length *= min(max(slope / (slope - derivative), 2.0), 20.0) if derivative > slope else 10.0
         if high < np.inf:
             length = min(max(length, low + 0.01 * width), high - 0.1 * width)
-    return start
+    return iterate
 
 
 @compiled

@@ -7,6 +7,7 @@ On the solution of large quadratic programming problems with bound constraints).
 """
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -117,7 +118,7 @@ class _FreeVariables:
     def weights(self, changes: Floats) -> Floats:
         """Return the change of the weights."""
         size = len(self.rows) * self.n_classes
-        coefficients = np.bincount(self.plus, changes, size) - np.bincount(self.minus, changes, size)
+        coefficients: Any = np.bincount(self.plus, changes, size) - np.bincount(self.minus, changes, size)
         return self.space.rmatvec(coefficients.reshape(len(self.rows), -1)) / self.scale
 
     def margins(self, scores: Floats) -> Floats:

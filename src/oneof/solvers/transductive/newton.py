@@ -124,7 +124,8 @@ class _SmoothedDual:
     low: Floats
     high: Floats
     has_intercept: bool
-    start: Floats
+    last: Floats
+    """beta^0."""
     sigma: float
     tol: float
     balance_tol: float
@@ -168,7 +169,7 @@ class _SmoothedDual:
 
     def targets(self, scores: Floats) -> Floats:
         """Return beta(f) before clipping."""
-        return self.start + self.sigma * (self.signs - scores)
+        return self.last + self.sigma * (self.signs - scores)
 
     def violation(self, point: _PrimalPoint) -> float:
         """Return the largest violation of an optimality condition by a score."""

@@ -19,6 +19,7 @@ then checked on all rows, and the rows that violate an optimality condition are 
 """
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -141,7 +142,7 @@ def solve_weighted_svm(
         If the squared norm of the weights is negative, because the kernel is not positive semi-definite.
     """
     if problem.reducible_rows is not None and np.count_nonzero(costs) >= MIN_ROWS:
-        options = {"tol": tol, "rng": rng, "allow_increase": allow_increase, "max_epochs": max_epochs}
+        options: Any = {"tol": tol, "rng": rng, "allow_increase": allow_increase, "max_epochs": max_epochs}
         solution = _solve_near_rows(problem, signs, costs, initial, **options)
         if solution is not None:
             return solution
@@ -273,7 +274,7 @@ class _ReducedRows:
     @classmethod
     def from_rows(cls, problem: SVMProblem, signs: Floats, costs: Floats, near: Mask, inside: Mask) -> "_ReducedRows":
         """Return the rows that are near, and the means of those inside."""
-        X = problem.reducible_rows
+        X: Any = problem.reducible_rows
         rows = np.flatnonzero(near)
         groups = [np.flatnonzero(inside & (signs == sign)) for sign in (-1.0, 1.0)]
         groups = [group for group in groups if len(group)]

@@ -15,7 +15,7 @@ def test_rmatvec_is_the_adjoint_of_matvec(space):
     """<rmatvec(A), W> = sum A * matvec(W), for any coefficients and weights."""
     p = problem(space)
     weights = random_weights(p)
-    coefficients = np.random.default_rng(1).normal(size=p.mask.shape)
+    coefficients = np.random.default_rng(1).normal(size=p.evidence.shape)
     inner_product = p.space.dot(p.space.rmatvec(coefficients), weights)
     assert inner_product == pytest.approx(float((coefficients * p.space.matvec(weights)).sum()), rel=1e-10)
 
@@ -24,7 +24,7 @@ def test_a_linear_kernel_is_the_feature_space():
     """Scores, norms and squares of a linear Gram matrix are those of the features."""
     p = problem("dense")
     kernel = KernelSpace(p.space.X @ p.space.X.T)
-    coefficients = np.random.default_rng(1).normal(size=p.mask.shape)
+    coefficients = np.random.default_rng(1).normal(size=p.evidence.shape)
     a, b = p.space.rmatvec(coefficients), kernel.rmatvec(coefficients)
     np.testing.assert_allclose(kernel.matvec(b), p.space.matvec(a), atol=1e-10)
     assert kernel.dot(b, b) == pytest.approx(p.space.dot(a, a), rel=1e-12)
@@ -35,7 +35,7 @@ def test_a_linear_kernel_is_the_feature_space():
 def test_subset_and_float32_have_the_same_scores(space):
     """A subset has the scores of its rows, and single precision those of all rows to its rounding."""
     p = problem(space)
-    coefficients = np.random.default_rng(1).normal(size=p.mask.shape)
+    coefficients = np.random.default_rng(1).normal(size=p.evidence.shape)
     weights = p.space.rmatvec(coefficients)
     single = p.space.as_float32()
     np.testing.assert_allclose(single.matvec(weights), p.space.matvec(weights), rtol=1e-4, atol=1e-3)

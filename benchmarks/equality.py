@@ -53,6 +53,7 @@ SETTINGS: dict[str, list[dict[str, Any]]] = {
     ],
     "LocalGlobalConsistency": [{}, {"alpha": 0.5, "symmetrize": "mutual", "algorithm": "approximate"}],
     "MarkovWalk": [{}, {"n_steps": 3, "radius": 2.0, "n_neighbors": 3}],
+    "PoissonLearning": [{}, {"volume_constraint": True, "class_prior": "uniform"}],
     "MaxPegasos": [{}, {"n_epochs": 3, "shuffle": True, "average": True, "fit_intercept": True, "shrink": "always"}],
     "MaxPerceptron": [{}, {"eta0": 0.5, "n_epochs": 3, "shuffle": True, "average": True, "fit_intercept": True}],
     "MultinomialEM": [{"n_components": 2}, {"unlabeled_weight": "cv", "alpha": 0.5, "partial_weight": 0.5}],

@@ -75,6 +75,7 @@ PLANS = {
     "HarmonicField": GrowthPlan(4_000, (1, 1), (1, 1), "n K a product; neighbors n log n", d=5, **FEW),
     "LocalGlobalConsistency": GrowthPlan(4_000, (1, 1), (1, 1), "n K a product; neighbors n log n", d=5, **FEW),
     "MarkovWalk": GrowthPlan(2_000, (1, 1), (1, 1), "n labeled a step; neighbors n log n", d=5, **FEW),
+    "PoissonLearning": GrowthPlan(4_000, (1, 1), (1, 1), "n K a product; neighbors n log n", d=5, **FEW),
     "SpectralGraphTransducer": GrowthPlan(1_000, (2, 1), (1, 1), "neighbors n^2; n (80^2 + 80 K)", **FEW),
     "TransductiveSVM": GrowthPlan(500, (1, 1), (1, 1), "n d a pass, K SVMs", n_labeled=200),
     "MultinomialEM": GrowthPlan(10_000, (1, 1), (1, 1), "n K d a sweep", **FEW),

@@ -22,6 +22,7 @@ COPIES = {
     "LOORidge": 2,  # rows in the scale of each kernel
     "LocalGlobalConsistency": 1,
     "MarkovWalk": 1,
+    "PoissonLearning": 1,
     "SpectralGraphTransducer": 2,  # and, for cosine, the rows of norm 1
 }
 """Number of copies of the rows in another form; new entries or larger numbers need a reason."""

@@ -147,3 +147,16 @@ def test_a_cost_that_overflows_raises(name):
     with pytest.raises(InputError, match="cost of 1e\\+300 is too large"):
         TransductiveSVM(**{name: 1e300}).fit(X, labels)
     assert np.isfinite(TransductiveSVM(**{name: 1e-300}).fit(X, labels).decision_function(X)).all()
+
+
+@pytest.mark.parametrize("prior", [[3, 1], [0.75, 0.25]])
+def test_a_class_prior_is_the_positive_fraction(prior):
+    """Class sizes take the place of the fraction; "labels" is the default of the fraction, and both are an error."""
+    X, y = np.random.default_rng(0).normal(size=(40, 3)), np.full(40, -1)
+    y[:8] = [0, 1] * 4
+    model = TransductiveSVM(class_prior=prior).fit(X, y)
+    assert (model.transduction_[8:] == 1).sum() == 8
+    expected = TransductiveSVM(positive_fraction=0.25).fit(X, y)
+    np.testing.assert_array_equal(model.transduction_, expected.transduction_)
+    with pytest.raises(InputError, match="class_prior"):
+        TransductiveSVM(positive_fraction=0.25, class_prior="uniform").fit(X, y)

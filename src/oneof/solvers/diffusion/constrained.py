@@ -18,8 +18,9 @@ from few labels crosses a large graph in one sweep instead of thousands.
 
 Some rows still converge arbitrarily slowly: if they are connected strongly with each other and weakly with labels, the
 ratios of their candidates change by a factor of 1.0001 in each sweep, and a probability may decrease as 1/t. The
-logarithms of the last three sweeps are therefore extrapolated for each row from time to time (Varadhan & Roland 2008,
-Simple and globally convergent methods for accelerating the convergence of any EM algorithm, Scand. J. Stat. 35).
+logarithms of every second of the last five sweeps are therefore extrapolated for each row from time to time (Varadhan &
+Roland 2008, Simple and globally convergent methods for accelerating the convergence of any EM algorithm, Scand. J.
+Stat. 35). Every second, because halves of the rows may alternate.
 
 There can be several fixed points. The result is the limit of sweeps from uniform distributions. Sweeps whose changes do
 not shrink, because two halves of the rows oscillate, are averaged with the point before them.
@@ -123,10 +124,10 @@ def solve_constrained(
         remaining, rate = _remaining_change(before, change)
         n_iter += 1
         sweeps_converged = remaining <= tol and solution.change <= tol
-        sweeps = [*sweeps[-2:], after_sweep if rate < 1 else 0.5 * (proba + after_sweep)]
+        sweeps = [*sweeps[-4:], after_sweep if rate < 1 else 0.5 * (proba + after_sweep)]
         proba = sweeps[-1]
         if n_iter % EXTRAPOLATION_GAP == 0 and rate > SLOW_RATE and not sweeps_converged:
-            proba, change = _extrapolate(*sweeps), np.full(len(sets), np.inf)
+            proba, change = _extrapolate(*sweeps[::2]), np.full(len(sets), np.inf)
     values[sets] = proba * mass[sets]
     final = _solve_rows(matrix, right, mass, values, *options, others)
     return DiffusionSolution(final.values, n_iter, converged and sweeps_converged and final.converged)

@@ -79,7 +79,7 @@ def conjugate_gradients(
     -------
     CGResult
     """
-    precondition = (lambda residual: residual) if preconditioner is None else preconditioner
+    precondition = preconditioner or _identity
     residual, direction = right_side, precondition(right_side)
     solution = 0.0 * direction
     square = first = inner(residual, direction)  # r^T M^-1 r
@@ -97,8 +97,7 @@ def conjugate_gradients(
             bound = radius**2 if radius < float("inf") else max(norm, first)
             root = (mixed**2 + searched * max(bound - norm, 0.0)) ** 0.5
             solution = solution + (root - mixed) / searched * direction
-            end = "boundary" if is_positive else "curvature"
-            return CGResult(solution, bound**0.5, direction, n_products + 1, end)
+            return CGResult(solution, bound**0.5, direction, n_products + 1, "boundary" if is_positive else "curvature")
         solution = solution + length * direction
         residual = residual - length * image
         solved = precondition(residual)
@@ -106,5 +105,8 @@ def conjugate_gradients(
         ratio = square / last
         direction = solved + ratio * direction
         norm, mixed, searched = reached, ratio * (mixed + length * searched), square + ratio**2 * searched
-    end = "max_iter" if square > goal else "converged"
-    return CGResult(solution, max(norm, 0.0) ** 0.5, direction, max_iter, end)
+    return CGResult(solution, max(norm, 0.0) ** 0.5, direction, max_iter, "max_iter" if square > goal else "converged")
+
+
+def _identity(residual: Any) -> Any:
+    return residual

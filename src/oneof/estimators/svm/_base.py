@@ -18,7 +18,7 @@ from oneof.validation import check_choice, check_memory, check_positive, check_r
 
 
 @dataclass(frozen=True)
-class Landmarks:
+class LandmarkRows:
     """Rows whose kernel values give the features k(x, Z) R of all rows, with inner products close to the kernel."""
 
     chosen: Ints
@@ -27,7 +27,7 @@ class Landmarks:
     """R, (m, m): the symmetric root of k(Z, Z)^-1, so that the features have similar sizes."""
 
     @classmethod
-    def from_gram(cls, chosen: Ints, gram: Floats) -> "Landmarks":
+    def from_gram(cls, chosen: Ints, gram: Floats) -> "LandmarkRows":
         """Compute the root from k(Z, Z)."""
         root = inverse_root(gram)
         sizes = np.sqrt((root**2).sum(axis=0))
@@ -60,7 +60,7 @@ class KernelSVMMixin(LinearClassifierMixin):
 
     def _make_space(
         self, rows: FeatureMatrix, used: Ints, *, weight: Floats | None = None, has_constant: bool = False
-    ) -> tuple[Space, Kernel | None, Landmarks | None]:
+    ) -> tuple[Space, Kernel | None, LandmarkRows | None]:
         """Return the space of the used rows, with an optional constant feature; its kernel and landmarks, if any.
 
         `weight`, (n_used,), are the weights with which rows are counted in ``gamma="scale"``.
@@ -94,12 +94,12 @@ class KernelSVMMixin(LinearClassifierMixin):
             gram = np.add(gram, 1.0, out=gram if is_owned else None)
         return KernelSpace(gram), kernel, None
 
-    def _nystroem_features(self, kernel: Kernel, rows: FeatureMatrix) -> tuple[Landmarks, Floats]:
+    def _nystroem_features(self, kernel: Kernel, rows: FeatureMatrix) -> tuple[LandmarkRows, Floats]:
         """Return random landmarks among n rows, and the (n, m) features that they give."""
         n, m = rows.shape[0], min(int(self.n_components), rows.shape[0])
         check_memory(16.0 * n * m, f"the features of {n} rows and {m} landmarks", "decrease `n_components`")
         chosen = np.sort(check_random_state(self.random_state).permutation(n)[:m])
-        landmarks = Landmarks.from_gram(chosen, check_gram(kernel.gram(rows[chosen], rows[chosen]), chosen))
+        landmarks = LandmarkRows.from_gram(chosen, check_gram(kernel.gram(rows[chosen], rows[chosen]), chosen))
         features = np.empty((n, m))
         for start in range(0, n, BLOCK_ROWS):
             block = slice(start, start + BLOCK_ROWS)
@@ -111,7 +111,7 @@ class KernelSVMMixin(LinearClassifierMixin):
         weights: Floats,
         intercept: Floats,
         kernel: Kernel | None,
-        landmarks: Landmarks | None,
+        landmarks: LandmarkRows | None,
         rows: FeatureMatrix,
         used: Ints,
     ) -> None:

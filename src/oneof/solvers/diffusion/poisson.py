@@ -25,7 +25,7 @@ from oneof.solvers.diffusion.constrained import constrained_rows
 from oneof.solvers.diffusion.label_propagation import assemble_system
 from oneof.solvers.diffusion.linear_solve import LinearSystem
 from oneof.solvers.small_weights import without_small_weights
-from oneof.typing import Evidence, Floats, Ints
+from oneof.typing import Evidence, Floats, Ints, Mask
 
 RIDGE_RTOL = 1e-12
 """Ridge on every row, relative to its degree, since L is singular. It changes the constant of a component, which is
@@ -59,7 +59,7 @@ class _Sources:
     """(n, K): y_j; 0 in unlabeled rows."""
     right: Floats
     """(n, K): y_j - y_bar; 0 in unlabeled rows."""
-    possible: Floats
+    possible: Mask
     """(n, K), bool: classes with a label in the component of the row."""
 
 
@@ -103,14 +103,14 @@ def solve_poisson(
     unit = np.ldexp(1.0, -2 * (int(np.frexp(degree.max(initial=1.0))[1]) // 2))  # of the weights, against overflow
     matrix = assemble_system(affinity, rows, unit * degree[rows] * (1 + RIDGE_RTOL), np.full(len(rows), np.sqrt(unit)))
     solution = LinearSystem(matrix).solve(sources.right[rows], signed=True, tol=tol, max_iter=max_iter)
-    u = np.zeros(evidence.shape)
+    u: Floats = np.zeros(evidence.shape)
     u[rows] = solution.values
     size = np.bincount(sources.component, degree)[sources.component[rows]]
-    for k in range(u.shape[1]):  # sum_i d_i u_ik = 0 in each component
+    for k in range(evidence.shape[1]):  # sum_i d_i u_ik = 0 in each component
         total = np.bincount(sources.component, degree * u[:, k])
         u[rows, k] -= total[sources.component[rows]] / size
     # The scores of the possible classes of a row sum to 0, so that shifted rows have the same sum.
-    proba = normalize_within_sets(u - u.min(initial=0.0), sources.possible | ~reached[:, None])
+    proba = normalize_within_sets(u - u.min(initial=0.0), np.logical_or(sources.possible, ~reached[:, None]))
     sets = constrained_rows(evidence)
     proba[sets] = normalize_within_sets(proba[sets], evidence[sets])
     return PoissonSolution(unit * u, proba, solution.n_iter, solution.converged, np.flatnonzero(~reached))

@@ -6,6 +6,7 @@ gradient. Their preconditioner is the Hessian that would result if the curvature
 scaled to its own trace. As in `bohning.py`, it takes two factorizations of the size of one class.
 """
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -71,7 +72,7 @@ def newton_cg(
                 _hessian_product(likelihood, coordinates, at),
                 gradient,
                 preconditioner,
-                tol=lambda norm, size=size: min(MAX_STEP_ERROR, norm / max(size, 1e-300) ** 0.5),  # at most delta
+                tol=partial(_relative_error, size),
                 max_iter=MAX_PRODUCTS,
             )
             step, n_products, exact = solved.solution, solved.n_products, solved.end != "curvature"
@@ -94,6 +95,11 @@ def newton_cg(
         if length == 1.0 and slope <= 0.01 * step_tol * max(size, 1e-12):
             return z, True
     return z, False
+
+
+def _relative_error(size: float, norm: float) -> float:
+    """Return the tolerance of a step: its relative error is at most its size |s| / |z|."""
+    return min(MAX_STEP_ERROR, norm / max(size, 1e-300) ** 0.5)
 
 
 def _inseparable_classes(likelihood: CandidateLikelihood) -> Operator:

@@ -128,7 +128,7 @@ class LaplaceEvidence:
         value = at.log_likelihood - prior.penalty(weights, precisions)
         log_prior = coordinates.factor.log_prior(prior)
         value += 0.5 * (log_prior - coordinates.log_offset - inverse.log_determinant)
-        total = sum(inverse.blocks[c, c] for c in range(prior.n_vectors))
+        total = np.sum([inverse.blocks[c, c] for c in range(prior.n_vectors)], axis=0)
         counts = {}
         for term in prior.terms:
             precision = precisions[term.name]

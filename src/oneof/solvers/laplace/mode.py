@@ -24,6 +24,7 @@ step costs K n^3 operations.
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import cast
 
 import numpy as np
 from array_api_compat import array_namespace, device
@@ -204,7 +205,7 @@ def find_mode(
         x, n_iter = _run_stages(prior, evidence, x, sharpness, max_iter)
     newton = TrustRegionNewton(GramObjective(prior, likelihood), x)
     converged = newton.run(max_iter, tol)
-    point = newton.point
+    point = cast(GramPoint, newton.point)
     return LaplaceMode(
         point.x[1, ...],
         point.x[0, ...],

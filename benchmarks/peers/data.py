@@ -99,9 +99,7 @@ def blobs(folder, size):
 
 def mnist_labels(folder, size):
     """MNIST, a graph of ten neighbors of all rows, and one label a class."""
-    W, y = mnist_graph()
-    some = _scaled_size(len(y), size)
-    W, y = W[:some][:, :some], y[:some]
+    W, y = mnist_graph(_scaled_size(70_000, size))
     labeled = [np.random.default_rng(0).choice(np.flatnonzero(y == k)) for k in range(10)]
     partial = np.full(len(y), -1)
     partial[labeled] = y[labeled]

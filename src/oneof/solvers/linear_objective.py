@@ -135,7 +135,7 @@ class HessianBlock:
 
 
 @dataclass(frozen=True)
-class Iterate:
+class LinearIterate:
     """Weights, their scores and the derivatives there."""
 
     weights: Floats
@@ -164,7 +164,7 @@ class SmoothProblem(LinearProblem):
         """Return weights of 0, feature by feature if X is sparse, as its products require."""
         return np.zeros(self.shape, order="F" if sp.issparse(self.X) else "C")
 
-    def point(self, weights: Floats, scores: Floats) -> Iterate:
+    def point(self, weights: Floats, scores: Floats) -> LinearIterate:
         """Return the point with these weights and their scores."""
         raise NotImplementedError
 
@@ -172,17 +172,17 @@ class SmoothProblem(LinearProblem):
         """Return the absolute second derivatives of the rows' losses by each score, (n, K)."""
         raise NotImplementedError
 
-    def gradient(self, point: Iterate) -> Floats:
+    def gradient(self, point: LinearIterate) -> Floats:
         """Return the (K, D) gradient."""
         gradient = self.rmatvec(point.by_score, self.X)
         gradient += self.penalized(point.weights)
         return gradient
 
-    def slope(self, point: Iterate, step: Floats, score_step: Floats) -> float:
+    def slope(self, point: LinearIterate, step: Floats, score_step: Floats) -> float:
         """Return the derivative of the objective along a step."""
         return float((self.penalized(point.weights) * step).sum() + np.vdot(point.by_score, score_step))
 
-    def preconditioner(self, point: Iterate, kind: Kind) -> Callable[[Floats], Floats]:
+    def preconditioner(self, point: LinearIterate, kind: Kind) -> Callable[[Floats], Floats]:
         """Return the function x -> M^-1 x."""
         curvatures = self.curvatures(point.scores)
         mean = curvatures.mean(axis=1)[:, None]

@@ -30,7 +30,7 @@ from oneof.likelihoods import (
     softmax,
 )
 from oneof.solvers.lbfgs import Solution, minimize
-from oneof.solvers.linear_objective import Iterate, Kind, SmoothProblem
+from oneof.solvers.linear_objective import Kind, LinearIterate, SmoothProblem
 from oneof.typing import Evidence, FeatureMatrix, Floats
 
 MAX_DENSITY = 0.04
@@ -77,7 +77,7 @@ class PLEMProblem(SmoothProblem):
             entropy_weight=entropy_weight,
         )
 
-    def point(self, weights: Floats, scores: Floats) -> Iterate:
+    def point(self, weights: Floats, scores: Floats) -> LinearIterate:
         """Return the point with these weights and their scores."""
         terms = np.empty_like(scores)
         _subtract_maxima(scores, terms)
@@ -87,7 +87,7 @@ class PLEMProblem(SmoothProblem):
             inside = masked_softmax(scores, self.evidence)
             value += self.entropy_weight * float(self.cost[:, 0] @ entropy(inside))
             terms += self.entropy_weight * self.cost * entropy_gradient(inside)
-        return Iterate(weights, scores, terms, value + 0.5 * float((self.penalized(weights) ** 2).sum()))
+        return LinearIterate(weights, scores, terms, value + 0.5 * float((self.penalized(weights) ** 2).sum()))
 
     def curvatures(self, scores: Floats) -> Floats:
         """Return the absolute diagonals of the Hessians of the rows' losses by the scores, (n, K)."""
@@ -98,7 +98,7 @@ class PLEMProblem(SmoothProblem):
             curvatures += self.entropy_weight * inside * (1.0 - inside)
         return curvatures * self.cost
 
-    def preconditioner(self, point: Iterate, kind: Kind) -> Callable[[Floats], Floats]:
+    def preconditioner(self, point: LinearIterate, kind: Kind) -> Callable[[Floats], Floats]:
         """Return the function x -> M^-1 x; its values sum to 0 over the classes, as the weights."""
         solve = super().preconditioner(point, kind)
 

@@ -7,7 +7,7 @@ import numpy as np
 
 from oneof.jit import compiled
 from oneof.likelihoods import constant_rows
-from oneof.solvers.linear_objective import HessianBlock, Iterate, SmoothProblem
+from oneof.solvers.linear_objective import HessianBlock, LinearIterate, SmoothProblem
 from oneof.solvers.row_accessors import sparse_if_few
 from oneof.solvers.stacked_sets import StackedSets
 from oneof.typing import Evidence, FeatureMatrix, Floats
@@ -88,13 +88,13 @@ class CLPLProblem(SmoothProblem):
         """Return f."""
         return 0.5 * float((self.penalized(weights) ** 2).sum()) + self.losses(scores)
 
-    def point(self, weights: Floats, scores: Floats) -> Iterate:
+    def point(self, weights: Floats, scores: Floats) -> LinearIterate:
         """Return the point with these weights and their scores."""
         inner, outer = self.hinges(scores)
         half_gradient = self.cost * self.outside * outer
         value = 0.5 * float((self.penalized(weights) ** 2).sum()) + float(self.set_cost @ inner**2)
         by_score = 2.0 * (half_gradient - self.sets.spread(self.set_cost * inner))
-        return Iterate(weights, scores, by_score, value + float((half_gradient * outer).sum()))
+        return LinearIterate(weights, scores, by_score, value + float((half_gradient * outer).sum()))
 
     def loss_curvatures(self, scores: Floats) -> tuple[Floats, Floats]:
         """Return the second derivatives by the mean over each set, (L,), and by each score outside, (n, K)."""

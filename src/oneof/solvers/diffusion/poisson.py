@@ -98,7 +98,7 @@ def solve_poisson(
     """
     evidence = without_small_weights(evidence)
     sources, degree = _sources(affinity, evidence), np.asarray(affinity.sum(axis=1))
-    reached = sources.possible.any(axis=1)
+    reached: Mask = np.asarray(sources.possible.any(axis=1))
     rows = np.flatnonzero(reached & (degree > 0))
     unit = np.ldexp(1.0, -2 * (int(np.frexp(degree.max(initial=1.0))[1]) // 2))  # of the weights, against overflow
     matrix = assemble_system(affinity, rows, unit * degree[rows] * (1 + RIDGE_RTOL), np.full(len(rows), np.sqrt(unit)))
@@ -110,7 +110,7 @@ def solve_poisson(
         total = np.bincount(sources.component, degree * u[:, k])
         u[rows, k] -= total[sources.component[rows]] / size
     # The scores of the possible classes of a row sum to 0, so that shifted rows have the same sum.
-    proba = normalize_within_sets(u - u.min(initial=0.0), np.logical_or(sources.possible, ~reached[:, None]))
+    proba = normalize_within_sets(u - u.min(initial=0.0), sources.possible | ~reached[:, None])
     sets = constrained_rows(evidence)
     proba[sets] = normalize_within_sets(proba[sets], evidence[sets])
     return PoissonSolution(unit * u, proba, solution.n_iter, solution.converged, np.flatnonzero(~reached))

@@ -5,7 +5,9 @@ import pytest
 import scipy.sparse as sp
 from sklearn.neighbors import kneighbors_graph
 
+from oneof.likelihoods import softmax
 from oneof.solvers.diffusion import solve_harmonic, solve_local_global_consistency
+from oneof.solvers.diffusion.constrained import MAX_EXTRAPOLATION, _extrapolate
 from tests.oracles import diffusion as oracle
 
 
@@ -101,3 +103,11 @@ def test_sweeps_are_limited_by_max_iter(max_iter):
     solution = solve_harmonic(W, mask, tol=1e-10, max_iter=max_iter)
     assert not solution.converged
     assert solution.n_iter == max_iter
+
+
+@pytest.mark.parametrize("length", [0.0, 1e-3])
+def test_steps_of_equal_length_are_extrapolated_as_far_as_allowed(length):
+    """Log ratios that change by the same step are continued by 2 * 16 steps, without an overflow; equal ones stay."""
+    first, second, third = (softmax(np.array([[0.0, k * length, -np.inf]])) for k in range(3))
+    expected = softmax(np.array([[0.0, 2 * MAX_EXTRAPOLATION * length, -np.inf]]))
+    np.testing.assert_allclose(_extrapolate(first, second, third), expected, rtol=1e-6)

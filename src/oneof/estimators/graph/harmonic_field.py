@@ -52,7 +52,7 @@ class HarmonicField(GraphClassifier):
     max_iter : int, default=10000
         Maximum number of iterations, and of sweeps if rows have several candidates.
     tol : float, default=1e-5
-        Above 0: largest remaining change of a probability.
+        Above 0: largest remaining change of a probability; for rows with several candidates, the mean over these rows.
 
     Attributes
     ----------

@@ -84,8 +84,8 @@ def solve_constrained(
     min_eigenvalue : float
         As in `LinearSystem`.
     tol : float
-        As in `LinearSystem.solve`. It also bounds the remaining change of constrained rows, estimated from the rate at
-        which their changes shrink.
+        As in `LinearSystem.solve`. It also bounds the mean remaining change of constrained rows, estimated from the
+        rate at which their changes shrink.
     max_iter : int
         Maximum number of iterations of conjugate gradients, and of sweeps.
 
@@ -134,10 +134,11 @@ def solve_constrained(
 
 
 def _remaining_change(before: Floats, change: Floats) -> tuple[float, float]:
-    """Return the largest change until convergence, and the rate of the largest change, given the last two of each row.
+    """Return the mean change until convergence, and the rate of the largest change, given the last two of each row.
 
-    If changes shrink by a factor q, the remaining change is q / (1 - q) of the last one. It is not more than the root
-    of the last one, which is the case of a probability that decreases as 1/t.
+    The mean, since a single pair of rows between two classes may change for thousands of sweeps. If changes shrink by a
+    factor q, the remaining change is q / (1 - q) of the last one. It is not more than the root of the last one, which
+    is the case of a probability that decreases as 1/t.
     """
     moving = change > CHANGE_TOL
     if not moving.any():
@@ -147,7 +148,7 @@ def _remaining_change(before: Floats, change: Floats) -> tuple[float, float]:
     gap = 1.0 - change[moving] / np.maximum(before[moving], CHANGE_TOL)
     factor = np.maximum(1.0, (1.0 - gap) / np.maximum(gap, CHANGE_TOL))
     remaining = np.minimum(change[moving] * factor, np.sqrt(change[moving]))
-    return float(remaining.max()), float(change.max() / before.max())
+    return float(remaining.sum()) / len(change), float(change.max() / before.max())
 
 
 def _extrapolate(first: Floats, second: Floats, third: Floats) -> Floats:
@@ -156,7 +157,7 @@ def _extrapolate(first: Floats, second: Floats, third: Floats) -> Floats:
     a, b, c = (np.log(np.maximum(x, tiny)) for x in (first, second, third))
     r, v = b - a, (c - b) - (b - a)
     lengths = [np.sqrt((x**2).sum(axis=1, keepdims=True)) for x in (r, v)]
-    step = np.clip(lengths[0] / np.maximum(lengths[1], tiny), 1.0, MAX_EXTRAPOLATION)
+    step = np.maximum(lengths[0] / np.maximum(lengths[1], np.maximum(lengths[0] / MAX_EXTRAPOLATION, tiny)), 1.0)
     return softmax(np.where(third > 0, a + 2 * step * r + step**2 * v, -np.inf))
 
 

@@ -54,7 +54,7 @@ def run(
 
 def _run(folder: Path, *, seed: int) -> "tuple[dict[str, Any], Comparison]":
     """Write a training and a test table of digits, fit a model and predict the test table; return the summary."""
-    from oneof.cli.commands.predict import PredictOptions
+    from oneof.cli.prediction.options import PredictOptions
     from oneof.cli.prediction.predictions import load_model, predict, write_predictions
     from oneof.cli.tables.read_options import ReadOptions
     from oneof.cli.training.train import train

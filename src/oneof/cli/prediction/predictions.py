@@ -16,7 +16,7 @@ from oneof.messages import write_names
 if TYPE_CHECKING:
     import polars as pl
 
-    from oneof.cli.commands.predict import PredictOptions
+    from oneof.cli.prediction.options import PredictOptions
     from oneof.io import Table
     from oneof.io.batches import Batch
     from oneof.persistence import SavedModel

@@ -8,6 +8,7 @@ from sklearn.svm import SVC
 
 from oneof import CandidateSets, TransductiveSVM
 from oneof.errors import InputError
+from oneof.estimators.svm.transductive_svm import fractions_of_problems
 from oneof.solvers.transductive import solve_weighted_svm
 from tests.estimators.panel import table
 
@@ -160,3 +161,21 @@ def test_a_class_prior_is_the_positive_fraction(prior):
     np.testing.assert_array_equal(model.transduction_, expected.transduction_)
     with pytest.raises(InputError, match="class_prior"):
         TransductiveSVM(positive_fraction=0.25, class_prior="uniform").fit(X, y)
+
+
+def test_unlabeled_rows_have_the_sizes_of_the_prior():
+    """With three classes, the labels of the unlabeled rows have the sizes, not only the signs of each problem."""
+    rng = np.random.default_rng(0)
+    truth = np.repeat([0, 1, 2], [90, 40, 20])
+    X = np.eye(3, 4)[truth] * 2 + rng.normal(size=(150, 4))
+    y = np.where(rng.permutation(150) % 10 == 0, truth, -1)
+    sizes = np.bincount(truth[y < 0])
+    model = TransductiveSVM(class_prior=sizes).fit(X, y)
+    np.testing.assert_allclose(np.bincount(model.transduction_[y < 0]), sizes, atol=1)
+
+
+def test_rows_of_several_candidates_do_not_follow_the_prior():
+    """The prior is that of the unlabeled rows: a row with two candidates counts as half a row of each."""
+    evidence = np.array([[1, 0, 0], [1, 1, 0], [1, 1, 0], [1, 0, 0.5], [1, 1, 1], [1, 1, 1], [1, 1, 1], [1, 1, 1]])
+    fractions = fractions_of_problems(evidence, np.array([0.0, 0.25, 0.75]))
+    np.testing.assert_allclose(fractions, [(0 + 0.5 + 0.5 + 2 / 3) / 7, (1 + 0.5 + 0.5) / 6, (3 + 1 / 3) / 5])

@@ -104,7 +104,7 @@ def balance_classes(
     Returns
     -------
     ndarray of shape (n, K)
-        Rows sum to 1; a class without any mass keeps probability 0.
+        Rows sum to 1; a class without any mass, or without a label, has probability 0 in the scaled rows.
     """
     evidence = without_small_weights(evidence)
     scaled: Mask = np.asarray(constant_rows(evidence))
@@ -122,7 +122,7 @@ def balance_classes(
         has_mass = mass > min_mean * len(own)
         factors = np.divide(proportions.expected, mass, out=np.zeros(len(mass)), where=has_mass)
     with np.errstate(divide="ignore"):
-        log_scores = np.log(own) + np.log(factors)
+        log_scores = np.where(label_mass > 0, np.log(own) + np.log(factors), -np.inf)
     dead = np.flatnonzero(~np.isfinite(log_scores).any(axis=1))  # only classes without mass
     log_scores[dead] = 0.0
     if prior is not None:

@@ -93,13 +93,32 @@ def test_cuts_are_those_of_algorithm_2(seed, n_first):
     W, mask = problem(n=60, K=2, seed=seed)
     labeled = np.flatnonzero(mask.sum(axis=1) == 1)
     expected = oracle.cuts_of_two(W.toarray(), labeled, mask[labeled].astype(float), n_first)
-    labels = solve_poisson_cuts(W, mask, np.array([n_first, 60 - n_first]), **TIGHT).distributions.argmax(axis=1)
+    unlabeled = np.array([n_first, 60 - n_first]) - mask[labeled].sum(axis=0)
+    labels = solve_poisson_cuts(W, mask, unlabeled, **TIGHT).distributions.argmax(axis=1)
     np.testing.assert_array_equal(labels, expected)
 
 
 def test_cuts_of_several_classes_have_the_given_sizes():
-    """The sizes are exact up to half a row."""
+    """The sizes are exact up to half a row: those of the labels, and those of the prior in the unlabeled rows."""
     W, mask = problem(n=120, K=4, fraction=0.1)
     sizes = np.array([60, 30, 20, 10])
-    labels = solve_poisson_cuts(W, mask, sizes / 120).distributions.argmax(axis=1)
+    unlabeled = sizes - mask[mask.sum(axis=1) == 1].sum(axis=0)
+    labels = solve_poisson_cuts(W, mask, unlabeled / unlabeled.sum()).distributions.argmax(axis=1)
     np.testing.assert_array_equal(np.bincount(labels), sizes)
+
+
+def test_distributions_do_not_depend_on_other_components():
+    """Beside a copy with small edge weights, rows have the distributions that they have alone."""
+    W, mask = problem()
+    both = sp.block_diag([W, 0.01 * W], format="csr")
+    together = solve_poisson(sp.csr_array(both), np.vstack([mask, mask]), **TIGHT).distributions
+    alone = solve_poisson(W, mask, **TIGHT).distributions
+    np.testing.assert_allclose(together, np.vstack([alone, alone]), atol=1e-7)
+
+
+def test_cuts_prefer_the_candidates_of_large_weights():
+    """Of two equal rows between two clusters, each gets the candidate of its larger weight."""
+    W = sp.csr_array(np.ones((6, 6)) - np.eye(6))
+    evidence = np.array([[1, 0], [0, 1], [1, 1], [1, 1], [1, 0.2], [0.2, 1]])
+    labels = solve_poisson_cuts(W, evidence, "labels").distributions.argmax(axis=1)
+    assert labels[[4, 5]].tolist() == [0, 1]

@@ -23,8 +23,9 @@ class PoissonLearning(GraphClassifier):
     ----------
     volume_constraint : bool, default=False
         Whether to continue with the scheme of Poisson MBO: up to 20 times, 40 steps of the heat equation with the
-        sources of the labels, and a cut of all rows into classes of the sizes of `class_prior`. It is more accurate if
-        the class sizes are known, and less so if they are wrong. It takes about 800 sparse products.
+        sources of the labels, and a cut of the rows into classes, whose unlabeled rows have the sizes of `class_prior`.
+        It is more accurate if the class sizes are known, and less so if they are wrong. It takes about 800 sparse
+        products.
     class_prior : {"labels", "uniform"}, array-like of shape (n_classes,) or None, default="labels"
         Class sizes among the unlabeled rows, by which the classes are scaled in these rows. An array has known sizes or
         proportions in the order of ``classes_``; "uniform" are equal ones. If they are wrong by a fraction of the rows,
@@ -57,7 +58,8 @@ class PoissonLearning(GraphClassifier):
     scores_ : ndarray of shape (n_samples, n_classes)
         u.
     label_distributions_ : ndarray of shape (n_samples, n_classes)
-        u minus its smallest entry, 0 outside the sets of rows with several candidates, scaled to row sums of 1. With
+        u minus its smallest entry in the component of the row, times the weights of the row's candidates (0 outside the
+        set of a row with several candidates), scaled to row sums of 1. With
         `volume_constraint`, that of the last cut.
     transduction_ : ndarray of shape (n_samples,)
         Labels of the rows of fit: the most probable class, with the sizes of `class_prior`.

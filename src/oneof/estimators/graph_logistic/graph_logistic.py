@@ -135,7 +135,8 @@ class GraphLogisticRegression(DecisionFunctionMixin, CandidateClassifier):
     A graph with several components lowers the rank of A. Differences of level between the components are then not
     penalized, like the intercept, if the features can separate the components. Weights that neither the prior nor the
     labels determine, such as those of constant features, are 0. As the last class has weights of 0, three classes or
-    more are not treated symmetrically: another order of the classes gives a slightly different prior.
+    more are not treated symmetrically: another order of the classes gives another prior, which matters
+    if few rows have labels.
 
     Equal rows are one vertex with the sum of their weights, so that a row of weight 2 equals two rows in the graph too.
     With views, rows are predicted by the mean of the log-odds of their views, weighted by `view_weights_`. A row

@@ -13,10 +13,13 @@ from oneof.errors import InputError
 from oneof.estimators.base import CandidateClassifier
 from oneof.estimators.class_prior import check_class_prior
 from oneof.estimators.svm._base import KernelSVMMixin
+from oneof.likelihoods import constant_rows, support, uniform_within_sets
 from oneof.messages import warn
+from oneof.solvers.class_sizes import class_proportions, constrain_sizes
+from oneof.solvers.diffusion.constrained import constrained_rows
 from oneof.solvers.feature_spaces import FeatureSpace
 from oneof.solvers.transductive import SVMProblem, SwitchingOptions, solve_one_vs_rest
-from oneof.typing import FeatureMatrix, Floats
+from oneof.typing import Evidence, FeatureMatrix, Floats
 from oneof.validation import check_bool, check_choice, check_fraction, check_positive
 
 _REMEDIES = {
@@ -226,7 +229,7 @@ class TransductiveSVM(KernelSVMMixin, CandidateClassifier):
         if isinstance(prior, np.ndarray):
             if fractions is not None:
                 raise InputError("`positive_fraction` must be None with a `class_prior`: both are the class sizes.")
-            fractions = prior.tolist()
+            fractions = fractions_of_problems(candidates.evidence, prior).tolist()
         all_rows = np.arange(rows.shape[0])
         space, kernel, landmarks = self._make_space(rows, all_rows)
         solution = solve_one_vs_rest(
@@ -249,7 +252,11 @@ class TransductiveSVM(KernelSVMMixin, CandidateClassifier):
         self.objective_ = float(self.objective_path_[-1])
         self.C_unlabeled_path_ = [problem.cost_path for problem in solution.solutions]
         self.n_iter_ = solution.n_iter
-        self.transduction_ = candidates.classes[solution.labels]
+        labels, free = solution.labels, np.flatnonzero(candidates.is_unlabeled)
+        if isinstance(prior, np.ndarray) and len(free) and len(prior) > 2:  # with two classes the signs have the sizes
+            scores = self._scores(rows[free])
+            labels[free] = (scores + constrain_sizes(scores, class_proportions(prior, prior))).argmax(axis=1)
+        self.transduction_ = candidates.classes[labels]
         return self._finalize_fit(X, y, candidates)
 
     def _candidate_proba(self, rows: FeatureMatrix, candidates: CandidateSets, *, training: bool) -> Floats:
@@ -292,3 +299,14 @@ def _check_positive_fraction(value: Any, n_classes: int) -> list[float] | None:
     for k, fraction in enumerate(fractions):
         check_fraction(f"positive_fraction[{k}]", fraction)
     return [float(fraction) for fraction in fractions]
+
+
+def fractions_of_problems(evidence: Evidence, prior: Floats) -> Floats:
+    """Return the fraction of each class, (K,), among the rows without a sign in its problem against the others.
+
+    They are the unlabeled rows, with the proportions `prior`, and the rows with this and further candidates, in which a
+    candidate counts as w_k / sum w.
+    """
+    n_unlabeled, several = constant_rows(evidence).sum(), constrained_rows(evidence)
+    positive = n_unlabeled * prior + uniform_within_sets(evidence[several]).sum(axis=0)
+    return positive / np.maximum(n_unlabeled + support(evidence[several]).sum(axis=0), 1)

@@ -19,8 +19,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from oneof.graphs.affinity import label_components
-from oneof.likelihoods import constant_rows, normalize_within_sets, softmax, support, uniform_within_sets
-from oneof.solvers.class_sizes import ClassPrior, class_proportions, constrain_sizes
+from oneof.likelihoods import constant_rows, normalize_within_sets, softmax, uniform_within_sets
+from oneof.solvers.class_sizes import ClassPrior, ClassProportions, class_proportions, constrain_sizes
 from oneof.solvers.diffusion.constrained import constrained_rows
 from oneof.solvers.diffusion.label_propagation import assemble_system
 from oneof.solvers.diffusion.linear_solve import LinearSystem
@@ -109,8 +109,10 @@ def solve_poisson(
     for k in range(evidence.shape[1]):  # sum_i d_i u_ik = 0 in each component
         total = np.bincount(sources.component, degree * u[:, k])
         u[rows, k] -= total[sources.component[rows]] / size
-    # The scores of the possible classes of a row sum to 0, so that shifted rows have the same sum.
-    proba = normalize_within_sets(u - u.min(initial=0.0), sources.possible | ~reached[:, None])
+    # The scores of the possible classes of a row sum to 0, so that the shifted rows of a component have the same sum.
+    lowest = np.zeros(len(u))
+    np.minimum.at(lowest, sources.component, u.min(axis=1, initial=0.0))
+    proba = normalize_within_sets(u - lowest[sources.component, None], sources.possible | ~reached[:, None])
     sets = constrained_rows(evidence)
     proba[sets] = normalize_within_sets(proba[sets], evidence[sets])
     return PoissonSolution(unit * u, proba, solution.n_iter, solution.converged, np.flatnonzero(~reached))
@@ -138,7 +140,7 @@ def solve_poisson_cuts(
     affinity, evidence, tol, max_iter
         As in `solve_poisson`.
     prior : "labels" or ndarray of shape (K,)
-        Proportions of the classes among all rows that a label reaches.
+        Proportions of the classes among the unlabeled rows that a label reaches. The labels have their own sizes.
 
     Returns
     -------
@@ -150,13 +152,13 @@ def solve_poisson_cuts(
     reached = np.flatnonzero(sources.possible.any(axis=1))
     if not len(reached):
         return start
-    proportions = class_proportions(prior, sources.labels.sum(axis=0))
+    proportions = _proportions_of_all(prior, sources, len(reached))
     degree = np.asarray(affinity.sum(axis=1))
     dt = 1.0 / (float(degree.max()) or 1.0)
     heat = sp.csr_array(sp.diags_array(1.0 - dt * degree, format="csr") + dt * affinity)
     labeled = np.flatnonzero(sources.labels.any(axis=1))
     inflow = dt * FIDELITY * sources.right[labeled]
-    allowed = np.where(constrained_rows(evidence)[:, None], support(evidence), True) & sources.possible
+    weights = np.where(constrained_rows(evidence)[:, None], evidence, 1.0) * sources.possible
     labels, proba, n_cuts, stable = start.distributions.argmax(axis=1), start.distributions.copy(), 0, False
     while n_cuts < MAX_OUTER and not stable:
         U = np.eye(n_classes)[labels]
@@ -164,9 +166,18 @@ def solve_poisson_cuts(
             U = heat @ U
             U[labeled] += inflow
         with np.errstate(divide="ignore"):
-            scores = np.log(np.where(allowed, U - U.min(), 0.0)[reached])
+            scores = np.log((weights * (U - U.min()))[reached])
         scores[~np.isfinite(scores).any(axis=1)] = 0.0
         proba[reached] = softmax(scores + constrain_sizes(scores, proportions))
         before, labels = labels, proba.argmax(axis=1)
         stable, n_cuts = np.array_equal(labels, before), n_cuts + 1
     return PoissonSolution(start.scores, proba, start.n_iter + n_cuts, start.converged, start.unreachable)
+
+
+def _proportions_of_all(prior: ClassPrior, sources: _Sources, n_reached: int) -> ClassProportions:
+    """Return the proportions among labeled and unlabeled rows, from those among the unlabeled ones."""
+    mass = sources.labels.sum(axis=0)
+    unlabeled = class_proportions(prior, mass)
+    n_unlabeled = n_reached - sources.labels.any(axis=1).sum()
+    bounds = (unlabeled.expected, unlabeled.low, unlabeled.high)
+    return ClassProportions(*((mass + n_unlabeled * bound) / n_reached for bound in bounds))

@@ -137,8 +137,9 @@ def solve_transduction(
             n_iter += 1
         free = np.flatnonzero(connected & constant_rows(evidence))
         if prior is not None and len(free):
-            proportions = class_proportions(prior, q[labeled].sum(axis=0))
-            scores[free] += constrain_sizes(scores[free], proportions)
+            label_mass = q[labeled].sum(axis=0)
+            possible = np.where(label_mass > 0, scores[free], -np.inf)  # scores of a class without a label are constant
+            scores[free] += constrain_sizes(possible, class_proportions(prior, label_mass))
     return TransductionSolution(
         nearest_distributions(scores, evidence), scores, np.flatnonzero(unreachable), n_iter, remaining <= tol
     )

@@ -8,9 +8,9 @@ import scipy.sparse as sp
 from sklearn.datasets import make_blobs
 
 from oneof.errors import InputError
-from oneof.graphs import NeighborGraph, cells
+from oneof.graphs import NeighborGraph, cells, neighbors
 from oneof.graphs.cells import CellIndex
-from oneof.graphs.neighbors import NeighborIndex, _ExactIndex
+from oneof.graphs.neighbors import NeighborIndex
 from tests.graphs.test_graph import assert_well_formed
 
 
@@ -45,19 +45,22 @@ def test_the_exact_search_finds_the_neighbors_of_all_pairs(data, rows_per_cell, 
     """Rows and queries have the neighbors of all pairs in double precision, the nearest first."""
     monkeypatch.setattr(cells, "ROWS_PER_CELL", rows_per_cell)
     X, new = np.split(DATA[data](np.random.default_rng(0)), [800])
-    index = CellIndex(X, _ExactIndex)
+    monkeypatch.setattr(neighbors, "MIN_ROWS", 0)
+    index = NeighborIndex(X)
     wide = X.astype(np.float64)
     for k in (1, 7, 150):
-        np.testing.assert_array_equal(index.nearest(None, k), all_pairs(wide, k))
-        np.testing.assert_array_equal(index.nearest(new, k), all_pairs(wide, k, new.astype(np.float64)))
+        for queries, expected in ((None, all_pairs(wide, k)), (new, all_pairs(wide, k, new.astype(np.float64)))):
+            found = index.nearest(k, queries).reshape_by_row(len(expected))[1]
+            np.testing.assert_array_equal(found, expected)
 
 
 def test_ties_have_the_distances_of_all_pairs(monkeypatch):
     """On a lattice with duplicates, more rows tie than are retained, and the distances are those of all pairs."""
     monkeypatch.setattr(cells, "ROWS_PER_CELL", 50)
+    monkeypatch.setattr(neighbors, "MIN_ROWS", 0)
     X = np.random.default_rng(0).integers(0, 2, size=(1500, 7)).astype(np.float64)
     for k in (1, 20):
-        near = CellIndex(X, _ExactIndex).nearest(None, k)
+        near = NeighborIndex(X).nearest(k).reshape_by_row(len(X))[1]
         assert not (near == np.arange(len(X))[:, None]).any()
         assert all(len(set(row)) == k for row in near.tolist())
         distances = np.linalg.norm(X[:, None] - X[near], axis=2)
@@ -69,9 +72,9 @@ def test_ties_have_the_distances_of_all_pairs(monkeypatch):
 def test_neighbors_do_not_depend_on_earlier_searches(n_queries):
     """A new index has the same neighbors as one that was used before."""
     X = blobs()
-    used, queries = CellIndex(X, _ExactIndex), blobs(n_queries, seed=1)
-    used.nearest(None, 10)
-    np.testing.assert_array_equal(used.nearest(queries, 10), CellIndex(X, _ExactIndex).nearest(queries, 10))
+    used, queries = NeighborIndex(X), blobs(n_queries, seed=1)
+    used.nearest(10)
+    np.testing.assert_array_equal(used.nearest(10, queries).target, NeighborIndex(X).nearest(10, queries).target)
 
 
 @pytest.mark.parametrize("affinity", ["gaussian", "cosine", "binary"])
@@ -98,12 +101,16 @@ def test_every_row_has_all_its_edges_and_none_to_itself():
 
 
 def test_rows_in_far_clusters_have_neighbors_of_their_own(monkeypatch):
-    """If all neighbors are in the cell of the row, no other cell is searched, nor all rows."""
+    """If all neighbors are in the cell of the row, no other cell is searched."""
     monkeypatch.setattr(cells, "ROWS_PER_CELL", 100)
-    monkeypatch.setattr(CellIndex, "_search_exactly", None)
     X = np.repeat(np.random.default_rng(0).normal(size=(10, 8)), 100, axis=0) * 1e3 + blobs(1000, 8)
-    exact = _ExactIndex(X).nearest(None, 5)
-    found = CellIndex(X, _ExactIndex, approximate=True).nearest(None, 5)
+    searched, index, exact = [], CellIndex(X, approximate=True), all_pairs(X, 5, X)
+    collect = cells._collect
+    monkeypatch.setattr(cells, "_collect", lambda *args: searched.append(len(args[4])) or collect(*args))
+    index._fraction(5)
+    searched.clear()
+    found = index.nearest(X, 5)
+    assert sum(searched) < 2 * len(X)
     assert sum(np.intersect1d(a, b).size for a, b in zip(exact, found, strict=True)) > 0.95 * exact.size
 
 

@@ -68,7 +68,7 @@ def test_pickles_do_not_contain_the_index():
     assert set(index.__getstate__()) == {"rows", "cosine", "approximate", "unit"}
     loaded = pickle.loads(pickle.dumps(index))
     forged = NeighborIndex.__new__(NeighborIndex)
-    forged.__setstate__({**index.__getstate__(), "_indexed": "forged"})
+    forged.__setstate__({**index.__getstate__(), "_cache": "forged"})
     for again in (loaded, forged):
         np.testing.assert_array_equal(again.nearest(5).target, before.target)
 

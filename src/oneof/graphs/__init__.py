@@ -1,7 +1,7 @@
 """Graphs whose vertices are rows: neighbors, affinities, Laplacians and graph kernels.
 
 Reading order: `affinity` (the symmetric weight matrix), `distances` and `neighbors` (nearest neighbors, with
-`cells` as the index of many rows), `edge_weights` (weights of the edges), `builder` (`NeighborGraph` and `Graph`),
+`cells` as the index of many rows), `builder` (`NeighborGraph` and `Graph`: the edges and their weights),
 `kernels` (Laplacians and kernels).
 """
 

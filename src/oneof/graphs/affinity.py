@@ -4,9 +4,9 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from scipy.sparse.csgraph import connected_components
 
 from oneof.errors import InputError
-from oneof.jit import compiled
 from oneof.typing import Floats, Ints, Mask
 
 _SYMMETRY_RTOL = 1e-8  # accepts rounding errors of a computed affinity, and rejects directed graphs
@@ -44,12 +44,11 @@ def check_affinity(affinity: Any, n: int | None = None) -> sp.csr_array:
     if W.shape[0] != W.shape[1] or n not in (None, W.shape[0]):
         required = "square" if n is None else f"of shape ({n}, {n}), with one row and one column for each row of X"
         raise InputError(f"`affinity` must be {required}; got shape {W.shape}.")
-    is_invalid, is_asymmetric, is_reducible, overflows = _inspect(W.indptr, W.indices, W.data)
-    if is_invalid or overflows:
-        _raise_at(W, ~np.isfinite(W.data), "Edge weights must be finite.")
-        _raise_at(W, W.data < 0, "Edge weights must be at least 0 (0 means no edge).")
-    if is_asymmetric:
-        transposed = W.T.tocsr()
+    _raise_at(W, ~np.isfinite(W.data), "Edge weights must be finite.")
+    _raise_at(W, W.data < 0, "Edge weights must be at least 0 (0 means no edge).")
+    W = as_affinity(W)
+    transposed = W.T.tocsr()
+    if any(not np.array_equal(getattr(W, part), getattr(transposed, part)) for part in ("indptr", "indices", "data")):
         gap = (W - transposed).tocoo()
         largest = W.maximum(transposed).tocsr()[gap.coords]
         wrong = np.flatnonzero(np.abs(gap.data) > _SYMMETRY_RTOL * np.asarray(largest).ravel())
@@ -59,11 +58,11 @@ def check_affinity(affinity: Any, n: int | None = None) -> sp.csr_array:
                 f"`affinity` is not symmetric: it is {W[i, j]:.6g} in row {i}, column {j}, and {W[j, i]:.6g} in row "
                 f"{j}, column {i}. Edges have no direction: pass for example A.maximum(A.T) or (A + A.T) / 2."
             )
-        W = 0.5 * W + 0.5 * transposed
-        _, _, is_reducible, overflows = _inspect(W.indptr, W.indices, W.data)
-    if overflows:
-        raise InputError("the row sums of `affinity` overflow float64. Divide the affinity by its maximum.")
-    return as_affinity(W) if is_reducible else _use_int32(W)
+        W = as_affinity(0.5 * W + 0.5 * transposed)
+    with np.errstate(over="ignore"):
+        if not np.isfinite(W.sum(axis=1)).all():
+            raise InputError("the row sums of `affinity` overflow float64. Divide the affinity by its maximum.")
+    return W
 
 
 def symmetrize_edges(directed: sp.csr_array, symmetrize: str) -> sp.csr_array:
@@ -118,76 +117,16 @@ def _canonicalize(W: sp.csr_array) -> sp.csr_array:
     return _use_int32(W)
 
 
-@compiled
-def _inspect(indptr, indices, data):
-    """Find defects of an affinity with sorted indices.
-
-    Returns whether a weight is negative, not a number, or infinite on the diagonal; whether the matrix is stored
-    differently from its transpose; whether it has stored zeros or a diagonal; and whether a sum of the other weights of
-    a row is infinite.
-    Rows are read in ascending order, so that the entries of each column are met in the order of its row.
-    """
-    n, nnz = len(indptr) - 1, len(indices)
-    following = indptr[1:].copy()  # the next entry above the diagonal that has not been met from the other side
-    is_invalid = is_asymmetric = is_reducible = overflows = False
-    for i in range(n):
-        at, end, total = indptr[i], indptr[i + 1], 0.0
-        while at < end and indices[at] < i:
-            weight, opposite = data[at], following[indices[at]]
-            if opposite >= nnz or indices[opposite] != i or data[opposite] != weight:
-                is_asymmetric = True
-            following[indices[at]] = opposite + 1
-            is_invalid |= not weight >= 0
-            is_reducible |= weight == 0
-            total += weight
-            at += 1
-        if at < end and indices[at] == i:
-            is_invalid |= not (data[at] >= 0 and data[at] < np.inf)
-            is_reducible = True
-            at += 1
-        following[i] = at
-        while at < end:
-            is_invalid |= not data[at] >= 0
-            is_reducible |= data[at] == 0
-            total += data[at]
-            at += 1
-        overflows |= not total < np.inf
-    for i in range(n):
-        is_asymmetric |= following[i] != indptr[i + 1]
-    return is_invalid, is_asymmetric, is_reducible, overflows
-
-
-@compiled
-def label_components(indptr, indices, weights, strongest, rtol):
+def label_components(indptr: Ints, indices: Ints, weights: Floats, strongest: Floats, rtol: float) -> tuple[Ints, int]:
     """Return the connected component of each row of a symmetric graph, numbered by its first row, and their number.
 
-    Only edges with at least the fraction `rtol` of the strongest edge of either of their rows connect. Every row refers
-    to a row of its component with a smaller index, or is the first (union-find): the edges are read in their order in
-    memory, unlike those of a search.
+    Only edges with at least the fraction `rtol` of the strongest edge of either of their rows connect.
     """
     n = len(indptr) - 1
-    parent, component = np.arange(n), np.empty(n, dtype=np.int64)
-    for i in range(n):
-        root = parent[i]
-        for at in range(indptr[i], indptr[i + 1]):
-            j = indices[at]
-            if j < i and weights[at] >= rtol * min(strongest[i], strongest[j]) and weights[at] > 0:
-                other = parent[j]
-                while parent[other] != other:
-                    parent[other] = parent[parent[other]]
-                    other = parent[other]
-                if other < root:
-                    parent[root] = other
-                    root = other
-                else:
-                    parent[other] = root
-    n_components = 0
-    for i in range(n):
-        if parent[i] == i:
-            component[i] = n_components
-            n_components += 1
-        else:
-            component[i] = component[parent[i]]
+    row = np.repeat(np.arange(n), np.diff(indptr))
+    edges = np.flatnonzero((weights > 0) & (weights >= rtol * np.minimum(strongest[row], strongest[indices])))
+    W = sp.coo_array((np.ones(len(edges)), (row[edges], indices[edges])), shape=(n, n))
+    n_components, component = connected_components(W, directed=False)
     return component, n_components
 
 

@@ -3,16 +3,18 @@
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+import numpy as np
 import scipy.sparse as sp
 
 from oneof.errors import InputError
-from oneof.graphs.affinity import check_affinity, symmetrize_edges
-from oneof.graphs.edge_weights import EdgeWeighting
-from oneof.graphs.neighbors import NeighborIndex
+from oneof.graphs.affinity import check_affinity, edges_to_csr, symmetrize_edges
+from oneof.graphs.neighbors import EdgeList, NeighborIndex
 from oneof.typing import FeatureMatrix, Floats
 from oneof.validation import check_choice, check_positive
 
 AFFINITIES = ("gaussian", "cosine", "binary")
+_MIN_LENGTH = float(np.finfo(np.float64).tiny)
+_MAX_EXPONENT = 690.0  # exp(-690) is the smallest power that is neither 0 nor denormal
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,8 +27,8 @@ class Graph:
         float64, symmetric to the last bit, at least 0, without diagonal, stored zeros or unsorted indices.
     index : NeighborIndex
         The training rows.
-    weighting : EdgeWeighting
-        Neighbors and edge weights of new rows.
+    rule : NeighborGraph
+        Definition of the neighbors and edge weights of new rows.
     bandwidths : ndarray of shape (n,) or None
         Local bandwidths of the training rows, if they are needed and already computed.
 
@@ -41,7 +43,7 @@ class Graph:
 
     affinity: sp.csr_array
     index: NeighborIndex = field(repr=False)
-    weighting: EdgeWeighting
+    rule: "NeighborGraph"
     bandwidths: Floats | None = field(repr=False)
 
     def transform(self, X: FeatureMatrix) -> sp.csr_array:
@@ -66,10 +68,7 @@ class Graph:
         InputError
             If a value is not finite, or distances overflow float64.
         """
-        bandwidths = self.bandwidths
-        if bandwidths is None:
-            bandwidths = self.weighting.bandwidths(self.index)
-        return self.weighting.cross_weights(self.index, bandwidths, X)
+        return self.rule._weights(self.index, X, self.bandwidths)[0]
 
 
 @dataclass(frozen=True, eq=False)
@@ -166,15 +165,86 @@ class NeighborGraph:
         index = NeighborIndex(
             X, cosine=is_named and self.affinity == "cosine", approximate=is_named and self.algorithm == "approximate"
         )
-        # A precomputed affinity does not cover new rows: they get self-tuning weights of their nearest neighbors.
-        weighting = EdgeWeighting(
-            kind=self.affinity if is_named else "gaussian",
-            n_neighbors=int(self.n_neighbors),
-            radius=float(self.radius) if is_named and self.radius is not None else None,
-            bandwidth=float(self.bandwidth) if is_named and self.bandwidth != "local" else "local",
-        )
         if is_named:
-            directed, bandwidths = weighting.directed_weights(index)
-            return Graph(symmetrize_edges(directed, self.symmetrize), index, weighting, bandwidths)
+            directed, bandwidths = self._weights(index)
+            return Graph(symmetrize_edges(directed, self.symmetrize), index, self, bandwidths)
         affinity = self.affinity(X) if callable(self.affinity) else self.affinity
-        return Graph(check_affinity(affinity, X.shape[0]), index, weighting, None)
+        # It does not cover new rows: they get self-tuning weights of their nearest neighbors.
+        rule = NeighborGraph(n_neighbors=self.n_neighbors)
+        return Graph(check_affinity(affinity, X.shape[0]), index, rule, None)
+
+    def _weights(
+        self, index: NeighborIndex, queries: FeatureMatrix | None = None, bandwidths: Floats | None = None
+    ) -> tuple[sp.csr_array, Floats | None]:
+        """Return the weights of the edges from queries, by default from the indexed rows, and their local bandwidths.
+
+        Parameters
+        ----------
+        index : NeighborIndex
+            n rows.
+        queries : ndarray or CSR matrix of shape (t, d), optional
+            Their weights are scaled up by one factor for each query if they would all underflow.
+        bandwidths : ndarray of shape (n,), optional
+            Local bandwidths of the indexed rows, if already computed.
+        """
+        if self.radius is None:
+            edges = index.nearest(self.n_neighbors, queries)
+        else:
+            edges = index.within(float(self.radius), queries)
+        weights, own = edges.values, None
+        if self.affinity == "gaussian":
+            weights, own = self._gaussian_weights(index, edges, queries, bandwidths)
+        else:
+            weights = np.ones(len(weights)) if self.affinity == "binary" else np.clip(weights, 0.0, 1.0)
+        shape = (len(index) if queries is None else queries.shape[0], len(index))
+        return edges_to_csr(edges.source, edges.target, weights, shape), own
+
+    def _gaussian_weights(
+        self, index: NeighborIndex, edges: EdgeList, queries: FeatureMatrix | None, bandwidths: Floats | None
+    ) -> tuple[Floats, Floats | None]:
+        """Return the Gaussian weights of edges, and the local bandwidths of their sources; arguments as above."""
+        own, d = None, edges.values
+        with np.errstate(over="ignore", under="ignore"):
+            if self.bandwidth == "local":
+                nearest = edges if self.radius is None else index.nearest(self.n_neighbors, queries)
+                if bandwidths is None:
+                    among = nearest if queries is None else index.nearest(self.n_neighbors)
+                    bandwidths = local_bandwidths(among, len(index))
+                own = bandwidths
+                if queries is not None:
+                    # That of the training rows is typical, so that queries do not influence each other.
+                    own = local_bandwidths(nearest, queries.shape[0], typical=float(bandwidths.mean()))
+                exponents: Floats = (d / own[edges.source]) * (d / bandwidths[edges.target])
+            else:
+                scaled = d / max(index.rescale(float(self.bandwidth)), _MIN_LENGTH)
+                exponents = 0.5 * scaled * scaled
+            if queries is not None:
+                exponents = _limit_exponents(exponents, edges, queries.shape[0])
+            return np.exp(-exponents), own
+
+
+def local_bandwidths(edges: EdgeList, n: int, typical: float | None = None) -> Floats:
+    """Return the distance of each row to the last of its nearest neighbors, (n,).
+
+    This distance is 0 if all nearest neighbors are duplicates. The row then gets a typical bandwidth, by default the
+    mean of the other rows, and is connected to near rows like an ordinary row.
+    """
+    bandwidths = np.zeros(n)
+    np.maximum.at(bandwidths, edges.source, edges.values)
+    positive = bandwidths > 0
+    if typical is None:
+        typical = float(bandwidths[positive].mean()) if positive.any() else 1.0
+    bandwidths[~positive] = typical
+    return bandwidths
+
+
+def _limit_exponents(exponents: Floats, edges: EdgeList, n: int) -> Floats:
+    """Reduce the exponents of each row whose weights would all underflow so that the smallest is `_MAX_EXPONENT`."""
+    smallest, nearest = np.full((2, n), np.inf)
+    np.minimum.at(smallest, edges.source, exponents)
+    np.minimum.at(nearest, edges.source, edges.values)
+    is_infinite = np.isinf(smallest)
+    excess = np.where(is_infinite, 0.0, np.maximum(smallest - _MAX_EXPONENT, 0.0))
+    # If even the smallest exponent is infinite, only the nearest rows get a weight.
+    only = is_infinite[edges.source] & (edges.values == nearest[edges.source])
+    return np.where(only, _MAX_EXPONENT, exponents - excess[edges.source])

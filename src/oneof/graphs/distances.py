@@ -4,13 +4,16 @@ from collections.abc import Callable
 
 import numpy as np
 import scipy.sparse as sp
+from scipy.spatial.distance import cdist
+from sklearn.utils.extmath import row_norms
 
 from oneof.errors import InputError
-from oneof.jit import compiled
 from oneof.typing import FeatureMatrix, Floats, Ints
 
 OVERFLOW = "distances between rows overflow. Scale the features, for example with StandardScaler."
 _BLOCK_SIZE = 1 << 16  # elements of the source rows processed at a time: few enough to stay in the cache
+_BLOCK_PAIRS = 1 << 22  # distances of all pairs that are in memory at the same time
+_PRODUCT_RTOL = 1e-4  # products do not resolve smaller distances, relative to the norms
 _MAX_EXPONENT = {4: 30, 8: 256}  # by bytes: squares of smaller powers of 2 neither overflow nor underflow
 
 
@@ -34,14 +37,10 @@ def scale_rows(rows: FeatureMatrix, exponent: int) -> FeatureMatrix:
     """
     if exponent == 0 and scale_exponent(rows) == 0:
         return rows
-    if sp.issparse(rows):
-        out = rows.astype(np.float64)
-        with np.errstate(over="ignore", under="ignore"):
-            out.data = np.ldexp(out.data, -exponent)
-    else:
-        with np.errstate(over="ignore", under="ignore"):
-            out = np.ldexp(rows.astype(np.float64), -exponent)
+    out = rows.astype(np.float64)
     values = out.data if sp.issparse(out) else out
+    with np.errstate(over="ignore", under="ignore"):
+        np.ldexp(values, -exponent, out=values)
     largest = max(values.max(initial=0.0), -values.min(initial=0.0))
     if not largest <= 0.25 * np.sqrt(np.finfo(np.float64).max / max(rows.shape[1], 1)):
         raise InputError(OVERFLOW)
@@ -54,68 +53,64 @@ def normalize_rows(rows: FeatureMatrix) -> tuple[FeatureMatrix, Ints]:
     largest = np.abs(values).max(axis=1)
     largest = np.asarray(largest.toarray() if sp.issparse(largest) else largest).ravel()
     members = np.flatnonzero(largest > 0)
-    values, exponents = values[members], np.frexp(largest[members])[1]
-    if sp.issparse(values):  # divided by the largest value first, because squares can over- or underflow
-        counts = np.diff(values.indptr)
-        values.data = np.ldexp(values.data, -np.repeat(exponents, counts))
-        norms = np.sqrt(np.asarray(values.multiply(values).sum(axis=1)).ravel())
-        values.data = values.data / np.repeat(norms, counts)
-        return sp.csr_array(values), members
-    values = np.ldexp(values, -exponents[:, None])
-    return values / np.sqrt(np.einsum("ij,ij->i", values, values))[:, None], members
+    # Divided by a power of 2 first, which is exact, because squares can over- or underflow.
+    values = _divide_rows(values[members], np.ldexp(0.5, np.frexp(largest[members])[1]))
+    return _divide_rows(values, row_norms(values)), members
+
+
+def _divide_rows(values: FeatureMatrix, divisors: Floats) -> FeatureMatrix:
+    if not sp.issparse(values):
+        return values / divisors[:, None]
+    data = values.data / np.repeat(divisors, np.diff(values.indptr))
+    return sp.csr_array((data, values.indices, values.indptr), shape=values.shape)
 
 
 def paired_distances(A: FeatureMatrix, i: Ints, B: FeatureMatrix, j: Ints) -> Floats:
     """Return ||a_i - b_j|| for pairs of rows, from differences: exactly 0 for equal rows, precise for close rows."""
-    if sp.issparse(A):
-        return np.sqrt(_apply_in_blocks(_sparse_square_distances, A, i, B, j))
-    return np.sqrt(_square_distances(A, i, B, j))
+    return np.sqrt(_apply_in_blocks(lambda a, b: row_norms(a - b, squared=True), A, i, B, j))
 
 
 def paired_products(A: FeatureMatrix, i: Ints, B: FeatureMatrix, j: Ints) -> Floats:
     """Return <a_i, b_j> for pairs of rows; exactly 0 for rows without a common feature."""
-    return _apply_in_blocks(_sparse_products, A, i, B, j) if sp.issparse(A) else _products(A, i, B, j)
+    if sp.issparse(A):
+        return _apply_in_blocks(lambda a, b: a.multiply(b).sum(axis=1), A, i, B, j)
+    return _apply_in_blocks(lambda a, b: np.einsum("ij,ij->i", a, b), A, i, B, j)
 
 
 def _apply_in_blocks(
     function: Callable[[FeatureMatrix, FeatureMatrix], Floats], A: FeatureMatrix, i: Ints, B: FeatureMatrix, j: Ints
 ) -> Floats:
+    """Apply a function to a_i and b_j, in double precision, for some pairs at a time."""
     out = np.empty(len(i))
-    step = max(1, _BLOCK_SIZE // max((A.nnz + B.nnz) // max(A.shape[0] + B.shape[0], 1), 1))
+    n_values = (A.nnz + B.nnz) // max(A.shape[0] + B.shape[0], 1) if sp.issparse(A) else A.shape[1]
+    step = max(1, _BLOCK_SIZE // max(n_values, 1))
     for start in range(0, len(i), step):
         block = slice(start, start + step)
         out[block] = function(A[i[block]].astype(np.float64, copy=False), B[j[block]].astype(np.float64, copy=False))
     return out
 
 
-def _sparse_square_distances(A: sp.csr_array, B: sp.csr_array) -> Floats:
-    difference = A - B
-    difference.data **= 2
-    return np.asarray(difference.sum(axis=1)).ravel()
+def search_unresolved(queries: Floats, points: Floats, neighbors: Ints, last: Floats, reach: Floats) -> None:
+    """Search again, by differences, if neighbors are nearer than products can resolve, relative to the norms.
 
+    This occurs between tight clusters far apart, only one of which can contain the origin.
 
-def _sparse_products(A: sp.csr_array, B: sp.csr_array) -> Floats:
-    return np.asarray(A.multiply(B).sum(axis=1)).ravel()
-
-
-@compiled
-def _square_distances(A, i, B, j):
-    out = np.empty(len(i))
-    for at in range(len(i)):
-        square = 0.0
-        for k in range(A.shape[1]):
-            difference = np.float64(A[i[at], k]) - np.float64(B[j[at], k])
-            square += difference * difference
-        out[at] = square
-    return out
-
-
-@compiled
-def _products(A, i, B, j):
-    out = np.empty(len(i))
-    for at in range(len(i)):
-        product = 0.0
-        for k in range(A.shape[1]):
-            product += np.float64(A[i[at], k]) * np.float64(B[j[at], k])
-        out[at] = product
-    return out
+    Parameters
+    ----------
+    queries : ndarray of shape (t, d)
+    points : ndarray of shape (n, d)
+    neighbors : ndarray of shape (t, k)
+        Row indices of points, replaced in place.
+    last : ndarray of shape (t,)
+        Distances to the last neighbor, from products.
+    reach : ndarray of shape (t,)
+        Norms of the queries in these products.
+    """
+    k = neighbors.shape[1]
+    rows = np.flatnonzero(last < _PRODUCT_RTOL * reach)
+    lengths = paired_distances(queries, np.repeat(rows, k), points, neighbors[rows].ravel())
+    rows = rows[lengths.reshape(-1, k).max(axis=1) > 0]  # other neighbors are all duplicates
+    step = max(1, _BLOCK_PAIRS // len(points))
+    for block in (rows[start : start + step] for start in range(0, len(rows), step)):
+        distances = cdist(queries[block], points)
+        neighbors[block] = np.argpartition(distances, k - 1, axis=1)[:, :k]

@@ -1,22 +1,34 @@
 """Nearest neighbors of rows, as edges with their distances."""
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.spatial.distance import cdist
 from sklearn.neighbors import NearestNeighbors
+from sklearn.utils.extmath import row_norms
 
 from oneof.errors import InputError
-from oneof.graphs.cells import MAX_TREE_FEATURES, CellIndex, cells_are_faster
-from oneof.graphs.distances import normalize_rows, paired_distances, paired_products, scale_exponent, scale_rows
+from oneof.graphs.cells import CellIndex
+from oneof.graphs.distances import (
+    normalize_rows,
+    paired_distances,
+    paired_products,
+    scale_exponent,
+    scale_rows,
+    search_unresolved,
+)
 from oneof.parallel import limit_openmp_after_fork, single_threaded_blas
 from oneof.typing import FeatureMatrix, Floats, Ints
 
-_RADIUS_TOL = 1e-7  # rounding error of distances computed from products, between points of norm 1
-_PRODUCT_TOL = 1e-4  # products do not resolve smaller distances, between points of norm 1
-_BLOCK_SIZE = 1 << 22  # distances computed from differences that are in memory at the same time
+MIN_ROWS = 3_000
+"""Minimum number of rows for cells. With fewer rows, the comparison of all pairs is as fast."""
+MAX_TREE_FEATURES = 5
+"""Maximum number of features with which a tree is faster than products, since it prunes little in more."""
+MIN_ROWS_PER_QUERY = 20
+"""Ratio of rows to queries above which the exact search compares all pairs, since cells would take longer to make."""
+_RADIUS_RTOL = 1e-7  # rounding error of distances computed from products, relative to the norms
 
 
 @dataclass(frozen=True)
@@ -53,8 +65,8 @@ class NeighborIndex:
     Parameters
     ----------
     rows : ndarray or CSR matrix of shape (n, d)
-        They are stored by reference. A copy is made with the index if distances need one: dense rows around their mean,
-        rows of norm 1 for cosines, and extreme features in another unit.
+        They are stored by reference. A copy is made with the index if distances need one: dense rows around the centers
+        of cells, rows of norm 1 for cosines, and extreme features in another unit.
     cosine : bool
         Whether neighbors have a large cosine similarity instead of a short Euclidean distance. A row of zeros then
         has no neighbor.
@@ -73,16 +85,15 @@ class NeighborIndex:
     """
 
     def __init__(self, rows: FeatureMatrix, *, cosine: bool = False, approximate: bool = False) -> None:
-        self.rows, self.cosine, self.approximate = rows, cosine, approximate
         exponent = scale_exponent(rows)
-        self.unit = 0 if cosine else exponent
-        self._indexed: _IndexedPoints | None = None
+        self.rows, self.cosine, self.approximate, self.unit = rows, cosine, approximate, 0 if cosine else exponent
+        self._cache: _Indexed | None = None
 
     def __len__(self) -> int:
         return int(self.rows.shape[0])
 
     def nearest(self, n_neighbors: int, rows: FeatureMatrix | None = None) -> EdgeList:
-        """Connect each query to its nearest neighbors, or to all rows if there are fewer.
+        """Connect each query to its nearest neighbors, the nearest first, or to all rows if there are fewer.
 
         Parameters
         ----------
@@ -95,143 +106,121 @@ class NeighborIndex:
         -------
         EdgeList
         """
-        indexed = self._indexed_points()
+        indexed = self._index()
         queries, members = (indexed.points, indexed.members) if rows is None else self._convert(rows)
         k = min(n_neighbors, len(indexed.members) - (rows is None))
-        if k <= 0 or len(members) == 0:
-            return EdgeList(np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0))
-        targets = indexed.index.nearest(None if rows is None else queries, k)
-        source = np.repeat(np.arange(len(members)), k)
-        return self._measure(queries, members, source, np.asarray(targets, dtype=np.int64).ravel())
+        if k <= 0:
+            return self._measure(indexed, queries, members, [])
+        near = indexed.nearest(queries, k + (rows is None))
+        if rows is None:  # remove the row itself, or the first neighbor if duplicates have displaced it
+            is_self = near == np.arange(len(near))[:, None]
+            is_self[~is_self.any(axis=1), 0] = True
+            near = near[~is_self].reshape(-1, k)
+        edges = self._measure(indexed, queries, members, near)
+        order = np.argsort((-edges.values if self.cosine else edges.values).reshape(-1, k), axis=1, kind="stable")
+        order = (order + k * np.arange(len(near))[:, None]).ravel()
+        return EdgeList(edges.source, edges.target[order], edges.values[order])
 
     def within(self, radius: float, rows: FeatureMatrix | None = None) -> EdgeList:
         """Connect each query to all rows within a distance, or within 1 - cos; parameters as in `nearest`."""
-        indexed = self._indexed_points()
+        indexed = self._index()
         queries, members = (indexed.points, indexed.members) if rows is None else self._convert(rows)
-        if len(indexed.members) == 0 or len(members) == 0:
-            return EdgeList(np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0))
         limit = radius if self.cosine else self.rescale(radius)
-        euclidean_limit = np.sqrt(2.0 * limit) if self.cosine else limit
-        neighbors = indexed.index.within(None if rows is None else queries, euclidean_limit)
-        source = np.repeat(np.arange(len(members)), [len(row) for row in neighbors])
-        edges = self._measure(queries, members, source, np.concatenate(neighbors).astype(np.int64))
+        near = indexed.within(queries, float(np.sqrt(2.0 * limit)) if self.cosine else limit)
+        edges = self._measure(indexed, queries, members, near)
         selected = (edges.values >= 1.0 - limit) if self.cosine else (edges.values <= limit)
+        if rows is None:
+            selected &= edges.source != edges.target
         return EdgeList(edges.source[selected], edges.target[selected], edges.values[selected])
 
     def points(self, rows: FeatureMatrix | None = None) -> FeatureMatrix:
         """Return the indexed rows, or queries in the same form, in the unit of the distances; by cosine, of norm 1."""
-        return self._indexed_points().points if rows is None else self._convert(rows)[0]
+        return self._index().points if rows is None else self._convert(rows)[0]
 
     def rescale(self, length: float) -> float:
         """Return a length in the unit of the distances."""
         with np.errstate(over="ignore", under="ignore"):
             return float(np.ldexp(length, -self.unit))
 
-    def _measure(self, queries: FeatureMatrix, members: Ints, source: Ints, target: Ints) -> EdgeList:
-        indexed = self._indexed_points()
+    def _measure(self, indexed: "_Indexed", queries: FeatureMatrix, members: Ints, near: Ints | list[Ints]) -> EdgeList:
+        """Return the edges to the neighbors of each query, with their lengths."""
+        source = np.repeat(np.arange(len(near)), [len(row) for row in near])
+        target = np.concatenate([np.zeros(0, dtype=np.int64), *near])
         measure = paired_products if self.cosine else paired_distances
-        values = measure(queries, source, indexed.points, target)
-        return EdgeList(members[source], indexed.members[target], values)
+        return EdgeList(members[source], indexed.members[target], measure(queries, source, indexed.points, target))
 
-    def _indexed_points(self) -> "_IndexedPoints":
-        if self._indexed is None:
-            points, members = normalize_rows(self.rows) if self.cosine else self._scale(self.rows)
-            self._indexed = _IndexedPoints(points, members, _make_index(points, self.approximate))
-        return self._indexed
+    def _index(self) -> "_Indexed":
+        if self._cache is None:
+            self._cache = _Indexed(*self._convert(self.rows), self.approximate)
+        return self._cache
 
     def _convert(self, rows: FeatureMatrix) -> tuple[FeatureMatrix, Ints]:
-        """Return queries in the form of the indexed rows: neither trees nor products mix dense and CSR."""
-        if sp.issparse(rows) != sp.issparse(self.rows):
+        """Return the points of rows, and their row indices."""
+        if sp.issparse(rows) != sp.issparse(self.rows):  # neither trees nor products mix dense and CSR
             rows = sp.csr_array(rows) if sp.issparse(self.rows) else rows.toarray()
         scale_exponent(rows)  # raises if a value is not finite
-        return normalize_rows(rows) if self.cosine else self._scale(rows)
-
-    def _scale(self, rows: FeatureMatrix) -> tuple[FeatureMatrix, Ints]:
-        return scale_rows(rows, self.unit), np.arange(rows.shape[0])
+        return normalize_rows(rows) if self.cosine else (scale_rows(rows, self.unit), np.arange(rows.shape[0]))
 
     def __getstate__(self) -> dict[str, Any]:
-        return {"rows": self.rows, "cosine": self.cosine, "approximate": self.approximate, "unit": self.unit}
+        return {name: getattr(self, name) for name in ("rows", "cosine", "approximate", "unit")}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state)
-        self._indexed = None
+        self.__dict__.update({**state, "_cache": None})
 
 
-@dataclass(frozen=True)
-class _IndexedPoints:
-    """Points, their row indices, and their search index."""
+class _Indexed:
+    """Points with their row indices and search indexes, which are built when they are first needed."""
 
-    points: FeatureMatrix
-    members: Ints
-    index: Any
+    def __init__(self, points: FeatureMatrix, members: Ints, approximate: bool) -> None:
+        self.points, self.members, self._approximate = points, members, approximate
+        self._is_dense = not sp.issparse(points)
+        if approximate and not self._is_dense:
+            raise InputError(
+                'algorithm="approximate" requires dense rows. Pass algorithm="exact", or reduce the features first, '
+                "for example with TruncatedSVD."
+            )
+        n, d = points.shape
+        self._use_tree = self._is_dense and d <= MAX_TREE_FEATURES
+        self._use_cells = self._is_dense and not self._use_tree and n >= MIN_ROWS
 
-
-class _ExactIndex:
-    """Exact index of few rows or features: a tree in few dimensions, else all pairs, since trees prune little."""
-
-    def __init__(self, points: FeatureMatrix) -> None:
-        # Distances are computed from products, which lose digits if points are far from the origin. A single outlier
-        # does not move the median.
-        self._origin = None if sp.issparse(points) else np.median(points, axis=0)
-        use_tree = not sp.issparse(points) and points.shape[1] <= MAX_TREE_FEATURES
-        self._uses_products = not use_tree and not sp.issparse(points)
-        self._index = NearestNeighbors(algorithm="kd_tree" if use_tree else "brute").fit(self._center(points))
-        self._max_norm = _max_norm(self._index._fit_X)
-
-    def nearest(self, points: FeatureMatrix | None, k: int) -> Ints:
+    def nearest(self, queries: FeatureMatrix, k: int) -> Ints:
+        """Return the indices of the k nearest points of each query, (t, k), in any order."""
+        if queries.shape[0] == 0:
+            return np.zeros((0, k), dtype=np.int64)
+        are_many = queries.shape[0] * MIN_ROWS_PER_QUERY >= len(self.members)
+        if self._use_cells and (self._approximate or are_many):
+            return self._cells.nearest(queries, k)
+        centered = self._center(queries)
         limit_openmp_after_fork()
-        centered = self._center(points)
         # scikit-learn does the same, but two overlapping calls would leave the limit set permanently.
         with single_threaded_blas():
-            neighbors = self._index.kneighbors(centered, k, return_distance=False)
-        if self._uses_products:
-            self._refine(centered, neighbors)
-        return neighbors
+            distances, near = self._all_points.kneighbors(centered, k)
+        if self._is_dense and not self._use_tree:
+            search_unresolved(queries, self.points, near, distances[:, -1], row_norms(centered))
+        return np.asarray(near, dtype=np.int64)
 
-    def _refine(self, points: Floats | None, neighbors: Ints) -> None:
-        """Search again, by differences, if neighbors are closer than products can resolve, relative to the norms.
-
-        This occurs between clusters far apart, only one of which can contain the origin.
-        """
-        indexed = self._index._fit_X
-        queries = indexed if points is None else points
-        norms = np.sqrt(np.einsum("ij,ij->i", queries, queries, dtype=np.float64))
-        source = np.repeat(np.arange(len(queries)), neighbors.shape[1])
-        last = paired_distances(queries, source, indexed, neighbors.ravel()).reshape(neighbors.shape).max(axis=1)
-        unresolved = np.flatnonzero((last > 0) & (last < _PRODUCT_TOL * norms))
-        step = max(1, _BLOCK_SIZE // len(indexed))
-        for rows in (unresolved[start : start + step] for start in range(0, len(unresolved), step)):
-            distances = cdist(queries[rows], indexed)
-            if points is None:  # no row is its own neighbor
-                distances[np.arange(len(rows)), rows] = np.inf
-            near = np.argpartition(distances, neighbors.shape[1] - 1, axis=1)[:, : neighbors.shape[1]]
-            order = np.take_along_axis(distances, near, axis=1).argsort(axis=1, kind="stable")
-            neighbors[rows] = np.take_along_axis(near, order, axis=1)
-
-    def within(self, points: FeatureMatrix | None, radius: float) -> list[Ints]:
-        points = self._center(points)
-        max_norm = self._max_norm if points is None else max(self._max_norm, _max_norm(points))
+    def within(self, queries: FeatureMatrix, radius: float) -> list[Ints]:
+        """Return the indices of all points within a distance of each query, up to rounding errors."""
+        if len(self.members) == 0 or queries.shape[0] == 0:
+            return []
+        centered = self._center(queries)
+        radius += _RADIUS_RTOL * max(row_norms(self._all_points._fit_X).max(), row_norms(centered).max())
         limit_openmp_after_fork()
         with single_threaded_blas():
-            return list(self._index.radius_neighbors(points, radius + _RADIUS_TOL * max_norm, return_distance=False))
+            return list(self._all_points.radius_neighbors(centered, radius, return_distance=False))
 
-    def _center(self, points: FeatureMatrix | None) -> FeatureMatrix | None:
-        return points if points is None or self._origin is None else points - self._origin
+    @cached_property
+    def _cells(self) -> CellIndex:
+        return CellIndex(self.points, approximate=self._approximate)
 
+    @cached_property
+    def _all_points(self) -> NearestNeighbors:
+        return NearestNeighbors(algorithm="kd_tree" if self._use_tree else "brute").fit(self._center(self.points))
 
-def _make_index(points: FeatureMatrix, approximate: bool) -> Any:
-    if points.shape[0] == 0:
-        return None
-    if approximate and sp.issparse(points):
-        raise InputError(
-            'algorithm="approximate" requires dense rows. Pass algorithm="exact", or reduce the features first, '
-            "for example with TruncatedSVD."
-        )
-    if not sp.issparse(points) and cells_are_faster(points):
-        return CellIndex(points, _ExactIndex, approximate=approximate)
-    return _ExactIndex(points)
+    @cached_property
+    def _origin(self) -> Floats:
+        """Products lose digits if points are far from the origin. A single outlier does not move the median."""
+        return np.median(self.points, axis=0)
 
-
-def _max_norm(points: FeatureMatrix) -> float:
-    squares = points.multiply(points) if sp.issparse(points) else points.astype(np.float64) ** 2
-    return float(np.sqrt(np.asarray(squares.sum(axis=1)).max(initial=0.0)))
+    def _center(self, points: FeatureMatrix) -> FeatureMatrix:
+        return points - self._origin if self._is_dense else points

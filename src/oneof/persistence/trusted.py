@@ -52,7 +52,7 @@ TRUSTED: tuple[str, ...] = (
     "oneof.estimators.graph.poisson_learning.PoissonLearning",
     "oneof.graphs.kernels.PrecomputedKernel",
     "oneof.graphs.builder.Graph",  # plain arrays and parameters
-    "oneof.graphs.edge_weights.EdgeWeighting",
+    "oneof.graphs.builder.NeighborGraph",
     "oneof.graphs.neighbors.NeighborIndex",  # rows of fit, without the search index
     "oneof.io.encoder.Encoder",
     "oneof.kernels.svc.Kernel",

@@ -1,5 +1,6 @@
 """Tests of the folds: one split of many rows, groups, and the error of its rates."""
 
+import contextlib
 import math
 
 import numpy as np
@@ -14,6 +15,7 @@ from oneof.metrics import covering_rate
 from tests.blobs import Frequencies, draw
 
 
+@pytest.mark.filterwarnings("ignore:.* held-out rows have classes without a label")
 @pytest.mark.parametrize("n_labeled", [2, 3, 4])
 def test_one_split_of_few_labeled_rows(n_labeled):
     """With `cv=1` and fewer than five labeled rows, one of them is held out."""
@@ -22,6 +24,16 @@ def test_one_split_of_few_labeled_rows(n_labeled):
     comparison = compare(X, y, ["AvgPerceptron"], cv=1)
     assert comparison.n_held_out >= 1
     assert comparison.results[0].error is None
+
+
+@pytest.mark.parametrize(("n_each", "warns"), [(1, True), (5, False)])
+def test_a_warning_says_that_folds_lose_classes(n_each, warns):
+    """With one label a class, no method can predict a held-out row."""
+    X = np.random.default_rng(0).normal(size=(20, 2))
+    y = np.repeat([0, 1, 2, -1], [n_each, n_each, n_each, 20 - 3 * n_each])
+    expectation = pytest.warns(UserWarning, match="3 of 3 held-out rows") if warns else contextlib.nullcontext()
+    with expectation:
+        make_folds(check_task(X, y, None), 3, 0)
 
 
 def test_few_rows_are_cross_validated_and_many_are_split_once():

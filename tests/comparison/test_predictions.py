@@ -65,6 +65,7 @@ def test_some_predictions_that_are_not_classes_have_a_warning() -> None:
         compare(X, y, {"mean": NearestMean(n_unknown=3)}, cv=2, refit=False)
 
 
+@pytest.mark.filterwarnings("ignore:.* held-out rows have classes without a label")
 @pytest.mark.parametrize("fold", ["train", "test"])
 def test_an_error_names_the_row_of_X(fold: str) -> None:
     """Rows of a fold have other numbers; those of an error are the ones of X."""

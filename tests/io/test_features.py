@@ -69,7 +69,7 @@ def test_kinds_of_columns(table: Table) -> None:
     assert {(found.kind, found.column) for found in findings.findings()} == {
         ("excluded", name) for name in ("id", "name", "empty", "constant", "sets")
     }
-    assert "column 'constant' is excluded since it has one value" in findings.sentences()[0]
+    assert "column 'constant' is excluded: one value" in findings.sentences()[0]
 
 
 def test_overrides_take_precedence(table: Table) -> None:

@@ -42,7 +42,7 @@ def test_numbers_that_are_tokens_are_missing(cells: list[Any], kind: Any) -> Non
 
 
 def test_a_column_of_tokens_has_no_values() -> None:
-    with pytest.raises(DataError, match="column 'x' is excluded since it has no values besides '-9', '999'"):
+    with pytest.raises(DataError, match="column 'x' is excluded: no values besides '-9', '999'"):
         choose(SENTINELS, x=[999, -9, -9] * 10)
 
 
@@ -242,10 +242,10 @@ def test_notes_name_columns_as_the_command_line_does() -> None:
 def test_the_error_without_features_has_the_reasons() -> None:
     """Each reason is named with its columns, and long lists are cut."""
     frame = pl.DataFrame({f"c{i}": ["x"] * 30 for i in range(9)} | {"i": range(30), "e": [None] * 30, "y": ["a"] * 30})
-    with pytest.raises(DataError, match=r"columns 'c0', .* and 4 more are excluded since it has one value") as caught:
+    with pytest.raises(DataError, match=r"columns 'c0', .* and 4 more are excluded: one value") as caught:
         choose_columns(Table(frame, PATH), exclude=["y"])
-    assert "column 'i' is excluded since it counts the rows (add --numeric" in str(caught.value)
-    assert "column 'e' is excluded since it has no values" in str(caught.value)
+    assert "column 'i' is excluded: a count of the rows (add --numeric" in str(caught.value)
+    assert "column 'e' is excluded: no values" in str(caught.value)
     with pytest.raises(DataError, match="no feature column remains: each column has labels or is dropped"):
         choose_columns(Table(frame.select("y", "e"), PATH), exclude=["y"], overrides=Overrides(drop=("e",)))
 
@@ -285,7 +285,7 @@ def test_words_that_differ_in_case_are_one_category() -> None:
     assert align_columns(pl.DataFrame({"x": ["rEd"]}), columns, PATH)["x"].to_list() == ["red"]
     texts = choose_features(table, exclude=[], overrides=Overrides(texts=("x",)))
     assert texts.frame["x"].to_list()[:2] == ["Red", "red"]
-    with pytest.raises(DataError, match="no feature column remains: column 'x' is excluded since it has one value"):
+    with pytest.raises(DataError, match="no feature column remains: column 'x' is excluded: one value"):
         choose(x=["Red", "red"] * 10)
 
 

@@ -41,7 +41,7 @@ def test_marks_of_missing_cells(tmp_path: Path) -> None:
     assert columns == [("x", "number", ())]
     assert align_columns(table.frame, columns, table.path)["x"].fill_nan(-1).to_list() == [1, -1, 2]
     assert [(one.kind, one.examples) for one in findings.columns] == [("missing", ("NaN",)), ("excluded", ())]
-    assert findings.columns[1].detail.startswith("excluded since it has no values")
+    assert findings.columns[1].detail.startswith("excluded: no values")
     (batch,) = read_batches(tmp_path / "t.csv")
     assert batch["x"].to_list() == [1, None, 2]
     assert batch["z"].null_count() == 3

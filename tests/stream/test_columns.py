@@ -147,8 +147,8 @@ def test_columns_excluded_by_the_first_batch_have_a_note(tmp_path):
     fit = fit_stream(path, AvgPerceptron(), StreamOptions(("label",), batch_rows=2))
     assert [column.name for column in fit.columns] == ["x"]
     [note] = fit.notes
-    assert "column 'flat' is excluded since it has one value (add " in note
-    assert "column 'none' is excluded since it has no values, according to the first 2 rows (--batch-rows)." in note
+    assert "column 'flat' is excluded: one value (add " in note
+    assert "column 'none' is excluded: no values, according to the first 2 rows (--batch-rows)." in note
 
 
 def test_a_column_named_as_text_may_begin_with_empty_cells(tmp_path):

@@ -115,8 +115,26 @@ def make_folds(task: Task, cv: Any, random_state: Any, groups: Any = None) -> li
     if isinstance(cv, bool) or (is_integer(cv) and cv < 1):
         raise InputError(f'`cv` must be "auto", an integer of at least 1 or a splitter; got {cv!r}.')
     if is_integer(cv) and cv == 1:
-        return [_split_once(task, random_state, groups)]
-    return resolve_folds(cv, task.X, as_targets(candidates, candidates), candidates, groups, random_state)
+        splits = [_split_once(task, random_state, groups)]
+    else:
+        splits = resolve_folds(cv, task.X, as_targets(candidates, candidates), candidates, groups, random_state)
+    _warn_of_lost_classes(candidates, splits)
+    return splits
+
+
+def _warn_of_lost_classes(candidates: CandidateSets, splits: list[Split]) -> None:
+    """Warn if more held-out rows than a standard error of the rates have only classes without labels in training."""
+    labeled, n_held_out, n_lost = ~candidates.is_unlabeled, 0, 0
+    for train, test in splits:
+        present = candidates.mask[train[labeled[train]]].any(axis=0)
+        held_out = candidates.mask[test[labeled[test]]]
+        n_held_out += len(held_out)
+        n_lost += int((~held_out[:, present].any(axis=1)).sum())
+    if n_lost > 0.5 * math.sqrt(n_held_out):  # the largest standard error of a number of correct rows
+        warn(
+            f"{n_lost} of {n_held_out} held-out rows have classes without a label in the training rows of their fold, "
+            "which no method can predict: rates are too low, and do not rank methods. Label several rows of each class."
+        )
 
 
 def count_groups(groups: Any, candidates: CandidateSets) -> int:

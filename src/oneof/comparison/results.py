@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from oneof.errors import MissingExtraError
-from oneof.estimators.base import last_step
+from oneof.errors import InputError, MissingExtraError
+from oneof.estimators.base import CandidateClassifier, last_step
 from oneof.typing import Floats, Ints, Labels
 
 if TYPE_CHECKING:
@@ -271,8 +271,20 @@ class Comparison:
 
     @property
     def transduction_(self) -> Labels:
-        """The labels of all rows of fit, unlabeled ones too, by the best estimator: a candidate in each row."""
-        labels: Labels = last_step(self.best_estimator).disambiguate()[0]
+        """The labels of all rows of fit, unlabeled ones too, by the best estimator: a candidate in each row.
+
+        Raises
+        ------
+        InputError
+            If the best estimator is not one of oneof, or was not fitted to all rows.
+        """
+        best = last_step(self.best_estimator)
+        if not (isinstance(best, CandidateClassifier) and hasattr(best, "classes_")):
+            raise InputError(
+                f"`transduction_` requires a fitted estimator of oneof; the best one is {best!r}. Pass refit=True, and "
+                "wrap other estimators in oneof.CandidateEM."
+            )
+        labels: Labels = best.disambiguate()[0]
         return labels
 
     @property

@@ -60,10 +60,8 @@ _MIN_UNIQUE = 0.95
 """Share of distinct values from which single words are identifiers."""
 _IDENTIFIER = re.compile(r"(^|[\W_])(?i:id|key|index|uuid)$|[a-z](Id|ID|Key|Index)$")
 _SPACE = re.compile(r"\s")
-_CONSTANT = "it has one value (add --numeric, --categorical or --text to include it)"
-_IDENTIFIES = (
-    "it has a different word in each row, such as a name or an identifier (add --text or --categorical to include it)"
-)
+_CONSTANT = "one value (add --numeric, --categorical or --text to include)"
+_IDENTIFIES = "a different word in each row, such as a name or an identifier (add --text or --categorical to include)"
 
 
 @dataclass(frozen=True)
@@ -232,7 +230,7 @@ def _infer_values(cells: "pl.Series", cell_format: CellFormat) -> _Read | Findin
 
     name, dtype = cells.name, cells.dtype
     if cells.null_count() == len(cells):
-        return _exclude(name, "it has no values")
+        return _exclude(name, "no values")
     kinds: dict[Any, Kind] = {pl.Date: "date", pl.Datetime: "date", pl.Time: "duration", pl.Duration: "duration"}
     kind = "number" if dtype.is_numeric() else (kinds | {pl.Boolean: "yes/no"}).get(dtype.base_type())
     if kind is None:
@@ -244,9 +242,9 @@ def _infer_values(cells: "pl.Series", cell_format: CellFormat) -> _Read | Findin
         return _read(cells, Column(name, "date", formats), cell_format)
     if dtype.is_integer() and len(cells) >= _MIN_INDEX_ROWS and not cells.null_count():
         if bool((cells.cast(float).diff().drop_nulls() == 1).all()):
-            return _exclude(name, "it counts the rows (add --numeric to include it)", n_values=len(cells))
+            return _exclude(name, "a count of the rows (add --numeric to include)", n_values=len(cells))
         if _IDENTIFIER.search(name.strip()) and cells.n_unique() == len(cells):
-            reason = "it has a different number in each row, and a name of an identifier (add --numeric to include it)"
+            reason = "a different number in each row, and a name of an identifier (add --numeric to include)"
             return _exclude(name, reason, n_values=len(cells))
     return read
 
@@ -277,9 +275,7 @@ def _infer_text(cells: "pl.Series", cell_format: CellFormat) -> _Read | Finding:
     if share < _MIN_READ_IF_NAMED:
         return found
     mixed = _describe_mixed(cells, read, len(present))
-    return (
-        replace(found, detail=f"excluded since {mixed}") if isinstance(found, Finding) else replace(found, reason=mixed)
-    )
+    return replace(found, detail=f"excluded: {mixed}") if isinstance(found, Finding) else replace(found, reason=mixed)
 
 
 def _has_codes(present: "pl.Series") -> bool:
@@ -342,12 +338,12 @@ def _infer_words(
 
 def _exclude(name: str, reason: str, *, n_values: int = 0) -> Finding:
     """Return the finding about an excluded column; it has the number of its values if they identify the rows."""
-    return Finding("excluded", name, n_values, detail=f"excluded since {reason}")
+    return Finding("excluded", name, n_values, detail=f"excluded: {reason}")
 
 
 def _without_values(cells: "pl.Series") -> Finding:
     tokens = [repr(token) for token, _ in count_tokens(cells, cells.is_not_null())]
-    return _exclude(cells.name, "it has no values" + f" besides {', '.join(tokens[:3])}" * bool(tokens))
+    return _exclude(cells.name, "no values" + f" besides {', '.join(tokens[:3])}" * bool(tokens))
 
 
 def _share_read(values: "pl.Series") -> float:

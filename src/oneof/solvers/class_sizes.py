@@ -18,6 +18,7 @@ from typing import Literal
 import numpy as np
 from scipy.special import ndtri
 
+from oneof.errors import InputError
 from oneof.likelihoods import constant_rows, softmax, support
 from oneof.solvers.small_weights import without_small_weights
 from oneof.typing import Evidence, Floats, Ints, Mask
@@ -147,16 +148,24 @@ def constrain_sizes(log_scores: Floats, proportions: ClassProportions) -> Floats
     Returns
     -------
     ndarray of shape (K,)
+
+    Raises
+    ------
+    InputError
+        If all classes that rows can have have the known size 0.
     """
     n, n_classes = log_scores.shape
     possible = np.isfinite(log_scores).any(axis=0)
     low, high = (np.where(possible, bound, 0.0) for bound in (proportions.low, proportions.high))
-    low, high = n * low / max(low.sum(), 1.0), n * high / min(high.sum(), 1.0)
     shifts: Floats = np.zeros(n_classes)
     if possible.sum() < 2:
         return shifts
+    if not high.sum() > 0:
+        raise InputError("`class_prior` must have a size above 0 for a class with a label; got 0 for all of them.")
     if np.array_equal(proportions.low, proportions.high):
-        low = high = n * low / low.sum() if low.sum() > 0 else n * possible / possible.sum()
+        low = high = n * low / low.sum()
+    else:
+        low, high = n * low / max(low.sum(), 1.0), n * high / min(high.sum(), 1.0)
     for _ in range(MAX_STEPS):
         shifted = log_scores + shifts
         sizes = np.bincount(shifted.argmax(axis=1), minlength=n_classes)

@@ -86,7 +86,7 @@ def conjugate_gradients(
     goal = max(tol(max(first, 0.0) ** 0.5) if callable(tol) else tol, MIN_RTOL) ** 2 * first
     norm, mixed, searched = 0.0, 0.0, square  # |x|^2, x^T M p and |p|^2
     for n_products in range(max_iter):
-        if not square > max(goal, 0.0):
+        if square <= max(goal, 0.0):
             return CGResult(solution, max(norm, 0.0) ** 0.5, direction, n_products, "converged")
         image = product(direction)
         curvature = inner(image, direction)
@@ -105,7 +105,9 @@ def conjugate_gradients(
         ratio = square / last
         direction = solved + ratio * direction
         norm, mixed, searched = reached, ratio * (mixed + length * searched), square + ratio**2 * searched
-    return CGResult(solution, max(norm, 0.0) ** 0.5, direction, max_iter, "max_iter" if square > goal else "converged")
+    return CGResult(
+        solution, max(norm, 0.0) ** 0.5, direction, max_iter, "converged" if square <= max(goal, 0.0) else "max_iter"
+    )
 
 
 def _identity(residual: Any) -> Any:

@@ -100,8 +100,10 @@ def test_weights_may_be_in_parentheses():
         CandidateSets.from_strings(["finch (0.5)|wren (0.1)"])
 
 
-names = st.text(min_size=1).map(clean).filter(
-    lambda name: name and name not in WRAPPER_KEYS and not re.fullmatch(r"[-+]?\d*\.0*", name)
+names = (
+    st.text(min_size=1)
+    .map(clean)
+    .filter(lambda name: name and name not in WRAPPER_KEYS and not re.fullmatch(r"[-+]?\d*\.0*", name))
 )
 """Names that are themselves in text: the whole number 0.0 is the label 0, and {"classes": 1} names a field."""
 json_weights = st.dictionaries(names, st.floats(1e-300, 1e300), min_size=1)

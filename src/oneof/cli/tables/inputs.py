@@ -353,10 +353,7 @@ def _describe_lists(table: Table, label: str) -> str:
     lists = [text for text in texts if text[-1:] in ("]", "}", ")", "`") and literal_kind(text) != "empty"] or texts
     shown = shorten(next((text for text in lists if "," in text or " " in text), lists[0]), _MAX_SHOWN)
     empty = f", and {n_empty:,} empty list{'s' * (n_empty > 1)} as unlabeled rows" * bool(n_empty)
-    return (
-        f"the cells of column {label!r} are read as lists, such as {shown}{empty}; --separator '{DEFAULT_SEPARATOR}' "
-        "reads each as one class."
-    )
+    return f"the cells of column {label!r} are read as lists, such as {shown}{empty}."
 
 
 def _check_no_column_options(read_options: ReadOptions, path: Path) -> None:

@@ -8,6 +8,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from oneof.estimators.base import CandidateClassifier
 from oneof.estimators.svm._base import KernelSVMMixin
+from oneof.likelihoods import constant_rows
 from oneof.messages import warn
 from oneof.solvers.feature_spaces import FeatureSpace
 from oneof.solvers.plsvm import PLSVMProblem, PLSVMSolution, solve_cccp, solve_pegasos
@@ -168,12 +169,12 @@ class PLSVM(KernelSVMMixin, CandidateClassifier):
         self._check_parameters()
         rows, candidates = self._validate_fit(X, y)
         weight = check_sample_weight(sample_weight, rows.shape[0], labeled=~candidates.is_unlabeled)
-        used = np.flatnonzero(~candidates.is_unlabeled & (weight > 0))
+        evidence = round_weights(without_small_weights(candidates.evidence))
+        used = np.flatnonzero(~constant_rows(evidence) & (weight > 0))
         relative = weight[used] / weight[used].mean()
         relative = None if (relative == relative[0]).all() else relative
         space, kernel, landmarks = self._make_space(rows, used, weight=relative, has_constant=bool(self.fit_intercept))
-        evidence = round_weights(without_small_weights(candidates.evidence[used]))
-        problem = PLSVMProblem(space, evidence, float(self.lam), relative)
+        problem = PLSVMProblem(space, evidence[used], float(self.lam), relative)
         solution = self._solve(problem)
         self._store_trace(solution)
         if isinstance(space, FeatureSpace):

@@ -180,7 +180,7 @@ class InputTypeError(OneofError, TypeError):
     --------
     >>> from oneof import compare, errors
     >>> try:
-    ...     compare([[0.0], [1.0]], ["finch", "wren"], {"mine": "no estimator"}, cv=2)
+    ...     compare([[0.0], [1.0]] * 2, ["finch", "wren"] * 2, {"mine": "no estimator"}, cv=2)
     ... except errors.InputTypeError as error:
     ...     print("`methods`" in str(error))
     True

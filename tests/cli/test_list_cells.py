@@ -52,7 +52,7 @@ def test_lists_are_the_sets_of_a_delimited_column(run: Run, form: str) -> None:
     n_empty = sum(not names for names in make_sets())
     empty = "" if form == "mixed" else f", and {n_empty} empty lists as unlabeled rows"
     example = FORMS[form](next(names for names in make_sets() if len(names) > 1))
-    assert f"the cells of column 'species' are read as lists, such as {example}{empty}; --separator '|'" in fit.err
+    assert f"the cells of column 'species' are read as lists, such as {example}{empty}." in fit.err
     again = run("inspect", "lists/training_labels.csv", "--labels", "candidates", "--json")
     assert [found["label"] for found in json.loads(again.out)["classes"]] == NAMES
 

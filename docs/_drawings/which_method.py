@@ -24,9 +24,9 @@ COLUMNS = (
     (
         "Few labels, most rows unlabeled",
         (
-            ("about 100 labels", ("compare",), True),
+            ("about 100 labels", ("comparison.compare",), True),
             ("about 10 labels", ("SpectralGraphTransducer",), True),
-            ("images, class sizes known", ("PoissonLearning",), True),
+            ("images", ("PoissonLearning",), True),
             ("word counts", ("MultinomialEM",), True),
             ("probabilities for new rows; views", ("GraphLogisticRegression",), False),
             ("gaps between the classes", ("TransductiveSVM",), False),

@@ -231,7 +231,7 @@ def _doccano_seeds(_: Path) -> list[bytes]:
         {"id": 1, "text": "x", "label": ["a", "b"], "Comments": []},
         {"id": 2, "text": "y", "label": []},
         {"doc_id": 3, "id": 3.0, "labels": ["b"], "username": "Eve"},
-        {"id": 4, "annotations": [{"label": 7, "user": 1}], "meta": {"n": 1}},
+        {"id": 4, "label": [7], "meta": {"n": 1}},
     )
     file = io.BytesIO()
     with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:

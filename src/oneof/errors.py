@@ -5,6 +5,7 @@ The exceptions subclass the built-in types that scikit-learn's own checks expect
 working.
 """
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, Literal, Self
@@ -332,7 +333,8 @@ def reraise_as_input_error() -> Iterator[None]:
     except TypeError as error:
         raise InputTypeError(str(error)) from error
     except (ValueError, OverflowError) as error:
-        message = str(error)
+        # scikit-learn prints the whole array
+        message = re.sub(r":\narray=.*?\.\n(?=Reshape)", ". ", str(error), flags=re.DOTALL)
         if message.startswith("setting an array element with a sequence"):
             message += (
                 " Features must be numbers; stack a column of lists, such as embeddings, by numpy.stack(frame['name'])."

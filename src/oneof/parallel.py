@@ -59,7 +59,8 @@ def threads_for(n_numbers: int) -> AbstractContextManager[None]:
 
 @contextmanager
 def _single_threaded() -> Iterator[None]:
-    with _find_openmp(len(sys.modules)).limit(limits=1), single_threaded_blas():  # OpenMP's limit is that of a thread
+    openmp = _find_libraries("openmp", len(sys.modules))  # its limit is that of the current thread
+    with openmp.limit(limits=1), single_threaded_blas():
         yield
 
 
@@ -154,14 +155,9 @@ def _blas() -> ThreadpoolController:
     """Return the BLAS libraries loaded so far; a new search takes milliseconds, and is made after every import."""
     import scipy.linalg  # noqa: F401 - loads the BLAS of SciPy, so that it is found
 
-    return _find_blas(len(sys.modules))
+    return _find_libraries("blas", len(sys.modules))
 
 
-@lru_cache(maxsize=1)
-def _find_openmp(n_modules: int) -> ThreadpoolController:  # noqa: ARG001 - the key, as below
-    return ThreadpoolController().select(user_api="openmp")
-
-
-@lru_cache(maxsize=1)
-def _find_blas(n_modules: int) -> ThreadpoolController:  # noqa: ARG001 - the key: libraries are loaded by imports
-    return ThreadpoolController().select(user_api="blas")
+@lru_cache(maxsize=2)
+def _find_libraries(user_api: str, n_modules: int) -> ThreadpoolController:  # noqa: ARG001 - the key: imports load them
+    return ThreadpoolController().select(user_api=user_api)

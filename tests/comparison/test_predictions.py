@@ -130,3 +130,12 @@ def test_rows_in_both_subsets_of_a_fold_have_a_warning() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         compare(X, y, {"near": PLKNN(n_neighbors=1)}, cv=folds, refit=False)
+
+
+def test_labels_of_all_rows_require_a_fitted_estimator_of_oneof() -> None:
+    """`transduction_` is that of the best estimator, which other estimators and ``refit=False`` do not have."""
+    X, y = simulate()
+    assert len(compare(X, y, {"PLKNN": PLKNN()}, cv=2).transduction_) == len(X)
+    for methods, refit in (({"PLKNN": PLKNN()}, False), ({"mean": NearestMean()}, True)):
+        with pytest.raises(InputError, match="`transduction_` requires a fitted estimator of oneof"):
+            _ = compare(X, y, methods, cv=2, refit=refit).transduction_

@@ -8,8 +8,7 @@ from sklearn.svm import SVC
 
 from oneof import CandidateSets, TransductiveSVM
 from oneof.errors import InputError
-from oneof.estimators.svm.transductive_svm import fractions_of_problems
-from oneof.solvers.transductive import solve_weighted_svm
+from oneof.solvers.transductive import fractions_of_problems, solve_weighted_svm
 from tests.estimators.panel import table
 
 

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import beta
 
+from oneof.errors import InputError
 from oneof.solvers.class_sizes import ClassProportions, balance_classes, class_proportions, constrain_sizes
 
 NOWHERE = np.zeros(0, dtype=int)
@@ -96,3 +97,11 @@ def test_only_unlabeled_rows_that_a_label_reaches_are_scaled():
     np.testing.assert_allclose(balanced.sum(axis=1), 1)
     assert np.abs(np.bincount(balanced[~fixed].argmax(axis=1), minlength=3) - 40 / 3).max() < 1
     assert balance_classes(F, mask, NOWHERE, None) is F
+
+
+def test_known_sizes_of_impossible_classes_alone_are_an_error():
+    """If no row can have a class whose size is above 0, the sizes cannot hold."""
+    scores = np.array([[0.0, 1.0, -np.inf]] * 4)
+    size = np.array([0.0, 0.0, 1.0])
+    with pytest.raises(InputError, match="`class_prior` must have a size above 0"):
+        constrain_sizes(scores, ClassProportions(size, size, size))

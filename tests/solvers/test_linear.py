@@ -86,3 +86,9 @@ def test_limits():
     assert (result.n_products, result.end, np.abs(result.solution).max()) == (0, "converged", 0.0)
     result = conjugate_gradients(lambda p: H @ p, b, tol=1e-12, max_iter=2)
     assert (result.n_products, result.end) == (2, "max_iter")
+
+
+def test_a_right_side_that_is_not_finite_does_not_converge():
+    """NaN satisfies no tolerance."""
+    result = conjugate_gradients(lambda p: p, np.array([1.0, np.nan]), tol=1e-3, max_iter=5)
+    assert result.end != "converged"

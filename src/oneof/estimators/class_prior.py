@@ -1,4 +1,4 @@
-"""The parameter `class_prior`: what is known of the class sizes."""
+"""Validation of the parameter `class_prior`, the known or estimated class sizes."""
 
 from typing import Any
 

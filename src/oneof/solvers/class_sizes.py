@@ -1,4 +1,4 @@
-"""Class sizes: what is known of the proportions of the classes among the unlabeled rows, and labels that have them.
+"""Class sizes: known or estimated proportions of the classes among the unlabeled rows, and labels that have them.
 
 Scores of few labels tend to give nearly all rows to one class, although their order within a class is good. So each
 class k gets a factor w_k, and row i the label argmax_k w_k f_ik. Two rules give the factors:

@@ -13,13 +13,11 @@ from oneof.errors import InputError
 from oneof.estimators.base import CandidateClassifier
 from oneof.estimators.class_prior import check_class_prior
 from oneof.estimators.svm._base import KernelSVMMixin
-from oneof.likelihoods import constant_rows, support, uniform_within_sets
 from oneof.messages import warn
 from oneof.solvers.class_sizes import class_proportions, constrain_sizes
-from oneof.solvers.diffusion.constrained import constrained_rows
 from oneof.solvers.feature_spaces import FeatureSpace
-from oneof.solvers.transductive import SVMProblem, SwitchingOptions, solve_one_vs_rest
-from oneof.typing import Evidence, FeatureMatrix, Floats
+from oneof.solvers.transductive import SVMProblem, SwitchingOptions, fractions_of_problems, solve_one_vs_rest
+from oneof.typing import FeatureMatrix, Floats
 from oneof.validation import check_bool, check_choice, check_fraction, check_positive
 
 _REMEDIES = {
@@ -299,14 +297,3 @@ def _check_positive_fraction(value: Any, n_classes: int) -> list[float] | None:
     for k, fraction in enumerate(fractions):
         check_fraction(f"positive_fraction[{k}]", fraction)
     return [float(fraction) for fraction in fractions]
-
-
-def fractions_of_problems(evidence: Evidence, prior: Floats) -> Floats:
-    """Return the fraction of each class, (K,), among the rows without a sign in its problem against the others.
-
-    They are the unlabeled rows, with the proportions `prior`, and the rows with this and further candidates, in which a
-    candidate counts as w_k / sum w.
-    """
-    n_unlabeled, several = constant_rows(evidence).sum(), constrained_rows(evidence)
-    positive = n_unlabeled * prior + uniform_within_sets(evidence[several]).sum(axis=0)
-    return positive / np.maximum(n_unlabeled + support(evidence[several]).sum(axis=0), 1)

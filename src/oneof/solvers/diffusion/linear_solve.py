@@ -103,7 +103,7 @@ class LinearSystem:
         row_sums : ndarray of shape (n, 1), optional
             Row sums of X, if they are known.
         signed : bool
-            Whether X has entries of both signs. Row sums are no scale then: the mean absolute change is bounded,
+            Whether X has entries of both signs. Row sums are then not a scale: the mean absolute change is bounded,
             relative to the mean absolute entry.
         tol : float
             Maximum change of an entry in all iterations to come, relative to the sum of its row, as estimated by the

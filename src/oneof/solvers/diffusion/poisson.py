@@ -97,7 +97,14 @@ def solve_poisson(
     PoissonSolution
     """
     evidence = without_small_weights(evidence)
-    sources, degree = _sources(affinity, evidence), np.asarray(affinity.sum(axis=1))
+    return _solve_equation(affinity, evidence, _sources(affinity, evidence), tol, max_iter)
+
+
+def _solve_equation(
+    affinity: sp.csr_array, evidence: Evidence, sources: _Sources, tol: float, max_iter: int
+) -> PoissonSolution:
+    """Solve the Poisson equation with these sources."""
+    degree = np.asarray(affinity.sum(axis=1))
     reached: Mask = np.asarray(sources.possible.any(axis=1))
     rows = np.flatnonzero(reached & (degree > 0))
     unit = np.ldexp(1.0, -2 * (int(np.frexp(degree.max(initial=1.0))[1]) // 2))  # of the weights, against overflow
@@ -146,9 +153,9 @@ def solve_poisson_cuts(
     -------
     PoissonSolution
     """
-    start = solve_poisson(affinity, evidence, tol=tol, max_iter=max_iter)
     evidence, n_classes = without_small_weights(evidence), evidence.shape[1]
     sources = _sources(affinity, evidence)
+    start = _solve_equation(affinity, evidence, sources, tol, max_iter)
     reached = np.flatnonzero(sources.possible.any(axis=1))
     if not len(reached):
         return start

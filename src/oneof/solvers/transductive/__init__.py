@@ -10,6 +10,7 @@ from oneof.solvers.transductive.tsvm import (
     SwitchingOptions,
     TransductiveSolution,
     binary_labels,
+    fractions_of_problems,
     solve_one_vs_rest,
     solve_transductive,
 )
@@ -23,6 +24,7 @@ __all__ = [
     "SwitchingOptions",
     "TransductiveSolution",
     "binary_labels",
+    "fractions_of_problems",
     "solve_one_vs_rest",
     "solve_transductive",
     "solve_weighted_svm",

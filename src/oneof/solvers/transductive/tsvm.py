@@ -368,6 +368,18 @@ def solve_one_vs_rest(
     return OneVsRestSolution(coefficients, intercepts, best, tuple(solutions))
 
 
+def fractions_of_problems(evidence: Evidence, prior: Floats) -> Floats:
+    """Return the fraction of each class, (K,), among the rows without a sign in its problem against the others.
+
+    They are the unlabeled rows, with the proportions `prior`, and the rows with this and further candidates, in which a
+    candidate counts as w_k / sum w.
+    """
+    unlabeled = constant_rows(evidence)
+    n_unlabeled, several = unlabeled.sum(), ~unlabeled & (support(evidence).sum(axis=1) > 1)
+    positive = n_unlabeled * prior + uniform_within_sets(evidence[several]).sum(axis=0)
+    return positive / np.maximum(n_unlabeled + support(evidence[several]).sum(axis=0), 1)
+
+
 def _costs(space: Space, C: float | None, C_unlabeled: float | None, row_weight: Floats | None) -> tuple[float, float]:
     """Return C and C*, or raise if sums would overflow."""
     remedy = "Lower it." if C is not None or C_unlabeled is not None else "Scale the features."

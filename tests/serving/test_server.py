@@ -17,7 +17,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from oneof import serving
-from oneof.errors import InputError, InputTypeError
+from oneof.errors import InputError, InputTypeError, MissingExtraError
 from oneof.serving import RowPredictor
 from oneof.serving.server import PredictionServer
 from tests.serving.models import fit_birds, new_rows
@@ -39,7 +39,11 @@ def connect(server: PredictionServer) -> http.client.HTTPConnection:
 
 
 def test_requests_of_one_connection(server: PredictionServer) -> None:
-    """A connection stays open for several requests, also after an error."""
+    """A connection of this machine, and no other, stays open for several requests, also after an error."""
+    assert server.is_local
+    assert server.socket.getsockname()[0] == "127.0.0.1"
+    with pytest.raises(InputError, match=f"cannot use port {urlsplit(server.url).port}"):
+        PredictionServer(fit_birds("PLEM"), port=urlsplit(server.url).port)
     rows, connection = new_rows()[:3], connect(server)
     expected = RowPredictor(fit_birds("PLEM")).predict(rows)
     for _ in range(2):
@@ -71,7 +75,7 @@ def test_bytes_that_are_not_http(server: PredictionServer) -> None:
         b"GET\r\n\r\n",
         b"GET / HTTP/1.1\r\nx: " + b"y" * 100_000 + b"\r\n\r\n",
     ):
-        with socket.create_connection(tuple(server._socket.getsockname()), timeout=20) as connection:
+        with socket.create_connection(tuple(server.socket.getsockname()), timeout=20) as connection:
             connection.sendall(content)
             assert b" 400 " in connection.recv(100)
 
@@ -156,11 +160,6 @@ def test_several_clients_get_their_own_rows(server: PredictionServer) -> None:
     assert wrong == []
 
 
-def test_it_listens_on_localhost_only(server: PredictionServer) -> None:
-    assert server._socket.getsockname()[0] == "127.0.0.1"
-    assert server.is_local
-
-
 @pytest.mark.parametrize(
     ("options", "error", "message"),
     [
@@ -178,24 +177,14 @@ def test_invalid_options(options: dict[str, Any], error: type[Exception], messag
         PredictionServer(fit_birds("PLEM"), **{"port": 0} | options)
 
 
-def test_a_port_in_use(server: PredictionServer) -> None:
-    port = urlsplit(server.url).port
-    with pytest.raises(InputError, match=f"cannot use port {port}"):
-        PredictionServer(fit_birds("PLEM"), port=port)
-
-
 def test_serve_prints_the_address(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    monkeypatch.setattr(PredictionServer, "run", lambda self: self._socket.close())
+    monkeypatch.setattr(PredictionServer, "run", lambda self: self.socket.close())
     serving.serve(fit_birds("PLEM"), port=0)
     assert capsys.readouterr().out.startswith("http://127.0.0.1:")
 
 
 def test_without_a_web_server(monkeypatch: pytest.MonkeyPatch) -> None:
     """Without the extra, the error names it."""
-    import sys
-
-    from oneof.errors import MissingExtraError
-
     monkeypatch.setitem(sys.modules, "uvicorn", None)
     with pytest.raises(MissingExtraError, match="serving"):
         PredictionServer(fit_birds("PLEM"), port=0)

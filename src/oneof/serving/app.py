@@ -7,8 +7,9 @@ since no header permits it. It cannot send rows either, since the content type o
 """
 
 import asyncio
+import ipaddress
 import json
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Collection
 from dataclasses import asdict
 from typing import Any, NoReturn
 
@@ -19,17 +20,25 @@ from starlette.middleware import Middleware
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.routing import Route
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from oneof.errors import InputError, InputTypeError, OneofError
 from oneof.io.findings import UnreadableCells
 from oneof.messages import enumerate_items
-from oneof.serving.hosts import HostMiddleware
-from oneof.serving.limits import MAX_BODY_BYTES, MAX_BODY_SECONDS, MAX_REQUESTS, MAX_ROWS, Limits
+from oneof.serving.limits import MAX_BODY_BYTES, MAX_BODY_SECONDS, MAX_REQUESTS, MAX_ROWS
 from oneof.serving.openapi import describe
 from oneof.serving.predictor import RowPredictor
+from oneof.validation import check_positive
 
 _MAX_LISTED = 5
 """Maximum number of columns in a note."""
+_HEADERS = {"x-content-type-options": "nosniff", "cache-control": "no-store"}
+_SENTENCES = {
+    404: "the path does not exist: the paths are /health, /model, /openapi.json and /predict.",
+    405: "the method is not allowed: /predict needs POST, all other paths GET.",
+    421: "the host name of the request is not a name of this server: add it by --allowed-host.",
+    500: "the model failed to predict these rows: the log of the server has the cause.",
+}
 
 
 def make_app(
@@ -71,18 +80,21 @@ def make_app(
     """
     if not isinstance(predictor, RowPredictor):
         raise InputTypeError(f"`predictor` must be a RowPredictor; got {type(predictor).__name__}.")
-    limits = Limits(max_rows, max_body_bytes)
-    api = _Predictions(predictor, limits)
-    routes = [
-        Route("/health", _constant({"status": "ok"}), methods=["GET"]),
-        Route("/model", _constant(describe_model(predictor, limits)), methods=["GET"]),
-        Route("/openapi.json", _constant(describe(predictor, max_rows)), methods=["GET"]),
-        Route("/predict", api.predict, methods=["POST"]),
-    ]
+    limits = {"max_rows": max_rows, "max_body_bytes": max_body_bytes}
+    for name, limit in limits.items():
+        check_positive(name, limit, integer=True)
+    pages = {
+        "/health": {"status": "ok"},
+        "/model": describe_model(predictor, limits),
+        "/openapi.json": describe(predictor, max_rows),
+    }
     return Starlette(
-        routes=routes,
-        middleware=[Middleware(HostMiddleware, hosts=hosts, refuse=_refuse)],
-        exception_handlers={HTTPException: _on_http_error, Exception: _on_internal_error},
+        routes=[
+            *(Route(path, _constant(content)) for path, content in pages.items()),
+            Route("/predict", _Predictions(predictor, **limits).predict, methods=["POST"]),
+        ],
+        middleware=[Middleware(_HostMiddleware, hosts=hosts)],
+        exception_handlers=dict.fromkeys((HTTPException, OneofError, Exception), _on_error),
     )
 
 
@@ -98,8 +110,8 @@ def _constant(content: dict[str, Any]) -> Callable[[Request], Awaitable[Response
 class _Predictions:
     """Endpoint of predictions, and the number of its open requests."""
 
-    def __init__(self, predictor: RowPredictor, limits: Limits) -> None:
-        self._predictor, self._limits = predictor, limits
+    def __init__(self, predictor: RowPredictor, max_rows: int, max_body_bytes: int) -> None:
+        self._predictor, self._max_rows, self._max_body_bytes = predictor, max_rows, max_body_bytes
         self._n_open = 0
 
     async def predict(self, request: Request) -> Response:
@@ -108,13 +120,10 @@ class _Predictions:
         self._n_open += 1
         try:
             content = _parse(await self._read(request))
-            rows, single = self._rows(content)
-            predictions = await run_in_threadpool(self._predictor.predict, rows)
-        except OneofError as error:
-            return _refuse(400, str(error))
+            predictions = await run_in_threadpool(self._predictor.predict, self._rows(content))
         finally:
             self._n_open -= 1
-        answer: dict[str, Any] = {"prediction": predictions[0]} if single else {"predictions": predictions}
+        answer = {"prediction": predictions[0]} if "row" in content else {"predictions": predictions}
         notes = [*_describe_unreadable(predictions), *_describe_absent(predictions)]
         return _respond(answer | ({"notes": notes} if notes else {}))
 
@@ -122,8 +131,7 @@ class _Predictions:
         """Return the body of a request, unless it is too long, too slow, or not JSON."""
         if request.headers.get("content-type", "").split(";")[0].strip().lower() != "application/json":
             raise HTTPException(415, "the body must be JSON: send the header `content-type: application/json`.")
-        limit = self._limits.max_body_bytes
-        content = bytearray()
+        content, limit = bytearray(), self._max_body_bytes
         try:
             async with asyncio.timeout(MAX_BODY_SECONDS):
                 async for chunk in request.stream():
@@ -136,24 +144,19 @@ class _Predictions:
             raise HTTPException(400, "the body ended early.") from None
         return bytes(content)
 
-    def _rows(self, content: Any) -> tuple[list[Any], bool]:
-        """Return the rows of a body, and whether it has a single row."""
-        if not isinstance(content, dict) or len(content.keys() & {"row", "rows"}) != 1:
+    def _rows(self, content: Any) -> list[Any]:
+        """Return the rows of a body."""
+        if not isinstance(content, dict) or content.keys() not in ({"row"}, {"rows"}):
             raise InputError('the body must be an object with either "row" (an object) or "rows" (a list of objects).')
-        unknown = sorted(content.keys() - {"row", "rows"})
-        if unknown:
-            raise InputError(f'the body must have no key other than "row" or "rows"; got {ascii(unknown[0])[:60]}.')
-        if "row" in content:
-            return [content["row"]], True
-        rows = content["rows"]
+        rows = [content["row"]] if "row" in content else content["rows"]
         if not isinstance(rows, list):
             raise InputError('"rows" must be a list of objects.')
-        if len(rows) > self._limits.max_rows:
-            raise HTTPException(413, f"a request may have at most {self._limits.max_rows:,} rows; got {len(rows):,}.")
-        return rows, False
+        if len(rows) > self._max_rows:
+            raise HTTPException(413, f"a request may have at most {self._max_rows:,} rows; got {len(rows):,}.")
+        return rows
 
 
-def describe_model(predictor: RowPredictor, limits: Limits) -> dict[str, Any]:
+def describe_model(predictor: RowPredictor, limits: dict[str, int]) -> dict[str, Any]:
     """Return the method, the columns and the classes of a model, and the limits of a request, as JSON types."""
     model, options = predictor.model, predictor.set_options
     return {
@@ -167,7 +170,7 @@ def describe_model(predictor: RowPredictor, limits: Limits) -> dict[str, Any]:
         "oneof_version": model.oneof_version,
         "strict": predictor.strict,
         "prediction_sets": None if options is None else asdict(options) | {"guarantee": predictor.set_guarantee},
-        "limits": asdict(limits),
+        "limits": limits,
     }
 
 
@@ -182,29 +185,22 @@ def _describe_unreadable(predictions: list[dict[str, Any]]) -> list[str]:
 
 def _describe_absent(predictions: list[dict[str, Any]]) -> list[str]:
     """Return a note about the columns that rows lack, if there are any."""
-    columns = dict.fromkeys(column for prediction in predictions for column in prediction.get("absent", ()))
-    if not columns:
-        return []
-    names = enumerate_items([repr(name) for name in columns], _MAX_LISTED, conjunction=False)
-    return [f"absent columns are missing values: {names}. Use null for a missing value, or add its key."]
+    columns = dict.fromkeys(repr(column) for prediction in predictions for column in prediction.get("absent", ()))
+    names = enumerate_items(list(columns), _MAX_LISTED, conjunction=False)
+    note = f"absent columns are missing values: {names}. Use null for a missing value, or add its key."
+    return [note] if columns else []
 
 
 def _parse(body: bytes) -> Any:
     """Parse JSON; NaN and Infinity, which are not JSON, are errors."""
     try:
         return json.loads(body.decode(), parse_constant=_reject_constant)
-    except UnicodeDecodeError:
-        raise InputError("the body must be text in UTF-8.") from None
-    except InputError:
-        raise
-    except RecursionError:
-        raise InputError("the body has too many nested lists or objects.") from None
-    except ValueError as error:  # also an integer with more digits than Python reads
-        raise InputError(f"the body must be JSON: {str(error).splitlines()[0].rstrip('.')}.") from None
+    except (ValueError, RecursionError) as error:  # also an integer with more digits than Python reads
+        raise InputError(f"the body must be JSON in UTF-8: {str(error).splitlines()[0].rstrip('.')}.") from None
 
 
 def _reject_constant(name: str) -> NoReturn:
-    raise InputError(f"the body must be JSON, which has no {name}. Use null for a missing value.")
+    raise ValueError(f"it has no {name}. Use null for a missing value")
 
 
 def _respond(content: dict[str, Any], status: int = 200) -> Response:
@@ -213,27 +209,52 @@ def _respond(content: dict[str, Any], status: int = 200) -> Response:
     return Response(body, status, headers=_HEADERS, media_type="application/json")
 
 
-def _refuse(status: int, sentence: str) -> Response:
-    return _respond({"error": sentence}, status)
-
-
-_HEADERS = {"x-content-type-options": "nosniff", "cache-control": "no-store"}
-
-
-_SENTENCES = {
-    404: "the path does not exist: the paths are /health, /model, /openapi.json and /predict.",
-    405: "the method is not allowed: /predict needs POST, all other paths GET.",
-}
-
-
-async def _on_http_error(_: Request, error: Exception) -> Response:
-    """Return an error of the framework, such as an unknown path, in the form of all other errors."""
-    assert isinstance(error, HTTPException)
-    response = _refuse(error.status_code, _SENTENCES.get(error.status_code, error.detail))
-    response.headers.update(error.headers or {})
+async def _on_error(_: Request, error: Exception) -> Response:
+    """Return an error of one sentence; the web server writes the traceback of an internal error to its log."""
+    if isinstance(error, OneofError):
+        return _respond({"error": str(error)}, 400)
+    known = error if isinstance(error, HTTPException) else HTTPException(500)
+    response = _respond({"error": _SENTENCES.get(known.status_code, known.detail)}, known.status_code)
+    response.headers.update(known.headers or {})
     return response
 
 
-async def _on_internal_error(_: Request, __: Exception) -> Response:
-    """Return an error of one sentence; the web server writes the traceback to its log."""
-    return _refuse(500, "the model failed to predict these rows: the log of the server has the cause.")
+class _HostMiddleware:
+    """ASGI middleware that refuses requests to other host names, which prevents DNS rebinding.
+
+    A page of another site can reach a server of this machine or network by a DNS name of that site, and can then read
+    its responses. The request has this name as its host, so only the names of the server are accepted. An IP address is
+    always accepted, since a browser reads an address from no other server.
+    """
+
+    def __init__(self, app: ASGIApp, hosts: Collection[str]) -> None:
+        self._app, self._hosts = app, {host.lower() for host in hosts}
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Refuse a request, or pass it to the application."""
+        names = [value.decode("latin-1") for name, value in scope.get("headers", ()) if name.lower() == b"host"]
+        is_refused = scope["type"] == "http" and not (len(names) == 1 and is_accepted(names[0], self._hosts))
+        app = await _on_error(Request(scope), HTTPException(421)) if is_refused else self._app
+        await app(scope, receive, send)
+
+
+def is_accepted(host: str, hosts: Collection[str]) -> bool:
+    """Return whether a `Host` header is an IP address or one of the names, in lower case, with any port.
+
+    Examples
+    --------
+    >>> [is_accepted(host, {"localhost"}) for host in ("localhost:8000", "[::1]:80", "10.0.0.5", "evil.example")]
+    [True, True, True, False]
+    """
+    if "*" in hosts:
+        return True
+    name, bracket, _ = host.removeprefix("[").partition("]")
+    if not bracket:
+        name, _, port = host.partition(":")
+        if port and not port.isdecimal():
+            return False
+    try:
+        ipaddress.ip_address(name)
+    except ValueError:
+        return name.lower() in hosts
+    return True

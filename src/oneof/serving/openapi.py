@@ -4,32 +4,31 @@ from typing import Any
 
 from oneof.serving.predictor import RowPredictor
 
-_CELL = ["string", "number", "boolean", "null"]
-"""JSON types of a cell: any column may also be given as text, as in a table."""
+_CELL = {"type": ["string", "number", "boolean", "null"]}
+"""A cell: any column may also be given as text, as in a table."""
+_TEXT, _OBJECT = {"type": "string"}, {"type": "object"}
 
 
 def describe(predictor: RowPredictor, max_rows: int) -> dict[str, Any]:
     """Return the OpenAPI description, in the types of JSON."""
-    row, prediction, closed = _reference("Row"), _reference("Prediction"), {"additionalProperties": False}
-    several = _object({"rows": _array(row) | {"maxItems": max_rows}}) | closed
-    notes = {"notes": _array({"type": "string"})}
-    answers = [_object({"prediction": prediction}, notes), _object({"predictions": _array(prediction)}, notes)]
-    predict = _operation("Predict the label of one row, or of several rows.", {"oneOf": answers})
-    body = {"required": True, "content": _json({"oneOf": [_object({"row": row}) | closed, several]})}
-    status, model = "Return the status of the server.", "Return the columns and classes of the model, and the limits."
+    row, prediction, notes = _reference("Row"), _reference("Prediction"), {"notes": _array(_TEXT)}
+    answers = [_closed(notes, prediction=prediction), _closed(notes, predictions=_array(prediction))]
+    forms = [_closed({}, row=row), _closed({}, rows=_array(row) | {"maxItems": max_rows})]
+    body = {"required": True, "content": _json({"oneOf": forms})}
+    summary = "Predict the label of one row, or of several rows."
     return {
         "openapi": "3.1.0",
         "info": {"title": f"Predictions of {predictor.model.method}", "version": predictor.model.oneof_version},
         "paths": {
-            "/health": {"get": _operation(status, {"type": "object"})},
-            "/model": {"get": _operation(model, {"type": "object"})},
-            "/predict": {"post": predict | {"requestBody": body}},
+            "/health": {"get": _operation("Return the status of the server.", _OBJECT)},
+            "/model": {"get": _operation("Return the columns and classes of the model, and the limits.", _OBJECT)},
+            "/predict": {"post": _operation(summary, {"oneOf": answers}) | {"requestBody": body}},
         },
         "components": {
             "schemas": {
                 "Row": _describe_row(predictor),
                 "Prediction": _describe_prediction(predictor),
-                "Error": _object({"error": {"type": "string"}}),
+                "Error": _closed({}, error=_TEXT),
             }
         },
     }
@@ -37,59 +36,40 @@ def describe(predictor: RowPredictor, max_rows: int) -> dict[str, Any]:
 
 def _describe_row(predictor: RowPredictor) -> dict[str, Any]:
     """Return the schema of a row. A vector and its numbers exclude each other, which only its description says."""
-    cells = {name: {"type": _CELL, "description": kind} for name, kind in predictor.columns}
-    vectors = {
-        name: {
-            "type": ["array", "null"],
-            "items": {"type": _CELL},
-            "minItems": length,
-            "maxItems": length,
-            "description": f"Vector, which replaces the cells {name}[0] to {name}[{length - 1}].",
-        }
-        for name, length in predictor.vectors.items()
-    }
-    description = {"description": "Null is a missing value. Other keys are ignored."}
-    if predictor.strict:
-        required = {name: cell for name, cell in cells.items() if name not in predictor.members}
-        return _object(required, cells | vectors) | description
-    description = {"description": "Null is a missing value, and so is an absent column. Other keys are ignored."}
-    return _object({}, cells | vectors) | {"minProperties": 1} | description
+    cells = {name: _CELL | {"description": kind} for name, kind in predictor.columns}
+    for name, size in predictor.vectors.items():
+        replaced = f"Vector, which replaces the cells {name}[0] to {name}[{size - 1}]."
+        bounds = {"minItems": size, "maxItems": size, "description": replaced}
+        cells[name] = _array(_CELL) | {"type": ["array", "null"]} | bounds
+    absent = "is an error" if predictor.strict else "is a missing value, too"
+    description = f"Null is a missing value. An absent column {absent}. Other keys are ignored."
+    return _OBJECT | {"properties": cells, "minProperties": 1, "description": description}
 
 
 def _describe_prediction(predictor: RowPredictor) -> dict[str, Any]:
     label = {"enum": predictor.classes}
-    values = {"type": "object", "additionalProperties": {"type": "number"}}
-    prediction: dict[str, Any] = {
-        "label": label,
-        "confidence": {"type": "number", "minimum": 0, "maximum": 1},
-        predictor.value_name: values,
-    }
-    if predictor.set_options is not None:
-        guarantee = f"The prediction set. {predictor.set_guarantee}"
-        prediction["set"] = _array(label) | {"uniqueItems": True, "description": guarantee}
+    values = _OBJECT | {"additionalProperties": {"type": "number"}}
+    sets = {"set": _array(label) | {"description": f"The prediction set. {predictor.set_guarantee}"}}
     unreadable, absent = "The missing values whose cells cannot be read, by column.", "The columns that the row lacks."
-    return _object(
-        prediction,
-        {
-            "unreadable": {"type": "object", "additionalProperties": {"type": "string"}, "description": unreadable},
-            "absent": _array({"type": "string"}) | {"description": absent},
-        },
-    )
+    optional = {
+        "unreadable": _OBJECT | {"additionalProperties": _TEXT, "description": unreadable},
+        "absent": _array(_TEXT) | {"description": absent},
+    }
+    required = {"label": label, "confidence": {"type": "number"}, predictor.value_name: values}
+    return _closed(optional, **required, **({} if predictor.set_options is None else sets))
 
 
 def _operation(summary: str, answer: dict[str, Any]) -> dict[str, Any]:
-    errors = {
-        "4XX": "The request is invalid.",
-        "500": "The model failed.",
-        "503": "Too many requests are open.",
-    }
-    error = _json(_reference("Error"))
-    refused = {code: {"description": sentence, "content": error} for code, sentence in errors.items()}
-    return {"summary": summary, "responses": {"200": {"description": "OK", "content": _json(answer)}} | refused}
+    """Return an operation with the schema of its response; every error has the same form."""
+    replies = {"200": ("OK", answer), "default": ("An error of one sentence.", _reference("Error"))}
+    responses = {code: {"description": text, "content": _json(schema)} for code, (text, schema) in replies.items()}
+    return {"summary": summary, "responses": responses}
 
 
-def _object(required: dict[str, Any], optional: dict[str, Any] | None = None) -> dict[str, Any]:
-    return {"type": "object", "properties": required | (optional or {}), "required": list(required)}
+def _closed(optional: dict[str, Any], **required: Any) -> dict[str, Any]:
+    """Return the schema of an object without further keys."""
+    keys = {"properties": required | optional, "required": [*required], "additionalProperties": False}
+    return _OBJECT | keys
 
 
 def _array(items: dict[str, Any]) -> dict[str, Any]:

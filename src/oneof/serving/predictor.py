@@ -10,7 +10,6 @@ from sklearn.pipeline import Pipeline
 
 from oneof.candidates.labels import is_missing
 from oneof.errors import DataError, InputError, InputTypeError
-from oneof.estimators.base import CandidateClassifier
 from oneof.io.columns import misspelled_column, read_columns, suggest_columns
 from oneof.io.findings import KINDS
 from oneof.io.formats.names import format_names
@@ -19,22 +18,15 @@ from oneof.io.kinds import unreadable_cell
 from oneof.io.vectors import match_vectors, member_names, saved_vectors
 from oneof.likelihoods import softmax
 from oneof.messages import shorten
-from oneof.persistence import SavedModel
+from oneof.model_selection.scoring import get_scores
+from oneof.persistence import saved_model
 from oneof.persistence.prediction_sets import CoverageOptions, calibrate_rows, check_set_options, predict_mask
-from oneof.persistence.saved_model import (
-    check_calibrated,
-    describe_calibration,
-    join_options,
-    naming_cells,
-    predict_sets,
-)
-from oneof.typing import FeatureMatrix, Floats, Labels
 
 if TYPE_CHECKING:
     import polars as pl
 
-_TIE = 1e-9
-"""If the two largest probabilities differ by less, `predict` decides, since it may order the scores differently."""
+_CELLS = (type(None), bool, int, float, str, np.generic, date, time, timedelta)
+"""Types of the cells of a row."""
 
 
 class RowPredictor:
@@ -106,7 +98,7 @@ class RowPredictor:
 
     def __init__(
         self,
-        model: SavedModel,
+        model: saved_model.SavedModel,
         *,
         strict: bool = False,
         coverage: float | None = None,
@@ -114,32 +106,34 @@ class RowPredictor:
         calibration: str = "conservative",
         class_conditional: bool = False,
     ) -> None:
-        if not isinstance(model, SavedModel):
+        if not isinstance(model, saved_model.SavedModel):
+            got = type(model).__name__
             raise InputTypeError(
-                f"`model` must be a oneof.persistence.SavedModel; got {type(model).__name__}. Use a model of `oneof "
-                "fit`."
+                f"`model` must be a oneof.persistence.SavedModel; got {got}. Use a model of `oneof fit`."
             )
         if not model.columns:
             raise InputError("the model has no columns: it was fitted to a sparse matrix. Fit it to a table.")
         self.model, self.strict, self.classes = model, strict, list(model.classes)
-        self._columns, options = join_options(model, None)
-        self._cell_format = options.cell_format
+        self._columns, options = saved_model.join_options(model, None)
+        self._cell_format, self._lock = options.cell_format, threading.Lock()
         self.columns = [(column.name, column.kind) for column in self._columns]
+        self._kinds = dict(self.columns)
         self.vectors = saved_vectors(model.summary)
         self.members = {member: name for name, size in self.vectors.items() for member in member_names(name, size)}
         (_, self._encoder), *steps = model.pipeline.steps
         self._estimator = steps[0][1] if len(steps) == 1 else Pipeline(steps)
-        self._lock = threading.Lock()
-        method = type(steps[-1][1])
-        self._predicts_largest = issubclass(method, CandidateClassifier) and (
-            method.predict is CandidateClassifier.predict
-        )
         self.value_name = "probabilities" if hasattr(self._estimator, "predict_proba") else "scores"
         self.set_options: CoverageOptions | None = None
         self.set_notes: list[str] = []
         self.set_guarantee: str | None = None
         if coverage is not None:
-            self._calibrate(CoverageOptions(coverage, set_method, calibration, class_conditional))
+            self.set_options = CoverageOptions(coverage, set_method, calibration, class_conditional)
+            check_set_options(self.set_options, "set_method")
+            saved_model.check_calibrated(model)
+            assert model.calibration is not None
+            self._calibrated = calibrate_rows(model.calibration, self.set_options)
+            self.set_notes = saved_model.predict_sets(model, model.calibration["proba"], self.set_options)[1]
+            self.set_guarantee = saved_model.describe_calibration(model, self.set_options)["guarantee"]
 
     def predict(self, rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
         """Predict a label for each row.
@@ -176,105 +170,66 @@ class RowPredictor:
             return []
         for number, row in enumerate(rows):
             if not isinstance(row, Mapping):
-                raise InputTypeError(
-                    f"row {number} must be an object with a value for each column; got {_shorten(row)}."
-                )
+                got = _shorten(row)
+                raise InputTypeError(f"row {number} must be an object with a value for each column; got {got}.")
+        absent = [self._find_absent(row, number) for number, row in enumerate(rows)]
         frame = self._frame(rows)
-        absent = [(number, name) for number, row in enumerate(rows) for name in self._find_absent(row, number)]
         with self._lock:
-            features, unreadable = self._read(frame)
-            with naming_cells(self.model, frame):
-                labels, proba, values = self._predict(self._encoder.transform(features))
-        names = [str(label) for label in self.classes]
-        predictions: list[dict[str, Any]] = [
-            {"label": label, "confidence": max(row_proba), self.value_name: dict(zip(names, row_values, strict=True))}
-            for label, row_proba, row_values in zip(labels.tolist(), proba.tolist(), values.tolist(), strict=True)
-        ]
-        if self.set_options is not None:
-            for prediction, members in zip(predictions, predict_mask(self._calibrated, proba, self.set_options)):
-                prediction["set"] = [self.classes[k] for k in np.flatnonzero(members)]
-        for number, name in unreadable:
-            cell = rows[number].get(name, frame[name][number])  # a number of a vector is not a cell of the row
-            predictions[number].setdefault("unreadable", {})[name] = _shorten(cell)
-        for number, name in absent:
-            predictions[number].setdefault("absent", []).append(name)
+            features, masks = read_columns(frame, self._columns, self._cell_format)
+            unreadable: list[dict[str, str]] = [{} for _ in rows]
+            for column in self._columns:
+                for number in masks[column.name].arg_true().to_list() if column.name in masks else ():
+                    if self.strict:
+                        raise unreadable_cell(frame[column.name], column, number)
+                    cell = rows[number].get(column.name, frame[column.name][number])  # a number of a vector has no key
+                    unreadable[number][column.name] = _shorten(cell)
+            with saved_model.naming_cells(self.model, frame):
+                labels, values, proba = self._predict(self._encoder.transform(features))
+        names, predictions = [str(label) for label in self.classes], []
+        sets = None if self.set_options is None else predict_mask(self._calibrated, proba, self.set_options)
+        for i, label in enumerate(labels):
+            prediction = {"label": label, "confidence": float(proba[i].max())}
+            prediction[self.value_name] = dict(zip(names, values[i].tolist(), strict=True))
+            if sets is not None:
+                prediction["set"] = [self.classes[k] for k in np.flatnonzero(sets[i])]
+            prediction |= {"unreadable": unreadable[i]} if unreadable[i] else {}
+            predictions.append(prediction | ({"absent": absent[i]} if absent[i] else {}))
         return predictions
 
     def _find_absent(self, row: Mapping[str, Any], number: int) -> list[str]:
         """Return the columns that a row lacks, or raise if they may not be missing values."""
         absent = [name for name, _ in self.columns if name not in row and self.members.get(name) not in row]
-        if not absent:
-            return []
-        others = {str(name) for name in row} - {name for name, _ in self.columns}
-        similar = None if self.strict or len(absent) == len(self.columns) else misspelled_column(absent, others)
-        if similar is not None:
-            advice = f"Rename {similar[1]!a} to {similar[0]!r}, or use null for a missing value."
-        elif self.strict or len(absent) == len(self.columns):
-            printable = sorted(name for name in others if name.isprintable())
-            advice = f"Use null for a missing value.{suggest_columns(absent, printable)}"
-        else:
-            return absent
-        raise DataError(f"missing column{'s' * (len(absent) > 1)} {format_names(absent)}. {advice}", row=number)
+        others = [name for name in row if isinstance(name, str) and name.isprintable() and name not in self._kinds]
+        is_invalid = absent and (self.strict or len(absent) == len(self.columns) or misspelled_column(absent, others))
+        if is_invalid:
+            remedy = f"Use null for a missing value.{suggest_columns(absent, sorted(others))}"
+            raise DataError(f"missing column{'s' * (len(absent) > 1)} {format_names(absent)}. {remedy}", row=number)
+        return absent
 
     def _frame(self, rows: Sequence[Mapping[str, Any]]) -> "pl.DataFrame":
         """Return the cells of rows as a table with the columns of the model; absent cells are missing values."""
         import polars as pl
 
-        cells = []
-        for name, kind in self.columns:
-            given = [row.get(name) for row in rows]
-            if not set(map(type, given)) <= {*_SCALARS}:
-                for number, value in enumerate(given):
-                    if not isinstance(value, (*_SCALARS, np.generic, date, time, timedelta)) and not is_missing(value):
-                        raise DataError(
-                            f"column {name!r} must contain {KINDS[kind]}; got {_shorten(value)}.", row=number
-                        )
-            if name not in self.members or any(name in row for row in rows):
-                cells.append(to_series(name, given, is_text=kind in ("category", "text")))
-        cells += [to_series(name, [row.get(name) for row in rows]) for name in self.vectors]
+        present, cells = {name for row in rows for name in row}, []
+        for name, kind in (*self.columns, *((vector, "") for vector in self.vectors)):
+            if name in present:
+                given = [row.get(name) for row in rows]
+                for number, value in enumerate(given if kind else ()):
+                    if not isinstance(value, _CELLS) and not is_missing(value):
+                        got = _shorten(value)
+                        raise DataError(f"column {name!r} must contain {KINDS[kind]}; got {got}.", row=number)
+                cells.append(to_series(name, given, is_text=kind in ("category", "text") if kind else None))
         frame = match_vectors(pl.DataFrame(cells), self.vectors, {})
-        empty = pl.repeat(None, len(rows), dtype=pl.Float64, eager=True)
-        return frame.with_columns(empty.alias(name) for name in self.members if name not in frame.columns)
+        return frame.with_columns(pl.lit(None).alias(name) for name in self._kinds if name not in frame.columns)
 
-    def _read(self, frame: "pl.DataFrame") -> tuple["pl.DataFrame", list[tuple[int, str]]]:
-        """Return the table of the encoder, and the row and column of each cell that cannot be read."""
-        read, masks = read_columns(frame, self._columns, self._cell_format)
-        unreadable = []
-        for column in self._columns:
-            numbers = masks[column.name].arg_true().to_list() if column.name in masks else []
-            if numbers and self.strict:
-                raise unreadable_cell(frame[column.name], column, numbers[0])
-            unreadable += [(number, column.name) for number in numbers]
-        return read, unreadable
-
-    def _calibrate(self, options: CoverageOptions) -> None:
-        """Calibrate the prediction sets by the rows in the model file."""
-        check_set_options(options, "set_method")
-        if self.model.summary.get("online"):
-            raise InputError("prediction sets need a model of `oneof fit` without --online.")
-        check_calibrated(self.model)
-        assert self.model.calibration is not None
-        self.set_options, self._calibrated = options, calibrate_rows(self.model.calibration, options)
-        self.set_notes = predict_sets(self.model, self.model.calibration["proba"], options)[1]
-        self.set_guarantee = describe_calibration(self.model, options)["guarantee"]
-
-    def _predict(self, X: FeatureMatrix) -> tuple[Labels, Floats, Floats]:
-        """Return the labels, the probabilities, and the probabilities or scores of rows."""
+    def _predict(self, X: Any) -> tuple[Any, Any, Any]:
+        """Return the labels, the probabilities or scores, and the probabilities of encoded rows."""
+        labels = self._estimator.predict(X).tolist()
         if self.value_name == "probabilities":
-            proba = values = np.asarray(self._estimator.predict_proba(X), dtype=np.float64)
-        else:
-            values = np.asarray(self._estimator.decision_function(X), dtype=np.float64)
-            is_binary = values.ndim == 1
-            proba = softmax(np.column_stack([np.zeros(len(values)), values]) if is_binary else values)
-            values = np.column_stack([-values, values]) if is_binary else values
-        # `predict` would compute the scores again.
-        two_largest = np.partition(proba, -2, axis=1)[:, -2:]
-        if self._predicts_largest and (two_largest[:, 1] - two_largest[:, 0] > _TIE).all():
-            return self._estimator.classes_[np.argmax(proba, axis=1)], proba, values
-        return np.asarray(self._estimator.predict(X)), proba, values
-
-
-_SCALARS = (type(None), bool, int, float, str)
+            proba = np.asarray(self._estimator.predict_proba(X), dtype=np.float64)
+            return labels, proba, proba
+        scores = get_scores(self._estimator, X)
+        return labels, scores - scores[:, ::-1] if scores.shape[1] == 2 else scores, softmax(scores)
 
 
 def _shorten(value: Any) -> str:

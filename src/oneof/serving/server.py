@@ -25,7 +25,7 @@ _LOG = {
 """Configuration of `logging`: one line for each request on standard error, after its time."""
 
 
-class PredictionServer:
+class PredictionServer(WebServer):
     """Server of the predictions of a model.
 
     Parameters
@@ -85,33 +85,20 @@ class PredictionServer:
         from oneof.serving.predictor import RowPredictor
 
         predictor = RowPredictor(model, strict=strict, **sets or {})
-        self.notes = predictor.set_notes
-        self.set_guarantee = predictor.set_guarantee
+        self.notes, self.set_guarantee = predictor.set_notes, predictor.set_guarantee
         predictor.predict([dict.fromkeys(name for name, _ in predictor.columns)])  # the first prediction is slow
-        self._socket = listen(port, host)
-        try:
-            address, port = self._socket.getsockname()
-            self.is_local = ipaddress.ip_address(address).is_loopback
-            self.url = f"http://{host}:{port}"
-            self._server = WebServer(
-                make_app(predictor, hosts=("localhost", host, *(allowed_hosts or ())), **limits),
-                self._socket,
-                stop_seconds=_STOP_SECONDS,
-                limit_concurrency=MAX_CONNECTIONS,
-                timeout_keep_alive=_KEEP_ALIVE_SECONDS,
-                **{"log_config": _LOG, "log_level": None, "access_log": True} if log else {},
-            )
-        except BaseException:  # the caller gets no server to stop
-            self._socket.close()
-            raise
-
-    def run(self) -> None:
-        """Serve until `stop` is called or the process is interrupted; a KeyboardInterrupt propagates."""
-        self._server.run()
-
-    def stop(self) -> None:
-        """Stop `run` from another thread."""
-        self._server.stop()
+        app = make_app(predictor, hosts=("localhost", host, *(allowed_hosts or ())), **limits)
+        listener = listen(port, host)
+        address, port = listener.getsockname()
+        self.is_local, self.url = ipaddress.ip_address(address).is_loopback, f"http://{host}:{port}"
+        super().__init__(
+            app,
+            listener,
+            stop_seconds=_STOP_SECONDS,
+            limit_concurrency=MAX_CONNECTIONS,
+            timeout_keep_alive=_KEEP_ALIVE_SECONDS,
+            **{"log_config": _LOG, "log_level": None, "access_log": True} if log else {},
+        )
 
 
 def serve(model: "SavedModel", *, host: str = LOCALHOST, port: int = DEFAULT_PORT, **options: Any) -> None:

@@ -72,20 +72,20 @@ def labeled_sets(mask):
 @given(masks())
 def test_set_sizes_count_rows(mask):
     """The histogram equals the sizes of Python sets, with full sets counted separately."""
-    rows, n_unlabeled = counts.set_sizes(mask)
+    rows, weighted, n_unlabeled = counts.set_sizes(mask, np.zeros(len(mask), dtype=bool))
     sizes = [len(s) for s in sets_of(mask)]
-    assert rows.tolist() == [sizes.count(s) for s in range(mask.shape[1])]
-    assert n_unlabeled == sizes.count(mask.shape[1])
+    assert rows.tolist() == [*(sizes.count(s) for s in range(mask.shape[1])), 0]
+    assert (n_unlabeled, weighted.any()) == (sizes.count(mask.shape[1]), False)
 
 
 @given(masks())
 def test_class_frequencies_count_members(mask):
     """A class is counted once per labeled set with it, and as exact if it is the only candidate."""
-    frequencies = counts.class_frequencies(mask)
+    candidate, exact = counts.class_frequencies(mask)
     labeled = labeled_sets(mask)
     for k in range(mask.shape[1]):
-        assert frequencies.candidate[k] == sum(k in s for s in labeled)
-        assert frequencies.exact[k] == sum(s == {k} for s in labeled)
+        assert candidate[k] == sum(k in s for s in labeled)
+        assert exact[k] == sum(s == {k} for s in labeled)
 
 
 @given(masks(), st.integers(1, 4))
@@ -124,14 +124,9 @@ def test_pairs_are_the_most_frequent_and_their_outcomes_add_up(pair, limit):
     assert listed == [n for n in every if n > 0][:limit]
     for outcome in counts.pair_outcomes(mask, decided, pairs):
         both = {outcome.first, outcome.second}
-        chosen = [
-            d for s, d in zip(sets_of(mask), decided.tolist(), strict=True) if both <= s and len(s) < mask.shape[1]
-        ]
-        assert outcome.n_sets == len(chosen)
-        assert (outcome.decided_first, outcome.decided_second) == (
-            chosen.count(outcome.first),
-            chosen.count(outcome.second),
-        )
+        rows = zip(sets_of(mask), decided.tolist(), strict=True)
+        chosen = [d for s, d in rows if both <= s and len(s) < mask.shape[1]]
+        assert outcome[2:] == (len(chosen), chosen.count(outcome.first), chosen.count(outcome.second))
 
 
 @given(decided_masks(), st.sampled_from([1.0, 0.999999]))
@@ -140,17 +135,14 @@ def test_counts_of_weights_are_those_of_sets_at_0_and_1(pair, factor):
     mask, decided = pair
     weights = mask * np.where(np.arange(mask.shape[1]) == mask.argmax(axis=1)[:, None], 1.0, factor)
     labeled = np.where(mask.all(axis=1, keepdims=True), 1.0, weights)
-    together = counts.cooccurrence(mask)
-    pairs = counts.top_pairs(together, 4)
-    np.testing.assert_allclose(counts.cooccurrence(labeled), together, rtol=1e-5)
-    np.testing.assert_allclose(counts.decision_confusion(labeled, decided), counts.decision_confusion(mask, decided),
-                               rtol=1e-5)  # fmt: skip
-    np.testing.assert_allclose(counts.class_frequencies(labeled).candidate, counts.class_frequencies(mask).candidate,
-                               rtol=1e-5)  # fmt: skip
-    np.testing.assert_allclose(
-        np.array(counts.pair_outcomes(labeled, decided, pairs)).reshape(-1, 5),
-        np.array(counts.pair_outcomes(mask, decided, pairs)).reshape(-1, 5), rtol=1e-5,
-    )  # fmt: skip
+    pairs = counts.top_pairs(counts.cooccurrence(mask), 4)
+    for count in (
+        counts.cooccurrence,
+        lambda evidence: counts.class_frequencies(evidence)[0],
+        lambda evidence: counts.decision_confusion(evidence, decided),
+        lambda evidence: np.array(counts.pair_outcomes(evidence, decided, pairs)).reshape(-1, 5),
+    ):
+        np.testing.assert_allclose(count(labeled), count(mask), rtol=1e-5)
     np.testing.assert_allclose(counts.effective_sizes(labeled), mask.sum(axis=1), rtol=1e-5)
 
 

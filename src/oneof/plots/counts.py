@@ -17,36 +17,6 @@ MIN_SHOWN = 0.95
 """Fraction of the cooccurrences in a heat map, unless there are too many classes."""
 
 
-class SetSizes(NamedTuple):
-    """Numbers of rows by set size.
-
-    Attributes
-    ----------
-    rows : ndarray of shape (K,)
-        ``rows[s]`` rows have s candidates, for s = 0..K-1; ``rows[0]`` is 0.
-    n_unlabeled : int
-        Number of rows with all K classes.
-    """
-
-    rows: Ints
-    n_unlabeled: int
-
-
-class ClassFrequencies(NamedTuple):
-    """Numbers of labeled rows by class.
-
-    Attributes
-    ----------
-    candidate : ndarray of shape (K,)
-        Rows with the class as a candidate; floats if there are weights.
-    exact : ndarray of shape (K,)
-        Rows with the class as the only candidate.
-    """
-
-    candidate: Ints | Floats
-    exact: Ints
-
-
 class PairOutcome(NamedTuple):
     """Disambiguated labels of the sets that contain two given classes; floats if there are weights."""
 
@@ -67,11 +37,16 @@ def partial_rows(evidence: Evidence) -> Mask:
     return (np.count_nonzero(evidence, axis=1) > 1) & labeled_rows(evidence)
 
 
-def set_sizes(mask: Mask) -> SetSizes:
-    """Count the rows of each set size; rows with weights have `effective_sizes` instead."""
-    n_classes = mask.shape[1]
-    rows = np.bincount(np.count_nonzero(mask, axis=1), minlength=n_classes + 1)
-    return SetSizes(rows[:n_classes], int(rows[n_classes]))
+def set_sizes(evidence: Evidence, is_weighted: Mask) -> tuple[Ints, Ints, int]:
+    """Return the numbers of labeled sets, and of rows with weights, by size (0 to K), and of unlabeled rows.
+
+    The size of a row with weights is the effective number of its candidates, rounded.
+    """
+    sizes, labeled = np.rint(effective_sizes(evidence)).astype(np.int64), labeled_rows(evidence)
+    sets, weighted = (
+        np.bincount(sizes[rows], minlength=evidence.shape[1] + 1) for rows in (labeled & ~is_weighted, is_weighted)
+    )
+    return sets, weighted, int((~labeled).sum())
 
 
 def shares(evidence: Evidence) -> Floats:
@@ -79,7 +54,7 @@ def shares(evidence: Evidence) -> Floats:
     return evidence / evidence.sum(axis=1, keepdims=True)
 
 
-def effective_sizes(evidence: Evidence) -> Floats:
+def effective_sizes(evidence: Evidence) -> Ints | Floats:
     """Return the effective number of candidates of each row, (n,): exp of the entropy of the shares.
 
     For a set it is its size. It lies between 1 (one class has all the weight) and the number of candidates.
@@ -89,6 +64,8 @@ def effective_sizes(evidence: Evidence) -> Floats:
     >>> effective_sizes(np.array([[1, 1, 0], [1.0, 0.1, 0.1]])).round(2)
     array([2.  , 1.76])
     """
+    if evidence.dtype == bool:
+        return np.count_nonzero(evidence, axis=1)
     p = shares(evidence)
     return np.exp(-(p * np.log(np.where(p > 0, p, 1.0))).sum(axis=1))
 
@@ -98,16 +75,15 @@ def largest_shares(weights: Floats, n_bins: int = 10) -> Ints:
 
     An edge belongs to the bin above it.
     """
-    largest = 1 / weights.sum(axis=1)  # the largest weight is 1
-    return np.bincount(np.minimum((largest * n_bins).astype(np.int64), n_bins - 1), minlength=n_bins)
+    return np.histogram(1 / weights.sum(axis=1), np.linspace(0, 1, n_bins + 1))[0]  # the largest weight is 1
 
 
-def class_frequencies(evidence: Evidence) -> ClassFrequencies:
-    """Count the labeled rows by candidate and by exact label."""
+def class_frequencies(evidence: Evidence) -> tuple[Ints | Floats, Ints]:
+    """Return the numbers of labeled rows by candidate (floats if there are weights), and by exact label, each (K,)."""
     sizes = np.count_nonzero(evidence, axis=1)
     labeled = evidence[labeled_rows(evidence)]
     candidate = np.count_nonzero(labeled, axis=0) if evidence.dtype == bool else labeled.sum(axis=0)
-    return ClassFrequencies(candidate, np.count_nonzero(evidence[sizes == 1], axis=0))
+    return candidate, np.count_nonzero(evidence[sizes == 1], axis=0)
 
 
 def cooccurrence(evidence: Evidence) -> Ints | Floats:

@@ -7,20 +7,11 @@ import numpy as np
 
 from oneof.candidates import CandidateSets
 from oneof.candidates.encoding import encode_labels
-from oneof.errors import InputTypeError, LabelError
-from oneof.plots import counts
-from oneof.plots.style import (
-    FONT_SIZE,
-    HEAT_LEVELS,
-    N_FAINT_LEVELS,
-    PALETTE,
-    annotate_empty,
-    new_axes,
-    shorten,
-    style_axes,
-    write_legend,
-)
+from oneof.errors import LabelError
+from oneof.plots import counts, style
+from oneof.plots.style import PALETTE, shorten
 from oneof.typing import Floats, Ints
+from oneof.validation import check_instance
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -62,21 +53,19 @@ def plot_set_sizes(candidates: CandidateSets, ax: "Axes | None" = None) -> "Axes
     [2, 1, 1]
     """
     ax = _axes(candidates, ax)
-    sizes, weighted = counts.set_sizes(candidates.mask[~candidates.is_weighted]), weighted_sizes(candidates)
-    rows = np.pad(sizes.rows, (0, 1)) + weighted
-    last = max(int(np.flatnonzero(rows).max(initial=1)), 1)
-    at = np.arange(1, last + 1)
-    series = [(rows[1 : last + 1] - weighted[1 : last + 1], "accent", "sets")]
+    sets, weighted, n_unlabeled = counts.set_sizes(candidates.evidence, candidates.is_weighted)
+    last = max(int(np.flatnonzero(sets + weighted).max(initial=1)), 1)
+    series = [(sets[1 : last + 1], "accent", "sets")]
     if weighted.any():
         series.append((weighted[1 : last + 1], "second", "with weights"))
     is_annotated = last <= _MAX_ANNOTATED
-    draw_bars(ax, at, series, is_annotated=is_annotated)
+    draw_bars(ax, np.arange(1, last + 1), series, is_annotated=is_annotated)
     ticks: list[float] = list(range(1, last + 1, 1 + (last - 1) // 12))
     names = [str(size) for size in ticks]
-    if sizes.n_unlabeled:  # apart from the sizes, and wider among many bars
+    if n_unlabeled:  # apart from the sizes, and wider among many bars
         ticks.append(last + 1.3 * max(1.0, last / 14))
         names.append("no\nlabel")
-        unlabeled, width = [(np.array([sizes.n_unlabeled]), "muted", "")], _BAR_WIDTH * max(1.0, last / 16)
+        unlabeled, width = [(np.array([n_unlabeled]), "muted", "")], _BAR_WIDTH * max(1.0, last / 16)
         draw_bars(ax, np.array(ticks[-1:]), unlabeled, width=width, is_annotated=is_annotated)
     ax.set_xticks(ticks, names)
     ax.set_xlabel("effective number of candidates, rounded" if weighted.any() else "candidates in the set")
@@ -116,7 +105,7 @@ def plot_weights(candidates: CandidateSets, ax: "Axes | None" = None) -> "Axes":
     ax = _axes(candidates, ax)
     rows = counts.largest_shares(candidates.weights[candidates.is_weighted])
     if not rows.any():
-        annotate_empty(ax, "No row has weights.")
+        style.annotate_empty(ax, "No row has weights.")
         return ax
     edges = np.linspace(0, 1, len(rows) + 1)
     draw_bars(ax, edges[:-1] + edges[1] / 2, [(rows, "second", "")], width=edges[1])
@@ -124,12 +113,6 @@ def plot_weights(candidates: CandidateSets, ax: "Axes | None" = None) -> "Axes":
     ax.set_xticks(edges[::2], [f"{100 * edge:.0f}%" for edge in edges[::2]])
     ax.set_xlabel("largest share of the weights of a row")
     return ax
-
-
-def weighted_sizes(candidates: CandidateSets) -> Ints:
-    """Return the number of rows with weights by the effective number of candidates, rounded: index 0 to K."""
-    effective = counts.effective_sizes(candidates.weights[candidates.is_weighted])
-    return np.bincount(np.rint(effective).astype(np.int64), minlength=candidates.shape[1] + 1)
 
 
 def plot_class_frequencies(candidates: CandidateSets, ax: "Axes | None" = None) -> "Axes":
@@ -162,10 +145,9 @@ def plot_class_frequencies(candidates: CandidateSets, ax: "Axes | None" = None) 
     ['finch', 'tit', 'wren']
     """
     ax = _axes(candidates, ax)
-    frequencies = counts.class_frequencies(candidates.evidence)
-    selected = counts.argsort_top(frequencies.candidate, MAX_CLASSES)
-    exact = frequencies.exact[selected]
-    partial = frequencies.candidate[selected] - exact
+    candidate, exact = counts.class_frequencies(candidates.evidence)
+    selected = counts.argsort_top(candidate, MAX_CLASSES)
+    partial, exact = candidate[selected] - exact[selected], exact[selected]
     series: list[tuple[Any, str, str]] = [(exact, "accent", "the only candidate")]
     if partial.any():
         is_weighted = candidates.is_weighted.any()
@@ -210,13 +192,11 @@ def plot_cooccurrence(candidates: CandidateSets, ax: "Axes | None" = None) -> "A
     np.fill_diagonal(values, np.nan)
     top = np.nanmax(values, initial=0.0)
     if not top > 0:
-        annotate_empty(ax, "No two labels cooccur.")
+        style.annotate_empty(ax, "No two labels cooccur.")
         return ax
+    write = f"{{:,.{1 if top < 10 and candidates.is_weighted.any() else 0}f}}".format
     names = candidates.classes[selected].tolist()
-    digits = 1 if top < 10 and candidates.is_weighted.any() else 0
-    draw_heatmap(
-        ax, values, names, top=top, format_value=lambda value: f"{value:,.{digits}f}", bar_label="rows with both"
-    )
+    draw_heatmap(ax, values, names, top=top, format_value=write, bar_label="rows with both")
     return ax
 
 
@@ -255,16 +235,13 @@ def plot_decisions(candidates: CandidateSets, labels: Any, ax: "Axes | None" = N
     """
     ax = _axes(candidates, ax)
     decided = encode_decisions(candidates, labels)
-    fractions = counts.decision_confusion(candidates.evidence, decided)
     selected = cooccurring_classes(candidates)
-    values = fractions[np.ix_(selected, selected)]
+    values = counts.decision_confusion(candidates.evidence, decided)[np.ix_(selected, selected)]
     if not np.isfinite(values).any():
-        annotate_empty(ax, "No row has several candidates.")
+        style.annotate_empty(ax, "No row has several candidates.")
         return ax
     names = candidates.classes[selected].tolist()
-    draw_heatmap(
-        ax, values, names, top=1.0, format_value=lambda value: f"{100 * value:.0f}%", bar_label="fraction of the sets"
-    )
+    draw_heatmap(ax, values, names, top=1.0, format_value="{:.0%}".format, bar_label="fraction of the sets")
     ax.set_xlabel("disambiguated label")
     ax.set_ylabel("label in the candidate set")
     return ax
@@ -275,9 +252,8 @@ def encode_decisions(candidates: CandidateSets, labels: Any) -> Ints:
     decided, _ = encode_labels(labels, candidates.classes)
     if len(decided) != len(candidates):
         raise LabelError(f"`labels` must have one label per row ({len(candidates)}); got {len(decided)}.")
-    missing = np.flatnonzero(decided < 0)
-    if len(missing):
-        raise LabelError(f"`labels` must not have missing values; got one in row {missing[0]}.")
+    if (decided < 0).any():
+        raise LabelError(f"`labels` must not have missing values; got one in row {int((decided < 0).argmax())}.")
     return decided
 
 
@@ -300,31 +276,26 @@ def draw_bars(
     With `names` the bars are horizontal, one a name from top to bottom. With `is_annotated` the totals are above them.
     """
     is_horizontal = names is not None
-    rule = {"edgecolor": PALETTE["paper"]} if width < _BAR_WIDTH else {}  # bars of a histogram touch each other
-    style: dict[str, Any]
+    draw: Any = ax.barh if is_horizontal else ax.bar
+    start, extent = ("left", "height") if is_horizontal else ("bottom", "width")
+    edge = PALETTE["paper"] if width < _BAR_WIDTH else None  # bars of a histogram touch each other
     totals = np.zeros(len(at), dtype=series[0][0].dtype)
     for numbers, color, name in series:
-        style = {"color": PALETTE[color], "label": name or None, **rule}
-        if is_horizontal:
-            bars = ax.barh(at, numbers, left=totals, height=width, **style)
-        else:
-            bars = ax.bar(at, numbers, bottom=totals, width=width, **style)
+        options = {start: totals, extent: width, "color": PALETTE[color], "label": name or None}
+        bars = draw(at, numbers, edgecolor=edge, **options)
         totals = totals + numbers
     if is_annotated:
         ax.bar_label(bars, [f"{total:,}" for total in totals], padding=2, fontsize=9, color=PALETTE["ink"])
-    axis = ax.xaxis if is_horizontal else ax.yaxis
+    axis: Any = ax.xaxis if is_horizontal else ax.yaxis
     axis.set_major_formatter("{x:,.0f}")
     axis.set_label_text("rows")
-    if is_horizontal:
-        ax.locator_params(axis="x", integer=True, nbins=5)
-    else:
-        ax.locator_params(axis="y", integer=True)
+    ax.locator_params(axis=axis.axis_name, integer=True, nbins=5 if is_horizontal else "auto")
     if names is not None:
         ax.set_yticks(at, [shorten(name) for name in names], parse_math=False)
         ax.set_ylim(len(at) - 0.5, -0.5)
-    style_axes(ax, grid=axis.axis_name)
+    style.style_axes(ax, grid=axis.axis_name)
     if is_horizontal or len(series) > 1:
-        write_legend(ax)
+        style.write_legend(ax)
 
 
 def draw_heatmap(
@@ -344,20 +315,17 @@ def draw_heatmap(
     from matplotlib.colors import ListedColormap, Normalize, to_rgba
 
     # Opacity instead of lightness: a blank cell has the background of the page, light or dark.
-    ramp = [to_rgba(PALETTE["heat"], level) for level in HEAT_LEVELS]
+    ramp = [to_rgba(PALETTE["heat"], level) for level in style.HEAT_LEVELS]
     colors = ListedColormap(ramp).with_extremes(bad=(0, 0, 0, 0))
-    mesh = ax.pcolormesh(
-        np.ma.masked_where(~(values > 0), values), cmap=colors, norm=Normalize(0, top),
-        edgecolors=PALETTE["paper"], linewidth=1.0,
-    )  # fmt: skip
+    cells = np.ma.masked_where(~(values > 0), values)
+    mesh = ax.pcolormesh(cells, cmap=colors, norm=Normalize(0, top), edgecolors=PALETTE["paper"], linewidth=1.0)
     rows, columns = np.nonzero(np.isnan(values))
     ax.plot(columns + 0.5, rows + 0.5, linestyle="none", marker="x", markersize=4, color=PALETTE["rule"])
     n = len(values)
     ax.set_aspect("equal")
     ax.invert_yaxis()
-    style_axes(ax)
-    for spine in ax.spines.values():
-        spine.set_visible(False)
+    style.style_axes(ax)
+    ax.spines[:].set_visible(False)
     tick_labels = [shorten(name) for name in names]
     fits = max(map(len, tick_labels), default=0) <= (3 if n <= 20 else 2)
     rotation: dict[str, Any] = {} if fits else {"rotation": 55, "ha": "right", "rotation_mode": "anchor"}
@@ -365,15 +333,14 @@ def draw_heatmap(
     ax.set_yticks(np.arange(n) + 0.5, tick_labels, parse_math=False)
     if n <= _MAX_ANNOTATED:
         for (i, j), value in np.ndenumerate(values):
-            if np.isfinite(value) and value > 0:
-                is_strong = value / top * len(HEAT_LEVELS) >= N_FAINT_LEVELS
-                color = PALETTE["on-heat" if is_strong else "ink"]
+            if value > 0:
+                color = PALETTE["on-heat" if value / top * len(style.HEAT_LEVELS) >= style.N_FAINT_LEVELS else "ink"]
                 ax.text(j + 0.5, i + 0.5, format_value(float(value)), ha="center", va="center", color=color, fontsize=9)
         return
     bar = ax.figure.colorbar(mesh, ax=ax, shrink=0.6, aspect=24, pad=0.02, format=lambda value, _: format_value(value))
     bar.outline.set_visible(False)
-    bar.ax.tick_params(length=0, labelsize=FONT_SIZE, labelcolor=PALETTE["ink"])
-    bar.set_label(bar_label, color=PALETTE["muted"], fontsize=FONT_SIZE)
+    bar.ax.tick_params(length=0, labelsize=style.FONT_SIZE, labelcolor=PALETTE["ink"])
+    bar.set_label(bar_label, color=PALETTE["muted"], fontsize=style.FONT_SIZE)
 
 
 def heatmap_inches(names: Sequence[Any]) -> tuple[float, float]:
@@ -381,15 +348,11 @@ def heatmap_inches(names: Sequence[Any]) -> tuple[float, float]:
     n = len(names)
     cell = float(np.clip(5.4 / max(n, 1), 0.29, 0.62))
     longest = max((len(shorten(name)) for name in names), default=0)
-    margin = 0.5 + 0.085 * longest
-    bar = 0.75 if n > _MAX_ANNOTATED else 0.1
-    return max(n * cell + margin + bar, 3.4), max(n * cell + 0.5 + 0.075 * longest, 2.4)
+    width = n * cell + 0.5 + 0.085 * longest + (0.75 if n > _MAX_ANNOTATED else 0.1)
+    return max(width, 3.4), max(n * cell + 0.5 + 0.075 * longest, 2.4)
 
 
 def _axes(candidates: Any, ax: "Axes | None") -> "Axes":
     """Return the axes to draw on, after a check: other forms of labels would leave the classes ambiguous."""
-    if not isinstance(candidates, CandidateSets):
-        raise InputTypeError(
-            f"`candidates` must be a CandidateSets; got {type(candidates).__name__}. Use `CandidateSets.from_sets(y)`."
-        )
-    return new_axes() if ax is None else ax
+    check_instance("candidates", candidates, CandidateSets)
+    return style.new_axes() if ax is None else ax

@@ -5,15 +5,11 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from oneof.errors import InputError, InputTypeError
-from oneof.plots.style import FONT_SIZE, PALETTE, new_axes, style_axes, write_legend
+from oneof.plots.style import PALETTE, new_axes, style_axes, write_legend
 from oneof.validation import as_float_array
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-
-
-_BAND = "learning-curve-band"
-"""Name of the bands of drawn curves, whose limits later curves of the same axes keep."""
 
 
 class LearningCurveLike(Protocol):
@@ -78,28 +74,16 @@ def plot_learning_curve(curve: LearningCurveLike, ax: "Axes | None" = None, *, l
     lines = [("covering rate", curve.covering_rate, curve.covering_rate_std, "accent", "o", "-")]
     if curve.accuracy is not None:
         lines.append(("accuracy", curve.accuracy, curve.accuracy_std, "second", "s", "--"))
-    bands = [band for band in ax.collections if band.get_gid() == _BAND]
-    n_drawn = len(bands)
-    limits = [np.asarray(path.vertices)[:, 1] for band in bands for path in band.get_paths()] or [np.empty(0)]
-    low, high = np.nanmin(np.concatenate(limits), initial=1.0), np.nanmax(np.concatenate(limits), initial=0.0)
-    prefix = f"{label}, " if label else ""
+    n_drawn = len(ax.lines)
     for name, mean, std, palette_name, marker, dash in lines:
         color = f"C{n_drawn // len(lines)}" if label or n_drawn else PALETTE[palette_name]
         center = np.asarray(mean, dtype=float)
         deviation = np.zeros_like(center) if std is None else np.nan_to_num(np.asarray(std, dtype=float))
         below, above = np.clip(center - deviation, 0, 1), np.clip(center + deviation, 0, 1)
-        ax.fill_between(sizes, below, above, color=color, alpha=0.16, linewidth=0, gid=_BAND)
-        ax.plot(
-            sizes,
-            center,
-            dash,
-            color=color,
-            marker=marker,
-            markersize=5,
-            linewidth=1.8,
-            label=prefix + name,
-        )
-        low, high = min(low, np.nanmin(below, initial=1.0)), max(high, np.nanmax(above, initial=0.0))
+        ax.fill_between(sizes, below, above, color=color, alpha=0.16, linewidth=0)
+        style: Any = {"color": color, "marker": marker, "markersize": 5, "linewidth": 1.8}
+        ax.plot(sizes, center, dash, label=f"{label}, {name}" if label else name, **style)
+    low, high = ax.dataLim.intervaly if np.isfinite(ax.dataLim.intervaly).all() else (0.0, 1.0)  # of all curves
     # A height of at least 20 percentage points, so that noise does not look like a trend.
     margin = max(0.0, 0.2 - (high - low)) / 2 + 0.02
     top = min(1.0, high + margin)
@@ -112,12 +96,8 @@ def plot_learning_curve(curve: LearningCurveLike, ax: "Axes | None" = None, *, l
     ax.yaxis.set_major_formatter(lambda value, _: f"{100 * value:.0f}%")
     ax.set_xlabel("labeled training rows" + (" (log scale)" if ax.get_xscale() == "log" else ""))
     style_axes(ax, grid="y")
-    if n_drawn:  # above the axes, since several curves leave no free corner
-        write_legend(ax)
-    else:
-        write_legend(ax, loc="lower right")
+    write_legend(ax, **{} if n_drawn else {"loc": "lower right"})  # above the axes if curves leave no free corner
     ax.margins(x=0.04)
-    ax.xaxis.label.set_fontsize(FONT_SIZE)
     return ax
 
 

@@ -86,12 +86,6 @@ def write_legend(ax: "Axes", **options: Any) -> None:
 
 def annotate_empty(ax: "Axes", sentence: str) -> None:
     """Write a sentence on axes without data."""
-    style_axes(ax)
-    ax.set_xticks([])
-    ax.set_yticks([])
-    for spine in ax.spines.values():
-        spine.set_visible(False)
-    ax.text(
-        0.5, 0.5, sentence, transform=ax.transAxes, ha="center", va="center",
-        color=PALETTE["muted"], fontsize=FONT_SIZE, wrap=True,
-    )  # fmt: skip
+    ax.set_axis_off()
+    options: Any = {"ha": "center", "va": "center", "color": PALETTE["muted"], "fontsize": FONT_SIZE}
+    ax.text(0.5, 0.5, sentence, transform=ax.transAxes, wrap=True, **options)

@@ -18,7 +18,7 @@ _MIN_SCALE = 0.62
 """A curve then fits the width of a phone of 390 pixels."""
 _HEX = re.compile(r"#[0-9a-f]{6}\b")
 _LONG_DECIMAL = re.compile(r"(\.\d\d)\d+")
-_REFERENCE = re.compile(r"url\(#([^)]*)\)")
+_REFERENCE = re.compile(r"(^#|url\(#)([^)]*)")
 
 
 def to_svg(figure: "Figure", *, prefix: str, title: str, description: str) -> str:
@@ -45,9 +45,8 @@ def to_svg(figure: "Figure", *, prefix: str, title: str, description: str) -> st
     no_metadata = dict.fromkeys(("Date", "Creator", "Format", "Type"))
     with mpl.rc_context({"svg.fonttype": "none", "svg.hashsalt": "oneof"}), warnings.catch_warnings():
         # The browser draws the text with its own fonts, so a glyph missing in matplotlib's fonts is harmless.
-        warnings.filterwarnings("ignore", message=".*Glyph .* missing from", category=UserWarning)
-        warnings.filterwarnings("ignore", message=".*Matplotlib currently does not support", category=UserWarning)
-        warnings.filterwarnings("ignore", message=".*constrained_layout not applied", category=UserWarning)
+        harmless = "Glyph .* missing from|Matplotlib currently does not support|constrained_layout not applied"
+        warnings.filterwarnings("ignore", message=f".*({harmless})", category=UserWarning)
         figure.savefig(buffer, format="svg", transparent=True, metadata=no_metadata)
     root = ET.fromstring(buffer.getvalue())
     _strip_namespaces(root)
@@ -70,9 +69,7 @@ def _strip_namespaces(root: ET.Element) -> None:
     # An <svg> within HTML needs no namespaces, and the page must not contain URLs.
     for element in root.iter():
         element.tag = element.tag.rpartition("}")[2]
-        for key in list(element.attrib):
-            if "}" in key:
-                element.set(key.rpartition("}")[2], element.attrib.pop(key))
+        element.attrib = {key.rpartition("}")[2]: value for key, value in element.attrib.items()}
 
 
 def _drop_invisible(root: ET.Element) -> None:
@@ -87,21 +84,17 @@ def _drop_invisible(root: ET.Element) -> None:
 
 
 def _rename_ids(root: ET.Element, prefix: str) -> None:
-    used = {element.get("href", "")[1:] for element in root.iter()}
-    for element in root.iter():
-        used.update(match for value in element.attrib.values() for match in _REFERENCE.findall(value))
+    values = [value for element in root.iter() for value in element.attrib.values()]
+    used = {name for value in values for _, name in _REFERENCE.findall(value)}
     names: dict[str, str] = {}
     for element in root.iter():
-        identity = element.attrib.pop("id", None)
-        if identity in used and identity is not None:
+        identity = element.attrib.pop("id", "")
+        if identity in used:
             names[identity] = f"{prefix}-{len(names)}"
             element.set("id", names[identity])
     for element in root.iter():
         for key, value in element.attrib.items():
-            if key == "href":
-                element.set(key, "#" + names[value[1:]])
-            elif "url(#" in value:
-                element.set(key, _REFERENCE.sub(lambda match: f"url(#{names[match[1]]})", value))
+            element.set(key, _REFERENCE.sub(lambda match: match[1] + names.get(match[2], match[2]), value))
 
 
 def _page_style(style: str) -> str:

@@ -58,15 +58,10 @@ def shown_annotators(summary: AnnotatorSummary) -> list[int]:
 
 def annotator_rows(summary: AnnotatorSummary) -> list[AnnotatorRow]:
     """Return the lines of the table."""
+    names, n_answers = summary.names, summary.n_answers.tolist()
+    numbers: Any = np.column_stack([summary.accuracy, summary.interval]).tolist()
     return [
-        AnnotatorRow(
-            clean(summary.names[j]),
-            int(summary.n_answers[j]),
-            float(summary.accuracy[j]),
-            float(summary.interval[j, 0]),
-            float(summary.interval[j, 1]),
-            clean(summary.remark(j)),
-        )
+        AnnotatorRow._make((clean(names[j]), n_answers[j], *numbers[j], clean(summary.remark(j))))
         for j in shown_annotators(summary)
     ]
 
@@ -77,14 +72,11 @@ def class_table(summary: AnnotatorSummary, n_classes: int = MAX_CLASSES) -> dict
     if not by_class.differs.any():
         return None
     classes = summary.shown_classes(n_classes)
-    rows = []
-    for j in shown_annotators(summary):
-        low, high = by_class.interval[j].T
-        cells = [
-            ClassCell(float(by_class.accuracy[j, k]), float(low[k]), float(high[k]), bool(by_class.differs[j, k]))
-            for k in classes
-        ]
-        rows.append((clean(summary.names[j]), cells))
+    numbers: Any = np.dstack([by_class.accuracy, by_class.interval]).tolist()
+    rows = [
+        (clean(summary.names[j]), [ClassCell._make((*numbers[j][k], bool(by_class.differs[j, k]))) for k in classes])
+        for j in shown_annotators(summary)
+    ]
     names = [clean(str(by_class.classes[k])) for k in classes]
     return {"classes": names, "n_classes": len(by_class.classes), "rows": rows}
 
@@ -92,14 +84,9 @@ def class_table(summary: AnnotatorSummary, n_classes: int = MAX_CLASSES) -> dict
 def pair_rows(summary: AnnotatorSummary) -> list[PairRow]:
     """Return the pairs of annotators of the lowest kappa."""
     pairs = summary.pairs
+    numbers = list(zip(pairs.n_shared.tolist(), pairs.agreement.tolist(), pairs.kappa.tolist(), strict=True))
     return [
-        PairRow(
-            clean(str(pairs.first[i])),
-            clean(str(pairs.second[i])),
-            int(pairs.n_shared[i]),
-            float(pairs.agreement[i]),
-            float(pairs.kappa[i]),
-        )
+        PairRow(clean(pairs.first[i]), clean(pairs.second[i]), *numbers[i])
         for i in summary.least_agreeing_pairs(MAX_PAIRS)
     ]
 
@@ -107,11 +94,6 @@ def pair_rows(summary: AnnotatorSummary) -> list[PairRow]:
 def describe_annotators(summary: AnnotatorSummary) -> dict[str, Any]:
     """Return the tables of the section of the page."""
     return {"rows": annotator_rows(summary), "by_class": class_table(summary), "pairs": pair_rows(summary)}
-
-
-def accuracy_inches(summary: AnnotatorSummary) -> tuple[float, float]:
-    """Return the size of the figure."""
-    return 5.6, 0.26 * len(shown_annotators(summary)) + 1.0
 
 
 def plot_accuracies(summary: AnnotatorSummary, ax: "Axes") -> "Axes":

@@ -8,17 +8,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from oneof import plots
 from oneof.audit import LabelIssues
 from oneof.candidates.labels import is_missing
 from oneof.files import atomic_write
-from oneof.plots import (
-    plot_class_frequencies,
-    plot_cooccurrence,
-    plot_decisions,
-    plot_learning_curve,
-    plot_set_sizes,
-    plot_weights,
-)
 from oneof.plots.figures import MAX_CLASSES, cooccurring_classes, heatmap_inches
 from oneof.plots.style import shorten
 from oneof.plots.svg import to_svg
@@ -77,7 +70,9 @@ def render_report(data: ReportData) -> str:
         pairs=statistics.pair_outcomes(data),
         names=sets.classes.tolist(),
         curve_sentence=None if curve is None else templating.describe_learning_curve(curve, spread),
-        truth_rates=_compare_with_truth(data),
+        truth_rates=None
+        if data.truth is None
+        else statistics.compare_with_truth(sets, data.decisions.labels, data.truth),
         tables={} if summary is None else annotators.describe_annotators(summary),
         worst_classes=statistics.worst_classes,
         has_narrow_bounds=statistics.has_narrow_bounds,
@@ -162,12 +157,6 @@ def render_audit(
     )
 
 
-def _compare_with_truth(data: ReportData) -> statistics.TruthComparison | None:
-    if data.truth is None:
-        return None
-    return statistics.compare_with_truth(data.candidates, list(data.decisions.labels), data.truth.tolist())
-
-
 def _suspects(issues: LabelIssues, preview: Preview, max_rows: int) -> dict[str, Any]:
     """Return the table of suspected rows."""
     columns, rows = statistics.suspected_rows(issues, preview, max_rows)
@@ -226,32 +215,33 @@ def draw_figures(data: ReportData) -> list[Figure]:
     n_bars, cells = min(sets.shape[1], MAX_CLASSES), heatmap_inches(sets.classes[shown].tolist())
     figures = [
         Figure(
-            "sizes", (5.6, 3.6), lambda ax: plot_set_sizes(sets, ax),
+            "sizes", (5.6, 3.6), lambda ax: plots.plot_set_sizes(sets, ax),
             "Sizes of the candidate sets", "A bar chart of the number of rows with one candidate, two, and so on.",
         ),
         Figure(
-            "classes", (5.6, max(0.24 * n_bars + 1.0, 2.0)), lambda ax: plot_class_frequencies(sets, ax),
+            "classes", (5.6, max(0.24 * n_bars + 1.0, 2.0)), lambda ax: plots.plot_class_frequencies(sets, ax),
             "Class frequencies", "A bar chart of the rows per class, split by exact and partial rows.",
         ),
         sets.is_weighted.any() and Figure(
-            "weights", (5.6, 3.0), lambda ax: plot_weights(sets, ax),
+            "weights", (5.6, 3.0), lambda ax: plots.plot_weights(sets, ax),
             "Weights of the candidates", "A histogram of the largest share of the weights of each row.",
         ),
         len(shown) > 0 and Figure(
-            "cooccurrence", cells, lambda ax: plot_cooccurrence(sets, ax),
+            "cooccurrence", cells, lambda ax: plots.plot_cooccurrence(sets, ax),
             "Cooccurring labels", "A heat map of labels against labels: the number of rows with both candidates.",
         ),
         len(shown) > 0 and Figure(
-            "decisions", cells, lambda ax: plot_decisions(sets, data.decisions.labels, ax),
+            "decisions", cells, lambda ax: plots.plot_decisions(sets, data.decisions.labels, ax),
             "Candidates and disambiguated labels",
             "A heat map: the fraction of the sets with the label of the row that get the label of the column.",
         ),
         summary is not None and Figure(
-            "annotators", annotators.accuracy_inches(summary), lambda ax: annotators.plot_accuracies(summary, ax),
+            "annotators", (5.6, 0.26 * len(annotators.shown_annotators(summary)) + 1.0),
+            lambda ax: annotators.plot_accuracies(summary, ax),
             "Accuracies of the annotators", "The accuracy of each annotator as a point, with its interval as a line.",
         ),
         curve is not None and np.isfinite(np.asarray(curve.covering_rate, dtype=float)).any() and Figure(
-            "curve", (6.4, 4.0), lambda ax: plot_learning_curve(curve, ax),
+            "curve", (6.4, 4.0), lambda ax: plots.plot_learning_curve(curve, ax),
             "Learning curve", "A line chart of the held-out covering rate by the number of labeled training rows.",
         ),
     ]  # fmt: skip

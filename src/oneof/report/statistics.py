@@ -10,10 +10,10 @@ from oneof.candidates import CandidateSets
 from oneof.candidates.labels import is_missing
 from oneof.conformal import SetEvaluation
 from oneof.plots import counts
-from oneof.plots.figures import encode_decisions, weighted_sizes
+from oneof.plots.figures import encode_decisions
 from oneof.plots.style import clean, shorten
 from oneof.report.data import MAX_COLUMNS, Preview, ReportData
-from oneof.typing import Floats, Ints, Mask
+from oneof.typing import Floats, Ints, Labels, Mask
 
 MAX_LEAST_CONFIDENT = 20
 MAX_UNCERTAIN = 0.995
@@ -83,7 +83,7 @@ def label_summary(candidates: CandidateSets) -> LabelSummary:
     evidence, (n_rows, n_classes) = candidates.evidence, candidates.shape
     partial = counts.partial_rows(evidence)
     exact, unlabeled = int(candidates.is_exact.sum()), int(candidates.is_unlabeled.sum())
-    sizes = candidates.sizes if evidence.dtype == bool else counts.effective_sizes(evidence)
+    sizes = counts.effective_sizes(evidence)
     mean_size = float(sizes[partial].mean()) if partial.any() else float("nan")
     weighted = int(candidates.is_weighted.sum())
     return LabelSummary(n_rows, n_classes, exact, int(partial.sum()), unlabeled, mean_size, weighted)
@@ -99,9 +99,7 @@ def baseline(candidates: CandidateSets) -> Baseline | None:
     return Baseline(float(rates.mean()), float(rates[best]), shorten(candidates.classes.tolist()[best], LABEL_WIDTH))
 
 
-def compare_with_truth(
-    candidates: CandidateSets, decided: Sequence[Any], truth: Sequence[Any]
-) -> TruthComparison | None:
+def compare_with_truth(candidates: CandidateSets, decided: Labels, truth: Labels) -> TruthComparison | None:
     """Compare disambiguated labels with the known true labels; None if none is known."""
     known = np.array([not is_missing(label) for label in truth], dtype=bool)
     if not known.any():
@@ -212,9 +210,9 @@ def pair_outcomes(data: ReportData) -> list[counts.PairOutcome]:
 
 def class_rows(candidates: CandidateSets) -> list[tuple[str, float, int]]:
     """Return the name, the rows with the candidate (by weight), and the exact rows of every class in order."""
-    frequencies = counts.class_frequencies(candidates.evidence)
+    candidate, exact = counts.class_frequencies(candidates.evidence)
     names = [shorten(label, LABEL_WIDTH) for label in candidates.classes.tolist()]
-    return list(zip(names, frequencies.candidate.tolist(), frequencies.exact.tolist(), strict=True))
+    return list(zip(names, candidate.tolist(), exact.tolist(), strict=True))
 
 
 def size_rows(candidates: CandidateSets) -> list[tuple[str, int, int]]:
@@ -222,11 +220,10 @@ def size_rows(candidates: CandidateSets) -> list[tuple[str, int, int]]:
 
     The size of a row with weights is the effective number of its candidates, rounded.
     """
-    sizes = counts.set_sizes(candidates.mask[~candidates.is_weighted])
-    weighted = weighted_sizes(candidates)
-    both = zip(np.pad(sizes.rows, (0, 1)).tolist(), weighted.tolist(), strict=True)
+    sets, weighted, n_unlabeled = counts.set_sizes(candidates.evidence, candidates.is_weighted)
+    both = zip(sets.tolist(), weighted.tolist(), strict=True)
     rows = [(str(size), n, m) for size, (n, m) in enumerate(both) if n or m]
-    return [*rows, ("no label", sizes.n_unlabeled, 0)] if sizes.n_unlabeled else rows
+    return [*rows, ("no label", n_unlabeled, 0)] if n_unlabeled else rows
 
 
 def _format_share(share: float) -> str:

@@ -4,7 +4,7 @@ import sys
 import zipfile
 from pathlib import Path
 
-DATA = (".html", ".css", ".js", ".json", ".svg")
+DATA = (".pyi", ".html", ".css", ".js", ".json", ".svg")
 """Data files; at least one of each kind except the last is required."""
 MAX_BYTES = 3_000_000
 """A larger wheel contains something other than code."""

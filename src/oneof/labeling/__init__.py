@@ -7,25 +7,9 @@ Reading order: `session` (the public class), `answers` (log, current answers, de
 Names are imported on first use, so that reading or writing a log of answers starts fast.
 """
 
-import importlib
-from typing import Any
+from oneof.lazy import import_on_use, read_stub
 
-_LAZY_NAMES = {
-    "LabelingSession": "oneof.labeling.session",
-    "LabelTable": "oneof.labeling.content.table",
-    "serve": "oneof.labeling.http.server",
-}
+_PUBLIC = read_stub(__file__)
 
-__all__ = [*_LAZY_NAMES]  # noqa: PLE0604 - computed from the table above, so that the two cannot differ
-
-
-def __getattr__(name: str) -> Any:
-    if name not in _LAZY_NAMES:
-        raise AttributeError(f"module 'oneof.labeling' has no attribute {name!r}")
-    value = getattr(importlib.import_module(_LAZY_NAMES[name]), name)
-    globals()[name] = value
-    return value
-
-
-def __dir__() -> list[str]:
-    return sorted(__all__)
+__all__ = [*_PUBLIC]  # noqa: PLE0604 - as the stub file lists them
+__getattr__, __dir__ = import_on_use(__name__, _PUBLIC)

@@ -6,25 +6,9 @@ Reading order: `predictor` (predictions of a few rows), `app` (the HTTP applicat
 Names are imported on first use, so that predicting in Python needs no web server.
 """
 
-import importlib
-from typing import Any
+from oneof.lazy import import_on_use, read_stub
 
-_LAZY_NAMES = {
-    "RowPredictor": "oneof.serving.predictor",
-    "make_app": "oneof.serving.app",
-    "serve": "oneof.serving.server",
-}
+_PUBLIC = read_stub(__file__)
 
-__all__ = [*_LAZY_NAMES]  # noqa: PLE0604 - computed from the table above, so that the two cannot differ
-
-
-def __getattr__(name: str) -> Any:
-    if name not in _LAZY_NAMES:
-        raise AttributeError(f"module 'oneof.serving' has no attribute {name!r}")
-    value = getattr(importlib.import_module(_LAZY_NAMES[name]), name)
-    globals()[name] = value
-    return value
-
-
-def __dir__() -> list[str]:
-    return sorted(__all__)
+__all__ = [*_PUBLIC]  # noqa: PLE0604 - as the stub file lists them
+__getattr__, __dir__ = import_on_use(__name__, _PUBLIC)

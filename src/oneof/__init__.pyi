@@ -1,0 +1,51 @@
+"""Types of the names that `oneof` imports on first use; `__init__.py` reads them here."""
+
+from oneof import active as active
+from oneof import audit as audit
+from oneof import comparison as comparison
+from oneof import conformal as conformal
+from oneof import crowd as crowd
+from oneof import datasets as datasets
+from oneof import distributed as distributed
+from oneof import errors as errors
+from oneof import graphs as graphs
+from oneof import labeling as labeling
+from oneof import metrics as metrics
+from oneof import model_selection as model_selection
+from oneof import multilabel as multilabel
+from oneof import persistence as persistence
+from oneof import plots as plots
+from oneof import serving as serving
+from oneof import stream as stream
+from oneof import text as text
+from oneof.candidates import CandidateSets as CandidateSets
+from oneof.comparison import compare as compare
+from oneof.datasets import make_partial_labels as make_partial_labels
+from oneof.estimators.candidate_stacking import CandidateStacking as CandidateStacking
+from oneof.estimators.gaussian_process.plgp import PLGP as PLGP
+from oneof.estimators.generative.gaussian_em import GaussianEM as GaussianEM
+from oneof.estimators.generative.multinomial_em import MultinomialEM as MultinomialEM
+from oneof.estimators.graph.harmonic_field import HarmonicField as HarmonicField
+from oneof.estimators.graph.local_global_consistency import LocalGlobalConsistency as LocalGlobalConsistency
+from oneof.estimators.graph.markov_walk import MarkovWalk as MarkovWalk
+from oneof.estimators.graph.poisson_learning import PoissonLearning as PoissonLearning
+from oneof.estimators.graph.spectral_graph_transducer import SpectralGraphTransducer as SpectralGraphTransducer
+from oneof.estimators.graph_logistic.graph_logistic import GraphLogisticRegression as GraphLogisticRegression
+from oneof.estimators.linear.clpl import CLPL as CLPL
+from oneof.estimators.linear.plem import PLEM as PLEM
+from oneof.estimators.loo_ridge import FIRST_CHOICE as FIRST_CHOICE
+from oneof.estimators.loo_ridge import LOORidge as LOORidge
+from oneof.estimators.neighbors.ipal import IPAL as IPAL
+from oneof.estimators.neighbors.plknn import PLKNN as PLKNN
+from oneof.estimators.online.pegasos import AvgPegasos as AvgPegasos
+from oneof.estimators.online.pegasos import MaxPegasos as MaxPegasos
+from oneof.estimators.online.perceptron import AvgPerceptron as AvgPerceptron
+from oneof.estimators.online.perceptron import MaxPerceptron as MaxPerceptron
+from oneof.estimators.svm.plsvm import PLSVM as PLSVM
+from oneof.estimators.svm.transductive_svm import TransductiveSVM as TransductiveSVM
+from oneof.estimators.wrappers.candidate_em import CandidateEM as CandidateEM
+from oneof.estimators.wrappers.plecoc import PLECOC as PLECOC
+from oneof.graphs import diffusion_kernel as diffusion_kernel
+from oneof.graphs import regularized_laplacian_kernel as regularized_laplacian_kernel
+
+__version__: str

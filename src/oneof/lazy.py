@@ -1,0 +1,47 @@
+"""Names of a package that are imported on first use, as its stub file `__init__.pyi` lists them."""
+
+import importlib
+import re
+import sys
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+
+def read_stub(file: str) -> dict[str, str]:
+    """Return the names that the stub of a package imports, and the module of each; that of a submodule is its package.
+
+    Parameters
+    ----------
+    file : str
+        ``__file__`` of the package.
+    """
+    text = Path(file).with_suffix(".pyi").read_text(encoding="utf-8")
+    return {name: module for module, name in re.findall(r"^from (\S+) import (\w+)", text, re.MULTILINE)}
+
+
+def import_on_use(package: str, modules: Mapping[str, str]) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
+    """Return `__getattr__` and `__dir__` of a package.
+
+    Parameters
+    ----------
+    package : str
+        ``__name__`` of the package.
+    modules : mapping of str to str
+        See `read_stub`.
+    """
+
+    def import_name(name: str) -> Any:
+        if name == "__version__":
+            value: Any = importlib.import_module("importlib.metadata").version(package)
+        elif name not in modules:
+            # With name and obj Python itself asks "Did you mean ...?"
+            raise AttributeError(f"module {package!r} has no attribute {name!r}", name=name, obj=sys.modules[package])
+        elif modules[name] == package:
+            value = importlib.import_module(f"{package}.{name}")
+        else:
+            value = getattr(importlib.import_module(modules[name]), name)
+        vars(sys.modules[package])[name] = value
+        return value
+
+    return import_name, lambda: sorted([*modules, *["__version__"] * ("." not in package)])

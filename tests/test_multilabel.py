@@ -100,14 +100,14 @@ def test_a_pipeline_accepts_texts():
         ({"Y": np.zeros((N, 1))}, "column 0 of Y occurs in no labeled row"),
         ({"Y": np.ones((N, 1))}, "column 0 of Y occurs in every labeled row"),
         ({"Y": np.eye(N, 1), "labeled": [0, 1]}, "column 0 of Y occurs in none of the other rows"),
-        ({"Y": np.full((N, 1), 2)}, "got 2 in row 0, column 0"),
+        ({"Y": np.full((N, 1), 2)}, "got 2.0 in row 0, column 0"),
         ({"Y": np.zeros(N)}, "`Y` must have shape"),
         ({"Y": np.zeros((N - 1, 2)), "labeled": [0]}, "X has 60 rows, but Y has 59"),
         ({"labeled": [0, N]}, "integers from 0 to 59"),
         ({"labeled": [0.0]}, "integers from 0 to 59"),
-        ({"labeled": [True]}, r"`labeled` must have shape .*got \(1,\)"),
+        ({"labeled": [True]}, "integers from 0 to 59"),
         ({"estimator": LogisticRegression(), "transductive": True}, "treats -1 as a class"),
-        ({"estimator": NearestCentroid("manhattan")}, "NearestCentroid has none of them"),
+        ({"estimator": NearestCentroid("manhattan")}, "NearestCentroid has none"),
     ],
 )
 def test_invalid_inputs_raise(documents, change, message):

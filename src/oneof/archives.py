@@ -30,11 +30,6 @@ _SURROGATES = (0xD800, 0xE000)
 _READERS = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
 
 
-def exceeds_compression_ratio(n_bytes: float, file_size: int) -> bool:
-    """Return whether a file of `file_size` bytes declares an implausible size, as an attack or damage would."""
-    return n_bytes > max(MAX_BYTES, MAX_COMPRESSION_RATIO * file_size)
-
-
 def check_size(n_bytes: float, file_size: int, content: str) -> None:
     """Raise if a file of `file_size` bytes declares an implausible expanded size.
 
@@ -43,7 +38,7 @@ def check_size(n_bytes: float, file_size: int, content: str) -> None:
     DataError
         If the size exceeds the limits; the message begins with `content`.
     """
-    if exceeds_compression_ratio(n_bytes, file_size):
+    if n_bytes > max(MAX_BYTES, MAX_COMPRESSION_RATIO * file_size):
         raise DataError(
             f"{content} would expand to {n_bytes / 1e9:,.1f} GB, {n_bytes / max(file_size, 1):,.0f} times the size of "
             "the file. If the file is genuine, save it uncompressed."
@@ -79,9 +74,8 @@ def check_array(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> tuple[int,
             raise DataError(f"{member.filename} contains {n_cells} zero-width elements")
         if dtype.kind == "U":  # NumPy accepts any four bytes as a character, Python only code points
             code_points = np.frombuffer(file.read(), dtype=np.dtype(np.uint32).newbyteorder(dtype.byteorder))
-            if (
-                (code_points > _MAX_CODE_POINT) | ((code_points >= _SURROGATES[0]) & (code_points < _SURROGATES[1]))
-            ).any():
+            surrogates = (code_points >= _SURROGATES[0]) & (code_points < _SURROGATES[1])
+            if (surrogates | (code_points > _MAX_CODE_POINT)).any():
                 raise DataError(f"{member.filename} contains text with invalid code points")
         return tuple(shape)
 
@@ -214,10 +208,8 @@ def unpack_csr(arrays: Mapping[str, _Array]) -> Any:
     if data.ndim != 1 or data.dtype.kind not in "fiub":
         raise DataError(f"X_data has shape {data.shape} and type {data.dtype}, expected a numeric vector.")
     n_rows, n_columns = as_integers("X_shape", shape, (2,)).tolist()
-    indices, indptr = (
-        as_integers("X_indices", indices, data.shape),
-        as_integers("X_indptr", indptr, (n_rows + 1,)),
-    )
+    indices = as_integers("X_indices", indices, data.shape)
+    indptr = as_integers("X_indptr", indptr, (n_rows + 1,))
     try:
         X = sp.csr_array((data, indices, indptr), shape=(n_rows, n_columns))
         X.check_format(full_check=True)

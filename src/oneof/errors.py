@@ -83,7 +83,7 @@ class InputError(OneofError, ValueError):
         InputError
             Of the type of this error.
         """
-        relocated = self._copy()
+        relocated = self.because(self.reason)
         relocated.source = str(source) if self.source is None and source is not None else self.source
         relocated._count_rows_from(first_row)
         relocated.args = (relocated._message(),)
@@ -105,22 +105,17 @@ class InputError(OneofError, ValueError):
         InputError
             Of the type of this error.
         """
-        changed = self._copy()
+        # A copy with its own attributes: tblib, which Dask installs, lets copies of exceptions share them.
+        changed = type(self).__new__(type(self))
+        changed.__dict__.update(self.__dict__)
         changed.reason = reason
         changed.args = (changed._message(),)
         return changed
 
-    def _copy(self) -> Self:
-        """Return a copy with its own attributes: tblib, which Dask installs, lets copies of exceptions share them."""
-        copied = type(self).__new__(type(self))
-        copied.__dict__.update(self.__dict__)
-        copied.args = self.args
-        return copied
-
     def _message(self) -> str:
-        row = None if self.row is None else f"row {self.row}"
-        column = None if self.column is None else f"column {self.column}"
-        location = ", ".join(component for component in (self.source, row, column) if component is not None)
+        places = {"row": self.row, "column": self.column}
+        parts = [f"{name} {place}" for name, place in places.items() if place is not None]
+        location = ", ".join([*([] if self.source is None else [self.source]), *parts])
         return f"{location}: {self.reason}" if location else self.reason
 
 
@@ -335,6 +330,8 @@ def reraise_as_input_error() -> Iterator[None]:
     except (ValueError, OverflowError) as error:
         # scikit-learn prints the whole array
         message = re.sub(r":\narray=.*?\.\n(?=Reshape)", ". ", str(error), flags=re.DOTALL)
+        if "got scalar array instead" in message:
+            message = "`X` must be a 2-D array, one row for each sample; got None or a single value."
         if message.startswith("setting an array element with a sequence"):
             message += (
                 " Features must be numbers; stack a column of lists, such as embeddings, by numpy.stack(frame['name'])."

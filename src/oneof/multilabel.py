@@ -114,10 +114,8 @@ def breakeven_score(estimator: Any, X: Any, Y: Any, labeled: Any, *, transductiv
         else:
             model = clone(estimator).fit(X_labeled, has_topic[labeled_rows].astype(int))
         if set(np.asarray(model.classes_).tolist()) != {0, 1}:
-            raise InputError(
-                f"`transductive` must be False for {type(estimator).__name__}, which treats -1 as a class, not as an "
-                "unlabeled row."
-            )
+            name = type(estimator).__name__
+            raise InputError(f"`transductive` must be False for {name}, which treats -1 as a class.")
         last = model.steps[-1][1] if hasattr(model, "steps") else model
         if transductive and hasattr(last, "label_distributions_"):
             scores = np.asarray(last.label_distributions_, dtype=float)[other_rows, 1]
@@ -128,13 +126,9 @@ def breakeven_score(estimator: Any, X: Any, Y: Any, labeled: Any, *, transductiv
 
 
 def _check_topics(Y: Any) -> Mask:
-    truth = as_array(Y, "Y")
-    if truth.dtype.kind == "O":
-        truth = as_float_array(truth, "Y")
+    truth = as_float_array(Y, "Y")
     if truth.ndim != 2 or not truth.shape[1]:
         raise InputError(f"`Y` must have shape (n_samples, n_topics), one column for each topic; got {truth.shape}.")
-    if truth.dtype.kind not in "biuf":
-        raise InputError(f"`Y` must contain the numbers 0 and 1; got values of type {truth.dtype}.")
     if not np.isin(truth, (0, 1)).all():
         row, column = np.argwhere(~np.isin(truth, (0, 1)))[0].tolist()
         raise InputError(f"`Y` must be 0 or 1; got {truth[row, column]} in row {row}, column {column}.")
@@ -144,37 +138,25 @@ def _check_topics(Y: Any) -> Mask:
 def _split(labeled: Any, n_rows: int) -> tuple[Ints, Ints]:
     """Return the sorted indices of the labeled rows and of the other rows."""
     selector = as_array(labeled, "labeled")
-    if selector.dtype == bool:
-        if selector.shape != (n_rows,):
-            raise InputError(f"`labeled` must have shape ({n_rows},) if it is boolean; got {selector.shape}.")
-        mask = selector
-    else:
-        if (
-            selector.ndim != 1
-            or selector.dtype.kind not in "iu"
-            or (selector.size and not 0 <= selector.min() <= selector.max() < n_rows)
-        ):
-            raise InputError(
-                f"`labeled` must be row indices, integers from 0 to {n_rows - 1}, or a boolean for each row."
-            )
-        mask = np.zeros(n_rows, dtype=bool)
-        mask[selector] = True
-    return np.flatnonzero(mask), np.flatnonzero(~mask)
+    is_index = selector.ndim == 1 and (selector.dtype.kind in "iu" or not selector.size)
+    if selector.dtype == bool and selector.shape == (n_rows,):
+        selector = np.flatnonzero(selector)
+    elif not is_index or (selector.size and not 0 <= selector.min() <= selector.max() < n_rows):
+        raise InputError(f"`labeled` must be row indices, integers from 0 to {n_rows - 1}, or a boolean for each row.")
+    is_labeled = np.isin(np.arange(n_rows), selector)
+    return np.flatnonzero(is_labeled), np.flatnonzero(~is_labeled)
 
 
 def _check_occurrence(truth: Mask, labeled_rows: Ints, other_rows: Ints) -> None:
     """Raise unless every topic can be fitted and evaluated."""
-    counts = truth[labeled_rows].sum(axis=0)
+    counts, others = truth[labeled_rows].sum(axis=0), truth[other_rows].sum(axis=0)
     for is_missing, problem in (
         (counts == 0, "occurs in no labeled row. Label a row that has it, or drop the column"),
         (counts == len(labeled_rows), "occurs in every labeled row. Label a row without it, or drop the column"),
-        (
-            truth[other_rows].sum(axis=0) == 0,
-            "occurs in none of the other rows, on which it is evaluated. Drop the column",
-        ),
+        (others == 0, "occurs in none of the other rows, on which it is evaluated. Drop the column"),
     ):
         if is_missing.any():
-            raise InputError(f"the topic of column {int(np.flatnonzero(is_missing)[0])} of Y {problem}.")
+            raise InputError(f"the topic of column {int(is_missing.argmax())} of Y {problem}.")
 
 
 def _scores(model: Any, X: Any) -> Floats:
@@ -188,7 +170,5 @@ def _scores(model: Any, X: Any) -> Floats:
         return log_proba[:, 1] - log_proba[:, 0]  # probabilities near 1 would be tied by rounding
     if hasattr(model, "predict_proba"):
         return np.asarray(model.predict_proba(X), dtype=float)[:, 1]
-    raise InputError(
-        f"`estimator` must have decision_function, predict_log_proba or predict_proba; {type(model).__name__} has none "
-        "of them."
-    )
+    name = type(model).__name__
+    raise InputError(f"`estimator` must have decision_function, predict_log_proba or predict_proba; {name} has none.")

@@ -1,6 +1,5 @@
 """Text features: stop words and stemming on top of scikit-learn's TF-IDF."""
 
-import difflib
 import functools
 import re
 import threading
@@ -9,7 +8,7 @@ from dataclasses import dataclass
 from importlib.metadata import version
 from typing import Any, TypeAlias
 
-from oneof.errors import InputError, InputTypeError, MissingExtraError, reraise_as_input_error
+from oneof.errors import InputError, MissingExtraError, reraise_as_input_error
 
 __all__ = ["StemTokenizer", "make_vectorizer", "stemmer_languages", "stemmer_version"]
 
@@ -192,15 +191,12 @@ def _check_words(stop_words: Any) -> StopWords:
     """Return stop words in a form that can be compared and stored in a model file."""
     if stop_words is None or (isinstance(stop_words, str) and stop_words == "english"):
         return stop_words
-    if isinstance(stop_words, str) or not isinstance(stop_words, Iterable):
-        raise InputError(f"`stop_words` must be 'english', a list of words or None; got {stop_words!r}.")
     try:
-        listed = list(stop_words)
-    except TypeError as error:  # an array without a dimension
-        raise InputTypeError(f"`stop_words` must be a list of words; got {stop_words!r} ({error}).") from None
-    for word in listed:
-        if not isinstance(word, str):
-            raise InputTypeError(f"`stop_words` must contain only strings; got {word!r}.")
+        listed = None if isinstance(stop_words, str) else list(stop_words)
+    except TypeError:  # also an array without a dimension
+        listed = None
+    if listed is None or not all(isinstance(word, str) for word in listed):
+        raise InputError(f"`stop_words` must be 'english', a list of strings or None; got {stop_words!r}.")
     return tuple(sorted(set(listed)))
 
 
@@ -209,12 +205,10 @@ def _check_options(options: Mapping[str, Any], *, in_lower_case: bool) -> None:
     for name in _FIXED_OPTIONS:
         if name in options:
             raise InputError(f"`{name}` is set by make_vectorizer. Use TfidfVectorizer directly to change it.")
-    if in_lower_case and not options.get("lowercase", True):
-        raise InputError("`lowercase` must be True with stop words or a stemmer, which require lower case; got False.")
-    if in_lower_case and options.get("preprocessor") is not None:
+    if in_lower_case and not (options.get("lowercase", True) and options.get("preprocessor") is None):
         raise InputError(
-            "`preprocessor` must be None with stop words or a stemmer, which require lower case. "
-            "Apply it to the texts beforehand."
+            "`lowercase` must be True and `preprocessor` None with stop words or a stemmer, which require lower case. "
+            "Apply a preprocessor to the texts beforehand."
         )
 
 
@@ -232,19 +226,14 @@ def _excluded_words(stop_words: StopWords) -> frozenset[str]:
 
 
 def _stemmer(language: str) -> Callable[[str], str]:
-    if not isinstance(language, str):
-        raise InputError(f"There is no stemmer for {language!r}. Choose one of `stemmer_languages()`.")
+    if language not in (available := stemmer_languages()):
+        raise InputError(f"There is no stemmer for {language!r}. The languages are {', '.join(available)}.")
     return _stemmer_of(language)
 
 
 @functools.cache
 def _stemmer_of(language: str) -> Callable[[str], str]:
     """Return the stemming function of a language, with one cache for all tokenizers and threads."""
-    available = stemmer_languages()
-    if language not in available:
-        close = difflib.get_close_matches(str(language).lower(), available, n=1)
-        hint = f"Did you mean {close[0]!r}? " if close else ""
-        raise InputError(f"There is no stemmer for {language!r}. {hint}The languages are {', '.join(available)}.")
     # A stemmer stores the current word in its state, so each thread has its own. A lock would stay locked in a process
     # that is forked while another thread has acquired it.
     thread_state = threading.local()

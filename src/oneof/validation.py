@@ -56,28 +56,22 @@ def to_native(rows: FeatureMatrix) -> FeatureMatrix:
 
 def check_coverage(coverage: Any) -> None:
     """Raise unless the probability of a set or of an interval is a number above 0 and below 1."""
-    kind: Any = numbers.Real
-    if isinstance(coverage, bool) or not isinstance(coverage, kind) or not 0 < coverage < 1:
+    if not (is_real(coverage) and 0 < coverage < 1):
         raise InputError(f"`coverage` must be a number above 0 and below 1, such as 0.9; got {coverage!r}.")
 
 
 def check_finite(rows: FeatureMatrix, *, or_nan: bool = False) -> None:
     """Raise if a value of dense or CSR rows is infinite, or NaN unless `or_nan`; the error names the first one."""
-    dense = isinstance(rows, np.ndarray)
-    values = rows.ravel() if dense else rows.data
+    values = _stored(rows)
     with np.errstate(over="ignore", invalid="ignore"):
         if np.isfinite(values.sum(dtype=np.float64)):  # the usual case, which allocates nothing
             return
     broken = np.isinf(values) if or_nan else ~np.isfinite(values)
-    if not broken.any():
-        return
-    first = int(broken.argmax())
-    if dense:
-        row, column = divmod(first, rows.shape[1])
-    else:
-        row, column = _row_of_entry(rows, first), int(rows.indices[first])
-    problem = "NaN" if np.isnan(values[first]) else "infinity or a number that overflows its type"
-    raise InputError(f"X contains {problem}. Impute the value or drop the row.", row=row, column=column)
+    if broken.any():
+        first = int(broken.argmax())
+        problem = "NaN" if np.isnan(values[first]) else "infinity or a number that overflows its type"
+        row, column = _place(rows, first)
+        raise InputError(f"X contains {problem}. Impute the value or drop the row.", row=row, column=column)
 
 
 def locate_overflow(error: InputError, rows: FeatureMatrix) -> InputError:
@@ -89,19 +83,12 @@ def locate_overflow(error: InputError, rows: FeatureMatrix) -> InputError:
     is_array = isinstance(rows, np.ndarray) or sp.issparse(rows)
     if type(error) is not InputError or error.column is not None or not is_array:
         return error
-    if error.row is None:
-        values = np.abs(rows.data if sp.issparse(rows) else rows.ravel())
-        if not values.size:
-            return error
-        largest = int(values.argmax())
-        row = _row_of_entry(rows, largest) if sp.issparse(rows) else largest // rows.shape[1]
-    else:
-        row = error.row
-    cells = np.abs(rows[[row]].toarray() if sp.issparse(rows) else rows[row]).ravel()
-    column = int(cells.argmax()) if cells.size else 0
-    if not cells.size or cells[column] < MIN_HUGE:
+    used, first = (rows, 0) if error.row is None else (rows[[error.row]], error.row)
+    values = np.abs(_stored(used))
+    if not values.size or values.max() < MIN_HUGE:
         return error
-    return InputError(error.reason, source=error.source, row=row, column=column)
+    row, column = _place(used, int(values.argmax()))
+    return InputError(error.reason, source=error.source, row=row + first, column=column)
 
 
 def check_squares(values: Any, name: str) -> None:
@@ -109,29 +96,39 @@ def check_squares(values: Any, name: str) -> None:
 
     NaN, infinity and numbers that are not floats are accepted. `name` is that of the rows or the vector in the error.
     """
-    numbers_of = values.data if sp.issparse(values) else values
-    if not isinstance(numbers_of, np.ndarray) or numbers_of.dtype.kind != "f" or not numbers_of.size:
+    stored = _stored(values) if hasattr(values, "dtype") else None
+    if stored is None or stored.dtype.kind != "f" or not stored.size:
         return
-    largest = np.sqrt(np.finfo(np.float64).max / numbers_of.size)
-    if max(numbers_of.max(), -numbers_of.min()) <= largest:  # false with NaN
+    largest = np.sqrt(np.finfo(np.float64).max / stored.size)
+    if max(stored.max(), -stored.min()) <= largest:  # false with NaN
         return
-    above = np.argwhere(np.isfinite(numbers_of) & (np.abs(numbers_of) > largest))
-    if not len(above):
-        return
-    first = tuple(above[0].tolist())
-    coordinates = sp.coo_array(values) if sp.issparse(values) else None
-    row, *columns = first if coordinates is None else (coordinates.row[first], coordinates.col[first])
-    raise InputError(
-        f"{name} contains {float(numbers_of[first]):.3g}: sums of such squares overflow float64. Correct or remove the "
-        "value, or divide the column by a constant, such as its largest value.",
-        row=int(row),
-        column=int(columns[0]) if columns else None,
-    )
+    is_above = np.isfinite(stored) & (np.abs(stored) > largest)
+    if is_above.any():
+        row, column = _place(values, first := int(is_above.argmax()))
+        raise InputError(
+            f"{name} contains {float(stored[first]):.3g}: sums of such squares overflow float64. Correct or remove the "
+            "value, or divide the column by a constant, such as its largest value.",
+            row=row,
+            column=column,
+        )
 
 
-def _row_of_entry(rows: FeatureMatrix, entry: int) -> int:
-    """Return the row of a stored entry of CSR rows."""
-    return int(np.searchsorted(rows.indptr, entry, side="right")) - 1
+def _stored(rows: Any) -> Any:
+    """Return the values of dense rows, or the stored ones of sparse rows, as a vector."""
+    return rows.data if sp.issparse(rows) else np.asarray(rows).ravel()
+
+
+def _place(rows: Any, entry: int) -> tuple[int, int | None]:
+    """Return the row and the column of one of the stored values; a vector has no column."""
+    if sp.issparse(rows):
+        places = rows.tocoo()  # the order of CSR entries stays
+        return int(places.row[entry]), int(places.col[entry])
+    return (entry, None) if rows.ndim == 1 else divmod(entry, rows.shape[1])
+
+
+def is_real(value: Any) -> bool:
+    """Return whether a value is a real number; booleans are not."""
+    return isinstance(value, numbers.Real) and not isinstance(value, bool)
 
 
 def is_integer(value: Any) -> bool:
@@ -153,8 +150,7 @@ def check_positive(
     `allow_zero` admits 0. A number must fit into a float; an integer may have any size. `alternatives` is appended to
     the requirement in the error, for parameters that also accept other values.
     """
-    kind: Any = numbers.Real
-    fits = is_integer(value) if integer else isinstance(value, kind) and not isinstance(value, bool)
+    fits = is_integer(value) if integer else is_real(value)
     number = value if integer or not fits else _as_float(value)
     if (
         not fits
@@ -174,8 +170,7 @@ def check_n_jobs(n_jobs: Any) -> None:
 
 def check_fraction(name: str, value: Any) -> None:
     """Raise unless a parameter is a number from 0 to 1."""
-    kind: Any = numbers.Real
-    if isinstance(value, bool) or not isinstance(value, kind) or not 0 <= value <= 1:
+    if not (is_real(value) and 0 <= value <= 1):
         raise InputError(f"`{name}` must be a number from 0 to 1; got {value!r}.")
 
 

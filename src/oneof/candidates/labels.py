@@ -236,7 +236,8 @@ def sort_labels(labels: Iterable[Any]) -> list[Any]:
         is_mark = all(map(is_minus_one, others))
         remedy = " Write None in its place if the row has no label." if is_mark else ""
         raise LabelError(
-            f"labels must have one type; got the string {text[0]!r} and the {type(others[0]).__name__} {others[0]!r}."
+            f"labels must have one type; got the string {text[0]!r} and the {type(others[0]).__name__} {others[0]!r}. "
+            "Convert all of them, for example by `str`."
             f"{remedy}",
             label=others[0],
             cause=None if is_mark else "types",

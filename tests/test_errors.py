@@ -5,8 +5,9 @@ import copyreg
 import numpy as np
 import pytest
 
-from oneof import CLPL
-from oneof.errors import InputError, LabelError
+from oneof import CLPL, compare
+from oneof.comparison import learning_curve
+from oneof.errors import LabelError, OneofError
 
 
 def test_copies_of_an_error_do_not_share_its_row(monkeypatch):
@@ -24,7 +25,18 @@ def test_copies_of_an_error_do_not_share_its_row(monkeypatch):
         raise error
 
 
-def test_an_error_of_one_dimension_does_not_print_the_numbers():
-    """The remedy of scikit-learn follows its cause."""
-    with pytest.raises(InputError, match=r"got 1D array instead\. Reshape your data"):
-        CLPL().fit(np.arange(500.0), [["a"], ["b"]] * 250)
+ROWS, Y = [[0.0], [1.0]], ["a", "b"]
+SENTENCES = [
+    (lambda: CLPL().fit(np.arange(500.0), [["a"], ["b"]] * 250), r"got 1D array instead\. Reshape your data"),
+    (lambda: CLPL().fit(None, Y), r"^`X` must be a 2-D array, one row for each sample; got None or a single value\.$"),
+    (lambda: CLPL().fit(ROWS, [1, "a"]), r"labels must have one type; got the string 'a' and the int 1\. Convert"),
+    (lambda: compare(ROWS, Y, ["CLPL"], progress=3), r"^`progress` must be a function or None; got 3\.$"),
+    (lambda: learning_curve(CLPL(), ROWS, Y, progress="x"), r"^`progress` must be a function or None; got 'x'\.$"),
+]
+
+
+@pytest.mark.parametrize(("call", "message"), SENTENCES, ids=range(len(SENTENCES)))
+def test_arguments_that_others_would_reject_have_one_sentence(call, message):
+    """The error is one of oneof, with the cause and the remedy, and does not print the numbers."""
+    with pytest.raises(OneofError, match=message):
+        call()

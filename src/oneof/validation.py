@@ -10,7 +10,7 @@ import scipy.sparse as sp
 from numpy.random import RandomState
 from sklearn.utils import check_random_state as sklearn_check_random_state
 
-from oneof.errors import InputError, InputTypeError, reraise_as_input_error
+from oneof.errors import InputError, InputTypeError
 from oneof.typing import FeatureMatrix, Floats, Mask
 
 MIN_HUGE = 1e100
@@ -45,8 +45,11 @@ def as_float_array(value: Any, name: str) -> Floats:
     array = as_array(value, name)
     if array.dtype.kind in "cmMV":
         raise InputError(f"`{name}` must contain real numbers; got values of type {array.dtype}.")
-    with reraise_as_input_error(), np.errstate(over="ignore"):
-        return array.astype(np.float64)
+    try:
+        with np.errstate(over="ignore"):
+            return array.astype(np.float64)
+    except (ValueError, TypeError, OverflowError) as error:
+        raise InputError(f"`{name}` must contain real numbers; NumPy could not convert it: {error}.") from None
 
 
 def to_native(rows: FeatureMatrix) -> FeatureMatrix:

@@ -197,10 +197,8 @@ def test_errors_name_the_argument():
     run("`y_test` must have one label for each of the 60 rows of `X_test`; got 3", X_test=X, y_test=y[:3])
     run("got 3 rows, all of class 'a'", start=a[:3])
     run(r"`start` .* got no rows", start=np.zeros(0, dtype=int))
-    run("`start` must have row indices from 0 to 59; got 60", start=[0, 60])
-    run("`start` must have row indices from 0 to 59; got -1", start=[0, -1])
-    run("distinct row indices", start=[0, 0, 1])
-    run("`start` must be a number of rows", start=["a"])
+    for start in ([0, 60], [0, -1], [0, 0, 1], ["a"]):
+        run("`start` must be a number of rows, or distinct indices from 0 to 59; got ", start=start)
     run("`start` must be an array", start=[[0], [1, 2]])
     run(r"`start` must be at most 60, .* got 61", start=61)
     run(r"estimator.*None", InputTypeError, estimator=None)

@@ -129,7 +129,7 @@ class Outputs(Frequencies):
         ({"proba": lambda values: values[:-1]}, "predict_proba of Outputs must return an array of shape (12, 3)"),
         ({"proba": lambda values: values[:, :2]}, "an array of shape (12, 3); got shape (12, 2)"),
         ({"proba": lambda values: values[:, 0]}, "got shape (12,)"),
-        ({"proba": lambda values: np.full(values.shape, "x", object)}, "could not convert string to float: 'x'"),
+        ({"proba": lambda values: np.full(values.shape, "x", object)}, "`predict_proba` must contain real numbers"),
         ({"proba": lambda values: np.nan * values}, "finite probabilities of at least 0; got "),
         ({"proba": lambda values: -values}, "finite probabilities of at least 0; got "),
     ],

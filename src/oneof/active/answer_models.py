@@ -4,15 +4,15 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
-import scipy.sparse as sp
 from sklearn.neighbors import NearestNeighbors
+from sklearn.utils import check_array
 
 from oneof.candidates import CandidateSets
-from oneof.errors import InputError
+from oneof.errors import InputError, reraise_as_input_error
 from oneof.graphs.distances import OVERFLOW
 from oneof.solvers.active.answer_rates import AnswerRates, estimate_rates
 from oneof.typing import Floats, Labels
-from oneof.validation import as_array, check_finite, check_fraction, check_positive
+from oneof.validation import as_array, as_float_array, check_finite, check_fraction, check_positive
 
 DENSITY_EXPONENT = 2.0
 """Exponent of the density of rows."""
@@ -61,21 +61,13 @@ class AnswerModel:
         check_fraction("exact_rate", self.exact_rate)
         check_fraction("pair_rate", self.pair_rate)
         if self.exact_rate + self.pair_rate > 1 + 1e-9:
-            raise InputError(
-                f"`exact_rate` and `pair_rate` must have a sum of at most 1; "
-                f"got {self.exact_rate} and {self.pair_rate}."
-            )
-        n_classes, distractors = len(self.classes), as_array(self.distractors, "distractors")
-        if distractors.shape != (n_classes, n_classes) or distractors.dtype.kind not in "fiub":
-            raise InputError(
-                f"`distractors` must be numbers of shape {(n_classes, n_classes)}; got shape {distractors.shape} of "
-                f"{distractors.dtype}."
-            )
-        if not np.isfinite(distractors).all() or (distractors < 0).any() or distractors.diagonal().any():
-            raise InputError("`distractors` must have probabilities, and 0 on the diagonal.")
-        if (distractors.sum(axis=1) > 1 + 1e-9).any():
-            row = int(np.flatnonzero(distractors.sum(axis=1) > 1 + 1e-9)[0])
-            raise InputError(f"row {row} of `distractors` must have a sum of at most 1. Divide the row by its sum.")
+            sums = f"{self.exact_rate} and {self.pair_rate}"
+            raise InputError(f"`exact_rate` and `pair_rate` must have a sum of at most 1; got {sums}.")
+        shape, rates = (len(self.classes), len(self.classes)), as_float_array(self.distractors, "distractors")
+        is_valid = rates.shape == shape and not rates.diagonal().any() and bool((rates >= 0).all())
+        if not is_valid or not (rates.sum(axis=1) <= 1 + 1e-9).all():
+            form = "probabilities, 0 on the diagonal, and the sum of a row at most 1"
+            raise InputError(f"`distractors` must have shape {shape}: {form}.")
 
     @classmethod
     def from_candidates(cls, candidates: CandidateSets, proba: Any = None) -> Self:
@@ -151,10 +143,8 @@ def local_density(X: Any, n_neighbors: int = 30) -> Floats:
     [1.0, 1.0, 1.0, 0.0625]
     """
     check_positive("n_neighbors", n_neighbors, integer=True)
-    rows = X.tocsr() if sp.issparse(X) else np.asarray(as_array(X, "X"))
-    if rows.ndim != 2 or rows.dtype.kind not in "fiub":
-        raise InputError(f"`X` must be a 2-D array of numbers; got shape {rows.shape} of {rows.dtype}.")
-    rows = rows.astype(np.float64)
+    with reraise_as_input_error():
+        rows = check_array(X, accept_sparse="csr", dtype=np.float64, ensure_all_finite=False, ensure_min_samples=0)
     check_finite(rows)
     n_rows = rows.shape[0]
     if n_rows < 2:
@@ -168,8 +158,7 @@ def local_density(X: Any, n_neighbors: int = 30) -> Floats:
     if not np.isfinite(distances).all():
         raise InputError(OVERFLOW)
     # The nearest reference of a reference is itself; that of another row is its first neighbor.
-    is_reference = np.zeros(n_rows, dtype=bool)
-    is_reference[references] = True
+    is_reference = np.isin(np.arange(n_rows), references)
     mean = np.where(is_reference, distances[:, 1:].mean(axis=1), distances[:, :-1].mean(axis=1))
     median = float(np.median(mean))
     lowest = median * MAX_DENSITY ** (-1.0 / DENSITY_EXPONENT)

@@ -1,6 +1,5 @@
 """Selection of the rows of a pool to label next."""
 
-from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,10 +10,13 @@ from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from oneof.active.answer_models import AnswerModel
 from oneof.errors import InputError, reraise_as_input_error
+from oneof.estimators.base import last_step
 from oneof.likelihoods import entropy
 from oneof.solvers.active import Posterior, ViewInstances, ViewLookup, select_batch
 from oneof.typing import Floats, Ints, Labels
-from oneof.validation import as_array, check_choice, check_positive, check_random_state
+from oneof.validation import as_array, as_float_array, check_choice, check_instance, check_positive, check_random_state
+
+_STRATEGIES = ("mutual_information", "entropy", "margin", "random")
 
 
 class Query(NamedTuple):
@@ -118,9 +120,7 @@ def query(
     check_strategy(strategy)
     pool, n_rows = check_pool(X, batch_size)
     if strategy != "mutual_information" and (answer_model is not None or density is not None):
-        raise InputError(
-            f'`answer_model` and `density` require strategy="mutual_information"; got strategy="{strategy}".'
-        )
+        raise InputError(f'`answer_model` and `density` require strategy="mutual_information"; got {strategy!r}.')
     if strategy == "random":
         return _top_n(check_random_state(random_state).random_sample(n_rows), batch_size)
     if strategy == "mutual_information":
@@ -128,9 +128,8 @@ def query(
         rates = None if answer_model is None else _check_answer_model(answer_model, model.classes).rates
         factors = None if density is None else _check_density(density, n_rows)
         return Query(*select_batch(model.posterior, model.get_views, n_rows, int(batch_size), rates, factors))
-    utility = _UTILITIES[strategy]
-    assert utility is not None
-    return _top_n(utility(_predict_proba(estimator, pool, strategy)), batch_size)
+    proba = _predict_proba(estimator, pool, strategy)
+    return _top_n(entropy(proba) if strategy == "entropy" else _margin(proba), batch_size)
 
 
 def check_rows(X: Any) -> Any:
@@ -154,26 +153,17 @@ def check_pool(X: Any, batch_size: int) -> tuple[Any, int]:
 
 
 def _check_answer_model(answer_model: Any, classes: Labels) -> AnswerModel:
-    if not isinstance(answer_model, AnswerModel):
-        raise InputError(f"`answer_model` must be an AnswerModel; got {type(answer_model).__name__}.")
+    check_instance("answer_model", answer_model, AnswerModel)
     if list(answer_model.classes) != list(classes):
-        raise InputError(
-            "`answer_model` must have the classes of the estimator. Estimate it from candidate sets with these classes."
-        )
+        raise InputError("`answer_model` must have the classes of the estimator: estimate it from sets with these.")
     return answer_model
 
 
 def _check_density(density: Any, n_rows: int) -> Floats:
-    factors = np.asarray(as_array(density, "density"))
-    if factors.shape != (n_rows,) or factors.dtype.kind not in "fiu":
-        raise InputError(f"`density` must have one number for each of the {n_rows} rows; got shape {factors.shape}.")
-    if not (np.isfinite(factors).all() and (factors > 0).all()):
-        raise InputError("`density` must have finite numbers above 0.")
-    return factors.astype(np.float64)
-
-
-def _entropy(proba: Floats) -> Floats:
-    return np.asarray(entropy(proba))
+    factors = as_float_array(density, "density")
+    if factors.shape != (n_rows,) or not (np.isfinite(factors) & (factors > 0)).all():
+        raise InputError(f"`density` must have a finite number above 0 for each of the {n_rows} rows.")
+    return factors
 
 
 def _margin(proba: Floats) -> Floats:
@@ -183,15 +173,6 @@ def _margin(proba: Floats) -> Floats:
     return 1.0 - (top[:, -1] - top[:, -2])
 
 
-_UTILITIES: dict[str, Callable[[Floats], Floats] | None] = {
-    "mutual_information": None,
-    "entropy": _entropy,
-    "margin": _margin,
-    "random": None,
-}
-"""Strategies, with the utility of those that depend on the probabilities only."""
-
-
 def _top_n(utilities: Floats, n: int) -> Query:
     rows = np.argsort(-utilities, kind="stable")[:n]
     return Query(rows, utilities[rows])
@@ -199,7 +180,7 @@ def _top_n(utilities: Floats, n: int) -> Query:
 
 def check_strategy(strategy: Any) -> None:
     """Raise InputError if there is no such strategy."""
-    check_choice("strategy", strategy, tuple(_UTILITIES))
+    check_choice("strategy", strategy, _STRATEGIES)
 
 
 def _predict_proba(estimator: Any, pool: Any, strategy: str) -> Floats:
@@ -213,9 +194,8 @@ def _predict_proba(estimator: Any, pool: Any, strategy: str) -> Floats:
     proba = np.asarray(estimator.predict_proba(pool), dtype=np.float64)
     broken = np.flatnonzero(~np.isfinite(proba).all(axis=1))
     if len(broken):
-        raise InputError(
-            f"row {broken[0]} of the pool has probabilities that are not finite. Remove the row, or correct its values."
-        )
+        row = broken[0]
+        raise InputError(f"row {row} of the pool has probabilities that are not finite. Correct or remove the row.")
     return proba
 
 
@@ -251,7 +231,7 @@ def get_posterior(estimator: Any, pool: Any) -> PosteriorQuery:
     NotFittedError
         If it is not fitted.
     """
-    last = estimator[-1] if isinstance(estimator, Pipeline) else estimator
+    last = last_step(estimator)
     if not hasattr(last, "posterior_features"):
         raise InputError(
             f"Queries by mutual information require a posterior of the weights, which {type(last).__name__} does not "

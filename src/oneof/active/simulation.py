@@ -153,9 +153,8 @@ def simulate(
         model = _fit(estimator, X, oracle, n_rows)
         pool = np.setdiff1d(np.arange(n_rows), oracle.rows)
         evaluated = pool if tests is None else np.arange(len(tests))
-        points.append(
-            (len(oracle.rows), evaluated, _predict_pool(model, X, pool) if tests is None else model.predict(X_test))
-        )
+        predicted = _predict_pool(model, X, pool) if tests is None else model.predict(X_test)
+        points.append((len(oracle.rows), evaluated, predicted))
         size = min(batch_size, n_last - len(oracle.rows))
         if not size:
             break
@@ -198,11 +197,10 @@ def _check_start(start: Any, n_rows: int) -> Ints:
     if rows.dtype == bool and rows.shape == (n_rows,):
         rows = np.flatnonzero(rows)
     rows = rows if rows.size else rows.astype(np.int64)  # an empty list has the type of floats
-    if rows.ndim != 1 or rows.dtype.kind not in "iu" or len(np.unique(rows)) < len(rows):
-        raise InputError(f"`start` must be a number of rows, or distinct row indices; got {start!r}.")
-    outside = rows[(rows < 0) | (rows >= n_rows)]
-    if len(outside):
-        raise InputError(f"`start` must have row indices from 0 to {n_rows - 1}; got {outside[0]}.")
+    if rows.ndim != 1 or rows.dtype.kind not in "iu" or len(np.intersect1d(rows, np.arange(n_rows))) < len(rows):
+        raise InputError(
+            f"`start` must be a number of rows, or distinct indices from 0 to {n_rows - 1}; got {start!r}."
+        )
     return rows
 
 

@@ -108,13 +108,11 @@ def _default_subsets(n_classes: int) -> Mask:
     """Return the default subsets, (n_subsets, n_classes), the smallest first."""
     if n_classes > _MAX_CLASSES:
         return np.eye(n_classes, dtype=bool)
-    classes = range(n_classes)
-    listed = [s for size in range(1, n_classes // 2 + 1) for s in itertools.combinations(classes, size)]
-    masks = np.zeros((len(listed), n_classes), dtype=bool)
-    for row, members in enumerate(listed):
-        masks[row, list(members)] = True
+    masks = np.array([*itertools.product((True, False), repeat=n_classes)])
+    masks = masks[np.argsort(masks.sum(axis=1), kind="stable")]
+    sizes = 2 * masks.sum(axis=1)
     # Of two complementary halves, the one with the first class is selected.
-    return masks[(2 * masks.sum(axis=1) < n_classes) | masks[:, 0]]
+    return masks[(sizes > 0) & ((sizes < n_classes) | ((sizes == n_classes) & masks[:, 0]))]
 
 
 def _check_subsets(subsets: Any, classes: Labels) -> Mask:

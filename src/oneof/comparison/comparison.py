@@ -213,7 +213,7 @@ def compare(
             check_positive(name, limit, alternatives=" or None")
     if correct is not None and not callable(correct):
         raise InputError(f"`correct` must be a function of the training rows, or None; got {correct!r}.")
-    task, progress = check_task(X, y, truth, class_weight), progress or ignore_progress
+    task, progress = check_task(X, y, truth, class_weight), folds.check_progress(progress)
     splits = make_folds(task, cv, random_state, groups)
     work = Work(resolve_methods(methods, task, random_state), task, splits, correct)
     check_class_weights(class_weight, work.estimators, task.candidates)
@@ -242,10 +242,6 @@ def compare(
         n_groups=None if groups is None else folds.count_groups(groups, task.candidates),
         **(_count_rows(work) | baseline),
     )
-
-
-def ignore_progress(n_done: int, n_total: int, name: str, seconds_left: float | None) -> None:
-    """Report nothing."""
 
 
 class Work(NamedTuple):
@@ -303,7 +299,7 @@ def _share_features(work: Work, progress: Progress) -> Work:
     X = sp.vstack([known, new], format="csr") if sp.issparse(known) else np.concatenate([known, new])
     order = np.concatenate([train, test])
     truth = None if task.truth is None else task.truth[order]
-    encoded = Task(X, task.candidates[order], truth, task.class_weight)
+    encoded = task._replace(X=X, candidates=task.candidates[order], truth=truth)
     pipelines = {name: Pipeline(model.steps[1:]) for name, model in models.items()}
     return Work(pipelines, encoded, [(np.arange(len(train)), np.arange(len(train), len(order)))])
 
@@ -590,7 +586,7 @@ def learning_curve(
         check_positive("train_sizes", fraction, max_value=1, alternatives=", or several of them")
     if max_rows is not None:
         check_positive("max_rows", max_rows, integer=True, alternatives=" or None")
-    task, progress = check_task(X, y, truth, class_weight), progress or ignore_progress
+    task, progress = check_task(X, y, truth, class_weight), folds.check_progress(progress)
     check_class_weights(class_weight, {type(last_step(estimator)).__name__: estimator}, task.candidates)
     rng, splits = check_random_state(random_state), make_folds(task, cv, random_state, groups)
     orders = [rng.permutation(train[~task.candidates.is_unlabeled[train]]) for train, _ in splits]

@@ -14,7 +14,7 @@ from sklearn.utils.validation import has_fit_parameter
 
 from oneof.candidates import CandidateSets, as_candidates, expand_to_predicted
 from oneof.comparison.results import FoldResult, HeldOut
-from oneof.errors import InputError, LabelError
+from oneof.errors import InputError, InputTypeError, LabelError
 from oneof.estimators.base import check_informative, check_lengths, last_step
 from oneof.messages import enumerate_items, warn
 from oneof.metrics import approximated_accuracy, covering_rate
@@ -49,6 +49,13 @@ class Task(NamedTuple):
     candidates: CandidateSets
     truth: CandidateSets | None
     class_weight: Any = None
+
+
+def check_progress(progress: Any) -> Progress:
+    """Return a callback, for None one that reports nothing; raise unless it is a function."""
+    if progress is not None and not callable(progress):
+        raise InputTypeError(f"`progress` must be a function or None; got {progress!r}.")
+    return progress or (lambda *_: None)
 
 
 def check_task(X: Any, y: Any, truth: Any, class_weight: Any = None) -> Task:

@@ -112,46 +112,36 @@ def default_estimators(
 
 def _methods(n_rows: int, sparse: bool, random_state: Any) -> list[Any]:
     """Return the default estimators for a number of labeled rows, without their scalers."""
-    from oneof.estimators.gaussian_process.plgp import PLGP
-    from oneof.estimators.generative.gaussian_em import GaussianEM
-    from oneof.estimators.generative.multinomial_em import MultinomialEM
-    from oneof.estimators.graph.harmonic_field import HarmonicField
-    from oneof.estimators.graph.local_global_consistency import LocalGlobalConsistency
-    from oneof.estimators.graph.markov_walk import MarkovWalk
-    from oneof.estimators.graph.poisson_learning import PoissonLearning
-    from oneof.estimators.graph.spectral_graph_transducer import SpectralGraphTransducer
-    from oneof.estimators.graph_logistic.graph_logistic import GraphLogisticRegression
-    from oneof.estimators.linear.clpl import CLPL
-    from oneof.estimators.linear.plem import PLEM
-    from oneof.estimators.neighbors.ipal import IPAL
-    from oneof.estimators.neighbors.plknn import PLKNN
-    from oneof.estimators.online.pegasos import AvgPegasos, MaxPegasos
-    from oneof.estimators.online.perceptron import AvgPerceptron, MaxPerceptron
-    from oneof.estimators.svm.plsvm import PLSVM
-    from oneof.estimators.svm.transductive_svm import TransductiveSVM
-    from oneof.estimators.wrappers.candidate_em import CandidateEM
-    from oneof.estimators.wrappers.plecoc import PLECOC
+    import oneof
 
     has_many_rows = n_rows > MAX_ROWS_KERNEL
     online: dict[str, Any] = {"shuffle": True, "average": True, "fit_intercept": True, "random_state": random_state}
     online["n_epochs"] = int(np.clip(60_000 // n_rows, 3, 100))  # about 60,000 steps
     return [
         _ridge(n_rows, sparse, random_state),
-        CLPL(fit_intercept=True),
-        PLEM(fit_intercept=True),
-        PLSVM(lam=1.0 / n_rows, fit_intercept=True),
-        PLECOC(LinearSVC(dual="auto") if sparse or has_many_rows else None, random_state=random_state),
-        PLKNN(),
-        IPAL(),
-        GraphLogisticRegression(),
-        *(HarmonicField(), LocalGlobalConsistency(), PoissonLearning(), MarkovWalk(), SpectralGraphTransducer()),
-        TransductiveSVM(),
-        *(AvgPerceptron(**online), MaxPerceptron(**online)),
-        *(AvgPegasos(lam=1.0 / n_rows, **online), MaxPegasos(lam=1.0 / n_rows, **online)),
-        PLGP(approximation="nystroem" if has_many_rows else None, optimizer_max_samples=500, random_state=random_state),
-        GaussianEM(covariance="tied"),
-        MultinomialEM(),
-        CandidateEM(cv=3, round_params={"max_iter": 20}, random_state=random_state),
+        oneof.CLPL(fit_intercept=True),
+        oneof.PLEM(fit_intercept=True),
+        oneof.PLSVM(lam=1.0 / n_rows, fit_intercept=True),
+        oneof.PLECOC(LinearSVC(dual="auto") if sparse or has_many_rows else None, random_state=random_state),
+        oneof.PLKNN(),
+        oneof.IPAL(),
+        oneof.GraphLogisticRegression(),
+        *(
+            oneof.HarmonicField(),
+            oneof.LocalGlobalConsistency(),
+            oneof.PoissonLearning(),
+            oneof.MarkovWalk(),
+            oneof.SpectralGraphTransducer(),
+        ),
+        oneof.TransductiveSVM(),
+        *(oneof.AvgPerceptron(**online), oneof.MaxPerceptron(**online)),
+        *(oneof.AvgPegasos(lam=1.0 / n_rows, **online), oneof.MaxPegasos(lam=1.0 / n_rows, **online)),
+        oneof.PLGP(
+            approximation="nystroem" if has_many_rows else None, optimizer_max_samples=500, random_state=random_state
+        ),
+        oneof.GaussianEM(covariance="tied"),
+        oneof.MultinomialEM(),
+        oneof.CandidateEM(cv=3, round_params={"max_iter": 20}, random_state=random_state),
     ]
 
 

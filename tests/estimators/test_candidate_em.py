@@ -38,7 +38,7 @@ def named(weights):
 @pytest.mark.parametrize("estimator", [NEWTON, GaussianNB()], ids=["logistic", "naive Bayes"])
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("max_iter", [1, 9])
-@pytest.mark.filterwarnings("ignore:The labels of CandidateEM did not converge")
+@pytest.mark.filterwarnings("ignore:CandidateEM did not converge")
 def test_model_equals_the_oracle(estimator, weighted, max_iter):
     """Labels, their changes and the probabilities of new rows equal those of loops over rows and classes."""
     X, mask = table()
@@ -127,7 +127,7 @@ class WithoutWeights(ClassifierMixin, BaseEstimator):
 def test_classifiers_without_weights_get_copies():
     """Without `sample_weight` rows are copied in proportion to their labels; exact rows are not, if all are exact."""
     X, mask = table()
-    with pytest.warns(ConvergenceWarning, match="did not converge in 1 round"):
+    with pytest.warns(ConvergenceWarning, match="did not converge in 1 iteration"):
         model = CandidateEM(WithoutWeights(), n_copies=7, max_iter=1, tol=1e-9).fit(X, mask)
     labeled = ~mask.all(axis=1)
     copies = repeat_pairs(label_pairs(model.label_distributions_[labeled]), 7)

@@ -14,15 +14,14 @@ from oneof.distributed.blocks import RowBlock, RowBlocks, block_error_context
 from oneof.distributed.reduction import compute, delayed_task, map_reduce, shared, tree_sum
 from oneof.estimators.online._base import OnlineClassifier
 from oneof.solvers.online import MixUpdate, OnlineState, average_updates, local_state, weighted_update
-from oneof.validation import check_positive, check_random_state
+from oneof.validation import check_random_state
 
 EpochSolver = Callable[..., OnlineState]
 
 
 def check_online(classifier: OnlineClassifier) -> None:
     """Raise if a parameter is invalid."""
-    classifier._make_solver()
-    check_positive("n_epochs", classifier.n_epochs, integer=True)
+    classifier._check_parameters()
 
 
 def fit_online(classifier: OnlineClassifier, blocks: RowBlocks) -> None:

@@ -13,7 +13,7 @@ import numpy as np
 from oneof.distributed.blocks import RowBlock, RowBlocks, block_error_context
 from oneof.distributed.reduction import compute, delayed_task, map_persist, map_reduce, persist, shared, tree_sum
 from oneof.errors import InputError
-from oneof.estimators.gaussian_process._kernels import check_parameters, make_kernels, optimize_kernels, subsample
+from oneof.estimators.gaussian_process._kernels import make_kernels, optimize_kernels, subsample
 from oneof.estimators.gaussian_process.plgp import PLGP
 from oneof.kernels import total_variance
 from oneof.kernels.nystroem import NystroemFeatures
@@ -28,7 +28,7 @@ from oneof.validation import check_memory
 
 def check_plgp(model: PLGP) -> None:
     """Raise if a parameter is invalid."""
-    check_parameters(model)
+    model._check_parameters()
     if model.approximation != "nystroem":
         raise InputError(
             f'`approximation` must be "nystroem" over blocks of rows; got {model.approximation!r}, which needs the '

@@ -1,8 +1,9 @@
 """The estimators: one method in one file, in one folder for each family.
 
-Every `fit` validates, encodes, calls a solver and stores the result. Reading order: `base` (validation of X and y,
-prediction, disambiguation), then the family of a method, whose docstring gives its order. Families do not import each
-other; the modules at the top are common to several of them.
+An estimator is the list of its parameters, its docstring and `_fit`, which calls a solver and stores the solution.
+Reading order: `base` (`fit` from the validation of X and y on, prediction, disambiguation), `parameters` (the
+constructor, checks and documentation of the parameters), then the family of a method, whose docstring gives its order.
+Families do not import each other; the modules at the top are common to several of them.
 
 * `loo_ridge`: `LOORidge`, kernel ridge regression, which is a family of its own
 * `linear`: `CLPL`, `PLEM`

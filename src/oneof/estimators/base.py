@@ -1,24 +1,29 @@
-"""Base classes of the estimators: validation of X and y, prediction, disambiguation, scoring."""
+"""Base classes of the estimators: `fit` from validation to attributes, prediction, disambiguation, scoring."""
 
-import functools
 import math
 from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, NamedTuple, Self
 
 import numpy as np
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.pipeline import Pipeline
-from sklearn.utils import get_tags
+from sklearn.utils import _safe_indexing, get_tags
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
-from oneof.arrays import to_namespace_of
+from oneof.arrays import as_numpy, to_namespace_of
 from oneof.candidates import CandidateSets, as_candidates
+from oneof.candidates.class_weights import check_row_weights
 from oneof.errors import InputError, LabelError, reraise_as_input_error
-from oneof.likelihoods import masked_softmax
+from oneof.estimators.parameters import check_parameters
+from oneof.likelihoods import masked_softmax, normalize_within_sets, softmax
+from oneof.messages import warn
 from oneof.metrics import covering_rate
 from oneof.parallel import threads_for
-from oneof.typing import FeatureMatrix, Floats, Labels, Mask
+from oneof.typing import Array, Evidence, FeatureMatrix, Floats, Ints, Labels
 from oneof.validation import check_finite, locate_overflow, to_native, unmask
 
 
@@ -38,15 +43,79 @@ class Disambiguation(NamedTuple):
     confidence: Floats
 
 
+@dataclass(frozen=True)
+class TrainingRows:
+    """The checked rows of `fit`, their candidate sets and their weights."""
+
+    X: FeatureMatrix
+    candidates: CandidateSets
+    weight: Floats
+    """The sample weights times the class weights, (n,); ones by default."""
+
+    @property
+    def evidence(self) -> Evidence:
+        """The candidates or their weights, (n, K)."""
+        return self.candidates.evidence
+
+    @cached_property
+    def labeled(self) -> Ints:
+        """Indices of the rows that are not unlabeled."""
+        return np.flatnonzero(~self.candidates.is_unlabeled)
+
+    def select(self, used: Ints) -> FeatureMatrix:
+        """Return the used rows; if all are used, the same object, since a copy would double the memory."""
+        return self.X if len(used) == len(self.candidates) else _safe_indexing(self.X, used)
+
+    def complete(self, values: Array, used: Ints, predict: Callable[[Ints], Array]) -> Array:
+        """Return (n, K) values: those of the used rows, and predictions of the other rows, given by their indices."""
+        completed = to_namespace_of(np.empty(self.candidates.shape), values)
+        completed[used] = values
+        others = np.setdiff1d(np.arange(len(self.candidates)), used, assume_unique=True)
+        if len(others):
+            completed[others] = predict(others)
+        return completed
+
+
 class CandidateClassifier(ClassifierMixin, BaseEstimator):
-    """Base class of the estimators; a subclass defines `fit` and `_scores`, from (n, d) rows to (n, K) scores."""
+    """Base class of the estimators.
+
+    A subclass has the decorator `estimator` and declares its parameters. It defines `_fit`, which solves its problem
+    for checked rows and sets the attributes, and `_scores`, from (n, d) rows to (n, K) scores.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        The class labels.
+    n_features_in_ : int
+        Number of features of X.
+    feature_names_in_ : ndarray of shape (n_features,)
+        Column names of X; set only if X is a DataFrame.
+    """
 
     _uses_gram_matrix = False  # whether the largest matrix of `fit` is (n, n) instead of (n, d)
+    _finite: Any = True  # values of X in `fit`: True, "allow-nan", or False if the solver checks for NaN and infinity
 
-    def __init_subclass__(cls, **options: Any) -> None:
-        super().__init_subclass__(**options)
-        if "fit" in cls.__dict__:
-            cls.fit = _limit_threads(cls.fit)
+    def fit(self, X: Any, y: Any) -> Self:
+        """Fit the model.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix of shape (n_samples, n_features)
+            The rows; with ``kernel="precomputed"`` the dense kernel of all pairs of rows. `LOORidge` and `PLGP` also
+            accept torch tensors.
+        y : array-like or CandidateSets of length n_samples
+            Labels, sets of labels, a 0/1 indicator, or candidate sets, with or without weights.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        InputError
+            If X, y or a parameter is invalid, or the computation would not fit in memory.
+        """
+        return self._fit_checked(X, y)
 
     def predict(self, X: Any) -> Labels:
         """Predict one class for each row.
@@ -106,7 +175,7 @@ class CandidateClassifier(ClassifierMixin, BaseEstimator):
             X, y = self._fitted_on
         rows = self._validate_rows(X)
         candidates = self._validate_candidates(y, rows)
-        proba = self._candidate_proba(rows, candidates, training=training)
+        proba = (self._training_proba if training else self._candidate_proba)(rows, candidates)
         best = np.argmax(np.where(candidates.mask, proba, -1.0), axis=1)
         return Disambiguation(self.classes_[best], proba[np.arange(len(best)), best])
 
@@ -138,9 +207,62 @@ class CandidateClassifier(ClassifierMixin, BaseEstimator):
 
     # -- for subclasses -------------------------------------------------------------------------------------------
 
+    def _fit(self, training: TrainingRows) -> None:
+        """Solve the problem of checked rows, and set the attributes."""
+        raise NotImplementedError
+
     def _scores(self, rows: FeatureMatrix) -> Floats:
         """Return the (n, K) scores of checked rows; the largest is predicted."""
         raise NotImplementedError
+
+    def _logits(self, rows: FeatureMatrix) -> Floats:
+        """Return the scores whose softmax has the probabilities of the classes."""
+        return self._finite_scores(rows)
+
+    def _candidate_proba(self, rows: FeatureMatrix, candidates: CandidateSets) -> Floats:
+        """Return (n, K) probabilities within the sets: 0 outside the set, and rows sum to 1.
+
+        They are proportional to the method's probabilities times the weights.
+        """
+        return masked_softmax(np.asarray(self._logits(rows), dtype=np.float64), candidates.evidence)
+
+    def _training_proba(self, rows: FeatureMatrix, candidates: CandidateSets) -> Floats:
+        """Return the same for the rows of `fit`, if possible those that their own labels do not influence."""
+        if hasattr(self, "label_distributions_"):
+            return normalize_within_sets(self.label_distributions_, candidates.mask)
+        return self._candidate_proba(rows, candidates)
+
+    def _check_parameters(self) -> None:
+        """Raise if a parameter, or a combination of parameters, is invalid; data are not needed."""
+        check_parameters(self)
+
+    def _set_path(self, path: Floats, n_iter: int, converged: bool, remedy: str = "scale the features, or ") -> None:
+        """Set ``objective_path_``, ``objective_`` and ``n_iter_``, and warn if the solver did not converge."""
+        self.objective_path_ = path
+        self.objective_ = float(path[-1])
+        self.n_iter_ = max(n_iter, 1)
+        self._warn_unless(converged, n_iter, remedy)
+
+    def _warn_unless(self, converged: bool, n_iter: int, remedy: str = "") -> None:
+        """Warn if the solver did not converge; `remedy` is for ways other than more iterations."""
+        if not converged:
+            advice = f"{remedy}increase max_iter or tol."
+            warn(
+                f"{type(self).__name__} did not converge in {n_iter} iterations. {advice[0].upper()}{advice[1:]}",
+                ConvergenceWarning,
+            )
+
+    # -- private --------------------------------------------------------------------------------------------------
+
+    def _fit_checked(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Check parameters and data, and fit with as many threads as the largest matrix needs."""
+        self._check_parameters()
+        n, *columns = getattr(X, "shape", ()) or (0,)
+        with threads_for(n * (max((n, *columns)) if self._uses_gram_matrix else math.prod(columns))):
+            rows, candidates = self._validate_fit(X, y)
+            weight = check_row_weights(candidates, sample_weight, getattr(self, "class_weight", None))
+            self._fit(TrainingRows(rows, candidates, weight))
+        return self._finalize_fit(X, y, candidates)
 
     def _finite_scores(self, rows: FeatureMatrix) -> Floats:
         """Return the scores, or raise an error that names the row and the column of a value that is too large."""
@@ -150,15 +272,16 @@ class CandidateClassifier(ClassifierMixin, BaseEstimator):
             except InputError as error:
                 raise locate_overflow(error, rows) from error.__cause__
 
-    def _validate_fit(self, X: Any, y: Any, *, finite: bool = True) -> tuple[FeatureMatrix, CandidateSets]:
-        """Check X and y for `fit` and set ``n_features_in_``; without `finite`, the solver checks for NaN and infinity.
+    def _validate_fit(self, X: Any, y: Any) -> tuple[FeatureMatrix, CandidateSets]:
+        """Check X and y for `fit` and set ``n_features_in_``.
 
-        The result of an earlier fit is discarded: if `fit` fails from here on, the estimator is not fitted.
+        The results of an earlier fit are discarded: if `fit` fails from here on, the estimator is not fitted.
         """
-        self.__dict__.pop("classes_", None)
+        for name in [name for name in vars(self) if name.endswith("_") and not name.startswith("_")]:
+            delattr(self, name)
         if y is None:
             as_candidates(None)
-        rows = self._validate_rows(X, reset=True, finite=finite)
+        rows = self._validate_rows(X, reset=True, finite=self._finite)
         candidates = as_candidates(y)
         check_lengths(rows, candidates)
         check_informative(candidates)
@@ -199,16 +322,6 @@ class CandidateClassifier(ClassifierMixin, BaseEstimator):
         check_lengths(rows, candidates)
         return candidates
 
-    def _candidate_proba(self, rows: FeatureMatrix, candidates: CandidateSets, *, training: bool) -> Floats:
-        """Return (n, K) probabilities within the sets: 0 outside the set, and rows sum to 1.
-
-        They are proportional to the method's probabilities, by default the softmax of its scores, times the weights.
-
-        `training` marks the rows of `fit`, for methods in which a row must not contribute to its own prediction.
-        """
-        del training
-        return masked_softmax(np.asarray(self._finite_scores(rows), dtype=np.float64), candidates.evidence)
-
     def __getstate__(self) -> dict[str, Any]:
         state = dict(super().__getstate__())
         state.pop("_fitted_on", None)
@@ -221,6 +334,77 @@ class CandidateClassifier(ClassifierMixin, BaseEstimator):
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
+
+
+class SampleWeightMixin:
+    """Mixin of the methods in which a row of weight 2 has the effect of two equal rows."""
+
+    _fit_checked: Callable[..., Any]
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Fit the model.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix of shape (n_samples, n_features)
+            The rows; with ``kernel="precomputed"`` the dense kernel of all pairs of rows.
+        y : array-like or CandidateSets of length n_samples
+            Labels, sets of labels, a 0/1 indicator, or candidate sets, with or without weights.
+        sample_weight : array-like of shape (n_samples,), optional
+            Weights of the rows, at least 0; a row of weight 2 counts as two rows.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        InputError
+            If X, y, sample_weight or a parameter is invalid, or the computation would not fit in memory.
+        """
+        return self._fit_checked(X, y, sample_weight)
+
+
+class SoftmaxMixin:
+    """Mixin of the methods whose probabilities are the softmax of their scores."""
+
+    _validate_rows: Callable[..., FeatureMatrix]
+    _finite_scores: Callable[[FeatureMatrix], Floats]
+    _logits: Callable[[FeatureMatrix], Floats]
+
+    def predict_proba(self, X: Any) -> Array:
+        """Return the probabilities of the classes.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix of shape (n_samples, n_features)
+
+        Returns
+        -------
+        array of shape (n_samples, n_classes)
+            Rows sum to 1. A tensor for a tensor.
+
+        Raises
+        ------
+        NotFittedError
+            If the estimator is not fitted.
+        InputError
+            If X is invalid, or the scores overflow.
+        """
+        return self._proba(self._validate_rows(X))
+
+    def _proba(self, rows: FeatureMatrix) -> Array:
+        return softmax(self._logits(rows))
+
+
+class ProbabilityMixin(SoftmaxMixin):
+    """Mixin of the methods whose scores are probabilities."""
+
+    def _proba(self, rows: FeatureMatrix) -> Array:
+        return self._finite_scores(rows)
+
+    def _candidate_proba(self, rows: FeatureMatrix, candidates: CandidateSets) -> Floats:
+        return normalize_within_sets(as_numpy(self._proba(rows)), candidates.evidence)
 
 
 class DecisionFunctionMixin:
@@ -257,15 +441,23 @@ class DecisionFunctionMixin:
 
 
 class LinearClassifierMixin(DecisionFunctionMixin):
-    """Mixin of the methods with linear scores, ``coef_`` and ``intercept_``."""
+    """Mixin of the methods with linear scores.
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (n_classes, n_features)
+        Weights of the features in the score of each class.
+    intercept_ : ndarray of shape (n_classes,)
+        Constant in the score of each class.
+    """
 
     coef_: Floats
     intercept_: Floats
     n_features_in_: int
 
-    def _set_coefficients(self, weights: Floats) -> None:
+    def _set_coefficients(self, weights: Floats, dtype: Any) -> None:
         """Set ``coef_`` and ``intercept_`` from (K, d) weights, or (K, d + 1) with a constant feature last."""
-        d = self.n_features_in_
+        d, weights = self.n_features_in_, weights.astype(dtype, copy=False)
         self.coef_ = weights[:, :d]
         self.intercept_ = weights[:, d].copy() if weights.shape[1] > d else np.zeros(len(weights), weights.dtype)
 
@@ -273,22 +465,19 @@ class LinearClassifierMixin(DecisionFunctionMixin):
         return np.asarray(rows @ self.coef_.T) + self.intercept_
 
 
-def _limit_threads(fit: Callable[..., Any]) -> Callable[..., Any]:
-    """Return the method `fit` with as many threads as its largest matrix needs, also in classifiers that it wraps."""
+class PrecomputedKernelMixin:
+    """Mixin of the methods with ``kernel="precomputed"``, in which X is the kernel of all pairs of rows."""
 
-    @functools.wraps(fit)
-    def limited(self: Any, X: Any, *args: Any, **options: Any) -> Any:
-        n, *columns = getattr(X, "shape", ()) or (0,)
-        n_columns = max((n, *columns)) if self._uses_gram_matrix else math.prod(columns)
-        with threads_for(n * n_columns):
-            return fit(self, X, *args, **options)
+    kernel: str | Callable[[Any, Any], Any]
 
-    return limited
+    def _is_precomputed(self) -> bool:
+        return isinstance(self.kernel, str) and self.kernel == "precomputed"
 
-
-def select_rows(selected: Mask, rows: Any) -> Any:
-    """Return the selected rows; if all are selected, the same object, since a copy would double the memory."""
-    return rows if selected.all() else rows[selected]
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()  # type: ignore[misc]  # a mixin of CandidateClassifier, which has them
+        tags.input_tags.pairwise = self._is_precomputed()
+        tags.input_tags.sparse = not self._is_precomputed()
+        return tags
 
 
 def check_scores(scores: Floats) -> Floats:

@@ -5,29 +5,30 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 from sklearn.base import clone
-from sklearn.model_selection import check_cv
 from sklearn.utils import get_tags
 from sklearn.utils.metaestimators import _BaseComposition
 
 from oneof.candidates import CandidateSets
 from oneof.candidates.stratification import folds_by_set
 from oneof.errors import InputError, InputTypeError, reraise_as_input_error
-from oneof.estimators.base import CandidateClassifier, check_accepts_candidates
+from oneof.estimators.base import CandidateClassifier, ProbabilityMixin, TrainingRows, check_accepts_candidates
 from oneof.estimators.linear.plem import PLEM
 from oneof.estimators.loo_ridge import LOORidge
-from oneof.estimators.wrappers._soft_labels import with_seeds
-from oneof.likelihoods import normalize_within_sets, softmax, weigh
+from oneof.estimators.parameters import KW_ONLY, estimator
+from oneof.estimators.wrappers._soft_labels import check_folds, split_rows, with_seeds
+from oneof.likelihoods import softmax, weigh
 from oneof.solvers.annotators.temper import temper
 from oneof.solvers.opinion_pool import pool_weights
 from oneof.solvers.soft_label_em import MIN_PROBABILITY
-from oneof.typing import Evidence, FeatureMatrix, Floats, Ints
-from oneof.validation import check_estimator, check_random_state, is_integer
+from oneof.typing import Evidence, FeatureMatrix, Floats
+from oneof.validation import check_estimator, check_random_state
 
 MIN_WEIGHT = 1e-3
 """A member of a smaller weight changes no probability by more than this, and is not fitted."""
 
 
-class CandidateStacking(CandidateClassifier, _BaseComposition):
+@estimator
+class CandidateStacking(ProbabilityMixin, CandidateClassifier, _BaseComposition):
     """Linear opinion pool (super learner): the weighted mean of the probabilities of several estimators.
 
     The probabilities are sum_m w_m p_m(k | x), with weights w_m >= 0 that sum to 1. The weights maximize the likelihood
@@ -50,8 +51,6 @@ class CandidateStacking(CandidateClassifier, _BaseComposition):
 
     Attributes
     ----------
-    classes_ : ndarray of shape (n_classes,)
-        The class labels.
     weights_ : dict of float
         The weight of each member by its name. Weights below 0.001 are set to 0.
     estimators_ : dict of estimators
@@ -59,10 +58,6 @@ class CandidateStacking(CandidateClassifier, _BaseComposition):
     inverse_temperatures_ : dict of float
         For each of `estimators_` that has no `predict_proba`: the factor by which its `decision_function` is multiplied
         before the softmax.
-    n_features_in_ : int
-        Number of features of X.
-    feature_names_in_ : ndarray of shape (n_features,)
-        Column names of X; set only if X is a DataFrame.
 
     See Also
     --------
@@ -103,35 +98,19 @@ class CandidateStacking(CandidateClassifier, _BaseComposition):
     ['linear', 'neighbors']
     """
 
-    def __init__(self, estimators: Any = None, *, cv: Any = 3, random_state: Any = None) -> None:
-        self.estimators = estimators
-        self.cv = cv
-        self.random_state = random_state
+    estimators: Any = None
+    _: KW_ONLY
+    cv: Any = 3
+    random_state: Any = None
 
-    def fit(self, X: Any, y: Any) -> Self:
-        """Fit the weights to held-out predictions, and the members to all rows.
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        self._check_members()
+        check_folds(self.cv)
 
-        Parameters
-        ----------
-        X : array-like or CSR matrix of shape (n_samples, n_features)
-        y : array-like or CandidateSets of length n_samples
-            Labels, sets of labels, a 0/1 indicator, or candidate sets, with or without weights.
-
-        Returns
-        -------
-        self
-
-        Raises
-        ------
-        InputError
-            If X, y or a parameter is invalid, or a member refuses the rows.
-        """
-        members = self._check_members()
-        if isinstance(self.cv, int | np.integer) and self.cv < 2:
-            raise InputError(f"`cv` must be an integer of at least 2 or a splitter; got {self.cv!r}.")
-        rows, candidates = self._validate_fit(X, y)
-        rng = check_random_state(self.random_state)
-        members = {name: with_seeds(member, rng) for name, member in members.items()}
+    def _fit(self, training: TrainingRows) -> None:
+        rows, candidates, rng = training.X, training.candidates, check_random_state(self.random_state)
+        members = {name: with_seeds(member, rng) for name, member in self._check_members().items()}
         pool = self._fit_weights(members, rows, candidates, rng)
         self.weights_ = pool.weights
         self.estimators_ = {
@@ -140,28 +119,6 @@ class CandidateStacking(CandidateClassifier, _BaseComposition):
         self.inverse_temperatures_ = {
             name: factor for name, factor in pool.inverse_temperatures.items() if name in self.estimators_
         }
-        return self._finalize_fit(X, y, candidates)
-
-    def predict_proba(self, X: Any) -> Floats:
-        """Return the probabilities of the classes.
-
-        Parameters
-        ----------
-        X : array-like or CSR matrix of shape (n_samples, n_features)
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_classes)
-            Weighted mean of the probabilities of the members.
-
-        Raises
-        ------
-        NotFittedError
-            If the estimator is not fitted.
-        InputError
-            If X is invalid, or the probabilities overflow.
-        """
-        return self._finite_scores(self._validate_rows(X))
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Return the parameters, with those of the members as ``name__parameter``.
@@ -198,15 +155,14 @@ class CandidateStacking(CandidateClassifier, _BaseComposition):
             proba += self.weights_[name] * _proba(_values(member, rows), self.inverse_temperatures_.get(name))
         return proba
 
-    def _candidate_proba(self, rows: FeatureMatrix, candidates: CandidateSets, *, training: bool) -> Floats:
-        del training
-        return np.asarray(normalize_within_sets(self._finite_scores(rows), candidates.evidence))
-
     def _fit_weights(
         self, members: dict[str, Any], rows: FeatureMatrix, candidates: CandidateSets, rng: np.random.RandomState
     ) -> "PoolWeights":
         """Return the weights of the members, equal ones if no row can be held out, and their inverse temperatures."""
-        folds = self._folds(rows, candidates, rng)
+        labeled = ~candidates.is_unlabeled
+        splits = split_rows(self.cv, rows, candidates, folds_by_set, rng)
+        splits = [(train, test[labeled[test]]) for train, test in splits if labeled[train].any()]
+        folds = [(train, test) for train, test in splits if len(test)]
         test = np.concatenate([np.empty(0, dtype=np.int64), *(test for _, test in folds)])
         evidence = candidates.evidence[test]
         factors, likelihoods = {}, []
@@ -219,23 +175,6 @@ class CandidateStacking(CandidateClassifier, _BaseComposition):
         weights = pool_weights(np.maximum(np.column_stack(likelihoods), MIN_PROBABILITY))
         weights[weights < MIN_WEIGHT] = 0.0
         return PoolWeights(dict(zip(members, (weights / weights.sum()).tolist())), factors)
-
-    def _folds(
-        self, rows: FeatureMatrix, candidates: CandidateSets, rng: np.random.RandomState
-    ) -> list[tuple[Ints, Ints]]:
-        """Return the training and the labeled test rows of each fold with labeled rows in both subsets."""
-        n_rows, labeled = len(candidates), ~candidates.is_unlabeled
-        if is_integer(self.cv):
-            order = rng.permutation(np.flatnonzero(labeled))
-            fold = np.full(n_rows, -1)
-            fold[order] = folds_by_set(candidates.evidence[order], min(int(self.cv), len(order)))
-            splits = [(np.flatnonzero(fold != k), np.flatnonzero(fold == k)) for k in range(fold.max() + 1)]
-        else:
-            with reraise_as_input_error():
-                index = np.arange(n_rows)
-                splits = [(index[train], index[test]) for train, test in check_cv(self.cv).split(rows, candidates)]
-        tested = [(train, test[labeled[test]]) for train, test in splits if labeled[train].any()]
-        return [(train, test) for train, test in tested if len(test)]
 
     def _check_members(self) -> dict[str, Any]:
         """Return the members by their names."""

@@ -1,20 +1,19 @@
 """Kernel ridge regression that disambiguates its own labels."""
 
 from collections.abc import Callable
-from typing import Any, Literal, Self
+from typing import Any, Literal
 
 import numpy as np
 
 from oneof.arrays import to_namespace_of
-from oneof.candidates import CandidateSets
 from oneof.errors import InputError
-from oneof.estimators.base import DecisionFunctionMixin
+from oneof.estimators.base import DecisionFunctionMixin, PrecomputedKernelMixin, SoftmaxMixin, TrainingRows
+from oneof.estimators.parameters import KW_ONLY, Count, NonNegative, Positive, estimator
 from oneof.estimators.tensors import TensorClassifier
 from oneof.kernels.mapped import check_kernel, iter_kernels
 from oneof.kernels.pairwise import check_square
-from oneof.likelihoods import masked_softmax, normalize_within_sets, softmax
+from oneof.likelihoods import softmax
 from oneof.solvers.loo_ridge import (
-    DISTRACTOR_MODELS,
     BlockedRows,
     CandidateGroups,
     LOORidgeSolution,
@@ -26,8 +25,8 @@ from oneof.solvers.loo_ridge import (
     solve_loo_ridge,
     spread_rows,
 )
-from oneof.typing import FeatureMatrix, Floats, Ints
-from oneof.validation import check_choice, check_positive, check_random_state
+from oneof.typing import Array, FeatureMatrix, Floats, Ints
+from oneof.validation import check_random_state
 
 MAX_EXACT_ROWS = 6000
 """Number of used rows up to which approximation="auto" is exact."""
@@ -39,7 +38,8 @@ MIN_COMPONENTS, MAX_COMPONENTS, MAX_FEATURE_ENTRIES = 2000, 4000, 200_000_000
 """Limits of the default number of landmarks, and of the number of rows times landmarks in memory."""
 
 
-class LOORidge(DecisionFunctionMixin, TensorClassifier):
+@estimator
+class LOORidge(PrecomputedKernelMixin, SoftmaxMixin, DecisionFunctionMixin, TensorClassifier):
     """Kernel ridge classifier that disambiguates labels by exact leave-one-out prediction.
 
     The labels P start as the uniform distribution over each row's candidates, or as w / sum w with weights w. In each
@@ -86,8 +86,6 @@ class LOORidge(DecisionFunctionMixin, TensorClassifier):
 
     Attributes
     ----------
-    classes_ : ndarray of shape (n_classes,)
-        The class labels.
     label_distributions_ : ndarray of shape (n_samples, n_classes)
         P, which is 0 outside a row's set; rows sum to 1. Ignored rows have their predicted probabilities.
     loo_scores_ : ndarray of shape (n_samples, n_classes)
@@ -113,10 +111,6 @@ class LOORidge(DecisionFunctionMixin, TensorClassifier):
         b of `predict_proba`: the softmax of b times the scores. Between .1 and 1,000; 1 if all used rows are unlabeled.
     n_iter_ : int
         Number of iterations in `label_changes_`, and 1 without iterations, since the linear solve counts as one.
-    n_features_in_ : int
-        Number of features of X.
-    feature_names_in_ : ndarray of shape (n_features,)
-        Column names of X; set only if X is a DataFrame.
 
     Notes
     -----
@@ -181,98 +175,31 @@ class LOORidge(DecisionFunctionMixin, TensorClassifier):
 
     _uses_gram_matrix = True
 
-    def __init__(
-        self,
-        kernel: str | Callable[[Any, Any], Any] = "auto",
-        distractors: Literal["cooccurring", "uniform", "confusable"] = "cooccurring",
-        lam: float = 0.05,
-        max_iter: int = 25,
-        *,
-        tol: float = 1e-4,
-        features: Literal["auto", "standard", "quantile", "spherical", "l2", "maxabs_l2"] = "auto",
-        judge: Literal["linear"] | None = "linear",
-        unlabeled: Literal["ignore", "class_mass"] = "ignore",
-        approximation: Literal["auto", "nystroem"] | None = "auto",
-        n_components: int | None = None,
-        random_state: Any = None,
-    ) -> None:
-        self.kernel = kernel
-        self.distractors = distractors
-        self.lam = lam
-        self.max_iter = max_iter
-        self.tol = tol
-        self.features = features
-        self.judge = judge
-        self.unlabeled = unlabeled
-        self.approximation = approximation
-        self.n_components = n_components
-        self.random_state = random_state
-
-    def fit(self, X: Any, y: Any) -> Self:
-        """Fit the model.
-
-        Parameters
-        ----------
-        X : array-like, CSR matrix or torch tensor of shape (n_samples, n_features), or (n_samples, n_samples)
-            With ``kernel="precomputed"`` the kernel of all pairs of rows, dense.
-        y : array-like or CandidateSets of length n_samples
-            Labels, sets of labels, a 0/1 indicator, or candidate sets, with or without weights.
-
-        Returns
-        -------
-        self
-
-        Raises
-        ------
-        InputError
-            If X, y or a parameter is invalid, or the computation would not fit in memory.
-        """
-        self._check_parameters()
-        rows, candidates = self._validate_fit(X, y)
-        if self._is_precomputed():
-            check_square(rows.shape)
-        ignored = candidates.is_unlabeled if self.unlabeled == "ignore" else np.zeros(len(candidates), dtype=bool)
-        used = np.flatnonzero(~ignored)
-        sets = CandidateGroups.from_evidence(candidates.evidence[used])
-        solution = self._solve(RowsInMemory(rows if len(used) == rows.shape[0] else rows[used]), sets, used)
-        self._set_row_attributes(solution, rows, used, candidates)
-        return self._finalize_fit(X, y, candidates)
-
-    def predict_proba(self, X: Any) -> Floats:
-        """Return the probabilities of the classes.
-
-        Parameters
-        ----------
-        X : array-like, CSR matrix or torch tensor of shape (n_samples, n_features)
-
-        Returns
-        -------
-        array of shape (n_samples, n_classes)
-            The softmax of the scores times ``inverse_temperature_``; rows sum to 1.
-
-        Raises
-        ------
-        NotFittedError
-            If the estimator is not fitted.
-        InputError
-            If X is invalid, or the scores overflow.
-        """
-        rows = self._validate_rows(X)
-        return to_namespace_of(softmax(self.inverse_temperature_ * self._finite_scores(rows)), rows)
+    kernel: str | Callable[[Any, Any], Any] = "auto"
+    distractors: Literal["cooccurring", "uniform", "confusable"] = "cooccurring"
+    lam: Positive = 0.05
+    max_iter: Count = 25
+    _: KW_ONLY
+    tol: NonNegative = 1e-4
+    features: Literal["auto", "standard", "quantile", "spherical", "l2", "maxabs_l2"] = "auto"
+    judge: Literal["linear"] | None = "linear"
+    unlabeled: Literal["ignore", "class_mass"] = "ignore"
+    approximation: Literal["auto", "nystroem"] | None = "auto"
+    n_components: Count | None = None
+    random_state: Any = None
 
     def _check_parameters(self) -> None:
+        super()._check_parameters()
         check_kernel(self.kernel, self.features)
-        check_positive("lam", self.lam)
-        check_positive("max_iter", self.max_iter, integer=True)
-        check_positive("tol", self.tol, allow_zero=True)
-        if self.n_components is not None:
-            check_positive("n_components", self.n_components, integer=True)
-        check_choice("distractors", self.distractors, tuple(DISTRACTOR_MODELS))
-        check_choice("judge", self.judge, ("linear", None))
-        check_choice("unlabeled", self.unlabeled, ("ignore", "class_mass"))
-        check_choice("approximation", self.approximation, ("auto", None, "nystroem"))
         if self._is_precomputed() and self.approximation == "nystroem":
             raise InputError('`approximation` must be None or "auto" with kernel="precomputed"; got "nystroem".')
+
+    def _fit(self, training: TrainingRows) -> None:
+        if self._is_precomputed():
+            check_square(training.X.shape)
+        used = training.labeled if self.unlabeled == "ignore" else np.arange(len(training.candidates))
+        sets = CandidateGroups.from_evidence(training.evidence[used])
+        self._set_row_attributes(self._solve(RowsInMemory(training.select(used)), sets, used), training, used)
 
     def _solve(self, blocks: BlockedRows, sets: CandidateGroups, used: Ints) -> LOORidgeSolution:
         """Fit the model to the used rows, and set the attributes that do not have an entry for each row."""
@@ -304,29 +231,23 @@ class LOORidge(DecisionFunctionMixin, TensorClassifier):
         self.n_iter_ = max(len(self.label_changes_), 1)
         return solution
 
-    def _set_row_attributes(
-        self, solution: LOORidgeSolution, rows: FeatureMatrix, used: Ints, candidates: CandidateSets
-    ) -> None:
+    def _set_row_attributes(self, solution: LOORidgeSolution, training: TrainingRows, used: Ints) -> None:
         """Set the attributes of the rows of fit; ignored rows have the predictions of the model."""
-        shape = candidates.shape
-        self.loo_scores_, self.label_distributions_ = np.empty(shape), np.empty(shape)
-        ignored = np.ones(shape[0], dtype=bool)
-        ignored[used] = False
-        self.loo_scores_[used], self.label_distributions_[used] = (
-            solution.scores,
-            solution.labels.label_distributions,
+        candidates = training.candidates
+        self.loo_scores_ = training.complete(
+            solution.scores, used, lambda others: self._scores(training.select(others))
         )
-        if ignored.any():
-            self.loo_scores_[ignored] = self._model.scores(rows[ignored])
-            self.label_distributions_[ignored] = softmax(self.inverse_temperature_ * self.loo_scores_[ignored])
+        self.label_distributions_ = training.complete(
+            solution.labels.label_distributions, used, lambda others: softmax(loo_logits(self)[others])
+        )
         runner_up = runner_up_classes(self.label_distributions_, self.loo_scores_, candidates.mask)
         self.transduction_ = candidates.classes[self.label_distributions_.argmax(axis=1)]
         self.runner_up_ = candidates.classes[runner_up]
         self.influential_rows_ = self.influences_ = None
         if solution.influences is not None:
             influential, values = solution.influences
-            self.influential_rows_ = np.full((shape[0], values.shape[1]), -1)
-            self.influences_ = np.zeros((shape[0], values.shape[1]))
+            self.influential_rows_ = np.full((len(candidates), values.shape[1]), -1)
+            self.influences_ = np.zeros((len(candidates), values.shape[1]))
             self.influential_rows_[used], self.influences_[used] = used[influential], values
 
     def _draw_landmarks(self, n: int) -> Ints | None:
@@ -345,20 +266,11 @@ class LOORidge(DecisionFunctionMixin, TensorClassifier):
         model = getattr(self, "_model", None)
         return None if model is None else model.support[0]
 
-    def _candidate_proba(self, rows: FeatureMatrix, candidates: CandidateSets, *, training: bool) -> Floats:
-        """Return the label distributions of `fit` for its own rows."""
-        if training:
-            return normalize_within_sets(self.label_distributions_, candidates.mask)
-        return masked_softmax(self.inverse_temperature_ * self._finite_scores(rows), candidates.evidence)
+    def _logits(self, rows: FeatureMatrix) -> Floats:
+        return np.asarray(self.inverse_temperature_ * self._finite_scores(rows))
 
-    def _is_precomputed(self) -> bool:
-        return isinstance(self.kernel, str) and self.kernel == "precomputed"
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.pairwise = self._is_precomputed()
-        tags.input_tags.sparse = not self._is_precomputed()
-        return tags
+    def _proba(self, rows: FeatureMatrix) -> Array:
+        return to_namespace_of(super()._proba(rows), rows)
 
 
 FIRST_CHOICE = LOORidge

@@ -16,7 +16,6 @@ from oneof.solvers.laplace.hyperparameters import search_hyperparameters
 from oneof.solvers.laplace.posterior import LaplacePosterior, PosteriorCovariance
 from oneof.solvers.laplace.predictive import expected_softmax
 from oneof.typing import Evidence, FeatureMatrix, Floats, Ints
-from oneof.validation import check_bool, check_choice, check_positive
 
 N_PROBES = 64
 """Number of rows of `fit` on which predictions are compared with the latent means."""
@@ -24,31 +23,6 @@ MAX_DISAGREEMENT = 1 / 3
 """Maximum fraction of these rows whose predictions may differ without a warning."""
 MIN_MC_SAMPLES = 100
 """With fewer samples, predictions differ by chance."""
-
-
-def check_parameters(model: Any) -> None:
-    """Raise InputError for the first invalid parameter of a PLGP; `make_kernels` checks the kernel."""
-    for name in ("n_components", "n_mc_samples", "max_iter"):
-        check_positive(name, getattr(model, name), integer=True)
-    check_positive("n_restarts_optimizer", model.n_restarts_optimizer, integer=True, allow_zero=True)
-    check_positive("tol", model.tol)
-    if model.optimizer_max_samples is not None:
-        check_positive("optimizer_max_samples", model.optimizer_max_samples, integer=True)
-    if not (isinstance(model.sharpness, float) and model.sharpness == np.inf):
-        check_positive("sharpness", model.sharpness)
-    if not (isinstance(model.temperature, str) and model.temperature == "loo"):
-        check_positive("temperature", model.temperature)
-    check_bool("anneal", model.anneal)
-    check_choice("solver", model.solver, ("cg", "cholesky"))
-    check_choice("approximation", model.approximation, (None, "nystroem"))
-    if model.approximation and model.solver == "cholesky":
-        raise InputError(
-            '`approximation` must be None with solver="cholesky"; got '
-            f'{model.approximation!r}. Pass approximation=None, or solver="cg".'
-        )
-    is_known = isinstance(model.optimizer, str) and model.optimizer == "fmin_l_bfgs_b"
-    if not (model.optimizer is None or is_known or callable(model.optimizer)):
-        raise InputError(f'`optimizer` must be "fmin_l_bfgs_b", a function or None; got {model.optimizer!r}.')
 
 
 def make_kernels(kernel: Any, variance: Callable[[], float], n_classes: int) -> list[Any]:

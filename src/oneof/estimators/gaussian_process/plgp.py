@@ -1,26 +1,24 @@
 """Gaussian process classifier for candidate sets."""
 
 from collections.abc import Iterator
-from typing import Any, Literal, Self
+from typing import Any, Literal
 
 import numpy as np
 from array_api_compat import array_namespace
 from sklearn.base import clone
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from oneof.arrays import as_numpy, to_namespace_of
-from oneof.candidates import CandidateSets
+from oneof.errors import InputError
+from oneof.estimators.base import ProbabilityMixin, TrainingRows
 from oneof.estimators.gaussian_process._kernels import (
-    check_parameters,
     make_kernels,
     optimize_kernels,
     warn_if_prior_dominates,
 )
+from oneof.estimators.parameters import KW_ONLY, Count, CountOrZero, Positive, estimator
 from oneof.estimators.tensors import TensorClassifier
 from oneof.kernels import total_variance
-from oneof.likelihoods import normalize_within_sets
-from oneof.messages import warn
 from oneof.solvers.laplace.mode import LaplaceMode
 from oneof.solvers.laplace.posterior import LaplacePosterior, PosteriorCovariance, approximate_posterior
 from oneof.solvers.laplace.predictive import (
@@ -35,7 +33,8 @@ from oneof.typing import Array, Evidence, FeatureMatrix, Floats
 from oneof.validation import check_positive, check_random_state
 
 
-class PLGP(TensorClassifier):
+@estimator
+class PLGP(ProbabilityMixin, TensorClassifier):
     """Gaussian process classifier whose likelihood is that of a candidate set.
 
     Each class k has a latent function f_k ~ GP(0, kernel), and p(k | x) = exp f_k(x) / sum_j exp f_j(x). The likelihood
@@ -92,8 +91,6 @@ class PLGP(TensorClassifier):
 
     Attributes
     ----------
-    classes_ : ndarray of shape (n_classes,)
-        The class labels.
     kernel_ : kernel, or list of them
         The kernel with the optimized hyperparameters.
     latent_mode_ : array of shape (n_samples, n_classes)
@@ -109,10 +106,6 @@ class PLGP(TensorClassifier):
         Psi at the start of the last stage and after each of its steps; it never decreases.
     n_iter_ : int
         Number of steps to the mode, over all stages.
-    n_features_in_ : int
-        Number of features of X.
-    feature_names_in_ : ndarray of shape (n_features,)
-        Column names of X; set only if X is a DataFrame.
 
     Notes
     -----
@@ -120,6 +113,8 @@ class PLGP(TensorClassifier):
     double and in single precision. The posterior covariances are computed at the first call that needs them, including
     `predict`, and are stored. They take operations proportional to K n^3, and K n^2 numbers. Pickles
     and model files do not contain them: a loaded model computes them again.
+    From 1,500 labeled rows on, they are in single precision, provided that their variances are accurate to 1e-4. The
+    probabilities of a row do not depend on the other rows, except for rounding errors.
 
     Rows may be torch tensors on any device. Everything is then computed on that device in the precision of the
     rows, results are tensors, and `optimizer` must be None. For NumPy rows in single precision, the kernel is computed
@@ -158,71 +153,44 @@ class PLGP(TensorClassifier):
 
     _uses_gram_matrix = True
 
-    def __init__(
-        self,
-        kernel: Any = None,
-        *,
-        optimizer: Any = "fmin_l_bfgs_b",
-        sharpness: float = np.inf,
-        anneal: bool = True,
-        solver: Literal["cg", "cholesky"] = "cg",
-        approximation: Literal["nystroem"] | None = None,
-        n_components: int = 1000,
-        n_mc_samples: int = 1000,
-        temperature: float | Literal["loo"] = 1.0,
-        n_restarts_optimizer: int = 0,
-        optimizer_max_samples: int | None = 1000,
-        max_iter: int = 1000,
-        tol: float = 1e-6,
-        random_state: Any = None,
-    ) -> None:
-        self.kernel = kernel
-        self.optimizer = optimizer
-        self.sharpness = sharpness
-        self.anneal = anneal
-        self.solver = solver
-        self.approximation = approximation
-        self.n_components = n_components
-        self.n_mc_samples = n_mc_samples
-        self.temperature = temperature
-        self.n_restarts_optimizer = n_restarts_optimizer
-        self.optimizer_max_samples = optimizer_max_samples
-        self.max_iter = max_iter
-        self.tol = tol
-        self.random_state = random_state
+    kernel: Any = None
+    _: KW_ONLY
+    optimizer: Any = "fmin_l_bfgs_b"
+    sharpness: float = np.inf
+    anneal: bool = True
+    solver: Literal["cg", "cholesky"] = "cg"
+    approximation: Literal["nystroem"] | None = None
+    n_components: Count = 1000
+    n_mc_samples: Count = 1000
+    temperature: Positive | Literal["loo"] = 1.0
+    n_restarts_optimizer: CountOrZero = 0
+    optimizer_max_samples: Count | None = 1000
+    max_iter: Count = 1000
+    tol: Positive = 1e-6
+    random_state: Any = None
 
-    def fit(self, X: Any, y: Any) -> Self:
-        """Optimize the kernel's hyperparameters, and find the mode of the posterior.
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        if not (isinstance(self.sharpness, float) and self.sharpness == np.inf):
+            check_positive("sharpness", self.sharpness)
+        if self.approximation and self.solver == "cholesky":
+            raise InputError(
+                '`approximation` must be None with solver="cholesky"; got "nystroem". Pass approximation=None, or '
+                'solver="cg".'
+            )
+        is_known = isinstance(self.optimizer, str) and self.optimizer == "fmin_l_bfgs_b"
+        if not (self.optimizer is None or is_known or callable(self.optimizer)):
+            raise InputError(f'`optimizer` must be "fmin_l_bfgs_b", a function or None; got {self.optimizer!r}.')
 
-        Parameters
-        ----------
-        X : array-like, CSR matrix or torch tensor of shape (n_samples, n_features)
-        y : array-like or CandidateSets of length n_samples
-            Labels, sets of labels, a 0/1 indicator, or candidate sets, with or without weights; unlabeled rows do not
-            change the model.
-
-        Returns
-        -------
-        self
-
-        Raises
-        ------
-        InputError
-            If X, y or a parameter is invalid, a kernel is not positive semi-definite or too large, or its matrix would
-            not fit in memory.
-        """
-        check_parameters(self)
-        rows, candidates = self._validate_fit(X, y)
-        seed, rng, normals = self._generators(candidates.shape[1])
-        labeled = np.flatnonzero(~candidates.is_unlabeled)
-        # Copy the rows only if some are unlabeled: a copy of all would double the memory.
-        labeled_rows = rows if len(labeled) == len(candidates) else rows[labeled]
-        evidence = candidates.evidence[labeled]
-        kernels = make_kernels(self.kernel, lambda: total_variance(labeled_rows), evidence.shape[1])
+    def _fit(self, training: TrainingRows) -> None:
+        labeled = training.labeled
+        rows, evidence = training.select(labeled), training.evidence[labeled]
+        seed, rng, normals = self._generators(evidence.shape[1])
+        kernels = make_kernels(self.kernel, lambda: total_variance(rows), evidence.shape[1])
         if self.optimizer is not None and any(kernel.n_dims for kernel in kernels):
             kernels = optimize_kernels(
                 kernels,
-                labeled_rows,
+                rows,
                 evidence,
                 float(self.sharpness),
                 optimizer=self.optimizer,
@@ -232,8 +200,8 @@ class PLGP(TensorClassifier):
             )
         posterior, mode = approximate_posterior(
             kernels,
-            labeled_rows,
-            to_namespace_of(evidence, labeled_rows),
+            rows,
+            to_namespace_of(evidence, rows),
             float(self.sharpness),
             reference=self.solver == "cholesky",
             n_components=int(self.n_components) if self.approximation else None,
@@ -242,14 +210,10 @@ class PLGP(TensorClassifier):
             tol=self.tol,
             rng=rng,
         )
-        latents = to_namespace_of(np.empty(candidates.shape), mode.latents)
-        latents[labeled] = mode.latents
-        if len(labeled) < len(candidates):
-            unlabeled = np.flatnonzero(candidates.is_unlabeled)
-            latents[unlabeled] = posterior.means(rows[unlabeled])
-        self.latent_mode_ = latents
+        self.latent_mode_ = training.complete(
+            mode.latents, labeled, lambda others: posterior.means(training.select(others))
+        )
         self._set_fitted_attributes(posterior, mode, evidence, normals, seed)
-        return self._finalize_fit(X, y, candidates)
 
     def _generators(self, n_classes: int) -> tuple[int, np.random.Generator, Floats]:
         """Return a seed, the generator of random rows and restarts, and the normals of the Monte Carlo samples."""
@@ -266,40 +230,11 @@ class PLGP(TensorClassifier):
         normals: Floats,
         seed: int,
     ) -> None:
-        if not mode.converged:
-            warn(
-                f"PLGP did not converge in {mode.n_iter} steps. Increase max_iter or tol, or scale the features.",
-                ConvergenceWarning,
-            )
         kernels = [clone(kernel) for kernel in posterior.kernels]
         self.kernel_ = kernels if isinstance(self.kernel, list | tuple) else kernels[0]
-        self.objective_path_ = np.array(mode.objective_path)
-        self.objective_, self.n_iter_ = float(mode.objective_path[-1]), mode.n_iter
+        self._set_path(np.array(mode.objective_path), mode.n_iter, mode.converged)
         self._posterior, self._evidence, self._normals, self._seed = posterior, evidence, normals, seed
         self._cache: dict[str, Any] = {}
-
-    def predict_proba(self, X: Any) -> Array:
-        """Return the class probabilities: means of the softmax over the posterior of the latents.
-
-        Parameters
-        ----------
-        X : array-like, CSR matrix or torch tensor of shape (n_samples, n_features)
-
-        Returns
-        -------
-        array of shape (n_samples, n_classes)
-            Rows sum to 1. The probabilities of a row do not depend on the other rows, except for rounding errors. If
-            `fit` had 1,500 labeled rows or more, covariances are in single precision, provided that their variances
-            are accurate to 1e-4.
-
-        Raises
-        ------
-        NotFittedError
-            If the estimator is not fitted.
-        InputError
-            If X is invalid.
-        """
-        return self._probabilities(self._validate_rows(X))
 
     def latent_mean_and_cov(self, X: Any) -> tuple[Array, Array]:
         """Return the posterior means and covariances of the latents, for each row separately.
@@ -377,16 +312,12 @@ class PLGP(TensorClassifier):
         blocks = [expected_softmax(means, covariances, normals) for means, covariances in moments]
         return array_namespace(normals).concat(blocks, axis=0)
 
-    def _probabilities(self, rows: FeatureMatrix) -> Array:
+    def _proba(self, rows: FeatureMatrix) -> Array:
         return apply_temperature(self._expected_softmax(self._means_and_covariances(rows)), self.temperature_)
 
     def _scores(self, rows: FeatureMatrix) -> Floats:
         # The temperature does not change the order of the classes.
         return as_numpy(self._expected_softmax(self._means_and_covariances(rows)))
-
-    def _candidate_proba(self, rows: FeatureMatrix, candidates: CandidateSets, *, training: bool) -> Floats:
-        del training
-        return normalize_within_sets(as_numpy(self._probabilities(rows)), candidates.evidence)
 
     def _fitted_rows(self) -> FeatureMatrix | None:
         posterior = getattr(self, "_posterior", None)

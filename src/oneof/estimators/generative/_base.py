@@ -1,19 +1,17 @@
 """Base of the generative classifiers: row weights, several components per class, scores of classes from EM."""
 
 from collections.abc import Sequence
-from typing import Any, Literal, Self
+from typing import Any, Literal
 
 import numpy as np
 import scipy.sparse as sp
 from scipy.special import log_softmax
-from sklearn.exceptions import ConvergenceWarning
 
-from oneof.candidates.class_weights import check_row_weights
 from oneof.errors import InputError
-from oneof.estimators.base import CandidateClassifier
+from oneof.estimators.base import CandidateClassifier, SampleWeightMixin, SoftmaxMixin, TrainingRows
 from oneof.estimators.deduplicate import merge_rows
+from oneof.estimators.parameters import KW_ONLY, Count, NonNegative, Positive, estimator
 from oneof.likelihoods import add_log_weights, constant_rows, softmax
-from oneof.messages import warn
 from oneof.solvers.generative.em import (
     IMPOSSIBLE,
     EMSolution,
@@ -29,84 +27,68 @@ from oneof.typing import Evidence, FeatureMatrix, Floats
 from oneof.validation import check_positive, check_random_state
 
 
-class GenerativeClassifier(CandidateClassifier):
-    """Base class of the EM classifiers; a subclass defines the family of its components and its fitted attributes."""
+@estimator
+class GenerativeClassifier(SoftmaxMixin, SampleWeightMixin, CandidateClassifier):
+    """Base class of the EM classifiers; a subclass defines the family of its components and its fitted attributes.
 
-    unlabeled_weight: float | Literal["cv"]
-    partial_weight: float
-    n_components: int
-    n_folds: int
-    cv_weights: Sequence[float]
-    class_weight: Any = None
-    """A parameter of the subclasses that have it."""
-    max_iter: int
-    tol: float
-    random_state: Any
+    Parameters
+    ----------
+    unlabeled_weight : float or "cv", default=1.0
+        lambda, at least 0; at 0 unlabeled rows are ignored. "cv" selects the smallest of `cv_weights` within one
+        standard error of the best by cross-validation.
+    n_components : int, default=1
+        Number of components per class; each component has its own weight within the class.
+    partial_weight : float, default=1.0
+        lambda_partial, at least 0: the weight of partial rows.
+    n_folds : int, default=5
+        Maximum number of folds for "cv". The labeled and partial rows are divided into folds; unlabeled rows are in
+        every training set.
+    cv_weights : sequence of float, default=(0.0, 0.01, 0.1, 0.3, 1.0)
+        Weights that "cv" compares, at least 0.
+    max_iter : int, default=1000
+        Maximum number of EM iterations; if they are not sufficient, a ConvergenceWarning is issued.
+    tol : float, default=1e-4
+        Stop if an iteration changes the responsibilities by at most this fraction of the total row weight.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the random start with several components per class; with one component nothing is random.
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Fit the model by EM.
+    Attributes
+    ----------
+    component_weights_ : ndarray of shape (n_classes, n_components)
+        Weights of the components within their class, if there are several.
+    unlabeled_weight_ : float
+        lambda, as given or selected.
+    cv_covering_rates_ : ndarray
+        Covering rate on held-out rows for each of `cv_weights` in ascending order, with "cv". NaN if there was nothing
+        to select.
+    transduction_ : ndarray of shape (n_samples,)
+        The most probable candidate of each row of fit.
+    objective_path_ : ndarray of shape (n_iter_ + 1,)
+        l(theta) at the start and after each iteration; up to rounding it never decreases.
+    n_iter_ : int
+        Number of iterations.
+    """
 
-        Parameters
-        ----------
-        X : array-like or CSR matrix of shape (n_samples, n_features)
-        y : array-like or CandidateSets of length n_samples
-            Labels, sets of labels, a 0/1 indicator, or candidate sets, with or without weights.
-        sample_weight : array-like of shape (n_samples,), optional
-            At least 0; a weight of 2 is the same as the row twice.
+    unlabeled_weight: NonNegative | Literal["cv"] = 1.0
+    n_components: Count = 1
+    _: KW_ONLY
+    partial_weight: NonNegative = 1.0
+    n_folds: Count = 5
+    cv_weights: Sequence[float] = (0.0, 0.01, 0.1, 0.3, 1.0)
+    max_iter: Count = 1000
+    tol: Positive = 1e-4
+    random_state: Any = None
 
-        Returns
-        -------
-        self
-
-        Raises
-        ------
-        InputError
-            If X, y or a parameter is invalid.
-        """
-        self._check_parameters()
-        rows, candidates = self._validate_fit(X, y)
-        evidence = candidates.evidence
-        weight = check_row_weights(candidates, sample_weight, self.class_weight)
-        selection = self._select_weight(rows, evidence, weight)
-        solution = self._solve(rows, evidence, weight, selection.weight)
-        if not solution.converged:
-            warn(
-                f"{type(self).__name__} did not converge in {solution.n_iter} iterations. Increase max_iter or tol.",
-                ConvergenceWarning,
-            )
-        if solution.joint is None:
-            best = evidence.argmax(axis=1)
-        else:
-            best = add_log_weights(class_scores(solution.joint, evidence.shape[1]), evidence).argmax(axis=1)
+    def _fit(self, training: TrainingRows) -> None:
+        rows, evidence = training.X, training.evidence
+        selection = self._select_weight(rows, evidence, training.weight)
+        solution = self._solve(rows, evidence, training.weight, selection.weight)
+        best = add_log_weights(_row_scores(solution, evidence), evidence).argmax(axis=1)
         self.unlabeled_weight_ = selection.weight
         self.cv_covering_rates_ = selection.covering_rates
-        self.transduction_ = candidates.classes[best]
-        self.objective_path_ = solution.objective_path
-        self.objective_ = float(solution.objective_path[-1])
-        self.n_iter_ = solution.n_iter
+        self.transduction_ = training.candidates.classes[best]
+        self._set_path(solution.objective_path, solution.n_iter, solution.converged)
         self._set_fitted_attributes(solution, evidence.shape[1])
-        return self._finalize_fit(X, y, candidates)
-
-    def predict_proba(self, X: Any) -> Floats:
-        """Return the probabilities of the classes.
-
-        Parameters
-        ----------
-        X : array-like or CSR matrix of shape (n_samples, n_features)
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_classes)
-            Rows sum to 1; 0 for a class without a labeled row.
-
-        Raises
-        ------
-        NotFittedError
-            If the estimator is not fitted.
-        InputError
-            If X is invalid, or the scores overflow.
-        """
-        return softmax(self._finite_scores(self._validate_rows(X)))
 
     def predict_log_proba(self, X: Any) -> Floats:
         """Return the logarithms of the probabilities of the classes, also of those that round to 0 or 1.
@@ -156,19 +138,13 @@ class GenerativeClassifier(CandidateClassifier):
         return values if self.n_components == 1 else values.reshape(-1, self.n_components, *values.shape[1:])
 
     def _check_parameters(self) -> None:
-        if not isinstance(self.unlabeled_weight, str) or self.unlabeled_weight != "cv":
-            check_positive("unlabeled_weight", self.unlabeled_weight, allow_zero=True)
-        check_positive("partial_weight", self.partial_weight, allow_zero=True)
-        check_positive("n_components", self.n_components, integer=True)
-        check_positive("n_folds", self.n_folds, integer=True)
+        super()._check_parameters()
         weights = self.cv_weights
         is_sequence = weights.ndim > 0 if isinstance(weights, np.ndarray) else isinstance(weights, Sequence)
         if not is_sequence or isinstance(weights, str) or len(weights) == 0:
             raise InputError(f"`cv_weights` must be a sequence of numbers of at least 0; got {self.cv_weights!r}.")
         for weight in self.cv_weights:
             check_positive("cv_weights", weight, allow_zero=True)
-        check_positive("max_iter", self.max_iter, integer=True)
-        check_positive("tol", self.tol)
 
     # -- private --------------------------------------------------------------------------------------------------
 
@@ -184,12 +160,9 @@ class GenerativeClassifier(CandidateClassifier):
 
         def scores(unlabeled_weight: float, sample_weight: Floats) -> Floats:
             try:
-                solution = self._solve(rows, evidence, sample_weight, unlabeled_weight)
+                return _row_scores(self._solve(rows, evidence, sample_weight, unlabeled_weight), evidence)
             except InputError:  # too few labeled rows, or rows of a class, are left
                 return np.full(evidence.shape, np.nan)
-            if solution.joint is None:  # all rows are exact
-                return evidence.astype(np.float64)
-            return class_scores(solution.joint, evidence.shape[1])
 
         weights = sorted({float(w) for w in self.cv_weights})
         return select_weight(scores, evidence, total, weights=weights, n_folds=self.n_folds)
@@ -213,3 +186,10 @@ class GenerativeClassifier(CandidateClassifier):
                 "the likelihood of the rows overflows float64. Scale the features, for example with StandardScaler."
             )
         return scores
+
+
+def _row_scores(solution: EMSolution[Any], evidence: Evidence) -> Floats:
+    """Return the scores of the rows of fit, (n, K); without joint probabilities all rows are exact."""
+    if solution.joint is None:
+        return evidence.astype(np.float64)
+    return class_scores(solution.joint, evidence.shape[1])

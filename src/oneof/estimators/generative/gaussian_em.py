@@ -1,24 +1,24 @@
 """Gaussian mixture classifier on candidate sets and unlabeled rows, by EM."""
 
-from collections.abc import Sequence
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
 from oneof.estimators.generative._base import GenerativeClassifier
+from oneof.estimators.parameters import KW_ONLY, NonNegative, estimator
 from oneof.solvers.generative.em import EMSolution, Family
 from oneof.solvers.generative.gaussian import (
-    COVARIANCE_TYPES,
     CovarianceType,
     Gaussian,
     GaussianParameters,
     gaussian_log_likelihoods,
 )
 from oneof.typing import FeatureMatrix, Floats
-from oneof.validation import check_choice, check_memory, check_positive
+from oneof.validation import check_memory
 
 
+@estimator
 class GaussianEM(GenerativeClassifier):
     """Gaussian mixture classifier for exact, partial and unlabeled rows, fitted by EM.
 
@@ -32,37 +32,17 @@ class GaussianEM(GenerativeClassifier):
 
     Parameters
     ----------
-    unlabeled_weight : float or "cv", default=1.0
-        lambda, at least 0; at 0 unlabeled rows are ignored. "cv" selects the smallest of `cv_weights` within one
-        standard error of the best by cross-validation.
-    n_components : int, default=1
-        Number of Gaussians per class; each has its own weight within the class.
     covariance : {"full", "tied", "diagonal", "spherical"}, default="full"
         Covariance matrices: one per component, one for all components, one diagonal matrix per component, or one
         variance per component.
     shrinkage : float, optional
         nu, at least 0. The default is the number of features that vary for "full" and "tied", otherwise 1.
-    partial_weight : float, default=1.0
-        lambda_partial, at least 0: the weight of partial rows.
-    n_folds : int, default=5
-        Maximum number of folds for "cv". The labeled and partial rows are divided into folds; unlabeled rows are in
-        every training set.
-    cv_weights : sequence of float, default=(0.0, 0.01, 0.1, 0.3, 1.0)
-        Weights that "cv" compares, at least 0.
     class_weight : dict or "balanced", default=None
         Weights of the classes by label, 1 for classes without one; "balanced" is inversely proportional to the class
         frequencies. A row's weight is multiplied by the mean weight of its candidates, and is unchanged if unlabeled.
-    max_iter : int, default=1000
-        Maximum number of EM iterations; if they are not sufficient, a ConvergenceWarning is issued.
-    tol : float, default=1e-4
-        Stop if an iteration changes the responsibilities by at most this fraction of the total row weight.
-    random_state : int, RandomState instance or None, default=None
-        Seed of the random start with several components per class; with one component nothing is random.
 
     Attributes
     ----------
-    classes_ : ndarray of shape (n_classes,)
-        The class labels.
     priors_ : ndarray of shape (n_classes,)
         pi_k, not smoothed; 0 for a class without a labeled row.
     means_ : ndarray of shape (n_classes, n_features), or (n_classes, n_components, n_features)
@@ -71,25 +51,8 @@ class GaussianEM(GenerativeClassifier):
         In the shapes of scikit-learn's GaussianMixture, with n_classes, or (n_classes, n_components), for its
         n_components: (n_classes, n_features, n_features) full, (n_features, n_features) tied, (n_classes, n_features)
         diagonal, (n_classes,) spherical. Rows and columns of constant features are 0.
-    component_weights_ : ndarray of shape (n_classes, n_components)
-        Weights of the components within their class, if there are several.
-    unlabeled_weight_ : float
-        lambda, as given or selected.
-    cv_covering_rates_ : ndarray
-        Covering rate on held-out rows for each of `cv_weights` in ascending order, with "cv". NaN if there was nothing
-        to select.
-    transduction_ : ndarray of shape (n_samples,)
-        The most probable candidate of each row of fit.
     objective_ : float
         l(theta) at the end, with log |T^-1 Sigma| in the prior.
-    objective_path_ : ndarray of shape (n_iter_ + 1,)
-        l(theta) at the start and after each iteration; up to rounding it never decreases.
-    n_iter_ : int
-        Number of iterations.
-    n_features_in_ : int
-        Number of features of X.
-    feature_names_in_ : ndarray of shape (n_features,)
-        Column names of X; set only if X is a DataFrame.
 
     Notes
     -----
@@ -123,38 +86,10 @@ class GaussianEM(GenerativeClassifier):
     ['a', 'b']
     """
 
-    def __init__(
-        self,
-        unlabeled_weight: float | Literal["cv"] = 1.0,
-        n_components: int = 1,
-        covariance: CovarianceType = "full",
-        *,
-        shrinkage: float | None = None,
-        partial_weight: float = 1.0,
-        n_folds: int = 5,
-        cv_weights: Sequence[float] = (0.0, 0.01, 0.1, 0.3, 1.0),
-        class_weight: Any = None,
-        max_iter: int = 1000,
-        tol: float = 1e-4,
-        random_state: Any = None,
-    ) -> None:
-        self.unlabeled_weight = unlabeled_weight
-        self.n_components = n_components
-        self.covariance = covariance
-        self.shrinkage = shrinkage
-        self.partial_weight = partial_weight
-        self.n_folds = n_folds
-        self.cv_weights = cv_weights
-        self.class_weight = class_weight
-        self.max_iter = max_iter
-        self.tol = tol
-        self.random_state = random_state
-
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
-        check_choice("covariance", self.covariance, COVARIANCE_TYPES)
-        if self.shrinkage is not None:
-            check_positive("shrinkage", self.shrinkage, allow_zero=True)
+    covariance: CovarianceType = "full"
+    _: KW_ONLY
+    shrinkage: NonNegative | None = None
+    class_weight: Any = None
 
     def _validate_rows(self, X: Any, *, reset: bool = False, finite: Any = True) -> FeatureMatrix:
         rows = super()._validate_rows(X, reset=reset, finite=finite)

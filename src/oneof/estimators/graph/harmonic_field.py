@@ -1,12 +1,15 @@
 """Harmonic functions on a graph."""
 
-from typing import Any, Literal, Self
+from typing import Any
 
-from oneof.estimators.graph._base import GraphClassifier
+from oneof.estimators.graph._base import DiffusionResult, GraphClassifier
+from oneof.estimators.parameters import KW_ONLY, NonNegative, Positive, estimator
+from oneof.solvers.class_sizes import ClassPrior
 from oneof.solvers.diffusion import solve_harmonic
-from oneof.validation import check_bool, check_positive
+from oneof.typing import Evidence
 
 
+@estimator
 class HarmonicField(GraphClassifier):
     """Semi-supervised classifier by harmonic functions on a neighbor graph of all rows.
 
@@ -29,26 +32,6 @@ class HarmonicField(GraphClassifier):
         Whether to apply class mass normalization, with the proportions of `class_prior` as q_k if it has some. With
         many labels of classes of very different sizes it may increase the error. With ``class_prior=None`` it is the
         published method, and without both, nearly all rows may get the same class if labels are few.
-    class_prior : {"labels", "uniform"}, array-like of shape (n_classes,) or None, default="labels"
-        Class sizes among the unlabeled rows, by which the classes are scaled in these rows. An array has known sizes or
-        proportions in the order of ``classes_``; "uniform" are equal ones. If they are wrong by a fraction of the rows,
-        at least that fraction of the labels is wrong. "labels": the proportions in the labeled rows, each within an
-        interval of one standard deviation (wider for many classes), which changes the labels no more than it must.
-        It assumes that the labeled rows are a random sample. None: sizes are not constrained.
-    affinity : {"gaussian", "cosine", "binary"}, callable, array or sparse matrix, default="gaussian"
-        Edge weights, or the affinity of the rows of fit: see `oneof.graphs.NeighborGraph`, also for the next five
-        parameters.
-    n_neighbors : int, default=5
-        Number of nearest neighbors of each row. If there are fewer rows, all are connected.
-    radius : float, optional
-        Connect all rows within this distance instead of the nearest neighbors.
-    bandwidth : "local" or float, default="local"
-        Bandwidth of Gaussian weights.
-    symmetrize : {"union", "mutual", "sum"}, default="union"
-        "union": rows are connected if either is a neighbor of the other. "mutual": only if each is. "sum": an edge has
-        the sum of the weights in both directions.
-    algorithm : {"exact", "approximate"}, default="exact"
-        Neighbor search.
     max_iter : int, default=10000
         Maximum number of iterations, and of sweeps if rows have several candidates.
     tol : float, default=1e-5
@@ -56,20 +39,12 @@ class HarmonicField(GraphClassifier):
 
     Attributes
     ----------
-    classes_ : ndarray of shape (n_classes,)
-        The class labels.
     label_distributions_ : ndarray of shape (n_samples, n_classes)
         F, before class mass normalization and the constraint of the class sizes; rows sum to 1.
     transduction_ : ndarray of shape (n_samples,)
         Labels of the rows of fit: the most probable class after both.
-    affinity_ : csr_array of shape (n_samples, n_samples)
-        W.
     n_iter_ : int
         Iterations of conjugate gradients, 1 for a small graph; sweeps if rows have several candidates.
-    n_features_in_ : int
-        Number of features of X.
-    feature_names_in_ : ndarray of shape (n_features,)
-        Column names of X; set only if X is a DataFrame.
 
     Warns
     -----
@@ -112,64 +87,11 @@ class HarmonicField(GraphClassifier):
     ['a', 'b']
     """
 
-    def __init__(
-        self,
-        label_penalty: float | None = None,
-        ridge: float = 0.0,
-        class_mass: bool = True,
-        *,
-        class_prior: Any = "labels",
-        affinity: Any = "gaussian",
-        n_neighbors: int = 5,
-        radius: float | None = None,
-        bandwidth: float | Literal["local"] = "local",
-        symmetrize: Literal["union", "mutual", "sum"] = "union",
-        algorithm: Literal["exact", "approximate"] = "exact",
-        max_iter: int = 10000,
-        tol: float = 1e-5,
-    ) -> None:
-        self.label_penalty = label_penalty
-        self.ridge = ridge
-        self.class_mass = class_mass
-        self.class_prior = class_prior
-        self.affinity = affinity
-        self.n_neighbors = n_neighbors
-        self.radius = radius
-        self.bandwidth = bandwidth
-        self.symmetrize = symmetrize
-        self.algorithm = algorithm
-        self.max_iter = max_iter
-        self.tol = tol
+    label_penalty: Positive | None = None
+    ridge: NonNegative = 0.0
+    class_mass: bool = True
+    _: KW_ONLY
 
-    def fit(self, X: Any, y: Any) -> Self:
-        """Build the graph of all rows and label them.
-
-        Parameters
-        ----------
-        X : array-like or CSR matrix of shape (n_samples, n_features)
-        y : array-like or CandidateSets of length n_samples
-            Labels, sets of labels, a 0/1 indicator, or candidate sets, with or without weights.
-
-        Returns
-        -------
-        self
-
-        Raises
-        ------
-        InputError
-            If X, y or a parameter is invalid.
-        """
-        if self.label_penalty is not None:
-            check_positive("label_penalty", self.label_penalty)
-        check_positive("ridge", self.ridge, allow_zero=True)
-        check_bool("class_mass", self.class_mass)
-        candidates, graph, prior = self._build_graph(X, y)
-        solution = solve_harmonic(
-            graph.affinity,
-            candidates.evidence,
-            label_penalty=self.label_penalty,
-            ridge=self.ridge,
-            tol=self.tol,
-            max_iter=self.max_iter,
-        )
-        return self._set_fitted_attributes(X, y, candidates, graph, solution, prior, class_mass=bool(self.class_mass))
+    def _solve(self, affinity: Any, evidence: Evidence, prior: ClassPrior) -> tuple[DiffusionResult, ClassPrior]:
+        options: dict[str, Any] = {"label_penalty": self.label_penalty, "ridge": self.ridge}
+        return solve_harmonic(affinity, evidence, **options, tol=self.tol, max_iter=self.max_iter), prior

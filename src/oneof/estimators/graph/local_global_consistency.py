@@ -1,13 +1,16 @@
 """Learning with local and global consistency."""
 
-from typing import Any, Literal, Self
+from typing import Any
 
 from oneof.errors import InputError
-from oneof.estimators.graph._base import GraphClassifier
+from oneof.estimators.graph._base import DiffusionResult, GraphClassifier
+from oneof.estimators.parameters import KW_ONLY, Fraction, Positive, estimator
+from oneof.solvers.class_sizes import ClassPrior
 from oneof.solvers.diffusion import solve_local_global_consistency
-from oneof.validation import check_fraction
+from oneof.typing import Evidence
 
 
+@estimator
 class LocalGlobalConsistency(GraphClassifier):
     """Semi-supervised classifier that spreads labels over a neighbor graph of all rows; also called label spreading.
 
@@ -19,26 +22,6 @@ class LocalGlobalConsistency(GraphClassifier):
     ----------
     alpha : float, default=0.99
         Weight of the neighbors in a sweep, between 0 and 1; the rest is the weight of the row's own label.
-    class_prior : {"labels", "uniform"}, array-like of shape (n_classes,) or None, default="labels"
-        Class sizes among the unlabeled rows, by which the classes are scaled in these rows. An array has known sizes or
-        proportions in the order of ``classes_``; "uniform" are equal ones. If they are wrong by a fraction of the rows,
-        at least that fraction of the labels is wrong. "labels": the proportions in the labeled rows, each within an
-        interval of one standard deviation (wider for many classes), which changes the labels no more than it must.
-        It assumes that the labeled rows are a random sample. None: sizes are not constrained.
-    affinity : {"gaussian", "cosine", "binary"}, callable, array or sparse matrix, default="gaussian"
-        Edge weights, or the affinity of the rows of fit: see `oneof.graphs.NeighborGraph`, also for the next five
-        parameters.
-    n_neighbors : int, default=5
-        Number of nearest neighbors of each row. If there are fewer rows, all are connected.
-    radius : float, optional
-        Connect all rows within this distance instead of the nearest neighbors.
-    bandwidth : "local" or float, default="local"
-        Bandwidth of Gaussian weights.
-    symmetrize : {"union", "mutual", "sum"}, default="union"
-        "union": rows are connected if either is a neighbor of the other. "mutual": only if each is. "sum": an edge has
-        the sum of the weights in both directions.
-    algorithm : {"exact", "approximate"}, default="exact"
-        Neighbor search.
     max_iter : int, default=10000
         Maximum number of iterations, and of sweeps if rows have several candidates.
     tol : float, default=1e-6
@@ -46,20 +29,10 @@ class LocalGlobalConsistency(GraphClassifier):
 
     Attributes
     ----------
-    classes_ : ndarray of shape (n_classes,)
-        The class labels.
     label_distributions_ : ndarray of shape (n_samples, n_classes)
         F with rows scaled to sum to 1.
-    transduction_ : ndarray of shape (n_samples,)
-        Labels of the rows of fit: the most probable class, with the sizes of `class_prior`.
-    affinity_ : csr_array of shape (n_samples, n_samples)
-        W.
     n_iter_ : int
         Iterations of conjugate gradients, 1 for a small graph; sweeps if rows have several candidates.
-    n_features_in_ : int
-        Number of features of X.
-    feature_names_in_ : ndarray of shape (n_features,)
-        Column names of X; set only if X is a DataFrame.
 
     Warns
     -----
@@ -96,54 +69,15 @@ class LocalGlobalConsistency(GraphClassifier):
     ['a', 'a', 'a', 'b', 'b', 'b']
     """
 
-    def __init__(
-        self,
-        alpha: float = 0.99,
-        *,
-        class_prior: Any = "labels",
-        affinity: Any = "gaussian",
-        n_neighbors: int = 5,
-        radius: float | None = None,
-        bandwidth: float | Literal["local"] = "local",
-        symmetrize: Literal["union", "mutual", "sum"] = "union",
-        algorithm: Literal["exact", "approximate"] = "exact",
-        max_iter: int = 10000,
-        tol: float = 1e-6,
-    ) -> None:
-        self.alpha = alpha
-        self.class_prior = class_prior
-        self.affinity = affinity
-        self.n_neighbors = n_neighbors
-        self.radius = radius
-        self.bandwidth = bandwidth
-        self.symmetrize = symmetrize
-        self.algorithm = algorithm
-        self.max_iter = max_iter
-        self.tol = tol
+    alpha: Fraction = 0.99
+    _: KW_ONLY
+    tol: Positive = 1e-6
 
-    def fit(self, X: Any, y: Any) -> Self:
-        """Build the graph of all rows and label them.
-
-        Parameters
-        ----------
-        X : array-like or CSR matrix of shape (n_samples, n_features)
-        y : array-like or CandidateSets of length n_samples
-            Labels, sets of labels, a 0/1 indicator, or candidate sets, with or without weights.
-
-        Returns
-        -------
-        self
-
-        Raises
-        ------
-        InputError
-            If X, y or a parameter is invalid.
-        """
-        check_fraction("alpha", self.alpha)
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
         if self.alpha in (0, 1):
             raise InputError(f"`alpha` must be between 0 and 1, excluding both; got {self.alpha!r}.")
-        candidates, graph, prior = self._build_graph(X, y)
-        solution = solve_local_global_consistency(
-            graph.affinity, candidates.evidence, alpha=self.alpha, tol=self.tol, max_iter=self.max_iter
-        )
-        return self._set_fitted_attributes(X, y, candidates, graph, solution, prior)
+
+    def _solve(self, affinity: Any, evidence: Evidence, prior: ClassPrior) -> tuple[DiffusionResult, ClassPrior]:
+        options: dict[str, Any] = {"alpha": self.alpha, "tol": self.tol, "max_iter": self.max_iter}
+        return solve_local_global_consistency(affinity, evidence, **options), prior

@@ -1,13 +1,16 @@
 """Poisson learning on a graph."""
 
-from typing import Any, Literal, Self
+from typing import Any
 
 from oneof.errors import InputError
-from oneof.estimators.graph._base import GraphClassifier
+from oneof.estimators.graph._base import DiffusionResult, GraphClassifier
+from oneof.estimators.parameters import KW_ONLY, Positive, estimator
+from oneof.solvers.class_sizes import ClassPrior
 from oneof.solvers.diffusion import solve_poisson, solve_poisson_cuts
-from oneof.validation import check_bool
+from oneof.typing import Evidence
 
 
+@estimator
 class PoissonLearning(GraphClassifier):
     """Semi-supervised classifier for very few labels: labels are sources of a Poisson equation on a neighbor graph.
 
@@ -26,26 +29,6 @@ class PoissonLearning(GraphClassifier):
         sources of the labels, and a cut of the rows into classes, whose unlabeled rows have the sizes of `class_prior`.
         It is more accurate if the class sizes are known, and less so if they are wrong. It takes about 800 sparse
         products.
-    class_prior : {"labels", "uniform"}, array-like of shape (n_classes,) or None, default="labels"
-        Class sizes among the unlabeled rows, by which the classes are scaled in these rows. An array has known sizes or
-        proportions in the order of ``classes_``; "uniform" are equal ones. If they are wrong by a fraction of the rows,
-        at least that fraction of the labels is wrong. "labels": the proportions in the labeled rows, each within an
-        interval of one standard deviation (wider for many classes), which changes the labels no more than it must.
-        It assumes that the labeled rows are a random sample. None: sizes are not constrained.
-    affinity : {"gaussian", "cosine", "binary"}, callable, array or sparse matrix, default="gaussian"
-        Edge weights, or the affinity of the rows of fit: see `oneof.graphs.NeighborGraph`, also for the next five
-        parameters.
-    n_neighbors : int, default=5
-        Number of nearest neighbors of each row. If there are fewer rows, all are connected.
-    radius : float, optional
-        Connect all rows within this distance instead of the nearest neighbors.
-    bandwidth : "local" or float, default="local"
-        Bandwidth of Gaussian weights.
-    symmetrize : {"union", "mutual", "sum"}, default="union"
-        "union": rows are connected if either is a neighbor of the other. "mutual": only if each is. "sum": an edge has
-        the sum of the weights in both directions.
-    algorithm : {"exact", "approximate"}, default="exact"
-        Neighbor search.
     max_iter : int, default=10000
         Maximum number of iterations of conjugate gradients.
     tol : float, default=1e-2
@@ -53,24 +36,14 @@ class PoissonLearning(GraphClassifier):
 
     Attributes
     ----------
-    classes_ : ndarray of shape (n_classes,)
-        The class labels.
     scores_ : ndarray of shape (n_samples, n_classes)
         u.
     label_distributions_ : ndarray of shape (n_samples, n_classes)
         u minus its smallest entry in the component of the row, times the weights of the row's candidates (0 outside the
         set of a row with several candidates), scaled to row sums of 1. With
         `volume_constraint`, that of the last cut.
-    transduction_ : ndarray of shape (n_samples,)
-        Labels of the rows of fit: the most probable class, with the sizes of `class_prior`.
-    affinity_ : csr_array of shape (n_samples, n_samples)
-        W.
     n_iter_ : int
         Iterations of conjugate gradients, 1 for a small graph; cuts are added.
-    n_features_in_ : int
-        Number of features of X.
-    feature_names_in_ : ndarray of shape (n_features,)
-        Column names of X; set only if X is a DataFrame.
 
     Warns
     -----
@@ -111,58 +84,21 @@ class PoissonLearning(GraphClassifier):
     ['a', 'b']
     """
 
-    def __init__(
-        self,
-        volume_constraint: bool = False,
-        *,
-        class_prior: Any = "labels",
-        affinity: Any = "gaussian",
-        n_neighbors: int = 5,
-        radius: float | None = None,
-        bandwidth: float | Literal["local"] = "local",
-        symmetrize: Literal["union", "mutual", "sum"] = "union",
-        algorithm: Literal["exact", "approximate"] = "exact",
-        max_iter: int = 10000,
-        tol: float = 1e-2,
-    ) -> None:
-        self.volume_constraint = volume_constraint
-        self.class_prior = class_prior
-        self.affinity = affinity
-        self.n_neighbors = n_neighbors
-        self.radius = radius
-        self.bandwidth = bandwidth
-        self.symmetrize = symmetrize
-        self.algorithm = algorithm
-        self.max_iter = max_iter
-        self.tol = tol
+    volume_constraint: bool = False
+    _: KW_ONLY
+    tol: Positive = 1e-2
 
-    def fit(self, X: Any, y: Any) -> Self:
-        """Build the graph of all rows and label them.
-
-        Parameters
-        ----------
-        X : array-like or CSR matrix of shape (n_samples, n_features)
-        y : array-like or CandidateSets of length n_samples
-            Labels, sets of labels, a 0/1 indicator, or candidate sets, with or without weights.
-
-        Returns
-        -------
-        self
-
-        Raises
-        ------
-        InputError
-            If X, y or a parameter is invalid.
-        """
-        check_bool("volume_constraint", self.volume_constraint)
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
         if self.volume_constraint and self.class_prior is None:
             raise InputError('`class_prior` must not be None with volume_constraint=True. Pass "labels" if unknown.')
-        candidates, graph, prior = self._build_graph(X, y)
+
+    def _solve(self, affinity: Any, evidence: Evidence, prior: ClassPrior) -> tuple[DiffusionResult, ClassPrior]:
         options: dict[str, Any] = {"tol": self.tol, "max_iter": self.max_iter}
         if self.volume_constraint and prior is not None:
-            solution = solve_poisson_cuts(graph.affinity, candidates.evidence, prior, **options)
+            solution = solve_poisson_cuts(affinity, evidence, prior, **options)
             prior = None  # the cuts have the sizes
         else:
-            solution = solve_poisson(graph.affinity, candidates.evidence, **options)
+            solution = solve_poisson(affinity, evidence, **options)
         self.scores_ = solution.scores
-        return self._set_fitted_attributes(X, y, candidates, graph, solution, prior)
+        return solution, prior

@@ -1,12 +1,15 @@
 """Spectral graph transduction."""
 
-from typing import Any, Literal, Self
+from typing import Any, Literal
 
-from oneof.estimators.graph._base import GraphClassifier
+from oneof.estimators.graph._base import DiffusionResult, GraphClassifier
+from oneof.estimators.parameters import KW_ONLY, Count, Positive, estimator
+from oneof.solvers.class_sizes import ClassPrior
 from oneof.solvers.transducer import solve_transduction
-from oneof.validation import check_positive
+from oneof.typing import Evidence
 
 
+@estimator
 class SpectralGraphTransducer(GraphClassifier):
     """Semi-supervised classifier by cuts of a neighbor graph of all rows along few and weak edges.
 
@@ -39,14 +42,8 @@ class SpectralGraphTransducer(GraphClassifier):
     n_neighbors : int, default=100
         Number of nearest neighbors of each row. If there are fewer rows, all are connected. A small number is better
         if classes lie along thin surfaces, and much worse if they are overlapping clusters.
-    radius : float, optional
-        Connect all rows within this distance instead of the nearest neighbors.
-    bandwidth : "local" or float, default="local"
-        Bandwidth of Gaussian weights.
     symmetrize : {"sum", "union", "mutual"}, default="sum"
         As published, edges between mutual neighbors have twice the weight.
-    algorithm : {"exact", "approximate"}, default="exact"
-        Neighbor search.
     max_iter : int, default=100
         Maximum number of iterations if rows have several candidates; without such rows there is one.
     tol : float, default=0.01
@@ -55,21 +52,11 @@ class SpectralGraphTransducer(GraphClassifier):
 
     Attributes
     ----------
-    classes_ : ndarray of shape (n_classes,)
-        The class labels.
     label_distributions_ : ndarray of shape (n_samples, n_classes)
         Distributions of the rows of fit, 0 outside their sets: those nearest to the relative scores
         (z - gamma_-) / (gamma_+ - gamma_-) of the classes, by the weights of the row if it has any.
-    transduction_ : ndarray of shape (n_samples,)
-        Labels of the rows of fit: the most probable class, with the sizes of `class_prior`.
-    affinity_ : csr_array of shape (n_samples, n_samples)
-        W.
     n_iter_ : int
         Number of iterations.
-    n_features_in_ : int
-        Number of features of X.
-    feature_names_in_ : ndarray of shape (n_features,)
-        Column names of X; set only if X is a DataFrame.
 
     Warns
     -----
@@ -116,61 +103,16 @@ class SpectralGraphTransducer(GraphClassifier):
     ['a', 'b']
     """
 
-    def __init__(
-        self,
-        n_eigenvectors: int = 80,
-        C: float = 3200.0,
-        *,
-        class_prior: Any = "labels",
-        affinity: Any = "cosine",
-        n_neighbors: int = 100,
-        radius: float | None = None,
-        bandwidth: float | Literal["local"] = "local",
-        symmetrize: Literal["sum", "union", "mutual"] = "sum",
-        algorithm: Literal["exact", "approximate"] = "exact",
-        max_iter: int = 100,
-        tol: float = 0.01,
-    ) -> None:
-        self.n_eigenvectors = n_eigenvectors
-        self.C = C
-        self.class_prior = class_prior
-        self.affinity = affinity
-        self.n_neighbors = n_neighbors
-        self.radius = radius
-        self.bandwidth = bandwidth
-        self.symmetrize = symmetrize
-        self.algorithm = algorithm
-        self.max_iter = max_iter
-        self.tol = tol
+    n_eigenvectors: Count = 80
+    C: Positive = 3200.0
+    _: KW_ONLY
+    affinity: Any = "cosine"
+    n_neighbors: int = 100
+    symmetrize: Literal["union", "mutual", "sum"] = "sum"
+    max_iter: Count = 100
+    tol: Positive = 0.01
 
-    def fit(self, X: Any, y: Any) -> Self:
-        """Build the graph of all rows and label them.
-
-        Parameters
-        ----------
-        X : array-like or CSR matrix of shape (n_samples, n_features)
-        y : array-like or CandidateSets of length n_samples
-            Labels, sets of labels, a 0/1 indicator, or candidate sets, with or without weights.
-
-        Returns
-        -------
-        self
-
-        Raises
-        ------
-        InputError
-            If X, y or a parameter is invalid, or the eigenvectors would not fit in memory.
-        """
-        check_positive("n_eigenvectors", self.n_eigenvectors, integer=True)
-        check_positive("C", self.C)
-        candidates, graph, prior = self._build_graph(X, y)
-        solution = solve_transduction(
-            graph.affinity,
-            candidates.evidence,
-            n_eigenvectors=self.n_eigenvectors,
-            C=self.C,
-            prior=prior,
-            max_iter=self.max_iter,
-            tol=self.tol,
-        )
-        return self._set_fitted_attributes(X, y, candidates, graph, solution, None)  # the solver has scaled the classes
+    def _solve(self, affinity: Any, evidence: Evidence, prior: ClassPrior) -> tuple[DiffusionResult, ClassPrior]:
+        options: dict[str, Any] = {"prior": prior, "max_iter": self.max_iter, "tol": self.tol}
+        solution = solve_transduction(affinity, evidence, n_eigenvectors=self.n_eigenvectors, C=self.C, **options)
+        return solution, None  # the solver has scaled the classes

@@ -1,18 +1,19 @@
 """Logistic regression on candidate sets."""
 
-from typing import Any, Self
-
-from sklearn.exceptions import ConvergenceWarning
-
-from oneof.estimators.base import CandidateClassifier, LinearClassifierMixin
-from oneof.likelihoods import add_log_weights, softmax
-from oneof.messages import warn
+from oneof.estimators.base import (
+    CandidateClassifier,
+    LinearClassifierMixin,
+    SampleWeightMixin,
+    SoftmaxMixin,
+    TrainingRows,
+)
+from oneof.estimators.parameters import KW_ONLY, Count, NonNegative, Positive, estimator
+from oneof.likelihoods import add_log_weights
 from oneof.solvers.plem import solve_plem
-from oneof.typing import Floats
-from oneof.validation import check_bool, check_positive, check_sample_weight
 
 
-class PLEM(LinearClassifierMixin, CandidateClassifier):
+@estimator
+class PLEM(SoftmaxMixin, LinearClassifierMixin, SampleWeightMixin, CandidateClassifier):
     """Logistic regression that maximizes the likelihood of the candidate sets.
 
     Maximizes sum_i w_i log sum_{k in S_i} p(k | x_i) - lam/2 ||W||^2 - entropy_weight sum_i w_i H(q_i), where p is the
@@ -38,12 +39,8 @@ class PLEM(LinearClassifierMixin, CandidateClassifier):
 
     Attributes
     ----------
-    classes_ : ndarray of shape (n_classes,)
-        The class labels.
     coef_ : ndarray of shape (n_classes, n_features)
         Sums to 0 over the classes.
-    intercept_ : ndarray of shape (n_classes,)
-        Constant in the score of each class.
     objective_ : float
         Final value of the objective.
     objective_path_ : ndarray of shape (n_values,)
@@ -54,10 +51,6 @@ class PLEM(LinearClassifierMixin, CandidateClassifier):
     transduction_ : ndarray of shape (n_samples,)
         The most probable candidate of each row of fit; set only if `entropy_weight` is above 0, so that unlabeled rows
         matter.
-    n_features_in_ : int
-        Number of features of X.
-    feature_names_in_ : ndarray of shape (n_features,)
-        Column names of X; set only if X is a DataFrame.
 
     Notes
     -----
@@ -83,91 +76,26 @@ class PLEM(LinearClassifierMixin, CandidateClassifier):
     ['a', 'b']
     """
 
-    def __init__(
-        self,
-        lam: float = 1.0,
-        *,
-        entropy_weight: float = 0.0,
-        fit_intercept: bool = False,
-        max_iter: int = 1000,
-        tol: float = 1e-6,
-    ) -> None:
-        self.lam = lam
-        self.entropy_weight = entropy_weight
-        self.fit_intercept = fit_intercept
-        self.max_iter = max_iter
-        self.tol = tol
+    lam: Positive = 1.0
+    _: KW_ONLY
+    entropy_weight: NonNegative = 0.0
+    fit_intercept: bool = False
+    max_iter: Count = 1000
+    tol: Positive = 1e-6
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Fit the model.
-
-        Parameters
-        ----------
-        X : array-like or CSR matrix of shape (n_samples, n_features)
-        y : array-like or CandidateSets of length n_samples
-            Labels, sets of labels, a 0/1 indicator, or candidate sets, with or without weights.
-        sample_weight : array-like of shape (n_samples,), optional
-            At least 0; a weight of 2 is the same as the row twice.
-
-        Returns
-        -------
-        self
-
-        Raises
-        ------
-        InputError
-            If X, y or a parameter is invalid.
-        """
-        check_positive("lam", self.lam)
-        check_positive("entropy_weight", self.entropy_weight, allow_zero=True)
-        check_bool("fit_intercept", self.fit_intercept)
-        check_positive("tol", self.tol)
-        check_positive("max_iter", self.max_iter, integer=True)
-        rows, candidates = self._validate_fit(X, y)
-        weight = check_sample_weight(sample_weight, rows.shape[0], labeled=~candidates.is_unlabeled)
+    def _fit(self, training: TrainingRows) -> None:
         solution = solve_plem(
-            rows,
-            candidates.evidence,
+            training.X,
+            training.evidence,
             lam=self.lam,
             entropy_weight=self.entropy_weight,
-            sample_weight=weight,
+            sample_weight=training.weight,
             fit_intercept=bool(self.fit_intercept),
             max_iter=self.max_iter,
             tol=self.tol,
         )
-        if not solution.converged:
-            warn(
-                f"PLEM did not converge in {solution.n_iter} iterations. Scale the features, or increase max_iter.",
-                ConvergenceWarning,
-            )
-        self._set_coefficients(solution.weights.astype(rows.dtype, copy=False))
-        self.__dict__.pop("transduction_", None)  # from an earlier fit
+        self._set_coefficients(solution.weights, training.X.dtype)
         if self.entropy_weight > 0:
-            self.transduction_ = candidates.classes[
-                add_log_weights(self._scores(rows), candidates.evidence).argmax(axis=1)
-            ]
-        self.objective_path_ = -self.lam * solution.objective_path
-        self.objective_ = float(self.objective_path_[-1])
-        self.n_iter_ = max(solution.n_iter, 1)
-        return self._finalize_fit(X, y, candidates)
-
-    def predict_proba(self, X: Any) -> Floats:
-        """Return the probabilities of the classes.
-
-        Parameters
-        ----------
-        X : array-like or CSR matrix of shape (n_samples, n_features)
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_classes)
-            Rows sum to 1.
-
-        Raises
-        ------
-        NotFittedError
-            If the estimator is not fitted.
-        InputError
-            If X is invalid, or the scores overflow.
-        """
-        return softmax(self._finite_scores(self._validate_rows(X)))
+            labels = add_log_weights(self._scores(training.X), training.evidence).argmax(axis=1)
+            self.transduction_ = training.candidates.classes[labels]
+        self._set_path(-self.lam * solution.objective_path, solution.n_iter, solution.converged)

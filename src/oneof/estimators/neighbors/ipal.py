@@ -1,11 +1,11 @@
 """Instance-based partial label learning (IPAL)."""
 
-from typing import Any, Literal, Self
+from typing import Literal
 
 import numpy as np
 
-from oneof.candidates import CandidateSets
-from oneof.estimators.base import CandidateClassifier, DecisionFunctionMixin, select_rows
+from oneof.estimators.base import CandidateClassifier, DecisionFunctionMixin, TrainingRows
+from oneof.estimators.parameters import KW_ONLY, Count, Fraction, Positive, estimator
 from oneof.graphs.neighbors import NeighborIndex
 from oneof.likelihoods import normalize_within_sets
 from oneof.solvers.neighbors.nearest_neighbors import (
@@ -16,10 +16,10 @@ from oneof.solvers.neighbors.nearest_neighbors import (
     reconstruction_matrix,
     vote_fractions,
 )
-from oneof.typing import FeatureMatrix, Floats
-from oneof.validation import check_bool, check_choice, check_fraction, check_positive
+from oneof.typing import FeatureMatrix, Floats, Ints
 
 
+@estimator
 class IPAL(DecisionFunctionMixin, CandidateClassifier):
     """Nearest-neighbor classifier that disambiguates labels by propagation and predicts by reconstruction.
 
@@ -50,18 +50,12 @@ class IPAL(DecisionFunctionMixin, CandidateClassifier):
 
     Attributes
     ----------
-    classes_ : ndarray of shape (n_classes,)
-        The class labels.
     label_distributions_ : ndarray of shape (n_samples, n_classes)
         F for the rows of fit (scaled, with `class_mass`), 0 outside each set; the largest entry is the label. An
         unlabeled row is reconstructed from its nearest labeled rows: its distribution is the mean of theirs with
         these weights, and uniform if all weights are 0.
     n_iter_ : int
         Number of iterations.
-    n_features_in_ : int
-        Number of features of X.
-    feature_names_in_ : ndarray of shape (n_features,)
-        Column names of X; set only if X is a DataFrame.
 
     Notes
     -----
@@ -92,63 +86,30 @@ class IPAL(DecisionFunctionMixin, CandidateClassifier):
 
     _uses_gram_matrix = True
 
-    def __init__(
-        self,
-        n_neighbors: int = 10,
-        alpha: float = 0.95,
-        *,
-        class_mass: bool = False,
-        prediction: Literal["reconstruction", "votes"] = "reconstruction",
-        max_iter: int = 100,
-        tol: float = 1e-6,
-    ) -> None:
-        self.n_neighbors = n_neighbors
-        self.alpha = alpha
-        self.class_mass = class_mass
-        self.prediction = prediction
-        self.max_iter = max_iter
-        self.tol = tol
+    n_neighbors: Count = 10
+    alpha: Fraction = 0.95
+    _: KW_ONLY
+    class_mass: bool = False
+    prediction: Literal["reconstruction", "votes"] = "reconstruction"
+    max_iter: Count = 100
+    tol: Positive = 1e-6
 
-    def fit(self, X: Any, y: Any) -> Self:
-        """Disambiguate the labels, and store the labeled rows.
-
-        Parameters
-        ----------
-        X : array-like or CSR matrix of shape (n_samples, n_features)
-        y : array-like or CandidateSets of length n_samples
-            Labels, sets of labels, a 0/1 indicator, or candidate sets, with or without weights.
-
-        Returns
-        -------
-        self
-
-        Raises
-        ------
-        InputError
-            If X, y or a parameter is invalid.
-        """
-        check_positive("n_neighbors", self.n_neighbors, integer=True)
-        check_positive("max_iter", self.max_iter, integer=True)
-        check_positive("tol", self.tol)
-        check_fraction("alpha", self.alpha)
-        check_bool("class_mass", self.class_mass)
-        check_choice("prediction", self.prediction, ("reconstruction", "votes"))
-        rows, candidates = self._validate_fit(X, y)
-        labeled = ~candidates.is_unlabeled
-        index, evidence = NeighborIndex(select_rows(labeled, rows)), candidates.evidence[labeled]
+    def _fit(self, training: TrainingRows) -> None:
+        labeled = training.labeled
+        index, evidence = NeighborIndex(training.select(labeled)), training.evidence[labeled]
         weights = reconstruction_matrix(index, self.n_neighbors)
         result = propagate(weights, evidence, alpha=self.alpha, max_iter=self.max_iter, tol=self.tol)
         F = result.label_distributions
         if self.class_mass:
             F = normalize_class_mass(F, evidence)
-        self.label_distributions_ = np.zeros(candidates.shape)
-        self.label_distributions_[labeled] = F
-        if not labeled.all():
-            weights = reconstruction_matrix(index, self.n_neighbors, rows[~labeled])
-            self.label_distributions_[~labeled] = normalize_within_sets(weights @ F, candidates.mask[~labeled])
+
+        def reconstruct(others: Ints) -> Floats:
+            mass = reconstruction_matrix(index, self.n_neighbors, training.select(others)) @ F
+            return normalize_within_sets(mass, np.ones(mass.shape, dtype=bool))
+
+        self.label_distributions_ = training.complete(F, labeled, reconstruct)
         self._index, self._labels = index, F.argmax(axis=1)
         self.n_iter_ = result.n_iter
-        return self._finalize_fit(X, y, candidates)
 
     def _scores(self, rows: FeatureMatrix) -> Floats:
         distances, neighbors = self._index.nearest(self.n_neighbors, rows).reshape_by_row(rows.shape[0])
@@ -158,9 +119,3 @@ class IPAL(DecisionFunctionMixin, CandidateClassifier):
         return -reconstruction_errors(
             self._index.points(), self._index.points(rows), neighbors, self._labels, n_classes
         )
-
-    def _candidate_proba(self, rows: FeatureMatrix, candidates: CandidateSets, *, training: bool) -> Floats:
-        """Return the label distributions of `fit` for its own rows."""
-        if training:
-            return normalize_within_sets(self.label_distributions_, candidates.mask)
-        return super()._candidate_proba(rows, candidates, training=training)

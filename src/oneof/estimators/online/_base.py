@@ -7,67 +7,58 @@ import numpy as np
 
 from oneof.candidates import CandidateSets, as_candidates, as_classes
 from oneof.errors import InputError, InputTypeError
-from oneof.estimators.base import check_lengths
+from oneof.estimators.base import CandidateClassifier, LinearClassifierMixin, TrainingRows, check_lengths
+from oneof.estimators.parameters import KW_ONLY, Count, estimator
 from oneof.solvers.online import OnlineState
 from oneof.solvers.row_accessors import SparseRows, memory_order
-from oneof.typing import Evidence, FeatureMatrix, Floats, Ints, Labels, Mask
-from oneof.validation import check_bool, check_positive, check_random_state, check_sample_weight
+from oneof.typing import Evidence, FeatureMatrix, Ints, Mask
+from oneof.validation import check_random_state, check_sample_weight
 
 _MAX_PLAIN_ROWS = 1000
 """Maximum number of rows of a batch that is not checked for other forms of labels; the comparison is (n, K)."""
 
 
-class OnlineClassifier:
-    """Mixin of the online classifiers; a subclass defines `_make_solver`, its solver with the parameters bound."""
+@estimator
+class OnlineClassifier(LinearClassifierMixin, CandidateClassifier):
+    """Base class of the online classifiers; a subclass defines `_make_solver`, its solver with the parameters bound.
 
-    n_epochs: int
-    shuffle: bool
-    average: bool
-    fit_intercept: bool
-    random_state: Any
-    classes_: Labels
-    coef_: Floats
-    intercept_: Floats
-    n_features_in_: int
-    _validate_fit: Callable[..., tuple[FeatureMatrix, CandidateSets]]
-    _validate_rows: Callable[..., FeatureMatrix]
-    _finalize_fit: Callable[..., Any]
-    _set_coefficients: Callable[[Floats], None]
+    Parameters
+    ----------
+    n_epochs : int, default=1
+        Number of passes of `fit` over the rows.
+    shuffle : bool, default=False
+        Shuffle the rows before each pass of `fit`.
+    average : bool, default=False
+        Predict with the mean of the weights after each row (not in the paper). It has less variance, at the same speed.
+    fit_intercept : bool, default=False
+        Add a constant feature 1 (not in the paper).
+    random_state : int, RandomState or None, default=None
+        For `shuffle`.
 
-    def fit(self, X: Any, y: Any) -> Self:
-        """Fit the model from the start, in `n_epochs` passes over the rows.
+    Attributes
+    ----------
+    t_ : int
+        Number of rows processed, over all passes.
+    progressive_loss_ : float
+        Fraction of the processed rows whose prediction, made before the update, was outside the set. A row with weights
+        counts 1 less the weight of its prediction.
+    """
 
-        Rows are processed in the given order unless `shuffle` is set. If they are sorted by class, the result mostly
-        depends on the last class.
+    _finite = False  # the solver checks for NaN and infinity
+    _: KW_ONLY
+    n_epochs: Count = 1
+    shuffle: bool = False
+    average: bool = False
+    fit_intercept: bool = False
+    random_state: Any = None
 
-        Parameters
-        ----------
-        X : array-like or CSR matrix of shape (n_samples, n_features)
-            Rows of float32 and float64 are not converted.
-        y : array-like or CandidateSets of length n_samples
-            Labels, sets of labels, a 0/1 indicator, or candidate sets, with or without weights. Unlabeled rows have no
-            loss; Pegasos counts them as steps, so that later steps are smaller.
-
-        Returns
-        -------
-        self
-
-        Raises
-        ------
-        InputError
-            If X, y or a parameter is invalid.
-        """
-        solve = self._make_solver()
-        check_positive("n_epochs", self.n_epochs, integer=True)
-        rows, candidates = self._validate_fit(X, y, finite=False)
-        rng = check_random_state(self.random_state)
-        evidence = candidates.evidence
-        state = self._initial_state(rows, evidence.shape[1])
+    def _fit(self, training: TrainingRows) -> None:
+        solve, rng = self._make_solver(), check_random_state(self.random_state)
+        state = self._initial_state(training.X, training.evidence.shape[1])
         for _ in range(self.n_epochs):
-            order = rng.permutation(rows.shape[0]) if self.shuffle else None
-            state = solve(rows, evidence, initial=state, order=order)
+            order = rng.permutation(training.X.shape[0]) if self.shuffle else None
+            state = solve(training.X, training.evidence, initial=state, order=order)
         self._set_fitted_attributes(state)
-        return self._finalize_fit(X, y, candidates)
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
         """Update the model with further rows, once and in the given order.
@@ -93,8 +84,8 @@ class OnlineClassifier:
         InputError
             If X, y, the classes or a weight is invalid, or `fit_intercept` or `average` changed between calls.
         """
-        solve = self._make_solver()
-        first = not hasattr(self, "classes_")
+        self._check_parameters()
+        solve, first = self._make_solver(), not hasattr(self, "classes_")
         plain = None if first or classes is not None or sample_weight is not None else self._mask_of_plain_batch(X, y)
         if plain is not None:
             self._check_options(self._state)
@@ -179,12 +170,8 @@ class OnlineClassifier:
         return self
 
     def _make_solver(self) -> Callable[..., OnlineState]:
-        """Check the parameters and return the solver of one epoch."""
+        """Return the solver of one epoch."""
         raise NotImplementedError
-
-    def _check_flags(self) -> None:
-        for name in ("shuffle", "average", "fit_intercept"):
-            check_bool(name, getattr(self, name))
 
     def _initial_state(self, rows: FeatureMatrix | SparseRows, n_classes: int) -> OnlineState:
         return OnlineState.zeros(
@@ -200,7 +187,7 @@ class OnlineClassifier:
         if not np.isfinite(weights).all():
             raise InputError("The weights overflow float64. Scale the features, for example with StandardScaler.")
         self._state = state
-        self._set_coefficients(weights)
+        self._set_coefficients(weights, weights.dtype)
         self.t_ = state.n_rows
         self.progressive_loss_ = state.n_mistakes / max(state.n_rows, 1)
 
@@ -252,9 +239,10 @@ class OnlineClassifier:
 
 
 def check_online(estimator: Any) -> None:
-    """Raise if an estimator is not an online classifier."""
+    """Raise if an estimator is not an online classifier, or has an invalid parameter."""
     if not isinstance(estimator, OnlineClassifier):
         raise InputTypeError(
             f"{type(estimator).__name__} is not an online classifier. Choose AvgPerceptron, MaxPerceptron, "
             "AvgPegasos or MaxPegasos."
         )
+    estimator._check_parameters()

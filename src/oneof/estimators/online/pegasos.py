@@ -2,54 +2,16 @@
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any, Literal
+from typing import ClassVar, Literal
 
-from oneof.estimators.base import CandidateClassifier, LinearClassifierMixin
 from oneof.estimators.online._base import OnlineClassifier
+from oneof.estimators.parameters import KW_ONLY, Positive, estimator
 from oneof.solvers.online import OnlineState, Prediction, pegasos
-from oneof.validation import check_choice, check_positive
 
 
-class _Pegasos(OnlineClassifier, LinearClassifierMixin, CandidateClassifier):
-    """Base of both Pegasos classifiers; a subclass defines the candidate score in the hinge."""
-
-    _prediction: Prediction
-
-    def __init__(
-        self,
-        lam: float = 1e-4,
-        *,
-        shrink: Literal["on_loss", "always"] = "on_loss",
-        n_epochs: int = 1,
-        shuffle: bool = False,
-        average: bool = False,
-        fit_intercept: bool = False,
-        random_state: Any = None,
-    ) -> None:
-        self.lam = lam
-        self.shrink = shrink
-        self.n_epochs = n_epochs
-        self.shuffle = shuffle
-        self.average = average
-        self.fit_intercept = fit_intercept
-        self.random_state = random_state
-
-    def _make_solver(self) -> Callable[..., OnlineState]:
-        self._check_flags()
-        check_positive("lam", self.lam)
-        check_choice("shrink", self.shrink, ("on_loss", "always"))
-        return partial(pegasos, prediction=self._prediction, lam=self.lam, shrink_always=self.shrink == "always")
-
-
-class AvgPegasos(_Pegasos):
-    """Online Pegasos with the average prediction hinge.
-
-    Descends along the subgradient of lam/2 ||W||^2 + max(0, 1 - mean_{k in S} w_k.x + max_{k not in S} w_k.x) with step
-    1 / (lam t) and projects on ||W|| <= 1 / sqrt(lam), where t is the number of rows processed.
-
-    A row with weights is one step: the sum of the steps of its level sets {k : w_k >= a} from the same W, each times
-    the difference between the weight a and the next smaller one (the generalized loss of Hüllermeier). With
-    ``shrink="on_loss"`` W shrinks by 1 - m/t, where m is the sum of these differences over the level sets with a loss.
+@estimator
+class _Pegasos(OnlineClassifier):
+    """Base of both Pegasos classifiers; a subclass defines the candidate score in the hinge.
 
     Parameters
     ----------
@@ -60,32 +22,30 @@ class AvgPegasos(_Pegasos):
         Algorithms 3 and 4. "always": every row, as in its Theorem 3.
     n_epochs : int, default=1
         Number of passes of `fit` over the rows; t is not reset.
-    shuffle : bool, default=False
-        Shuffle the rows before each pass of `fit`.
-    average : bool, default=False
-        Predict with the mean of the weights after each row (not in the paper). It has less variance, at the same speed.
     fit_intercept : bool, default=False
         Add a constant feature 1, whose weight is shrunk and projected with the others (not in the paper).
-    random_state : int, RandomState or None, default=None
-        For `shuffle`.
+    """
 
-    Attributes
-    ----------
-    classes_ : ndarray of shape (n_classes,)
-        The class labels.
-    coef_ : ndarray of shape (n_classes, n_features)
-        Weights of the features in the score of each class.
-    intercept_ : ndarray of shape (n_classes,)
-        Constant in the score of each class.
-    t_ : int
-        Number of rows processed, over all passes.
-    progressive_loss_ : float
-        Fraction of the processed rows whose prediction, made before the update, was outside the set. A row with weights
-        counts 1 less the weight of its prediction.
-    n_features_in_ : int
-        Number of features of X.
-    feature_names_in_ : ndarray of shape (n_features,)
-        Column names of X; set only if X is a DataFrame.
+    _prediction: ClassVar[Prediction]
+
+    lam: Positive = 1e-4
+    _: KW_ONLY
+    shrink: Literal["on_loss", "always"] = "on_loss"
+
+    def _make_solver(self) -> Callable[..., OnlineState]:
+        return partial(pegasos, prediction=self._prediction, lam=self.lam, shrink_always=self.shrink == "always")
+
+
+@estimator
+class AvgPegasos(_Pegasos):
+    """Online Pegasos with the average prediction hinge.
+
+    Descends along the subgradient of lam/2 ||W||^2 + max(0, 1 - mean_{k in S} w_k.x + max_{k not in S} w_k.x) with step
+    1 / (lam t) and projects on ||W|| <= 1 / sqrt(lam), where t is the number of rows processed.
+
+    A row with weights is one step: the sum of the steps of its level sets {k : w_k >= a} from the same W, each times
+    the difference between the weight a and the next smaller one (the generalized loss of Hüllermeier). With
+    ``shrink="on_loss"`` W shrinks by 1 - m/t, where m is the sum of these differences over the level sets with a loss.
 
     Notes
     -----
@@ -113,6 +73,7 @@ class AvgPegasos(_Pegasos):
     _prediction = "average"
 
 
+@estimator
 class MaxPegasos(_Pegasos):
     """Online Pegasos with the max prediction hinge.
 
@@ -122,29 +83,6 @@ class MaxPegasos(_Pegasos):
     A row with weights is one step: the sum of the steps of its level sets {k : w_k >= a} from the same W, each times
     the difference between the weight a and the next smaller one (the generalized loss of Hüllermeier). With
     ``shrink="on_loss"`` W shrinks by 1 - m/t, where m is the sum of these differences over the level sets with a loss.
-
-    Parameters
-    ----------
-    lam : float, default=1e-4
-        Regularization, above 0.
-    shrink : {"on_loss", "always"}, default="on_loss"
-        Rows on which W <- (1 - 1/t) W is applied. "on_loss": only rows with a loss, as printed in the paper. "always":
-        every row.
-    n_epochs : int, default=1
-        Number of passes of `fit` over the rows; t is not reset.
-    shuffle : bool, default=False
-        Shuffle the rows before each pass of `fit`.
-    average : bool, default=False
-        Predict with the mean of the weights after each row (not in the paper). It has less variance, at the same speed.
-    fit_intercept : bool, default=False
-        Add a constant feature 1, whose weight is shrunk and projected with the others (not in the paper).
-    random_state : int, RandomState or None, default=None
-        For `shuffle`.
-
-    Attributes
-    ----------
-    classes_, coef_, intercept_, t_, progressive_loss_, n_features_in_, feature_names_in_
-        The same as those of `AvgPegasos`.
 
     References
     ----------

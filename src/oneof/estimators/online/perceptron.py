@@ -2,42 +2,32 @@
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any
+from typing import ClassVar
 
-from oneof.estimators.base import CandidateClassifier, LinearClassifierMixin
 from oneof.estimators.online._base import OnlineClassifier
+from oneof.estimators.parameters import Positive, estimator
 from oneof.solvers.online import OnlineState, Prediction, perceptron
-from oneof.validation import check_positive
 
 
-class _Perceptron(OnlineClassifier, LinearClassifierMixin, CandidateClassifier):
-    """Base of both Perceptrons; a subclass defines the candidate score in the hinge."""
+@estimator
+class _Perceptron(OnlineClassifier):
+    """Base of both Perceptrons; a subclass defines the candidate score in the hinge.
 
-    _prediction: Prediction
+    Parameters
+    ----------
+    eta0 : float, default=1.0
+        Step size, above 0. It matters only relative to the margin 1; without a margin it would only scale the weights.
+    """
 
-    def __init__(
-        self,
-        eta0: float = 1.0,
-        *,
-        n_epochs: int = 1,
-        shuffle: bool = False,
-        average: bool = False,
-        fit_intercept: bool = False,
-        random_state: Any = None,
-    ) -> None:
-        self.eta0 = eta0
-        self.n_epochs = n_epochs
-        self.shuffle = shuffle
-        self.average = average
-        self.fit_intercept = fit_intercept
-        self.random_state = random_state
+    _prediction: ClassVar[Prediction]
+
+    eta0: Positive = 1.0
 
     def _make_solver(self) -> Callable[..., OnlineState]:
-        self._check_flags()
-        check_positive("eta0", self.eta0)
         return partial(perceptron, prediction=self._prediction, eta0=self.eta0)
 
 
+@estimator
 class AvgPerceptron(_Perceptron):
     """Online Perceptron with the average prediction hinge.
 
@@ -46,39 +36,6 @@ class AvgPerceptron(_Perceptron):
 
     A row with weights is one step: the sum of the steps of its level sets {k : w_k >= a} from the same W, each times
     the difference between the weight a and the next smaller one (the generalized loss of Hüllermeier).
-
-    Parameters
-    ----------
-    eta0 : float, default=1.0
-        Step size, above 0. It matters only relative to the margin 1; without a margin it would only scale the weights.
-    n_epochs : int, default=1
-        Number of passes of `fit` over the rows.
-    shuffle : bool, default=False
-        Shuffle the rows before each pass of `fit`.
-    average : bool, default=False
-        Predict with the mean of the weights after each row (not in the paper). It has less variance, at the same speed.
-    fit_intercept : bool, default=False
-        Add a constant feature 1 (not in the paper).
-    random_state : int, RandomState or None, default=None
-        For `shuffle`.
-
-    Attributes
-    ----------
-    classes_ : ndarray of shape (n_classes,)
-        The class labels.
-    coef_ : ndarray of shape (n_classes, n_features)
-        Weights of the features in the score of each class.
-    intercept_ : ndarray of shape (n_classes,)
-        Constant in the score of each class.
-    t_ : int
-        Number of rows processed, over all passes.
-    progressive_loss_ : float
-        Fraction of the processed rows whose prediction, made before the update, was outside the set. A row with weights
-        counts 1 less the weight of its prediction.
-    n_features_in_ : int
-        Number of features of X.
-    feature_names_in_ : ndarray of shape (n_features,)
-        Column names of X; set only if X is a DataFrame.
 
     Notes
     -----
@@ -107,6 +64,7 @@ class AvgPerceptron(_Perceptron):
     _prediction = "average"
 
 
+@estimator
 class MaxPerceptron(_Perceptron):
     """Online Perceptron with the max prediction hinge.
 
@@ -115,26 +73,6 @@ class MaxPerceptron(_Perceptron):
 
     A row with weights is one step: the sum of the steps of its level sets {k : w_k >= a} from the same W, each times
     the difference between the weight a and the next smaller one (the generalized loss of Hüllermeier).
-
-    Parameters
-    ----------
-    eta0 : float, default=1.0
-        Step size, above 0. It matters only relative to the margin 1; without a margin it would only scale the weights.
-    n_epochs : int, default=1
-        Number of passes of `fit` over the rows.
-    shuffle : bool, default=False
-        Shuffle the rows before each pass of `fit`.
-    average : bool, default=False
-        Predict with the mean of the weights after each row (not in the paper). It has less variance, at the same speed.
-    fit_intercept : bool, default=False
-        Add a constant feature 1 (not in the paper).
-    random_state : int, RandomState or None, default=None
-        For `shuffle`.
-
-    Attributes
-    ----------
-    classes_, coef_, intercept_, t_, progressive_loss_, n_features_in_, feature_names_in_
-        The same as those of `AvgPerceptron`.
 
     References
     ----------

@@ -2,19 +2,20 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
 from oneof.errors import InputError
-from oneof.estimators.base import LinearClassifierMixin
+from oneof.estimators.base import CandidateClassifier, LinearClassifierMixin, PrecomputedKernelMixin
+from oneof.estimators.parameters import KW_ONLY, Count, estimator
 from oneof.kernels import Kernel, check_gram, check_square
 from oneof.kernels.nystroem import BLOCK_ROWS, inverse_root
 from oneof.kernels.pairwise import scale_gamma
 from oneof.solvers.feature_spaces import FeatureSpace, KernelSpace, Space
 from oneof.solvers.row_accessors import sparse_if_few
 from oneof.typing import FeatureMatrix, Floats, Ints
-from oneof.validation import check_choice, check_memory, check_positive, check_random_state
+from oneof.validation import check_memory, check_random_state
 
 
 @dataclass(frozen=True)
@@ -41,34 +42,63 @@ class LandmarkRows:
         return coefficients
 
 
-class KernelSVMMixin(LinearClassifierMixin):
-    """Mixin of the kernel SVMs: ``coef_`` with the linear kernel, ``dual_coef_`` with other kernels.
+class UsedRows(NamedTuple):
+    """Rows of fit that a problem uses, in the space of a kernel."""
 
-    A subclass has `kernel`, `degree`, `gamma`, `coef0`, `approximation`, `n_components` and `random_state` among its
-    parameters.
+    indices: Ints
+    space: Space
+    kernel: Kernel | None
+    """None if the kernel is precomputed."""
+    landmarks: LandmarkRows | None = None
+
+
+@estimator
+class KernelSVM(PrecomputedKernelMixin, LinearClassifierMixin, CandidateClassifier):
+    """Base class of the kernel SVMs: ``coef_`` with the linear kernel, ``dual_coef_`` with other kernels.
+
+    Parameters
+    ----------
+    kernel : {"linear", "poly", "rbf", "precomputed"} or callable, default="linear"
+        As in scikit-learn's SVC; a callable ``kernel(X, Y)`` returns the matrix of all pairs. All but "linear" need
+        memory for n x n numbers, unless `approximation` is "nystroem".
+    degree : int, default=3
+        Degree of the "poly" kernel.
+    gamma : {"scale", "auto"} or float, default="scale"
+        Coefficient of the "poly" and "rbf" kernels: 1/(d Var(X)) over the rows that are used, 1/d, or a number above 0.
+    coef0 : float, default=0.0
+        Constant of the "poly" kernel; at least 0.
+    approximation : {None, "nystroem"}, default=None
+        None uses the kernel of all pairs of rows. "nystroem" uses the linear model of `n_components` features whose
+        inner products approximate the kernel: time and memory grow with the number of rows times `n_components`.
+    n_components : int, default=500
+        Number of landmarks of "nystroem", random rows, limited to the number of rows.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the landmarks; nothing else is random.
     """
 
-    kernel: str | Callable[[Any, Any], Any]
-    degree: int
-    gamma: float | Literal["scale", "auto"]
-    coef0: float
-    approximation: Literal["nystroem"] | None
-    n_components: int
-    random_state: Any
-    dual_coef_: Floats
     _uses_gram_matrix = True
 
-    def _make_space(
-        self, rows: FeatureMatrix, used: Ints, *, weight: Floats | None = None, has_constant: bool = False
-    ) -> tuple[Space, Kernel | None, LandmarkRows | None]:
-        """Return the space of the used rows, with an optional constant feature; its kernel and landmarks, if any.
+    _: KW_ONLY
+    kernel: str | Callable[[Any, Any], Any] = "linear"
+    degree: int = 3
+    gamma: float | Literal["scale", "auto"] = "scale"
+    coef0: float = 0.0
+    approximation: Literal["nystroem"] | None = None
+    n_components: Count = 500
+    random_state: Any = None
 
-        `weight`, (n_used,), are the weights with which rows are counted in ``gamma="scale"``.
-        """
-        check_choice("approximation", self.approximation, (None, "nystroem"))
-        check_positive("n_components", self.n_components, integer=True)
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
         if self._is_precomputed() and self.approximation is not None:
             raise InputError('`approximation` must be None with kernel="precomputed"; got "nystroem".')
+
+    def _use_rows(
+        self, rows: FeatureMatrix, used: Ints, *, weight: Floats | None = None, has_constant: bool = False
+    ) -> UsedRows:
+        """Return the used rows in the space of the kernel, with an optional constant feature.
+
+        Weights count in the default bandwidth, but not in the choice of the landmarks.
+        """
         used_rows = rows if len(used) == rows.shape[0] else rows[used]
         kernel = None
         if self._is_precomputed():
@@ -80,10 +110,10 @@ class KernelSVMMixin(LinearClassifierMixin):
             kernel = Kernel.from_rows(self.kernel, used_rows, gamma=gamma, degree=self.degree, coef0=self.coef0)
             if kernel.name == "linear":
                 used_rows = sparse_if_few(used_rows).astype(np.float64, copy=False)
-                return FeatureSpace(used_rows, has_constant=has_constant), kernel, None
+                return UsedRows(used, FeatureSpace(used_rows, has_constant=has_constant), kernel)
             if self.approximation is not None:
                 landmarks, features = self._nystroem_features(kernel, used_rows)
-                return FeatureSpace(features, has_constant=has_constant), kernel, landmarks
+                return UsedRows(used, FeatureSpace(features, has_constant=has_constant), kernel, landmarks)
             # The matrix, and at most two of its size: the submatrix of the free rows, and its factor.
             remedy = 'set kernel="linear" or approximation="nystroem"'
             check_memory(24.0 * len(used) ** 2, f"the kernel of all pairs of {len(used)} rows", remedy)
@@ -92,7 +122,7 @@ class KernelSVMMixin(LinearClassifierMixin):
         if has_constant:
             is_owned = kernel is not None and not callable(kernel.name)  # another matrix may belong to the caller
             gram = np.add(gram, 1.0, out=gram if is_owned else None)
-        return KernelSpace(gram), kernel, None
+        return UsedRows(used, KernelSpace(gram), kernel)
 
     def _nystroem_features(self, kernel: Kernel, rows: FeatureMatrix) -> tuple[LandmarkRows, Floats]:
         """Return random landmarks among n rows, and the (n, m) features that they give."""
@@ -106,31 +136,22 @@ class KernelSVMMixin(LinearClassifierMixin):
             features[block] = kernel.gram(rows[block], rows[chosen]) @ landmarks.root
         return landmarks, features
 
-    def _set_solution(
-        self,
-        weights: Floats,
-        intercept: Floats,
-        kernel: Kernel | None,
-        landmarks: LandmarkRows | None,
-        rows: FeatureMatrix,
-        used: Ints,
-    ) -> None:
+    def _set_solution(self, used: UsedRows, weights: Floats, intercept: Floats, rows: FeatureMatrix) -> None:
         """Set the attributes of the model.
 
-        `weights` are (K, d) of the features with a linear kernel, (K, m) of the features of landmarks, or else the
-        (n_used, K) coefficients of the used rows: w_k = sum_i coefficients_ik Phi(x_i).
+        `weights` are those of the features, (K, m), with the linear kernel or landmarks, and otherwise the coefficients
+        of the used rows.
         """
-        for name in ("coef_", "dual_coef_", "_support", "_support_rows"):  # of an earlier fit with another kernel
-            self.__dict__.pop(name, None)
-        self._kernel = kernel
-        if kernel is not None and kernel.name == "linear":
-            self._set_coefficients(np.column_stack([weights, intercept]).astype(rows.dtype, copy=False))
+        self._kernel = used.kernel
+        if used.kernel is not None and used.kernel.name == "linear":
+            self._set_coefficients(np.column_stack([weights, intercept]), rows.dtype)
             return
+        n, landmarks = len(used.indices), used.landmarks
         self.dual_coef_ = np.zeros((rows.shape[0], len(intercept)))
-        self.dual_coef_[used] = weights if landmarks is None else landmarks.coefficients(weights, len(used))
+        self.dual_coef_[used.indices] = weights if landmarks is None else landmarks.coefficients(weights, n)
         self.intercept_ = intercept
         self._support = np.flatnonzero(self.dual_coef_.any(axis=1))
-        self._support_rows = None if kernel is None else rows[self._support]
+        self._support_rows = None if used.kernel is None else rows[self._support]
 
     def _scores(self, rows: FeatureMatrix) -> Floats:
         if hasattr(self, "coef_"):
@@ -139,12 +160,3 @@ class KernelSVMMixin(LinearClassifierMixin):
             return np.tile(self.intercept_, (rows.shape[0], 1))
         gram = rows[:, self._support] if self._kernel is None else self._kernel.gram(rows, self._support_rows)
         return gram @ self.dual_coef_[self._support] + self.intercept_
-
-    def _is_precomputed(self) -> bool:
-        return isinstance(self.kernel, str) and self.kernel == "precomputed"
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()  # type: ignore[misc]  # a mixin of CandidateClassifier, which has them
-        tags.input_tags.pairwise = self._is_precomputed()
-        tags.input_tags.sparse = not self._is_precomputed()
-        return tags

@@ -1,32 +1,24 @@
 """Transductive support vector machine."""
 
-import numbers
-from collections.abc import Callable
-from typing import Any, Literal, Self
+from typing import Any, Literal
 
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning
 
 from oneof.candidates import CandidateSets
-from oneof.candidates.class_weights import check_row_weights
 from oneof.errors import InputError
-from oneof.estimators.base import CandidateClassifier
+from oneof.estimators.base import TrainingRows
 from oneof.estimators.class_prior import check_class_prior
-from oneof.estimators.svm._base import KernelSVMMixin
-from oneof.messages import warn
+from oneof.estimators.parameters import KW_ONLY, Count, Positive, estimator
+from oneof.estimators.svm._base import KernelSVM
 from oneof.solvers.class_sizes import class_proportions, constrain_sizes
 from oneof.solvers.feature_spaces import FeatureSpace
 from oneof.solvers.transductive import SVMProblem, SwitchingOptions, fractions_of_problems, solve_one_vs_rest
 from oneof.typing import FeatureMatrix, Floats
-from oneof.validation import check_bool, check_choice, check_fraction, check_positive
-
-_REMEDIES = {
-    "max_epochs": "an SVM was not solved to its tolerance. Lower C, scale the features, or increase tol.",
-    "max_iter": "{} iterations were not enough. Increase max_iter or tol.",
-}
+from oneof.validation import as_array
 
 
-class TransductiveSVM(KernelSVMMixin, CandidateClassifier):
+@estimator
+class TransductiveSVM(KernelSVM):
     """Transductive support vector machine: also labels the unlabeled rows so that the margin is wide among them.
 
     For a class, over w, b and the signs y*_j of the unlabeled rows, a given number of which are positive, the method
@@ -57,15 +49,6 @@ class TransductiveSVM(KernelSVMMixin, CandidateClassifier):
         Class sizes among the unlabeled rows, as in the graph-based methods. An array has known sizes or proportions in
         the order of ``classes_``; "uniform" are equal ones. They take the place of `positive_fraction`, which must be
         None then. "labels" and None are the fractions in the rows that are not unlabeled.
-    kernel : {"linear", "poly", "rbf", "precomputed"} or callable, default="linear"
-        As in scikit-learn's SVC; a callable ``kernel(X, Y)`` returns the matrix of all pairs. All but "linear" need
-        memory for n x n numbers, unless `approximation` is "nystroem".
-    degree : int, default=3
-        Degree of the "poly" kernel.
-    gamma : {"scale", "auto"} or float, default="scale"
-        Coefficient of the "poly" and "rbf" kernels: 1/(d Var(X)) over all rows, 1/d, or a number above 0.
-    coef0 : float, default=0.0
-        Constant of the "poly" kernel; at least 0.
     label_switching : {"multiple", "single"}, default="multiple"
         Pairs of rows whose signs are switched between two SVMs. "multiple": all disjoint pairs whose losses decrease.
         "single": the worst pair only, as published.
@@ -83,24 +66,13 @@ class TransductiveSVM(KernelSVMMixin, CandidateClassifier):
     tol : float, default=1e-3
         Above 0: largest final violation of an optimality condition by a score, where the margin is 1; pairs that would
         gain no more than this are not switched. Before the last step the tolerance is sqrt(tol).
-    approximation : {None, "nystroem"}, default=None
-        None uses the kernel of all pairs of rows. "nystroem" uses the linear model of `n_components` features whose
-        inner products approximate the kernel: time and memory grow with the number of rows times `n_components`.
-    n_components : int, default=500
-        Number of landmarks of "nystroem", random rows, limited to the number of rows.
-    random_state : int, RandomState instance or None, default=None
-        Seed of the landmarks; nothing else is random.
 
     Attributes
     ----------
-    classes_ : ndarray of shape (n_classes,)
-        The class labels.
     coef_ : ndarray of shape (n_classes, n_features)
         Set with the linear kernel. For two classes, the second row is w, and the first is -w.
     dual_coef_ : ndarray of shape (n_samples, n_classes)
         Set with the other kernels: w_k = sum_i dual_coef_[i, k] Phi(x_i).
-    intercept_ : ndarray of shape (n_classes,)
-        Constant in the score of each class.
     transduction_ : ndarray of shape (n_samples,)
         A candidate of each row of fit. For two classes it is the class of the row's final sign, so that exactly the
         given number of unlabeled rows are positive. For more classes it is the candidate with the highest score. In a
@@ -115,10 +87,6 @@ class TransductiveSVM(KernelSVMMixin, CandidateClassifier):
         For each binary problem, the costs of negative and positive unlabeled rows in each SVM.
     n_iter_ : int
         Largest number of SVMs solved for a class, without that of the labeled rows only.
-    n_features_in_ : int
-        Number of features of X.
-    feature_names_in_ : ndarray of shape (n_features,)
-        Column names of X; set only if X is a DataFrame.
 
     Warns
     -----
@@ -161,139 +129,70 @@ class TransductiveSVM(KernelSVMMixin, CandidateClassifier):
     ['a', 'b']
     """
 
-    def __init__(
-        self,
-        C: float | None = None,
-        C_unlabeled: float | None = None,
-        positive_fraction: Any = None,
-        *,
-        class_prior: Any = "labels",
-        kernel: str | Callable[[Any, Any], Any] = "linear",
-        degree: int = 3,
-        gamma: float | Literal["scale", "auto"] = "scale",
-        coef0: float = 0.0,
-        label_switching: Literal["multiple", "single"] = "multiple",
-        cost_ratio: Literal["balanced", "paper"] = "balanced",
-        fit_intercept: bool = True,
-        class_weight: Any = None,
-        max_iter: int = 10_000,
-        tol: float = 1e-3,
-        approximation: Literal["nystroem"] | None = None,
-        n_components: int = 500,
-        random_state: Any = None,
-    ) -> None:
-        self.C = C
-        self.C_unlabeled = C_unlabeled
-        self.positive_fraction = positive_fraction
-        self.class_prior = class_prior
-        self.kernel = kernel
-        self.degree = degree
-        self.gamma = gamma
-        self.coef0 = coef0
-        self.label_switching = label_switching
-        self.cost_ratio = cost_ratio
-        self.fit_intercept = fit_intercept
-        self.class_weight = class_weight
-        self.max_iter = max_iter
-        self.tol = tol
-        self.approximation = approximation
-        self.n_components = n_components
-        self.random_state = random_state
+    C: Positive | None = None
+    C_unlabeled: Positive | None = None
+    positive_fraction: Any = None
+    _: KW_ONLY
+    class_prior: Any = "labels"
+    label_switching: Literal["multiple", "single"] = "multiple"
+    cost_ratio: Literal["balanced", "paper"] = "balanced"
+    fit_intercept: bool = True
+    class_weight: Any = None
+    max_iter: Count = 10_000
+    tol: Positive = 1e-3
 
-    def fit(self, X: Any, y: Any) -> Self:
-        """Label the rows and fit the SVMs.
-
-        Parameters
-        ----------
-        X : array-like or CSR matrix of shape (n_samples, n_features), or (n_samples, n_samples)
-            With ``kernel="precomputed"`` the kernel of all pairs of rows, dense.
-        y : array-like or CandidateSets of length n_samples
-            Labels, sets of labels, a 0/1 indicator, or candidate sets, with or without weights.
-
-        Returns
-        -------
-        self
-
-        Raises
-        ------
-        InputError
-            If X, y or a parameter is invalid.
-        """
-        self._check_parameters()
-        rows, candidates = self._validate_fit(X, y)
-        weight = check_row_weights(candidates, None, self.class_weight)
+    def _fit(self, training: TrainingRows) -> None:
+        rows, candidates = training.X, training.candidates
         fractions = _check_positive_fraction(self.positive_fraction, len(candidates.classes))
         prior = check_class_prior(self.class_prior, len(candidates.classes))
         if isinstance(prior, np.ndarray):
             if fractions is not None:
                 raise InputError("`positive_fraction` must be None with a `class_prior`: both are the class sizes.")
             fractions = fractions_of_problems(candidates.evidence, prior).tolist()
-        all_rows = np.arange(rows.shape[0])
-        space, kernel, landmarks = self._make_space(rows, all_rows)
+        used = self._use_rows(rows, np.arange(rows.shape[0]))
         solution = solve_one_vs_rest(
-            SVMProblem(space, bool(self.fit_intercept)),
+            SVMProblem(used.space, bool(self.fit_intercept)),
             candidates.evidence,
             C=self.C,
             C_unlabeled=self.C_unlabeled,
             positive_fractions=fractions,
-            row_weight=weight,
+            row_weight=training.weight,
             options=SwitchingOptions(self.label_switching, self.cost_ratio, tol=self.tol, max_iter=self.max_iter),
             rng=np.random.default_rng(0),  # fixed orders of the rows, which influence only the speed
         )
-        if solution.limit is not None:
-            remedy = _REMEDIES[solution.limit].format(self.max_iter)
-            warn(f"TransductiveSVM did not converge: {remedy}", ConvergenceWarning)
-        is_linear = isinstance(space, FeatureSpace)
-        weights = space.rmatvec(solution.coefficients) if is_linear else solution.coefficients
-        self._set_solution(weights, solution.intercepts, kernel, landmarks, rows, all_rows)
-        self.objective_path_ = solution.objective_path
-        self.objective_ = float(self.objective_path_[-1])
+        self._set_path(
+            solution.objective_path, solution.n_iter, solution.limit is None, "lower C, scale the features, or "
+        )
         self.C_unlabeled_path_ = [problem.cost_path for problem in solution.solutions]
-        self.n_iter_ = solution.n_iter
+        is_linear = isinstance(used.space, FeatureSpace)
+        weights = used.space.rmatvec(solution.coefficients) if is_linear else solution.coefficients
+        self._set_solution(used, weights, solution.intercepts, rows)
         labels, free = solution.labels, np.flatnonzero(candidates.is_unlabeled)
         if isinstance(prior, np.ndarray) and len(free) and len(prior) > 2:  # with two classes the signs have the sizes
             scores = self._scores(rows[free])
             labels[free] = (scores + constrain_sizes(scores, class_proportions(prior, prior))).argmax(axis=1)
         self.transduction_ = candidates.classes[labels]
-        return self._finalize_fit(X, y, candidates)
 
-    def _candidate_proba(self, rows: FeatureMatrix, candidates: CandidateSets, *, training: bool) -> Floats:
-        """Return the softmax of the scores times the weights; for the rows of fit, `transduction_` comes first."""
-        proba = super()._candidate_proba(rows, candidates, training=training)
-        if training:
-            transduced = self.classes_ == self.transduction_[:, None]
-            # Slightly above the highest, by a relative difference that float64 represents for every probability.
-            proba = np.where(transduced, (1.0 + 1e-9) * proba.max(axis=1, keepdims=True), proba)
-            proba /= proba.sum(axis=1, keepdims=True)
-        return proba
-
-    def _check_parameters(self) -> None:
-        """Raise if a parameter other than those of the kernel and `positive_fraction` is invalid."""
-        for name in ("C", "C_unlabeled"):
-            if getattr(self, name) is not None:
-                check_positive(name, getattr(self, name))
-        check_positive("max_iter", self.max_iter, integer=True)
-        check_positive("tol", self.tol)
-        check_bool("fit_intercept", self.fit_intercept)
-        check_choice("label_switching", self.label_switching, ("multiple", "single"))
-        check_choice("cost_ratio", self.cost_ratio, ("balanced", "paper"))
+    def _training_proba(self, rows: FeatureMatrix, candidates: CandidateSets) -> Floats:
+        """Return the softmax of the scores times the weights, with `transduction_` first."""
+        proba = self._candidate_proba(rows, candidates)
+        transduced = self.classes_ == self.transduction_[:, None]
+        # Slightly above the highest, by a relative difference that float64 represents for every probability.
+        proba = np.where(transduced, (1.0 + 1e-9) * proba.max(axis=1, keepdims=True), proba)
+        return proba / proba.sum(axis=1, keepdims=True)
 
 
 def _check_positive_fraction(value: Any, n_classes: int) -> list[float] | None:
     """Return the fraction of each class, given those of all classes or, for two classes, that of the second."""
     if value is None:
         return None
-    if isinstance(value, np.ndarray) and value.ndim == 0:
-        value = value[()]
-    kind: Any = numbers.Real
-    if n_classes == 2 and isinstance(value, kind | str | bytes):
-        check_fraction("positive_fraction", value)
-        return [1.0 - float(value), float(value)]
-    fractions = None if isinstance(value, kind | str | bytes) else np.asarray(value)
-    if fractions is None or fractions.shape != (n_classes,) or fractions.dtype.kind not in "iuf":
+    given = as_array(value, "positive_fraction")
+    fractions = (
+        np.array([1.0 - given, given]) if n_classes == 2 and given.shape == () and given.dtype.kind in "iuf" else given
+    )
+    is_valid = given.dtype.kind in "iuf" and fractions.shape == (n_classes,)
+    if not is_valid or not ((fractions >= 0) & (fractions <= 1)).all():
         raise InputError(
-            f"`positive_fraction` must have one number for each of the {n_classes} classes; got {value!r}."
+            f"`positive_fraction` must have one number for each of the {n_classes} classes, from 0 to 1; got {value!r}."
         )
-    for k, fraction in enumerate(fractions):
-        check_fraction(f"positive_fraction[{k}]", fraction)
     return [float(fraction) for fraction in fractions]

@@ -1,7 +1,7 @@
 """Checks, seeds and jobs of wrapped classifiers, and their fits to soft labels by sample weights or copies of rows."""
 
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from contextlib import nullcontext
 from typing import Any
 
@@ -11,15 +11,18 @@ from joblib import effective_n_jobs
 from sklearn import config_context
 from sklearn.base import clone
 from sklearn.dummy import DummyClassifier
+from sklearn.model_selection import check_cv
 from sklearn.pipeline import Pipeline
 from sklearn.utils import _safe_indexing
 from sklearn.utils.parallel import Parallel
 from sklearn.utils.validation import has_fit_parameter
 
+from oneof.candidates import CandidateSets
 from oneof.errors import InputError, InputTypeError, reraise_as_input_error
 from oneof.parallel import single_threaded_blas, threads_for
 from oneof.solvers.soft_label_em import label_pairs, repeat_pairs
-from oneof.typing import FeatureMatrix, Floats, Ints
+from oneof.typing import Evidence, FeatureMatrix, Floats, Ints
+from oneof.validation import is_integer
 
 
 def check_classifier(estimator: Any, methods: tuple[str, ...], example: str, remedy: str = "") -> None:
@@ -58,6 +61,30 @@ def with_seeds(classifier: Any, rng: np.random.RandomState, *, replace: bool = F
     if names:  # a FrozenEstimator has no parameters to set
         seeded.set_params(**{name: rng.randint(np.iinfo(np.int32).max) for name in names})
     return seeded
+
+
+def check_folds(cv: Any) -> None:
+    """Raise if a number of folds is not an integer of at least 2; splitters are checked later."""
+    if isinstance(cv, bool) or (is_integer(cv) and cv < 2):
+        raise InputError(f"`cv` must be an integer of at least 2 or a splitter; got {cv!r}.")
+
+
+def split_rows(
+    cv: Any,
+    rows: FeatureMatrix,
+    candidates: CandidateSets,
+    assign: Callable[[Evidence, int], Ints],
+    rng: np.random.RandomState,
+) -> list[tuple[Ints, Ints]]:
+    """Return the training and test rows of a splitter, or of folds to which `assign` divides the labeled rows."""
+    index = np.arange(len(candidates))
+    if not is_integer(cv):
+        with reraise_as_input_error():
+            return [(index[train], index[test]) for train, test in check_cv(cv).split(rows, candidates)]
+    order = rng.permutation(np.flatnonzero(~candidates.is_unlabeled))
+    fold = np.full(len(candidates), -1)
+    fold[order] = assign(candidates.evidence[order], min(int(cv), len(order)))
+    return [(np.flatnonzero(fold != k), np.flatnonzero(fold == k)) for k in range(fold.max() + 1)]
 
 
 def fit_and_predict(

@@ -1,17 +1,14 @@
 """EM around any probabilistic classifier of scikit-learn."""
 
-import numbers
 import time
 from collections.abc import Callable
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from sklearn.base import clone
 from sklearn.compose import ColumnTransformer
-from sklearn.exceptions import ConvergenceWarning
-from sklearn.model_selection import check_cv
 from sklearn.pipeline import Pipeline
-from sklearn.utils import _safe_indexing, get_tags
+from sklearn.utils import get_tags
 from sklearn.utils.parallel import delayed
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -19,9 +16,11 @@ from oneof.candidates import CandidateSets
 from oneof.candidates.matrices import is_frame
 from oneof.candidates.stratification import stratified_folds
 from oneof.errors import InputError, InputTypeError, reraise_as_input_error
-from oneof.estimators.base import CandidateClassifier
+from oneof.estimators.base import CandidateClassifier, ProbabilityMixin, TrainingRows
+from oneof.estimators.parameters import KW_ONLY, Count, CountOrZero, Positive, estimator
 from oneof.estimators.wrappers._soft_labels import (
     check_classifier,
+    check_folds,
     check_lengths_of_rows,
     check_proba,
     fit_and_predict,
@@ -29,19 +28,16 @@ from oneof.estimators.wrappers._soft_labels import (
     predict_columns,
     remove_generators,
     run_parallel,
+    split_rows,
     with_seeds,
 )
-from oneof.messages import warn
-from oneof.solvers.soft_label_em import (
-    has_several_candidates,
-    posterior,
-    solve_soft_labels,
-)
-from oneof.typing import FeatureMatrix, Floats, Ints
-from oneof.validation import check_n_jobs, check_positive, check_random_state
+from oneof.solvers.soft_label_em import SoftLabels, has_several_candidates, posterior, solve_soft_labels
+from oneof.typing import FeatureMatrix, Floats, Ints, Mask
+from oneof.validation import check_n_jobs, check_random_state
 
 
-class CandidateEM(CandidateClassifier):
+@estimator
+class CandidateEM(ProbabilityMixin, CandidateClassifier):
     """EM around any classifier with `predict_proba`: gradient boosting, a forest, a neural network.
 
     Each row has a label distribution q_i. It starts as w_i / sum_k w_ik, where the weights w_i are 1 for the candidates
@@ -85,8 +81,6 @@ class CandidateEM(CandidateClassifier):
 
     Attributes
     ----------
-    classes_ : ndarray of shape (n_classes,)
-        The class labels.
     estimator_ : classifier
         The classifier of the last fit. Its classes are the indices of those classes of ``classes_`` that are in a
         label, renumbered from 0 without gaps.
@@ -99,10 +93,6 @@ class CandidateEM(CandidateClassifier):
         Mean total variation between the labels before and after each round, in [0, 1]; 0 if all rows are exact.
     n_iter_ : int
         Number of rounds, at least 1.
-    n_features_in_ : int
-        Number of features of X.
-    feature_names_in_ : ndarray of shape (n_features,)
-        Column names of X; set only if X is a DataFrame.
 
     Notes
     -----
@@ -141,71 +131,61 @@ class CandidateEM(CandidateClassifier):
     ['a', 'c']
     """
 
-    def __init__(
-        self,
-        estimator: Any = None,
-        *,
-        cv: Any = 5,
-        max_iter: int = 10,
-        tol: float = 0.02,
-        round_params: dict[str, Any] | None = None,
-        n_copies: int = 10,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-        verbose: int = 0,
-    ) -> None:
-        self.estimator = estimator
-        self.cv = cv
-        self.max_iter = max_iter
-        self.tol = tol
-        self.round_params = round_params
-        self.n_copies = n_copies
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
+    estimator: Any = None
+    _: KW_ONLY
+    cv: Any = 5
+    max_iter: Count = 10
+    tol: Positive = 0.02
+    round_params: dict[str, Any] | None = None
+    n_copies: Count = 10
+    n_jobs: int | None = None
+    random_state: Any = None
+    verbose: CountOrZero = 0
 
-    def fit(self, X: Any, y: Any) -> Self:
-        """Disambiguate the labels by held-out predictions, and fit the classifier to them.
-
-        Parameters
-        ----------
-        X : array-like or CSR matrix of shape (n_samples, n_features)
-        y : array-like or CandidateSets of length n_samples
-            Labels, sets of labels, a 0/1 indicator, or candidate sets, with or without weights; unlabeled rows are
-            ignored.
-
-        Returns
-        -------
-        self
-
-        Raises
-        ------
-        InputError
-            If X, y or a parameter is invalid, or `estimator` raises a ValueError.
-        """
-        check_positive("max_iter", self.max_iter, integer=True)
-        check_positive("tol", self.tol)
-        check_positive("n_copies", self.n_copies, integer=True)
-        check_positive("verbose", self.verbose, integer=True, allow_zero=True)
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
         check_n_jobs(self.n_jobs)
-        classifier = self._classifier()
-        rows, candidates = self._validate_fit(X, y, finite=self._finite)
+        check_folds(self.cv)
+        self._classifier_of_rounds(self._classifier())
+
+    def _fit(self, training: TrainingRows) -> None:
         rng = check_random_state(self.random_state)
-        if not self._passes_frame(X):
-            check_lengths_of_rows(rows)
-        classifier = with_seeds(classifier, rng)
-        rounds = self._classifier_of_rounds(classifier)
-        labeled = ~candidates.is_unlabeled
-        known = candidates[labeled]
-        known_rows = rows if labeled.all() else _safe_indexing(rows, np.flatnonzero(labeled))
-        evidence = known.evidence
+        labeled, rows = training.labeled, training.select(training.labeled)
+        if not self._passes_frame(training.X):
+            check_lengths_of_rows(training.X)
+        classifier = with_seeds(self._classifier(), rng)
+        candidates = training.candidates[labeled]
+        solution = self._solve(classifier, rows, candidates, rng)
+        start = time.perf_counter()
+        self.estimator_, self._columns = fit_soft(classifier, rows, solution.distributions, self.n_copies)
+        self._print(f"last fit, {time.perf_counter() - start:.1f} s")
+        remove_generators(self.estimator_)
+
+        def predict(others: Ints) -> Floats:
+            n_classes = training.candidates.shape[1]
+            proba = predict_columns(self.estimator_, self._columns, training.select(others), n_classes)
+            check_proba(proba, classifier, others)
+            return proba
+
+        self.label_distributions_ = training.complete(solution.distributions, labeled, predict)
+        inside = np.where(training.candidates.mask, self.label_distributions_, -1.0)
+        self.transduction_ = training.candidates.classes[inside.argmax(axis=1)]
+        self.label_changes_ = solution.changes
+        self.n_iter_ = solution.n_iter
+        self._warn_unless(solution.converged, solution.n_iter)
+
+    def _solve(
+        self, classifier: Any, rows: FeatureMatrix, candidates: CandidateSets, rng: np.random.RandomState
+    ) -> SoftLabels:
+        """Return the labels of the labeled rows, by held-out predictions of those with several candidates."""
+        rounds, evidence = self._classifier_of_rounds(classifier), candidates.evidence
         ambiguous = has_several_candidates(evidence)
-        folds = self._folds(known_rows, known, rng) if ambiguous.any() else []
+        folds = self._folds(rows, candidates, ambiguous, rng) if ambiguous.any() else []
         tests = [test[ambiguous[test]] for _, test in folds]
 
         def predict_held_out(distributions: Floats) -> Floats:
             calls = (
-                delayed(fit_and_predict)(rounds, known_rows, distributions, train, test, self.n_copies)
+                delayed(fit_and_predict)(rounds, rows, distributions, train, test, self.n_copies)
                 for (train, _), test in zip(folds, tests)
             )
             with reraise_as_input_error():
@@ -215,63 +195,15 @@ class CandidateEM(CandidateClassifier):
                 proba[test] = values
             return proba[ambiguous]
 
-        solution = solve_soft_labels(
+        return solve_soft_labels(
             evidence, predict_held_out, max_iter=int(self.max_iter), tol=float(self.tol), report=self._report()
         )
-        if not solution.converged:
-            warn(
-                f"The labels of CandidateEM did not converge in {solution.n_iter} rounds: their last mean change was "
-                f"{solution.changes[-1]:.2g}. Increase max_iter or tol.",
-                ConvergenceWarning,
-            )
-        start = time.perf_counter()
-        self.estimator_, self._columns = fit_soft(classifier, known_rows, solution.distributions, self.n_copies)
-        if self.verbose:
-            print(f"CandidateEM: last fit, {time.perf_counter() - start:.1f} s", flush=True)  # noqa: T201 - as in scikit-learn
-        remove_generators(self.estimator_)
-        self.label_distributions_ = np.empty(candidates.shape)
-        self.label_distributions_[labeled] = solution.distributions
-        if not labeled.all():
-            unlabeled = np.flatnonzero(~labeled)
-            rest = _safe_indexing(rows, unlabeled)
-            proba = predict_columns(self.estimator_, self._columns, rest, candidates.shape[1])
-            check_proba(proba, classifier, unlabeled)
-            self.label_distributions_[~labeled] = proba
-        inside = np.where(candidates.mask, self.label_distributions_, -1.0)
-        self.transduction_ = candidates.classes[inside.argmax(axis=1)]
-        self.label_changes_ = solution.changes
-        self.n_iter_ = solution.n_iter
-        return self._finalize_fit(X, y, candidates)
-
-    def predict_proba(self, X: Any) -> Floats:
-        """Return the probabilities of the classes.
-
-        Parameters
-        ----------
-        X : array-like or CSR matrix of shape (n_samples, n_features)
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_classes)
-            Those of `estimator_`; 0 for a class that is in no label.
-
-        Raises
-        ------
-        NotFittedError
-            If the estimator is not fitted.
-        InputError
-            If X is invalid, or the probabilities are not finite.
-        """
-        return self._finite_scores(self._validate_rows(X))
 
     def _scores(self, rows: FeatureMatrix) -> Floats:
         with reraise_as_input_error():
             return predict_columns(self.estimator_, self._columns, rows, len(self.classes_))
 
-    def _candidate_proba(self, rows: FeatureMatrix, candidates: CandidateSets, *, training: bool) -> Floats:
-        """Return the held-out labels of the rows of fit."""
-        if training:
-            return self.label_distributions_
+    def _candidate_proba(self, rows: FeatureMatrix, candidates: CandidateSets) -> Floats:
         return posterior(candidates.weights, self._finite_scores(rows))
 
     def _validate_rows(self, X: Any, *, reset: bool = False, finite: Any = None) -> FeatureMatrix:
@@ -316,25 +248,17 @@ class CandidateEM(CandidateClassifier):
         with reraise_as_input_error():
             return clone(classifier).set_params(**self.round_params)
 
-    def _folds(self, rows: FeatureMatrix, known: CandidateSets, rng: np.random.RandomState) -> list[tuple[Ints, Ints]]:
+    def _folds(
+        self, rows: FeatureMatrix, candidates: CandidateSets, ambiguous: Mask, rng: np.random.RandomState
+    ) -> list[tuple[Ints, Ints]]:
         """Return the folds of the labeled rows; no folds for one row."""
-        n_rows = len(known)
-        if isinstance(self.cv, numbers.Integral):
-            if isinstance(self.cv, bool) or self.cv < 2:
-                raise InputError(f"`cv` must be an integer of at least 2 or a splitter; got {self.cv!r}.")
-            if n_rows == 1:
-                return []
-            order = rng.permutation(n_rows)
-            fold = np.empty(n_rows, dtype=np.int64)
-            fold[order] = stratified_folds(known.evidence[order], min(int(self.cv), n_rows))
-            return [(np.flatnonzero(fold != k), np.flatnonzero(fold == k)) for k in range(fold.max() + 1)]
-        index = np.arange(n_rows)
-        with reraise_as_input_error():
-            folds = [(index[train], index[test]) for train, test in check_cv(self.cv).split(rows, known)]
-        times = np.zeros(n_rows, dtype=np.int64)
+        if len(candidates) == 1:
+            return []
+        folds = split_rows(self.cv, rows, candidates, stratified_folds, rng)
+        times = np.zeros(len(candidates), dtype=np.int64)
         for _, test in folds:
             times[test] += 1
-        wrong = np.flatnonzero((times != 1) & has_several_candidates(known.evidence))
+        wrong = np.flatnonzero((times != 1) & ambiguous)
         if len(wrong):
             raise InputError(
                 "`cv` must have each row of several candidates in exactly one test subset; of the rows that are not "
@@ -342,17 +266,20 @@ class CandidateEM(CandidateClassifier):
             )
         return folds
 
-    def _report(self) -> Callable[[int, float], None] | None:
-        """Return a callback that prints one line for each round; None if `verbose` is 0."""
-        if not self.verbose:
-            return None
+    def _print(self, line: str) -> None:
+        if self.verbose:
+            print(f"CandidateEM: {line}", flush=True)  # noqa: T201 - as in scikit-learn
+
+    def _report(self) -> Callable[[int, float], None]:
+        """Return a callback that prints one line for each round if `verbose` is above 0."""
         last = time.perf_counter()
 
         def report(n_rounds: int, change: float) -> None:
             nonlocal last
             start, last = last, time.perf_counter()
-            line = f"CandidateEM: round {n_rounds} of at most {self.max_iter}, mean change of labels {change:.4f}"
-            print(f"{line}, {last - start:.1f} s", flush=True)  # noqa: T201 - as in scikit-learn
+            self._print(
+                f"round {n_rounds} of at most {self.max_iter}, mean change of labels {change:.4f}, {last - start:.1f} s"
+            )
 
         return report
 

@@ -1,6 +1,6 @@
 """Error-correcting output codes with a binary classifier (PL-ECOC)."""
 
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -11,18 +11,20 @@ from sklearn.utils.parallel import delayed
 from sklearn.utils.validation import has_fit_parameter
 
 from oneof.errors import InputError, reraise_as_input_error
-from oneof.estimators.base import CandidateClassifier, DecisionFunctionMixin
+from oneof.estimators.base import CandidateClassifier, DecisionFunctionMixin, TrainingRows
+from oneof.estimators.parameters import KW_ONLY, Count, PositiveFraction, estimator
 from oneof.estimators.wrappers._soft_labels import check_classifier, check_lengths_of_rows, run_parallel, with_seeds
 from oneof.kernels.pairwise import scale_gamma
 from oneof.solvers.ecoc import code_targets, decode, draw_codings, fit_code_weights
 from oneof.typing import FeatureMatrix, Floats, Ints
-from oneof.validation import check_n_jobs, check_positive, check_random_state
+from oneof.validation import check_n_jobs, check_random_state
 
 OVERFLOW = "The margins overflow float64. Scale the features, for example with StandardScaler."
 MAX_KERNEL_SIZE = 10**6
 """Maximum number of entries of a kernel matrix that are computed at once."""
 
 
+@estimator
 class PLECOC(DecisionFunctionMixin, CandidateClassifier):
     """Error-correcting output codes: binary classifiers on random partitions of the classes, decoded by their losses.
 
@@ -56,8 +58,6 @@ class PLECOC(DecisionFunctionMixin, CandidateClassifier):
 
     Attributes
     ----------
-    classes_ : ndarray of shape (n_classes,)
-        The class labels.
     code_book_ : ndarray of shape (n_classes, code_length)
         M, of -1 and +1; the first class is always +1, since a coding and its negative are equivalent.
     estimators_ : list of code_length classifiers
@@ -67,10 +67,6 @@ class PLECOC(DecisionFunctionMixin, CandidateClassifier):
     code_weights_ : ndarray of shape (n_classes, code_length)
         H; uniform for a class that is in no set, or for which no classifier predicts the code of any row. A margin of 0
         counts as the side -1.
-    n_features_in_ : int
-        Number of features of X.
-    feature_names_in_ : ndarray of shape (n_features,)
-        Column names of X; set only if X is a DataFrame.
 
     Notes
     -----
@@ -93,59 +89,27 @@ class PLECOC(DecisionFunctionMixin, CandidateClassifier):
     ['a', 'c']
     """
 
-    def __init__(
-        self,
-        estimator: Any = None,
-        *,
-        code_length: int | None = None,
-        min_fraction: float = 0.1,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-    ) -> None:
-        self.estimator = estimator
-        self.code_length = code_length
-        self.min_fraction = min_fraction
-        self.n_jobs = n_jobs
-        self.random_state = random_state
+    estimator: Any = None
+    _: KW_ONLY
+    code_length: Count | None = None
+    min_fraction: PositiveFraction = 0.1
+    n_jobs: int | None = None
+    random_state: Any = None
 
-    def fit(self, X: Any, y: Any) -> Self:
-        """Draw the codings, and train a classifier for each.
-
-        Parameters
-        ----------
-        X : array-like or CSR matrix of shape (n_samples, n_features)
-        y : array-like or CandidateSets of length n_samples
-            Labels, sets of labels, a 0/1 indicator, or candidate sets, with or without weights; unlabeled rows are
-            ignored.
-
-        Returns
-        -------
-        self
-
-        Raises
-        ------
-        InputError
-            If X, y or a parameter is invalid, if some rows have weights and `estimator` does not accept sample weights,
-            if too few codings use `min_fraction` of the rows, or if no coding separates them. Sets of nearly all
-            classes are an example.
-        """
-        check_positive("min_fraction", self.min_fraction)
-        if self.min_fraction > 1:
-            raise InputError(f"`min_fraction` must be a fraction of the rows, at most 1; got {self.min_fraction!r}.")
-        if self.code_length is not None:
-            check_positive("code_length", self.code_length, integer=True)
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
         check_n_jobs(self.n_jobs)
-        classifier = self._binary_classifier()
-        rows, candidates = self._validate_fit(X, y)
-        labeled = ~candidates.is_unlabeled
-        rows, evidence = _as_int32_indices(rows[labeled]), candidates.evidence[labeled]
+        self._binary_classifier()
+
+    def _fit(self, training: TrainingRows) -> None:
+        classifier, is_default = self._binary_classifier(), self.estimator is None
+        rows, evidence = _as_int32_indices(training.select(training.labeled)), training.evidence[training.labeled]
         if evidence.dtype != bool and not has_fit_parameter(classifier, "sample_weight"):
             raise InputError(
                 "`estimator` must accept sample_weight in fit, since some rows have weights; got "
                 f"{self.estimator!r}. Use another classifier, such as SVC()."
             )
         check_lengths_of_rows(rows)
-        is_default = self.estimator is None
         self._origin = np.median(rows, axis=0).astype(np.float64) if is_default and not sp.issparse(rows) else None
         code_length = int(np.ceil(10 * np.log2(evidence.shape[1]))) if self.code_length is None else self.code_length
         rng = check_random_state(self.random_state)
@@ -167,14 +131,12 @@ class PLECOC(DecisionFunctionMixin, CandidateClassifier):
         self.estimators_ = [estimators[j] for j in index.ravel()]
         self.code_book_ = codes
         self.code_weights_ = fit_code_weights(np.column_stack(margins)[:, index.ravel()], evidence, codes)
-        return self._finalize_fit(X, y, candidates)
 
     def _scores(self, rows: FeatureMatrix) -> Floats:
         _, first, index = np.unique(self.code_book_, axis=1, return_index=True, return_inverse=True)
         # Classifiers trained on dense rows may not accept sparse ones.
         rows = _as_int32_indices(rows if self._accepts_sparse or not sp.issparse(rows) else rows.toarray())
-        origin = getattr(self, "_origin", None)  # absent in models of earlier versions
-        rows = rows if origin is None else rows - origin
+        rows = rows if self._origin is None else rows - self._origin
         margins = run_parallel((delayed(_margin)(self.estimators_[j], rows) for j in first), self.n_jobs)
         return -decode(np.column_stack(margins)[:, index.ravel()], self.code_book_, self.code_weights_)
 

@@ -1,0 +1,117 @@
+"""Declaration of an estimator by its parameters: constructor, validation and docstring.
+
+The body of the class lists the parameters with their types and defaults. `estimator` adds the constructor, as
+`dataclasses.dataclass` does, and completes the docstring. `check_parameters` compares the values with the types, of
+which `Positive`, `Count` and the other names below have a range.
+"""
+
+import inspect
+import re
+from dataclasses import KW_ONLY, dataclass, fields
+from functools import cache
+from types import NoneType, UnionType
+from typing import Annotated, Any, Literal, TypeAlias, TypeVar, Union, dataclass_transform, get_args, get_origin
+
+from oneof.validation import check_bool, check_choice, check_positive
+
+__all__ = ["KW_ONLY", "Count", "CountOrZero", "Fraction", "NonNegative", "Positive", "PositiveFraction", "estimator"]
+
+Estimator = TypeVar("Estimator", bound=type)
+
+_SECTION = re.compile(r"^(?=[A-Z].*\n-+$)", re.MULTILINE)
+_ENTRY = re.compile(r"^(?=\S)", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class Range:
+    """Range of a number, for `typing.Annotated`: the options of `check_positive`."""
+
+    integer: bool = False
+    allow_zero: bool = False
+    max_value: float | None = None
+
+    def __repr__(self) -> str:  # in signatures
+        return ("at least 0" if self.allow_zero else "above 0") + (
+            f", at most {self.max_value}" if self.max_value else ""
+        )
+
+
+Positive: TypeAlias = Annotated[float, Range()]
+NonNegative: TypeAlias = Annotated[float, Range(allow_zero=True)]
+Fraction: TypeAlias = Annotated[float, Range(allow_zero=True, max_value=1)]
+PositiveFraction: TypeAlias = Annotated[float, Range(max_value=1)]
+Count: TypeAlias = Annotated[int, Range(integer=True)]
+CountOrZero: TypeAlias = Annotated[int, Range(integer=True, allow_zero=True)]
+
+
+@dataclass_transform(eq_default=False)
+def estimator(cls: Estimator) -> Estimator:
+    """Return the class with a constructor of its parameters, and a docstring with what its base classes document.
+
+    A parameter or attribute of several estimators is documented once, in the docstring of a common base class.
+    """
+    cls = dataclass(eq=False, repr=False, match_args=False)(cls)  # type: ignore[assignment]
+    cls.__doc__ = _complete_docstring(cls)
+    return cls
+
+
+def check_parameters(model: Any) -> None:
+    """Raise InputError for the first parameter whose value does not have the type of its declaration.
+
+    A type is a range, choices, bool or one of these or None. Parameters of other types are checked by the estimator.
+    """
+    for field in fields(model):
+        declared, value = field.type, getattr(model, field.name)
+        limits, choices, is_flag = _parse_type(declared)  # type: ignore[arg-type]  # hashable
+        if isinstance(value, str | None) and value in choices:
+            continue
+        if limits is not None:
+            *others, last = ["", *("None" if choice is None else f'"{choice}"' for choice in choices)]
+            alternatives = ", ".join(others) + (f" or {last}" if last else "")
+            check_positive(field.name, value, **vars(limits), alternatives=alternatives)
+        elif is_flag:
+            check_bool(field.name, value)
+        elif choices:
+            check_choice(field.name, value, choices)
+
+
+@cache
+def _parse_type(declared: Any) -> tuple[Range | None, tuple[str | None, ...], bool]:
+    """Return the range of a number, the choices, and whether the type is bool; no choices for types without a check."""
+    kinds = get_args(declared) if get_origin(declared) in (Union, UnionType) else (declared,)
+    ranges = [get_args(kind)[1] for kind in kinds if get_origin(kind) is Annotated]
+    literals = [choice for kind in kinds if get_origin(kind) is Literal for choice in get_args(kind)]
+    is_open = any(get_origin(kind) not in (Annotated, Literal) and kind is not NoneType for kind in kinds)
+    choices = () if is_open else (*literals, *([None] if NoneType in kinds else []))
+    return next(iter(ranges), None), choices, declared is bool
+
+
+def _complete_docstring(cls: type) -> str:
+    """Return the docstring with the parameters, in the order of the constructor, and attributes of all classes."""
+    summary, *others = _SECTION.split(inspect.cleandoc(cls.__doc__ or ""))
+    sections = {text.split("\n", 1)[0]: text for text in others}
+    parameters, attributes = (_entries(cls, title) for title in ("Parameters", "Attributes"))
+    declared = inspect.signature(cls).parameters.values()
+    texts = [_with_default(parameters[own.name], own.default) for own in declared if own.name in parameters]
+    sections["Parameters"] = "\n".join(["Parameters\n----------", *texts, "\n"])
+    sections["Attributes"] = "\n".join(["Attributes\n----------", *attributes.values(), "\n"])
+    order = dict.fromkeys(["Parameters", "Attributes", *sections])
+    return summary + "".join(sections[title] for title in order).strip()
+
+
+def _entries(cls: type, title: str) -> dict[str, str]:
+    """Return the entries of a section by their names, first those of the class itself."""
+    entries: dict[str, str] = {}
+    for base in cls.__mro__:
+        sections = _SECTION.split(inspect.cleandoc(vars(base).get("__doc__") or ""))[1:]
+        for body in (text.split("\n", 2)[2] for text in sections if text.startswith(f"{title}\n")):
+            for entry in _ENTRY.split(body)[1:]:
+                entries.setdefault(entry.split(" ", 1)[0], entry.rstrip())
+    return entries
+
+
+def _with_default(entry: str, default: Any) -> str:
+    """Return the entry of a parameter with the default of the class, which may differ from that of its base class."""
+    shown = f'"{default}"' if isinstance(default, str) else f"{default!r}".replace("e-0", "e-")
+    first, *rest = entry.split("\n", 1)
+    return "\n".join([re.sub("default=.*", lambda _: f"default={shown}", first), *rest])

@@ -7,8 +7,9 @@ which `Positive`, `Count` and the other names below have a range.
 
 import inspect
 import re
+from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass, fields
-from functools import cache
+from functools import cache, partial
 from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, TypeAlias, TypeVar, Union, dataclass_transform, get_args, get_origin
 
@@ -60,30 +61,32 @@ def check_parameters(model: Any) -> None:
 
     A type is a range, choices, bool or one of these or None. Parameters of other types are checked by the estimator.
     """
-    for field in fields(model):
-        declared, value = field.type, getattr(model, field.name)
-        limits, choices, is_flag = _parse_type(declared)  # type: ignore[arg-type]  # hashable
-        if isinstance(value, str | None) and value in choices:
-            continue
-        if limits is not None:
-            *others, last = ["", *("None" if choice is None else f'"{choice}"' for choice in choices)]
-            alternatives = ", ".join(others) + (f" or {last}" if last else "")
-            check_positive(field.name, value, **vars(limits), alternatives=alternatives)
-        elif is_flag:
-            check_bool(field.name, value)
-        elif choices:
-            check_choice(field.name, value, choices)
+    for name, choices, check in _declarations(type(model)):
+        value = getattr(model, name)
+        if not (value is None or isinstance(value, str)) or value not in choices:
+            check(name, value)
 
 
 @cache
-def _parse_type(declared: Any) -> tuple[Range | None, tuple[str | None, ...], bool]:
-    """Return the range of a number, the choices, and whether the type is bool; no choices for types without a check."""
-    kinds = get_args(declared) if get_origin(declared) in (Union, UnionType) else (declared,)
-    ranges = [get_args(kind)[1] for kind in kinds if get_origin(kind) is Annotated]
-    literals = [choice for kind in kinds if get_origin(kind) is Literal for choice in get_args(kind)]
-    is_open = any(get_origin(kind) not in (Annotated, Literal) and kind is not NoneType for kind in kinds)
-    choices = () if is_open else (*literals, *([None] if NoneType in kinds else []))
-    return next(iter(ranges), None), choices, declared is bool
+def _declarations(cls: Any) -> list[tuple[str, list[str | None], Callable[[str, Any], None]]]:
+    """Return names, choices and checks of other values of the parameters with a range, choices or the type bool."""
+    declarations = []
+    for field in fields(cls):
+        kinds = get_args(field.type) if get_origin(field.type) in (Union, UnionType) else (field.type,)
+        choices = [choice for kind in kinds if get_origin(kind) is Literal for choice in get_args(kind)]
+        choices += [None] * (NoneType in kinds)
+        limits = [get_args(kind)[1] for kind in kinds if get_origin(kind) is Annotated]
+        if limits:
+            *others, last = ["", *("None" if choice is None else f'"{choice}"' for choice in choices)]
+            alternatives = ", ".join(others) + (f" or {last}" if last else "")
+            declarations.append(
+                (field.name, choices, partial(check_positive, **vars(limits[0]), alternatives=alternatives))
+            )
+        elif all(kind is NoneType or get_origin(kind) is Literal for kind in kinds):
+            declarations.append((field.name, choices, partial(check_choice, choices=choices)))
+        elif field.type is bool:
+            declarations.append((field.name, choices, check_bool))
+    return declarations
 
 
 def _complete_docstring(cls: type) -> str:

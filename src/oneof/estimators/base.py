@@ -174,7 +174,8 @@ class CandidateClassifier(ClassifierMixin, BaseEstimator):
                 )
             X, y = self._fitted_on
         rows = self._validate_rows(X)
-        candidates = self._validate_candidates(y, rows)
+        candidates = as_candidates(y, classes=self.classes_)
+        check_lengths(rows, candidates)
         proba = (self._training_proba if training else self._candidate_proba)(rows, candidates)
         best = np.argmax(np.where(candidates.mask, proba, -1.0), axis=1)
         return Disambiguation(self.classes_[best], proba[np.arange(len(best)), best])
@@ -268,7 +269,7 @@ class CandidateClassifier(ClassifierMixin, BaseEstimator):
         """Return the scores, or raise an error that names the row and the column of a value that is too large."""
         with np.errstate(over="ignore", invalid="ignore"):
             try:
-                return check_scores(self._scores(rows))
+                return _check_scores(self._scores(rows))
             except InputError as error:
                 raise locate_overflow(error, rows) from error.__cause__
 
@@ -316,12 +317,6 @@ class CandidateClassifier(ClassifierMixin, BaseEstimator):
                 check_finite(rows, or_nan=finite == "allow-nan")
         return rows
 
-    def _validate_candidates(self, y: Any, rows: FeatureMatrix) -> CandidateSets:
-        """Return candidate sets over ``classes_``."""
-        candidates = as_candidates(y, classes=self.classes_)
-        check_lengths(rows, candidates)
-        return candidates
-
     def __getstate__(self) -> dict[str, Any]:
         state = dict(super().__getstate__())
         state.pop("_fitted_on", None)
@@ -336,10 +331,8 @@ class CandidateClassifier(ClassifierMixin, BaseEstimator):
         return tags
 
 
-class SampleWeightMixin:
+class SampleWeightMixin(CandidateClassifier):
     """Mixin of the methods in which a row of weight 2 has the effect of two equal rows."""
-
-    _fit_checked: Callable[..., Any]
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit the model.
@@ -365,12 +358,8 @@ class SampleWeightMixin:
         return self._fit_checked(X, y, sample_weight)
 
 
-class SoftmaxMixin:
+class SoftmaxMixin(CandidateClassifier):
     """Mixin of the methods whose probabilities are the softmax of their scores."""
-
-    _validate_rows: Callable[..., FeatureMatrix]
-    _finite_scores: Callable[[FeatureMatrix], Floats]
-    _logits: Callable[[FeatureMatrix], Floats]
 
     def predict_proba(self, X: Any) -> Array:
         """Return the probabilities of the classes.
@@ -407,12 +396,8 @@ class ProbabilityMixin(SoftmaxMixin):
         return normalize_within_sets(as_numpy(self._proba(rows)), candidates.evidence)
 
 
-class DecisionFunctionMixin:
+class DecisionFunctionMixin(CandidateClassifier):
     """Mixin of the methods whose scores are not probabilities."""
-
-    classes_: Labels
-    _validate_rows: Callable[..., FeatureMatrix]
-    _finite_scores: Callable[[FeatureMatrix], Floats]
 
     def decision_function(self, X: Any) -> Floats:
         """Return the scores of the classes.
@@ -451,10 +436,6 @@ class LinearClassifierMixin(DecisionFunctionMixin):
         Constant in the score of each class.
     """
 
-    coef_: Floats
-    intercept_: Floats
-    n_features_in_: int
-
     def _set_coefficients(self, weights: Floats, dtype: Any) -> None:
         """Set ``coef_`` and ``intercept_`` from (K, d) weights, or (K, d + 1) with a constant feature last."""
         d, weights = self.n_features_in_, weights.astype(dtype, copy=False)
@@ -465,7 +446,7 @@ class LinearClassifierMixin(DecisionFunctionMixin):
         return np.asarray(rows @ self.coef_.T) + self.intercept_
 
 
-class PrecomputedKernelMixin:
+class PrecomputedKernelMixin(CandidateClassifier):
     """Mixin of the methods with ``kernel="precomputed"``, in which X is the kernel of all pairs of rows."""
 
     kernel: str | Callable[[Any, Any], Any]
@@ -474,17 +455,17 @@ class PrecomputedKernelMixin:
         return isinstance(self.kernel, str) and self.kernel == "precomputed"
 
     def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()  # type: ignore[misc]  # a mixin of CandidateClassifier, which has them
+        tags = super().__sklearn_tags__()
         tags.input_tags.pairwise = self._is_precomputed()
         tags.input_tags.sparse = not self._is_precomputed()
         return tags
 
 
-def check_scores(scores: Floats) -> Floats:
-    """Return scores, (n,) or (n, K); raise if one is NaN, or so large that differences could overflow."""
-    within = np.abs(scores) <= np.finfo(scores.dtype).max / 2
-    if not within.all():
-        row = int(np.argwhere(~within)[0][0])
+def _check_scores(scores: Floats) -> Floats:
+    """Return scores, (n, K); raise if one is NaN, or so large that differences could overflow."""
+    broken = ~(np.abs(scores) <= np.finfo(scores.dtype).max / 2)
+    if broken.any():
+        row = int(np.argwhere(broken)[0][0])
         raise InputError("the scores overflow. Scale the features, for example with StandardScaler.", row=row)
     return scores
 
@@ -522,12 +503,9 @@ def last_step(estimator: Any) -> Any:
 
 def check_informative(candidates: CandidateSets) -> None:
     """Raise if there are fewer than two classes, or only unlabeled rows."""
-    if not candidates.shape[1]:
-        raise LabelError("`y` must contain at least two classes; got none.")
     if candidates.shape[1] < 2:
-        raise LabelError(
-            f"`y` must contain at least two classes; got only one class, {candidates.classes.tolist()[0]!r}."
-        )
+        found = ", ".join(f"only one class, {label!r}" for label in candidates.classes.tolist()) or "none"
+        raise LabelError(f"`y` must contain at least two classes; got {found}.")
     if candidates.is_unlabeled.all():
         raise LabelError(
             "`y` must contain a labeled or partial row; every row is unlabeled (its set has all classes). "

@@ -11,7 +11,7 @@ from sklearn.utils.metaestimators import _BaseComposition
 from oneof.candidates import CandidateSets
 from oneof.candidates.stratification import folds_by_set
 from oneof.errors import InputError, InputTypeError, reraise_as_input_error
-from oneof.estimators.base import CandidateClassifier, ProbabilityMixin, TrainingRows, check_accepts_candidates
+from oneof.estimators.base import ProbabilityMixin, TrainingRows, check_accepts_candidates
 from oneof.estimators.linear.plem import PLEM
 from oneof.estimators.loo_ridge import LOORidge
 from oneof.estimators.parameters import KW_ONLY, estimator
@@ -28,7 +28,7 @@ MIN_WEIGHT = 1e-3
 
 
 @estimator
-class CandidateStacking(ProbabilityMixin, CandidateClassifier, _BaseComposition):
+class CandidateStacking(ProbabilityMixin, _BaseComposition):
     """Linear opinion pool (super learner): the weighted mean of the probabilities of several estimators.
 
     The probabilities are sum_m w_m p_m(k | x), with weights w_m >= 0 that sum to 1. The weights maximize the likelihood

@@ -8,7 +8,7 @@ which `Positive`, `Count` and the other names below have a range.
 import inspect
 import re
 from collections.abc import Callable
-from dataclasses import KW_ONLY, dataclass, fields
+from dataclasses import KW_ONLY, dataclass, fields, is_dataclass
 from functools import cache, partial
 from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, TypeAlias, TypeVar, Union, dataclass_transform, get_args, get_origin
@@ -17,6 +17,8 @@ from oneof.validation import check_bool, check_choice, check_positive
 
 __all__ = ["KW_ONLY", "Count", "CountOrZero", "Fraction", "NonNegative", "Positive", "PositiveFraction", "estimator"]
 
+Declaration: TypeAlias = tuple[str, list[str | None], Callable[[str, Any], None]]
+"""Name of a parameter, its choices, and the check of other values."""
 Estimator = TypeVar("Estimator", bound=type)
 
 _SECTION = re.compile(r"^(?=[A-Z].*\n-+$)", re.MULTILINE)
@@ -61,17 +63,18 @@ def check_parameters(model: Any) -> None:
 
     A type is a range, choices, bool or one of these or None. Parameters of other types are checked by the estimator.
     """
-    for name, choices, check in _declarations(type(model)):
+    cls: Any = type(model)
+    for name, choices, check in _declarations(cls):
         value = getattr(model, name)
         if not (value is None or isinstance(value, str)) or value not in choices:
             check(name, value)
 
 
 @cache
-def _declarations(cls: Any) -> list[tuple[str, list[str | None], Callable[[str, Any], None]]]:
+def _declarations(cls: Any) -> list[Declaration]:
     """Return names, choices and checks of other values of the parameters with a range, choices or the type bool."""
-    declarations = []
-    for field in fields(cls):
+    declarations: list[Declaration] = []
+    for field in fields(cls) if is_dataclass(cls) else ():
         kinds = get_args(field.type) if get_origin(field.type) in (Union, UnionType) else (field.type,)
         choices = [choice for kind in kinds if get_origin(kind) is Literal for choice in get_args(kind)]
         choices += [None] * (NoneType in kinds)

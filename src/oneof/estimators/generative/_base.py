@@ -8,7 +8,7 @@ import scipy.sparse as sp
 from scipy.special import log_softmax
 
 from oneof.errors import InputError
-from oneof.estimators.base import CandidateClassifier, SampleWeightMixin, SoftmaxMixin, TrainingRows
+from oneof.estimators.base import SampleWeightMixin, SoftmaxMixin, TrainingRows
 from oneof.estimators.deduplicate import merge_rows
 from oneof.estimators.parameters import KW_ONLY, Count, NonNegative, Positive, estimator
 from oneof.likelihoods import add_log_weights, constant_rows, softmax
@@ -28,7 +28,7 @@ from oneof.validation import check_positive, check_random_state
 
 
 @estimator
-class GenerativeClassifier(SoftmaxMixin, SampleWeightMixin, CandidateClassifier):
+class GenerativeClassifier(SoftmaxMixin, SampleWeightMixin):
     """Base class of the EM classifiers; a subclass defines the family of its components and its fitted attributes.
 
     Parameters

@@ -9,7 +9,7 @@ from typing import Any, Literal, Protocol
 import numpy as np
 
 from oneof.candidates import CandidateSets
-from oneof.estimators.base import CandidateClassifier, ProbabilityMixin, TrainingRows
+from oneof.estimators.base import ProbabilityMixin, TrainingRows
 from oneof.estimators.class_prior import check_class_prior
 from oneof.estimators.parameters import KW_ONLY, Count, Positive, estimator
 from oneof.graphs import NeighborGraph
@@ -41,7 +41,7 @@ class DiffusionResult(Protocol):
 
 
 @estimator
-class GraphClassifier(ProbabilityMixin, CandidateClassifier):
+class GraphClassifier(ProbabilityMixin):
     """Base class of the methods that label the rows of fit along a graph; a subclass defines `_solve`.
 
     Parameters

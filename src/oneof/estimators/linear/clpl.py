@@ -1,12 +1,12 @@
 """Convex learning from partial labels."""
 
-from oneof.estimators.base import CandidateClassifier, LinearClassifierMixin, SampleWeightMixin, TrainingRows
+from oneof.estimators.base import LinearClassifierMixin, SampleWeightMixin, TrainingRows
 from oneof.estimators.parameters import KW_ONLY, Count, Positive, estimator
 from oneof.solvers.clpl import solve_clpl
 
 
 @estimator
-class CLPL(LinearClassifierMixin, SampleWeightMixin, CandidateClassifier):
+class CLPL(LinearClassifierMixin, SampleWeightMixin):
     """Linear classifier with the convex loss for partial labels.
 
     Minimizes 1/2 ||W||^2 + C sum_i c_i [ psi(mean_{k in S_i} s_ik) + sum_{k not in S_i} psi(-s_ik) ] with scores

@@ -1,19 +1,13 @@
 """Logistic regression on candidate sets."""
 
-from oneof.estimators.base import (
-    CandidateClassifier,
-    LinearClassifierMixin,
-    SampleWeightMixin,
-    SoftmaxMixin,
-    TrainingRows,
-)
+from oneof.estimators.base import LinearClassifierMixin, SampleWeightMixin, SoftmaxMixin, TrainingRows
 from oneof.estimators.parameters import KW_ONLY, Count, NonNegative, Positive, estimator
 from oneof.likelihoods import add_log_weights
 from oneof.solvers.plem import solve_plem
 
 
 @estimator
-class PLEM(SoftmaxMixin, LinearClassifierMixin, SampleWeightMixin, CandidateClassifier):
+class PLEM(SoftmaxMixin, LinearClassifierMixin, SampleWeightMixin):
     """Logistic regression that maximizes the likelihood of the candidate sets.
 
     Maximizes sum_i w_i log sum_{k in S_i} p(k | x_i) - lam/2 ||W||^2 - entropy_weight sum_i w_i H(q_i), where p is the

@@ -4,7 +4,7 @@ from typing import Literal
 
 import numpy as np
 
-from oneof.estimators.base import CandidateClassifier, DecisionFunctionMixin, TrainingRows
+from oneof.estimators.base import DecisionFunctionMixin, TrainingRows
 from oneof.estimators.parameters import KW_ONLY, Count, Fraction, Positive, estimator
 from oneof.graphs.neighbors import NeighborIndex
 from oneof.likelihoods import normalize_within_sets
@@ -20,7 +20,7 @@ from oneof.typing import FeatureMatrix, Floats, Ints
 
 
 @estimator
-class IPAL(DecisionFunctionMixin, CandidateClassifier):
+class IPAL(DecisionFunctionMixin):
     """Nearest-neighbor classifier that disambiguates labels by propagation and predicts by reconstruction.
 
     Each labeled row x_i is reconstructed from its nearest other labeled rows, with weights w_i that minimize

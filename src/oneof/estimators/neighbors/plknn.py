@@ -5,7 +5,7 @@ from typing import Literal
 import numpy as np
 
 from oneof.candidates import CandidateSets
-from oneof.estimators.base import CandidateClassifier, ProbabilityMixin, TrainingRows
+from oneof.estimators.base import ProbabilityMixin, TrainingRows
 from oneof.estimators.parameters import KW_ONLY, Count, estimator
 from oneof.graphs.neighbors import NeighborIndex
 from oneof.likelihoods import normalize_within_sets
@@ -14,7 +14,7 @@ from oneof.typing import FeatureMatrix, Floats
 
 
 @estimator
-class PLKNN(ProbabilityMixin, CandidateClassifier):
+class PLKNN(ProbabilityMixin):
     """Nearest-neighbor classifier in which each neighbor votes for all of its candidates.
 
     Predicts argmax_k sum_r w_r v_rk over the nearest labeled rows r, by Euclidean distance. v_rk is 1[k in S_r], or the

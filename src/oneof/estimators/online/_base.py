@@ -7,7 +7,7 @@ import numpy as np
 
 from oneof.candidates import CandidateSets, as_candidates, as_classes
 from oneof.errors import InputError, InputTypeError
-from oneof.estimators.base import CandidateClassifier, LinearClassifierMixin, TrainingRows, check_lengths
+from oneof.estimators.base import LinearClassifierMixin, TrainingRows, check_lengths
 from oneof.estimators.parameters import KW_ONLY, Count, estimator
 from oneof.solvers.online import OnlineState
 from oneof.solvers.row_accessors import SparseRows, memory_order
@@ -19,7 +19,7 @@ _MAX_PLAIN_ROWS = 1000
 
 
 @estimator
-class OnlineClassifier(LinearClassifierMixin, CandidateClassifier):
+class OnlineClassifier(LinearClassifierMixin):
     """Base class of the online classifiers; a subclass defines `_make_solver`, its solver with the parameters bound.
 
     Parameters

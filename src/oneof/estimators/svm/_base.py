@@ -7,7 +7,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from oneof.errors import InputError
-from oneof.estimators.base import CandidateClassifier, LinearClassifierMixin, PrecomputedKernelMixin
+from oneof.estimators.base import LinearClassifierMixin, PrecomputedKernelMixin
 from oneof.estimators.parameters import KW_ONLY, Count, estimator
 from oneof.kernels import Kernel, check_gram, check_square
 from oneof.kernels.nystroem import BLOCK_ROWS, inverse_root
@@ -53,7 +53,7 @@ class UsedRows(NamedTuple):
 
 
 @estimator
-class KernelSVM(PrecomputedKernelMixin, LinearClassifierMixin, CandidateClassifier):
+class KernelSVM(PrecomputedKernelMixin, LinearClassifierMixin):
     """Base class of the kernel SVMs: ``coef_`` with the linear kernel, ``dual_coef_`` with other kernels.
 
     Parameters

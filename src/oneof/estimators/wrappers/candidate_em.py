@@ -16,7 +16,7 @@ from oneof.candidates import CandidateSets
 from oneof.candidates.matrices import is_frame
 from oneof.candidates.stratification import stratified_folds
 from oneof.errors import InputError, InputTypeError, reraise_as_input_error
-from oneof.estimators.base import CandidateClassifier, ProbabilityMixin, TrainingRows
+from oneof.estimators.base import ProbabilityMixin, TrainingRows
 from oneof.estimators.parameters import KW_ONLY, Count, CountOrZero, Positive, estimator
 from oneof.estimators.wrappers._soft_labels import (
     check_classifier,
@@ -37,7 +37,7 @@ from oneof.validation import check_n_jobs, check_random_state
 
 
 @estimator
-class CandidateEM(ProbabilityMixin, CandidateClassifier):
+class CandidateEM(ProbabilityMixin):
     """EM around any classifier with `predict_proba`: gradient boosting, a forest, a neural network.
 
     Each row has a label distribution q_i. It starts as w_i / sum_k w_ik, where the weights w_i are 1 for the candidates

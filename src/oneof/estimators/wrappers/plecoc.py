@@ -11,7 +11,7 @@ from sklearn.utils.parallel import delayed
 from sklearn.utils.validation import has_fit_parameter
 
 from oneof.errors import InputError, reraise_as_input_error
-from oneof.estimators.base import CandidateClassifier, DecisionFunctionMixin, TrainingRows
+from oneof.estimators.base import DecisionFunctionMixin, TrainingRows
 from oneof.estimators.parameters import KW_ONLY, Count, PositiveFraction, estimator
 from oneof.estimators.wrappers._soft_labels import check_classifier, check_lengths_of_rows, run_parallel, with_seeds
 from oneof.kernels.pairwise import scale_gamma
@@ -25,7 +25,7 @@ MAX_KERNEL_SIZE = 10**6
 
 
 @estimator
-class PLECOC(DecisionFunctionMixin, CandidateClassifier):
+class PLECOC(DecisionFunctionMixin):
     """Error-correcting output codes: binary classifiers on random partitions of the classes, decoded by their losses.
 
     A coding M_.l assigns each class to the side -1 or +1. A classifier with margin h_l is trained on the rows whose

@@ -8,7 +8,7 @@ import scipy.sparse as sp
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
-from oneof import HarmonicField, LocalGlobalConsistency, MarkovWalk, PoissonLearning
+from oneof import HarmonicField, LocalGlobalConsistency, MarkovWalk, PoissonLearning, SpectralGraphTransducer
 from oneof.errors import InputError
 from oneof.graphs import NeighborGraph
 from tests.estimators.panel import table
@@ -21,6 +21,7 @@ METHODS = {
     "walk": MarkovWalk(),
     "poisson": PoissonLearning(),
     "cuts": PoissonLearning(True),
+    "transducer": SpectralGraphTransducer(affinity="gaussian", n_neighbors=5, symmetrize="union"),
 }
 each_method = pytest.mark.parametrize("estimator", METHODS.values(), ids=METHODS)
 
@@ -114,9 +115,14 @@ def test_components_without_a_label_are_uniform_with_a_warning(estimator):
 
 
 @each_method
-def test_a_row_without_neighbors_is_uniform(estimator):
-    """If no row of fit is within the radius, the distribution is uniform."""
+def test_new_rows_get_the_mean_of_their_neighbors(estimator):
+    """The mean is weighted by the edges to the rows of fit; without rows within the radius it is uniform."""
     X, mask, _ = rows_and_sets()
+    queries, _ = table(20, seed=1)
+    model = clone(estimator).set_params(n_neighbors=7, class_prior=None if estimator is METHODS["walk"] else "labels")
+    model.fit(X, mask)
+    mean = NeighborGraph(n_neighbors=7).graph(X).transform(queries) @ model._final_distributions
+    np.testing.assert_allclose(model.predict_proba(queries), mean / mean.sum(axis=1, keepdims=True), atol=1e-9)
     model = clone(estimator).set_params(radius=50.0).fit(X, mask)
     np.testing.assert_allclose(model.predict_proba(X[:1] + 1e4), 1 / 3)
 

@@ -1,29 +1,11 @@
-"""Tests of PLEM: equality with scikit-learn on exact labels, weights, entropies, convergence, parameters."""
+"""Tests of PLEM and CLPL: entropies, probabilities, convergence."""
 
 import numpy as np
 import pytest
-from sklearn.linear_model import LogisticRegression
 
 from oneof import CLPL, PLEM
 from oneof.likelihoods import entropy, masked_softmax
 from tests.estimators.panel import table
-
-intercepts = pytest.mark.parametrize("fit_intercept", [False, True])
-
-
-@intercepts
-@pytest.mark.parametrize("lam", [0.01, 1.0])
-@pytest.mark.parametrize("K", [3, 5])
-def test_exact_labels_give_logistic_regression(lam, fit_intercept, K):
-    """With exact labels PLEM equals scikit-learn's multinomial LogisticRegression with C = 1 / lam."""
-    X, mask = table(100, K=K)
-    y = mask.argmax(axis=1)
-    peer = LogisticRegression(C=1 / lam, fit_intercept=fit_intercept, tol=1e-10, max_iter=10_000).fit(X, y)
-    model = PLEM(lam, fit_intercept=fit_intercept).fit(X, y)
-    np.testing.assert_allclose(model.coef_, peer.coef_, rtol=1e-4, atol=1e-5)
-    np.testing.assert_allclose(model.predict_proba(X), peer.predict_proba(X), atol=1e-5)
-    if fit_intercept:
-        np.testing.assert_allclose(model.intercept_, peer.intercept_, rtol=1e-4, atol=1e-4)
 
 
 def test_an_entropy_weight_reduces_the_entropies():
@@ -78,3 +60,13 @@ def test_a_start_at_the_optimum_counts_as_a_step(model):
     model.fit(np.zeros((4, 2)), np.eye(2, dtype=bool)[[0, 1, 0, 1]])
     assert model.n_iter_ == 1
     assert not model.coef_.any()
+
+
+@pytest.mark.parametrize("fit_intercept", [False, True])
+def test_the_objective_path_decreases_to_the_objective(fit_intercept):
+    """The trace has one entry at the start and one per Newton step, never increases, and ends at `objective_`."""
+    X, mask = table(60)
+    model = CLPL(fit_intercept=fit_intercept).fit(X, mask)
+    assert len(model.objective_path_) == model.n_iter_ + 1
+    assert (np.diff(model.objective_path_) <= 1e-12 * model.objective_).all()
+    assert model.objective_path_[-1] == model.objective_

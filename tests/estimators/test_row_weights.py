@@ -5,8 +5,6 @@ import inspect
 import numpy as np
 import pytest
 from sklearn.base import clone
-from sklearn.linear_model import LogisticRegression
-from sklearn.svm import SVC
 from sklearn.utils.class_weight import compute_class_weight
 
 from oneof import (
@@ -17,11 +15,9 @@ from oneof import (
     GaussianEM,
     GraphLogisticRegression,
     MultinomialEM,
-    TransductiveSVM,
 )
 from oneof.candidates.class_weights import check_row_weights
 from oneof.errors import InputError, InputTypeError
-from oneof.model_selection import compute_sample_weight
 from tests.estimators.panel import ALL, name, scores, table
 
 WEIGHTED = [e for e in ALL if "class_weight" in e.get_params()]
@@ -92,25 +88,6 @@ def test_a_larger_weight_gives_more_rows_of_the_class(estimator):
     assert counts[0] <= counts[1] + 0.05
     assert counts[1] <= counts[2] + 0.05
     assert counts[0] < counts[2]
-
-
-def test_exact_labels_give_the_class_weights_of_logistic_regression():
-    """PLEM with weights for "balanced" or a dict equals scikit-learn's LogisticRegression."""
-    X, mask = table(100)
-    y = mask.argmax(axis=1)
-    for class_weight in ("balanced", {0: 2.0, 2: 0.5}):
-        peer = LogisticRegression(fit_intercept=False, tol=1e-10, max_iter=10_000, class_weight=class_weight).fit(X, y)
-        model = PLEM(tol=1e-9).fit(X, y, sample_weight=compute_sample_weight(class_weight, y))
-        np.testing.assert_allclose(model.coef_, peer.coef_, rtol=1e-4, atol=1e-5)
-
-
-def test_exact_labels_give_the_class_weights_of_svc():
-    """TransductiveSVM on exact labels of two classes equals SVC with class weights."""
-    X, mask = table(80)
-    y = (mask.argmax(axis=1) > 0).astype(int)
-    peer = SVC(kernel="linear", C=0.5, tol=1e-8, class_weight={1: 4.0}).fit(X, y)
-    model = TransductiveSVM(C=0.5, tol=1e-8, class_weight={1: 4.0}).fit(X, y)
-    np.testing.assert_allclose(0.5 * model.decision_function(X), peer.decision_function(X), atol=1e-5)
 
 
 def test_balanced_weights_of_exact_labels_are_those_of_scikit_learn():

@@ -1,10 +1,9 @@
-"""TransductiveSVM: peers, parameters, fitted attributes, errors."""
+"""TransductiveSVM: parameters, fitted attributes, errors."""
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.svm import SVC
 
 from oneof import CandidateSets, TransductiveSVM
 from oneof.errors import InputError
@@ -19,17 +18,6 @@ def two_clusters(n=80, n_known=6, seed=0, apart=1.5):
     truth[:2] = 0, 1
     X = rng.normal(size=(n, 3)) + apart * (2 * truth[:, None] - 1) * [1, 1, 0]
     return X, truth, np.where(np.arange(n) < n_known, truth, -1)
-
-
-def test_on_exact_labels_it_equals_svc():
-    """Without unlabeled rows scores are those of libsvm, and decision_function is twice these."""
-    X, truth, _ = two_clusters(apart=0.5)
-    model = TransductiveSVM(C=0.7, tol=1e-8).fit(X, truth)
-    peer = SVC(C=0.7, kernel="linear", tol=1e-8).fit(X, truth)
-    np.testing.assert_allclose(model.decision_function(X), 2 * peer.decision_function(X), atol=1e-5)
-    np.testing.assert_allclose(model.coef_, np.vstack([-peer.coef_, peer.coef_]), atol=1e-5)
-    np.testing.assert_array_equal(model.transduction_, truth)
-    assert model.n_iter_ == 1
 
 
 def test_the_fraction_of_positives_is_preserved():

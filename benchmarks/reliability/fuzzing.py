@@ -11,7 +11,7 @@ from benchmarks.common import Table, timed
 from oneof.errors import InputError
 from tests.estimators.panel import ALL, name
 from tests.fuzz import outcome, test_estimators, test_functions
-from tests.fuzz.families import FAMILIES
+from tests.fuzz.calls import FAMILIES
 
 
 def iter_families():

@@ -16,6 +16,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import scipy.sparse as sp
+from sklearn.base import BaseEstimator
 from sklearn.exceptions import FitFailedWarning, NotFittedError
 
 from oneof import CandidateSets
@@ -89,7 +90,7 @@ def assert_finite(value: Any, where: str = "the result") -> None:
     elif isinstance(value, CandidateSets):
         assert value.mask.any(axis=1).all(), f"{where} has an empty set"
         assert len(set(value.classes.tolist())) == value.shape[1], f"{where} has a class twice"
-    elif dataclasses.is_dataclass(value) and not isinstance(value, type):
+    elif dataclasses.is_dataclass(value) and not isinstance(value, type | BaseEstimator):
         for field in dataclasses.fields(value):
             if field.name not in NAN_MEANS:
                 assert_finite(getattr(value, field.name), f"{where}.{field.name}")

@@ -38,17 +38,42 @@ class Family:
 
 
 FAMILIES: dict[str, Family] = {}
-"""Families of fuzzed calls, except those of the estimators; `families` imports the modules that fill it."""
+"""Families of fuzzed calls, except those of the estimators, which `calls` fills."""
 
 
 def family(share: float, names: str = "") -> Callable[[Any], Any]:
     """Register the strategy of a family by its name, with the public names of oneof that it calls."""
 
     def register(drawn: Any) -> Any:
-        FAMILIES[drawn.__name__] = Family(drawn, share, tuple(attrgetter(name)(oneof) for name in names.split()))
+        calls = tuple(attrgetter(name)(oneof) for name in names.split())
+        FAMILIES[drawn.__name__] = Family(composite(drawn), share, calls)
         return drawn
 
     return register
+
+
+class Draw:
+    """The function that draws a value of a strategy, with a shortcut for keyword arguments."""
+
+    def __init__(self, draw: st.DrawFn) -> None:
+        self._draw = draw
+
+    def __call__(self, strategy: Any) -> Any:
+        return self._draw(strategy)
+
+    def some(self, **strategies: Any) -> dict[str, Any]:
+        """Draw a subset of the keyword arguments."""
+        return {name: self._draw(values) for name, values in strategies.items() if self._draw(st.integers(0, 2)) == 2}
+
+
+def composite(drawn: Any) -> Any:
+    """Return the strategy of a function that draws by `Draw`."""
+
+    @functools.wraps(drawn)
+    def draw_case(draw: st.DrawFn, *args: Any, **named: Any) -> Any:
+        return drawn(Draw(draw), *args, **named)
+
+    return st.composite(draw_case)
 
 
 CORRUPTED = st.shared(st.sampled_from((False, True, True)), key="corrupted")
@@ -62,10 +87,9 @@ def either(draw: st.DrawFn, plain: Any, odd: Any = SCALARS, share: int = 2) -> A
     return draw(odd) if draw(CORRUPTED) and draw(st.integers(0, share)) == share else draw(plain)
 
 
-@st.composite
-def optional(draw: st.DrawFn, **drawn: Any) -> dict[str, Any]:
-    """Draw a subset of the keyword arguments."""
-    return {name: draw(values) for name, values in drawn.items() if draw(st.integers(0, 2)) == 2}
+def of(*plain: Any, odd: Any = SCALARS, share: int = 2) -> Any:
+    """Draw one of the valid values, and sometimes an invalid one in a corrupted case."""
+    return either(st.sampled_from(plain), odd, share)
 
 
 def just(value: Any) -> Any:

@@ -243,7 +243,7 @@ def test_a_coarse_label_has_its_leaves_as_candidates():
         (lambda: CandidateSets.from_sets([]), "at least one class"),
         (lambda: CandidateSets.from_sets([None]), "at least one class"),
         (lambda: CandidateSets.from_strings([["a"]]), r"row 0: \['a'\] is not a string"),
-        (lambda: CandidateSets.from_hierarchy([[["a"]]], {"b": ["a"]}), "is not a label"),
+        (lambda: CandidateSets.from_hierarchy([[["a"]]], {"b": ["a"]}), "is neither a leaf nor a coarse label"),
         (lambda: CandidateSets.from_hierarchy(["a"], {"b": ["a"]}, classes=["a", "b"]), "'b' is a coarse label"),
         (
             lambda: CandidateSets.from_annotations([["a", "b"], ["a", "x"]], classes=["a", "b"]),

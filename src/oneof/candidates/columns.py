@@ -109,11 +109,6 @@ class LabelColumns:
         if self.form.folds_case:
             raise DataError("--fold-case needs one label column; with several columns, rename those of one class.")
 
-    @property
-    def options(self) -> encoding.WeightOptions:
-        """The meaning of the weights."""
-        return encoding.WeightOptions(self.kind, self.prior, self.form.rest)
-
     def read(self, labels: Any, form: LabelFormat, *, is_column: bool = True) -> "ParsedCells | MatrixRows":
         """Return the rows of a table, of a batch, or of a list of cells."""
         if len(self.names) > 1:
@@ -122,11 +117,9 @@ class LabelColumns:
         cells = labels if isinstance(labels, list) else _values(labels[self.names[0]])
         return read_cells(cells, form, weights=weights, is_column=is_column)
 
-    def encode(
-        self, rows: "ParsedCells | MatrixRows", form: LabelFormat, options: encoding.WeightOptions | None = None
-    ) -> tuple[Evidence, Labels]:
+    def encode(self, rows: "ParsedCells | MatrixRows", form: LabelFormat) -> tuple[Evidence, Labels]:
         """Return the mask of rows of sets, or the likelihoods of rows with weights, and the classes."""
-        options = options or self.options
+        options = encoding.WeightOptions(self.kind, self.prior, form.rest)
         if isinstance(rows, ParsedCells):
             return encoding.encode_cells(rows, form, form.classes, options)
         if form.weighted:
@@ -360,9 +353,8 @@ class LabelReader:
         """
         rows, rest = self._read(labels, None), self._form.rest
         n_classes = len(self.classes or [name for name in self._columns.names if name != rest])
-        likelihoods, _ = self._columns.encode(
-            rows, self._form, encoding.WeightOptions("posterior", np.ones(n_classes), rest)
-        )
+        columns = replace(self._columns, kind="posterior", prior=np.ones(n_classes))
+        likelihoods, _ = columns.encode(rows, self._form)
         posterior = likelihoods[~rows.is_set]
         posterior = posterior / posterior.max(axis=1, keepdims=True, initial=0)  # their sum may overflow
         return (posterior / posterior.sum(axis=1, keepdims=True)).sum(axis=0), len(posterior)
@@ -476,7 +468,7 @@ def match_true_labels(
     The parameters are those of `match_checked_labels`.
     """
     values = list(cells)
-    form = _form_of_one(classes, separator, folds_case=folds_case, missing=missing)
+    form = LabelFormat(separator, classes.tolist(), False, False, folds_case, [*missing, "nan"], is_open=True)
     labels, errors = _read_single(values, form)
     unknown = {row: clean(str(values[row])) for row in errors}
     unknown |= {row: label for row, label in enumerate(labels) if label is not None and form.match(label) is None}
@@ -516,7 +508,7 @@ def match_checked_labels(
         If the column or a cell cannot be read, or a cell has several labels or an unknown one; the error names the
         first row, and lists further ones.
     """
-    form = _form_of_one(classes, separator, has_weights, folds_case=folds_case, missing=missing)
+    form = LabelFormat(separator, classes.tolist(), has_weights, False, folds_case, [*missing, "nan"], is_open=True)
     labels, errors = _read_single(_values(cells), form)
     names = most_frequent_spellings(Counter(label for label in labels if label is not None)) if folds_case else {}
     matched: list[Any] = []
@@ -530,15 +522,6 @@ def match_checked_labels(
         matched.append(name)
     raise_together(errors)
     return matched, sort_labels({label for label in matched if label is not None and form.match(label) is None})
-
-
-def _form_of_one(
-    classes: Labels, separator: str, weighted: bool = False, *, folds_case: bool, missing: Sequence[str]
-) -> LabelFormat:
-    """Return the format of cells with one label."""
-    return LabelFormat(
-        separator, classes.tolist(), weighted, folds_case=folds_case, missing=[*missing, "nan"], is_open=True
-    )
 
 
 def _read_single(values: list[Any], form: LabelFormat) -> tuple[list[str | None], dict[int, LabelError]]:

@@ -6,7 +6,7 @@ not list is spread over them, and posteriors are divided by their prior.
 """
 
 import itertools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, Self
 
@@ -62,7 +62,6 @@ _MAX_SUM = 1.01
 """Maximum sum of probabilities that were rounded to a few decimals."""
 _MIN_ROWS_WARNING = 100
 """Rows from which their mean is an estimate of the class frequencies, so that a class of less than one row is rare."""
-_BINARY = "an indicator must contain 0 and 1 only"
 _SUM_TOL = 1e-6
 """Difference of a sum of probabilities from 1, in float32 for instance, that is a rounding error."""
 
@@ -509,33 +508,15 @@ def read_indicator(Y: Any, classes: Any = None) -> tuple[Mask, Labels]:
     """Return the mask and the classes of a 0/1 matrix; a row of NaN or masked entries is unlabeled."""
     check_no_mapping(Y)
     if sp.issparse(Y):
-        entries, names = sp.coo_array(Y), None
-        _check_binary(entries.data, lambda i: (entries.row[i], entries.col[i]))
-        mask = np.zeros(entries.shape, dtype=bool)
-        mask[entries.row[entries.data != 0], entries.col[entries.data != 0]] = True
-        unlabeled = np.zeros(len(mask), dtype=bool)
-    else:
-        values, names = _as_numbers(Y, _BINARY)
-        if values.ndim != 2:
-            raise LabelError(f"an indicator must be a 2-D array with one column per class; got shape {values.shape}.")
-        unlabeled = np.isnan(values).all(axis=1) if values.dtype.kind == "f" else np.zeros(len(values), dtype=bool)
-        values = np.where(unlabeled[:, None], 1, values) if unlabeled.any() else values
-        _check_binary(values.ravel(), lambda i: divmod(i, values.shape[1]))
-        mask = values.astype(bool)
-    unlabeled |= mask.all(axis=1) & (mask.shape[1] > 1)  # also if there are more classes than columns
+        Y = sp.coo_array(Y)
+        Y = Y.astype(bool) if np.isin(Y.data, (0, 1)).all() else Y  # a dense matrix of floats has eight times its size
+    values, names, is_unlabeled = _read_matrix(Y, "an indicator", is_indicator=True)
+    mask = values.astype(bool)
+    is_unlabeled |= mask.all(axis=1) & (mask.shape[1] > 1)  # also if there are more classes than columns
     mask, known = _place_columns(mask, names, classes, "the indicator")
-    mask[unlabeled] = True
+    mask[is_unlabeled] = True
     check_nonempty_rows(mask)
     return mask, known
-
-
-def _check_binary(values: np.ndarray[Any, Any], place: Callable[[int], tuple[Any, Any]]) -> None:
-    """Raise unless all values are 0 and 1; the error names the row and the column of the first other one."""
-    wrong = np.flatnonzero((values != 0) & (values != 1)) if values.dtype.kind != "b" else np.zeros(0, dtype=int)
-    if len(wrong):
-        value, (row, column) = values[wrong[0]].item(), place(wrong[0])
-        remedy = f" {USE_FROM_WEIGHTS}" if np.isfinite(value) and value > 0 else ""
-        raise LabelError(f"{_BINARY}; got {value!r}.{remedy}", row=int(row), column=int(column))
 
 
 def read_weights(W: Any, classes: Any, options: WeightOptions) -> tuple[Floats, Labels]:
@@ -551,8 +532,21 @@ def read_weights(W: Any, classes: Any, options: WeightOptions) -> tuple[Floats, 
                 except LabelError as error:
                     raise LabelError(error.reason, row=row, label=error.label) from None
             return encode_weights(pairs, classes, options)
-    table = _read_matrix(W, classes, options.rest)
-    return to_likelihoods(table, options), table.classes
+    weights, names, is_set = _read_matrix(W, "`W`", is_indicator=False)
+    rest, rest_mass = options.rest, np.zeros(len(weights))
+    if isinstance(rest, str):
+        given = [] if classes is None else as_classes(classes).tolist()
+        listed = given if names is None else names
+        if rest not in listed or len(listed) != weights.shape[1]:
+            raise InputError(f"`rest` must be the name of a column; got {rest!r}.")
+        if names is not None and rest in given:
+            raise InputError(f"`rest` must not be one of the classes; got {rest!r}.")
+        rest_mass, weights = weights[:, listed.index(rest)], np.delete(weights, listed.index(rest), axis=1)
+        others = [name for name in listed if name != rest]
+        names, classes = (others, classes) if names is not None else (None, others)
+    weights, known = _place_columns(weights, names, classes, "`W`")
+    weights[is_set] = 1.0
+    return to_likelihoods(WeightTable(known, weights, weights > 0, rest_mass, is_set), options), known
 
 
 def _are_ranked_lists(rows: list[Any]) -> bool:
@@ -576,40 +570,36 @@ def _are_ranked_lists(rows: list[Any]) -> bool:
     return bool(rows)
 
 
-def _read_matrix(W: Any, classes: Any, rest: bool | str) -> WeightTable:
-    """Read an array or a table; only tables and masked arrays may have rows of missing numbers."""
-    may_be_empty = is_table(W) or unmask(W) is not W
-    values, names = _as_numbers(W.toarray() if sp.issparse(W) else W, "weights must be numbers")
+def _read_matrix(M: Any, name: str, *, is_indicator: bool) -> tuple[np.ndarray[Any, Any], list[Any] | None, Mask]:
+    """Return 0 and 1, or weights, with the names of the columns and the mask of empty rows, whose values are 1.
+
+    Only indicators, tables and masked arrays may have rows of missing numbers.
+    """
+    may_be_empty = is_indicator or is_table(M) or unmask(M) is not M
+    requirement = f"{name} must contain 0 and 1 only" if is_indicator else "weights must be numbers"
+    values, names = _as_numbers(M.toarray() if sp.issparse(M) else M, requirement)
     if values.ndim != 2:
-        raise LabelError(f"`W` must be a 2-D array with one column per class; got shape {values.shape}.")
+        raise LabelError(f"{name} must be a 2-D array with one column per class; got shape {values.shape}.")
     with np.errstate(over="ignore"):
-        weights = values.astype(np.float64)
-    is_set = np.asarray(np.isnan(weights).all(axis=1) & may_be_empty)
-    weights[is_set] = 1.0
-    wrong = np.argwhere(~(np.isfinite(weights) & (weights >= 0)))
+        values = values if is_indicator else values.astype(np.float64)
+    is_empty = np.zeros(len(values), dtype=bool)
+    if may_be_empty and values.dtype.kind == "f":
+        is_empty = np.asarray(np.isnan(values).all(axis=1))
+    if is_empty.any():
+        values = np.where(is_empty[:, None], 1, values)
+    wrong = np.argwhere((values != 0) & (values != 1) if is_indicator else ~(np.isfinite(values) & (values >= 0)))
     if len(wrong):
         row, column = wrong[0].tolist()
-        raise LabelError(
-            f"a weight must be a finite number of at least 0; got {weights[row, column].item()!r}. "
-            "Give an unlabeled row the same weight for all classes.",
-            row=row,
-            column=column,
-        )
-    rest_mass: Floats = np.zeros(len(weights))
-    if isinstance(rest, str):
-        given = [] if classes is None else as_classes(classes).tolist()
-        listed = given if names is None else names
-        if rest not in listed or len(listed) != weights.shape[1]:
-            raise InputError(f"`rest` must be the name of a column; got {rest!r}.")
-        if names is not None and rest in given:
-            raise InputError(f"`rest` must not be one of the classes; got {rest!r}.")
-        column = listed.index(rest)
-        rest_mass, weights = weights[:, column], np.delete(weights, column, axis=1)
-        others = [name for name in listed if name != rest]
-        names, classes = (others, classes) if names is not None else (None, others)
-    weights, known = _place_columns(weights, names, classes, "`W`")
-    weights[is_set] = 1.0
-    return WeightTable(known, weights, weights > 0, rest_mass, is_set)
+        value = values[row, column].item()
+        if is_indicator:
+            reason = f"{requirement}; got {value!r}." + f" {USE_FROM_WEIGHTS}" * bool(np.isfinite(value) and value > 0)
+        else:
+            reason = (
+                f"a weight must be a finite number of at least 0; got {value!r}. Give an unlabeled row the same weight "
+                "for all classes."
+            )
+        raise LabelError(reason, row=row, column=column)
+    return values, names, is_empty
 
 
 def _as_numbers(M: Any, requirement: str) -> tuple[np.ndarray[Any, Any], list[Any] | None]:

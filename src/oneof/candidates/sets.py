@@ -819,7 +819,13 @@ def as_candidates(y: Any, *, classes: Labels | None = None) -> CandidateSets:
         return align(CandidateSets.from_indicator(y), classes)  # by the names of the columns
     column = _as_column(y)
     if column is not y:
-        _warn_column_vector()
+        from sklearn.exceptions import DataConversionWarning
+
+        warn(
+            "A column-vector y was passed when a 1d array was expected. It is read as one label per row; pass "
+            "y.ravel() to silence this.",
+            DataConversionWarning,
+        )
     values = label_vector(column)
     if values.dtype.kind == "O" and has_collections(values.tolist()):
         _warn_of_indicator_in_lists(values)
@@ -899,16 +905,6 @@ def _warn_of_indicator_in_lists(values: np.ndarray[Any, Any]) -> None:
             f"every row of y is a list of {len(first)} zeros and ones, read as sets of the labels 0 and 1: "
             "pass np.asarray(y) if it is an indicator.",
         )
-
-
-def _warn_column_vector() -> None:
-    from sklearn.exceptions import DataConversionWarning
-
-    warn(
-        "A column-vector y was passed when a 1d array was expected. It is read as one label per row; "
-        "pass y.ravel() to silence this.",
-        DataConversionWarning,
-    )
 
 
 def _as_texts(y: Any) -> list[str | None]:

@@ -140,7 +140,7 @@ def test_every_form_has_unreadable_rows(frame: dict[str, Any], options: dict[str
 
 
 def test_a_row_that_rules_out_all_classes_is_an_error() -> None:
-    """With a rest, weights of 0 are valid unless the row lists all classes; if they are given, only it is unreadable."""
+    """With a rest, weights of 0 are valid unless the row lists all classes; given classes make it unreadable."""
     cells = ['{"finch": 0, "owl": 0}', "finch:0.5|owl:0.5", '{"finch": 0}', "owl:1"]
     sets, errors = read(cells, rest=True, classes=["finch", "owl"])
     assert sorted(errors) == [0]

@@ -94,7 +94,8 @@ SETS: list[tuple[str, dict[str, Any], Labels]] = [
     ('{"finch": 0.7}', {}, "the labels have weights"),
     ('[["finch", 0.7]]', {"separator": LISTS}, "the labels have weights"),
     ('{"labels": ["finch"], "why": "x"}', {"separator": LISTS}, "the weight of 'labels' must be a number"),
-    ('{"label": 3}', {}, r"under the only key\. Write \[.finch., .wren.\], or"),
+    ('{"label": 3}', {}, "'3' is not one of the classes"),
+    ("c()", {}, "the candidate set is empty"),
     ('{"labels": ["finch"], "labels": ["wren"]}', {}, "not a label|must be a number"),
     ("[finch, 'wren]", {"separator": LISTS}, "is not valid JSON"),
     ('["finch", null]', {"separator": LISTS}, "contains None, which is not a label"),
@@ -145,8 +146,8 @@ WEIGHTED: list[tuple[str, dict[str, Any], Labels]] = [
     ('{"finch": 1, " ": 1}', {}, "contains an empty label"),
     ('{"finch": {"wren": 0.7}}', {}, "the weight of 'finch' must be a number"),
     ('{"labels": ["finch"], "why": "x"}', {}, "the weight of .* must be a number.* whose only key"),
-    ('{"label": 0.7}', {}, "has a number under the only key"),
-    ('{"label": "3"}', {}, "has a number under the only key"),
+    ('{"label": 0.7}', {}, "labels must not be continuous"),
+    ('{"label": "3"}', {}, "'3' is not one of the classes"),
     ('[{"label": "finch", "name": "wren", "prob": 1}]', {}, "the weight of 'label' must be a number"),
     ('[{"label": "finch", "prob": 1, "score": 1}]', {}, "the weight of 'label' must be a number"),
     ("[('finch', 0.7]", {}, "is not valid JSON, such as .*json.dumps"),
@@ -244,7 +245,9 @@ ENTRIES: dict[str, Entry] = {"text": _text, "column": _column, "batch": _batch, 
 def _check(entry: Entry, cell: str, options: dict[str, Any], expected: Labels, folder: Path) -> None:
     """Check the labels of the cell in row 1 of a column, or the error."""
     separator = options.get("separator", "|")
-    full = write_cells(np.array([[name != "owl" for name in CLASSES]]), np.array(CLASSES), None, separator)[0]
+    full = write_cells(
+        np.array([[name != "owl" for name in CLASSES]]), np.array(CLASSES), np.zeros(1, dtype=bool), separator
+    )[0]
     cells = ["owl", cell, full]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

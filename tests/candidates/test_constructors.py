@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
 
-from oneof import CandidateSets, make_partial_labels
+from oneof import CandidateSets
 from oneof.errors import InputError, LabelError
 
 LABELS = ["ant", "bee", "cat", "dog"]
@@ -57,6 +57,9 @@ def test_labels_are_singletons_and_missing_ones_full_sets(labels):
     np.testing.assert_array_equal(y.sizes, y.mask.sum(axis=1))
 
 
+OF_TEXT = np.array(["b", "a", None], dtype=object)
+
+
 @pytest.mark.parametrize(
     "labels",
     [
@@ -73,37 +76,22 @@ def test_labels_are_singletons_and_missing_ones_full_sets(labels):
         pl.Series([0, 2, None]),
         pa.array([0, 2, None]),
         pa.chunked_array([[0], [2, None]]),
+        OF_TEXT.tolist(),
+        OF_TEXT,
+        np.where(OF_TEXT == None, np.nan, OF_TEXT),  # noqa: E711 - of each element
+        *(pd.Series(OF_TEXT, dtype=kind) for kind in (object, "string", "category")),
+        pd.Categorical(OF_TEXT),
+        *(pl.Series(OF_TEXT.tolist(), dtype=kind) for kind in (pl.String, pl.Categorical)),
+        pa.array(OF_TEXT),
     ],
     ids=lambda y: f"{type(y).__module__}.{type(y).__name__}",
 )
-def test_missing_integers(labels):
-    """-1 among integers, None, NaN and the NA of every library mark an unlabeled row."""
+def test_missing_labels(labels):
+    """-1 among integers, None, NaN and the NA of every library mark an unlabeled row; labels are sorted."""
     y = CandidateSets.from_labels(labels)
-    assert y.classes.tolist() == [0, 2]
-    np.testing.assert_array_equal(y.mask, [[True, False], [False, True], [True, True]])
-
-
-@pytest.mark.parametrize(
-    "labels",
-    [
-        ["b", "a", None],
-        np.array(["b", "a", None], dtype=object),
-        np.array(["b", "a", np.nan], dtype=object),
-        pd.Series(["b", "a", None]),
-        pd.Series(["b", "a", None], dtype="string"),
-        pd.Series(["b", "a", None], dtype="category"),
-        pd.Categorical(["b", "a", None]),
-        pl.Series(["b", "a", None]),
-        pl.Series(["b", "a", None], dtype=pl.Categorical),
-        pa.array(["b", "a", None]),
-    ],
-    ids=lambda y: f"{type(y).__module__}.{type(y).__name__}",
-)
-def test_missing_text(labels):
-    """Text labels are sorted; None, NaN and NA mark an unlabeled row."""
-    y = CandidateSets.from_labels(labels)
-    assert y.classes.tolist() == ["a", "b"]
-    np.testing.assert_array_equal(y.mask, [[False, True], [True, False], [True, True]])
+    is_text = y.classes.dtype.kind == "U"
+    assert y.classes.tolist() == (["a", "b"] if is_text else [0, 2])
+    np.testing.assert_array_equal(y.mask[:, ::-1] if is_text else y.mask, [[1, 0], [0, 1], [1, 1]])
 
 
 @pytest.mark.parametrize(
@@ -161,21 +149,6 @@ def test_annotations_count_votes():
     np.testing.assert_array_equal(CandidateSets.from_annotations(pd.DataFrame(names)).mask, [[1, 1], [0, 1]])
     for gap in (None, np.nan):
         assert CandidateSets.from_annotations([["x", gap], ["y", "x"]]).to_sets() == [{"x"}, {"x", "y"}]
-    with pytest.raises(LabelError, match="at least one answer"):
-        CandidateSets.from_annotations(np.full((3, 2), -1))
-    with pytest.raises(InputError, match=r"`min_votes` must be .*; got 0"):
-        CandidateSets.from_annotations(answers, min_votes=0)
-    with pytest.raises(InputError, match=r"`top_k` must be .*, or None for all; got 0"):
-        CandidateSets.from_annotations(answers, top_k=0)
-
-
-def test_invalid_annotations_are_errors():
-    """A list of strings is not a table of letters; `min_votes` is at most the number of annotators."""
-    for rows in (["wren", "owl"], ["ab", "ba"], [["a", "b"], "ab"]):
-        with pytest.raises(LabelError, match="`answers` must be a table"):
-            CandidateSets.from_annotations(rows)
-    with pytest.raises(InputError, match="`min_votes` must be at most the number of annotators, 2; got 3"):
-        CandidateSets.from_annotations([["a", "b"]], min_votes=3)
 
 
 @given(some_sets.filter(lambda sets: all(len(s) < len(LABELS) for s in sets)))
@@ -186,11 +159,9 @@ def test_complementary_sets(sets):
 
 
 def test_complementary_labels_and_gaps():
-    """One label per row, or none, can be ruled out; to rule out all classes is an error."""
+    """One label per row, or none, can be ruled out."""
     y = CandidateSets.from_complementary(["ant", None, "cat"], classes=["ant", "bee", "cat"])
     np.testing.assert_array_equal(y.mask, [[0, 1, 1], [1, 1, 1], [1, 1, 0]])
-    with pytest.raises(LabelError, match="row 1: the candidate set is empty"):
-        CandidateSets.from_complementary([["ant"], ["ant", "bee"]], classes=["ant", "bee"])
 
 
 def test_a_coarse_label_has_its_leaves_as_candidates():
@@ -199,78 +170,90 @@ def test_a_coarse_label_has_its_leaves_as_candidates():
     y = CandidateSets.from_hierarchy(["bird", "fox", "animal", None, ["wren", "mammal"]], tree)
     assert y.classes.tolist() == ["finch", "fox", "wren"]
     np.testing.assert_array_equal(y.mask, [[1, 0, 1], [0, 1, 0], [1, 1, 1], [1, 1, 1], [0, 1, 1]])
-    with pytest.raises(LabelError, match="row 1: label 'fish'"):
-        CandidateSets.from_hierarchy(["bird", "fish"], tree)
-    with pytest.raises(LabelError, match="cycle"):
-        CandidateSets.from_hierarchy(["a"], {"a": ["b"], "b": ["a"]})
+
+
+NAMED = {"classes": LABELS}
+FRAME = {"y": ["ant", "bee", "cat"]}
 
 
 @pytest.mark.parametrize(
-    ("build", "message"),
+    ("name", "y", "options", "message"),
     [
-        (lambda: CandidateSets.from_labels(["ant", "elk"], classes=LABELS), "row 1: label 'elk' is not one of"),
-        (lambda: CandidateSets.from_labels([0, 7], classes=[0, 1]), "row 1: label 7 is not one of the classes 0, 1"),
-        (lambda: CandidateSets.from_labels([0, 7], classes=["a"]), "row 0: label 0 is not one of"),
-        (lambda: CandidateSets.from_sets([["ant"], ["ant", "elk"]], classes=LABELS), "row 1: label 'elk'"),
-        (lambda: CandidateSets.from_sets([["ant"], []]), "row 1: the candidate set is empty"),
-        (lambda: CandidateSets.from_sets([["ant"], ["bee", None]]), "row 1: the set contains a missing value"),
-        (lambda: CandidateSets.from_sets([["ant"], [["bee"]]]), r"row 1: \['bee'\] is not a label"),
-        (lambda: CandidateSets.from_sets([["ant"], [3]]), "labels must have one type"),
-        (lambda: CandidateSets.from_sets(3), "one entry for each row of X"),
-        (lambda: CandidateSets.from_complementary("not a"), "one entry for each row of X; got 'not a'"),
-        (lambda: CandidateSets.from_labels("finch"), "one entry for each row of X; got 'finch'"),
-        (lambda: CandidateSets.from_labels([0, np.inf]), "row 1: the label is infinite"),
-        (lambda: CandidateSets.from_labels([0, 1.5]), "continuous"),
-        (lambda: CandidateSets.from_labels([[1, 2], [3]]), "not a label"),
-        (lambda: CandidateSets.from_labels(np.zeros((2, 2, 2))), "1d array"),
-        (lambda: CandidateSets.from_labels(pd.DataFrame({"y": ["ant", "bee", "cat"]})), r"1d array .* shape \(3, 1\)"),
-        (lambda: CandidateSets.from_labels(pl.DataFrame({"y": ["ant", "bee", "cat"]})), r"1d array .* shape \(3, 1\)"),
-        (lambda: make_partial_labels(pd.DataFrame({"y": ["ant", "bee"]})), r"1d array .* shape \(2, 1\)"),
-        (lambda: CandidateSets.from_labels(3), "one entry for each row of X"),
+        ("labels", ["ant", "elk"], NAMED, "row 1: label 'elk' is not one of"),
+        ("labels", [0, 7], {"classes": [0, 1]}, "row 1: label 7 is not one of the classes 0, 1"),
+        ("labels", [0, 7], {"classes": ["a"]}, "row 0: label 0 is not one of"),
+        ("labels", "finch", {}, "one entry for each row of X; got 'finch'"),
+        ("labels", [0, np.inf], {}, "row 1: the label is infinite"),
+        ("labels", [0, 1.5], {}, "continuous"),
+        ("labels", [[1, 2], [3]], {}, "not a label"),
+        ("labels", np.zeros((2, 2, 2)), {}, "1d array"),
+        ("labels", pd.DataFrame(FRAME), {}, r"1d array .* shape \(3, 1\)"),
+        ("labels", pl.DataFrame(FRAME), {}, r"1d array .* shape \(3, 1\)"),
+        ("labels", 3, {}, "one entry for each row of X"),
+        ("labels", sp.csr_array([[0, 1]]), {}, "one label or one set of labels per row of X; got a sparse matrix"),
+        ("labels", ["a"], {"classes": sp.coo_array([[0, 1]])}, "one set of labels per row of X; got a sparse matrix"),
+        ("labels", ["a"], {"classes": ["a", "a"]}, "'a' twice"),
+        ("labels", ["a"], {"classes": ["a", None]}, "missing value"),
+        ("labels", ["a"], {"classes": ["a", 1]}, "labels must have one type"),
+        ("labels", ["a"], {"classes": [["a"]]}, r"must be strings or numbers; got \['a'\]"),
+        ("labels", [None], {}, "at least one class"),
+        ("sets", [["ant"], ["ant", "elk"]], NAMED, "row 1: label 'elk'"),
+        ("sets", [["ant"], []], {}, "row 1: the candidate set is empty"),
+        ("sets", [["ant"], ["bee", None]], {}, "row 1: the set contains a missing value"),
+        ("sets", [["ant"], [["bee"]]], {}, r"row 1: \['bee'\] is not a label"),
+        ("sets", [["ant"], [3]], {}, "labels must have one type"),
+        ("sets", 3, {}, "one entry for each row of X"),
+        ("sets", [], {}, "at least one class"),
+        ("sets", [None], {}, "at least one class"),
+        ("strings", [["a"]], {}, r"row 0: \['a'\] is not a string"),
+        ("complementary", "not a", {}, "one entry for each row of X; got 'not a'"),
+        ("complementary", [["ant"], LABELS], NAMED, "row 1: the candidate set is empty"),
+        ("hierarchy", [[["a"]]], {"hierarchy": {"b": ["a"]}}, "is neither a leaf nor a coarse label"),
+        ("hierarchy", ["a"], {"hierarchy": {"b": ["a"]}, "classes": ["a", "b"]}, "'b' is a coarse label"),
+        ("hierarchy", ["bird", "fish"], {"hierarchy": {"bird": ["wren"]}}, "row 1: label 'fish'"),
+        ("hierarchy", ["a"], {"hierarchy": {"a": ["b"], "b": ["a"]}}, "cycle"),
+        ("annotations", [["a", "b"], ["a", "x"]], {"classes": ["a", "b"]}, "row 1, column 1: label 'x'"),
+        ("annotations", [["a", "b"], ["a"]], {}, "row 1: got 1 answers"),
+        ("annotations", [[1, -1], [1, 1]], {}, "only -1 and 1"),
+        ("annotations", ["wren", "owl"], {}, "`answers` must be a table"),
+        ("annotations", [["a", "b"], "ab"], {}, "`answers` must be a table"),
+        ("annotations", np.full((3, 2), -1), {}, "at least one answer"),
         (
-            lambda: CandidateSets.from_labels(sp.csr_array([[0, 1]])),
-            "one label or one set of labels per row of X; got a sparse matrix",
+            "annotations",
+            [["a", "b"]],
+            {"min_votes": 3},
+            "`min_votes` must be at most the number of annotators, 2; got 3",
         ),
-        (
-            lambda: CandidateSets.from_labels(["a"], classes=sp.coo_array([[0, 1]])),
-            "one label or one set of labels per row of X; got a sparse matrix",
-        ),
-        (lambda: CandidateSets.from_labels(["a"], classes=["a", "a"]), "'a' twice"),
-        (lambda: CandidateSets.from_labels(["a"], classes=["a", None]), "missing value"),
-        (lambda: CandidateSets.from_labels(["a"], classes=["a", 1]), "labels must have one type"),
-        (lambda: CandidateSets.from_labels(["a"], classes=[["a"]]), r"must be strings or numbers; got \['a'\]"),
-        (lambda: CandidateSets.from_labels([None]), "at least one class"),
-        (lambda: CandidateSets.from_sets([]), "at least one class"),
-        (lambda: CandidateSets.from_sets([None]), "at least one class"),
-        (lambda: CandidateSets.from_strings([["a"]]), r"row 0: \['a'\] is not a string"),
-        (lambda: CandidateSets.from_hierarchy([[["a"]]], {"b": ["a"]}), "is not a label"),
-        (lambda: CandidateSets.from_hierarchy(["a"], {"b": ["a"]}, classes=["a", "b"]), "'b' is a coarse label"),
-        (
-            lambda: CandidateSets.from_annotations([["a", "b"], ["a", "x"]], classes=["a", "b"]),
-            "row 1, column 1: label 'x'",
-        ),
-        (lambda: CandidateSets.from_annotations([["a", "b"], ["a"]]), "row 1: got 1 answers"),
-        (lambda: CandidateSets.from_annotations([[1, -1], [1, 1]]), "only -1 and 1"),
-        (lambda: CandidateSets.from_indicator([[0, 1], [0, 0]]), "row 1: the candidate set is empty"),
-        (
-            lambda: CandidateSets.from_indicator([[0, 1], [2, 0]]),
-            "row 1, column 0: an indicator must contain 0 and 1 only; got 2",
-        ),
-        (lambda: CandidateSets.from_indicator([[0, 1], [np.nan, 0]]), "row 1, column 0"),
-        (lambda: CandidateSets.from_indicator(sp.csr_array([[0, 1], [3, 0]])), "row 1, column 0"),
-        (lambda: CandidateSets.from_indicator([["a", "b"]]), "0 and 1"),
-        (lambda: CandidateSets.from_indicator([1, 0]), "2-D array"),
-        (lambda: CandidateSets.from_indicator(np.eye(2), classes=["a"]), "2 columns, 1 classes"),
-        (lambda: CandidateSets(np.eye(2), ["a"]), "2 columns, 1 classes"),
-        (lambda: CandidateSets([[1, 7]], ["a", "b"]), "row 0, column 1: an indicator must contain 0 and 1 only; got 7"),
-        (lambda: CandidateSets([[True, False], [False, False]], ["a", "b"]), "row 1: the candidate set is empty"),
+        ("annotations", [["a", "b"]], {"min_votes": 0}, r"`min_votes` must be .*; got 0"),
+        ("annotations", [["a", "b"]], {"top_k": 0}, r"`top_k` must be .*, or None for all; got 0"),
+        ("indicator", [[0, 1], [0, 0]], {}, "row 1: the candidate set is empty"),
+        ("indicator", [[0, 1], [2, 0]], {}, "row 1, column 0: an indicator must contain 0 and 1 only; got 2"),
+        ("indicator", [[0, 1], [np.nan, 0]], {}, "row 1, column 0"),
+        ("indicator", sp.csr_array([[0, 1], [3, 0]]), {}, "row 1, column 0"),
+        ("indicator", [["a", "b"]], {}, "0 and 1"),
+        ("indicator", [1, 0], {}, "2-D array"),
+        ("indicator", np.eye(2), {"classes": ["a"]}, "2 columns, 1 classes"),
     ],
 )
-def test_errors_name_the_place(build, message):
+def test_errors_name_the_place(name, y, options, message):
     """The error is one sentence that names row and label."""
-    with pytest.raises(LabelError, match=message) as caught:
-        build()
+    with pytest.raises(InputError, match=message) as caught:
+        getattr(CandidateSets, f"from_{name}")(y, **options)
     assert str(caught.value).count("\n") == 0
+
+
+@pytest.mark.parametrize(
+    ("mask", "classes", "message"),
+    [
+        (np.eye(2), ["a"], "2 columns, 1 classes"),
+        ([[1, 7]], ["a", "b"], "row 0, column 1: an indicator must contain 0 and 1 only; got 7"),
+        ([[True, False], [False, False]], ["a", "b"], "row 1: the candidate set is empty"),
+    ],
+)
+def test_a_bad_mask_is_an_error(mask, classes, message):
+    """The mask has 0 and 1, a column for each class, and a candidate in each row."""
+    with pytest.raises(LabelError, match=message):
+        CandidateSets(mask, classes)
 
 
 def test_a_class_without_rows_is_kept():

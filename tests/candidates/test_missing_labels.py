@@ -62,43 +62,32 @@ def test_a_masked_label_is_as_none(y, expected):
     assert model.score(X, y) == model.score(X, reference)
 
 
+WEIGHTED, TREE = {"weighted": True}, {"hierarchy": {"p": ["a", "b"]}}
+SETS, TABLE = [["a"], ["c"], ["a", "b"]], [["a", "c"], ["a", "b"], ["c", "b"]]
+
+
 @pytest.mark.parametrize(
-    ("read", "y", "expected"),
+    ("name", "options", "y", "expected"),
     [
-        (CandidateSets.from_sets, [["a"], MASKED, ["a", "b"]], [["a"], None, ["a", "b"]]),
-        (
-            CandidateSets.from_sets,
-            np.ma.array(objects([["a"], ["c"], ["a", "b"]]), mask=[0, 1, 0]),
-            [["a"], None, ["a", "b"]],
-        ),
-        (CandidateSets.from_strings, vector_of(["c", "a|b", "b", "c"]), [None, "a|b", "b", None]),
-        (
-            lambda y: CandidateSets.from_strings(y, weighted=True),
-            vector_of(["c", "a:0.2|b:0.8", "b", "c"]),
-            [None, "a:0.2|b:0.8", "b", None],
-        ),
-        (CandidateSets.from_complementary, vector_of(["c", "a", "b", "c"]), [None, "a", "b", None]),
-        (
-            lambda y: CandidateSets.from_hierarchy(y, {"p": ["a", "b"]}),
-            vector_of(["c", "p", "b", 3]),
-            [None, "p", "b", None],
-        ),
-        (CandidateSets.from_indicator, np.ma.array([[1, 0], [7, 7]], mask=[[0, 0], [1, 1]]), [[1, 0], [1, 1]]),
-        (CandidateSets.from_indicator, [np.ma.array([1, 0]), np.ma.array([1, 0], mask=True)], [[1, 0], [1, 1]]),
-        (CandidateSets.from_weights, np.ma.array([[1, 0.5], [-7, 7]], mask=[[0, 0], [1, 1]]), [[1, 0.5], [1, 1]]),
-        (CandidateSets.from_weights, [np.ma.array([1, 0.5]), np.ma.array([1, 0], mask=True)], [[1, 0.5], [1, 1]]),
-        (CandidateSets.from_weights, [{"a": 0.7, "b": 0.3}, MASKED], [{"a": 0.7, "b": 0.3}, None]),
-        (
-            CandidateSets.from_annotations,
-            np.ma.array([["a", "c"], ["a", "b"], ["c", "b"]], mask=CELLS),
-            [["a", None], ["a", "b"], [None, "b"]],
-        ),
-        (CandidateSets.from_annotations, [["a", MASKED], [MASKED, ["a", "b"]]], [["a", None], [None, ["a", "b"]]]),
+        ("sets", {}, [["a"], MASKED, ["a", "b"]], [["a"], None, ["a", "b"]]),
+        ("sets", {}, np.ma.array(objects(SETS), mask=[0, 1, 0]), [["a"], None, ["a", "b"]]),
+        ("strings", {}, vector_of(["c", "a|b", "b", "c"]), [None, "a|b", "b", None]),
+        ("strings", WEIGHTED, vector_of(["c", "a:0.2|b:0.8", "b", "c"]), [None, "a:0.2|b:0.8", "b", None]),
+        ("complementary", {}, vector_of(["c", "a", "b", "c"]), [None, "a", "b", None]),
+        ("hierarchy", TREE, vector_of(["c", "p", "b", 3]), [None, "p", "b", None]),
+        ("indicator", {}, np.ma.array([[1, 0], [7, 7]], mask=[[0, 0], [1, 1]]), [[1, 0], [1, 1]]),
+        ("indicator", {}, [np.ma.array([1, 0]), np.ma.array([1, 0], mask=True)], [[1, 0], [1, 1]]),
+        ("weights", {}, np.ma.array([[1, 0.5], [-7, 7]], mask=[[0, 0], [1, 1]]), [[1, 0.5], [1, 1]]),
+        ("weights", {}, [np.ma.array([1, 0.5]), np.ma.array([1, 0], mask=True)], [[1, 0.5], [1, 1]]),
+        ("weights", {}, [{"a": 0.7, "b": 0.3}, MASKED], [{"a": 0.7, "b": 0.3}, None]),
+        ("annotations", {}, np.ma.array(TABLE, mask=CELLS), [["a", None], ["a", "b"], [None, "b"]]),
+        ("annotations", {}, [["a", MASKED], [MASKED, ["a", "b"]]], [["a", None], [None, ["a", "b"]]]),
     ],
 )
-def test_a_masked_row_is_unlabeled(read, y, expected):
+def test_a_masked_row_is_unlabeled(name, options, y, expected):
     """A masked text, set, row of an indicator or of weights, or answer is a missing one."""
-    assert read(y) == read(expected)
+    read = getattr(CandidateSets, f"from_{name}")
+    assert read(y, **options) == read(expected, **options)
 
 
 @pytest.mark.parametrize(
@@ -122,26 +111,21 @@ def test_a_masked_answer_is_no_answer(table, expected):
     assert records.n_answers == 2
 
 
+HALF = np.ma.array([[1, 0], [0, 1]], mask=[[0, 0], [0, 1]])
+"""A matrix of which one entry is masked."""
+
+
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: CandidateSets.from_indicator(np.ma.array([[1, 0], [0, 1]], mask=[[0, 0], [0, 1]])), "row 1, column 1"),
-        (lambda: CandidateSets.from_weights(np.ma.array([[1, 2], [3, 1]], mask=[[0, 0], [1, 0]])), "row 1, column 0"),
+        (lambda: CandidateSets.from_indicator(HALF), "row 1, column 1"),
+        (lambda: CandidateSets.from_weights(HALF), "row 1, column 1"),
         (lambda: CandidateSets.from_sets([["a"], ["b", MASKED]]), "row 1: the set contains a missing value"),
         (lambda: CandidateSets.from_labels(np.ma.array([1, 2], mask=True)), "every row is unlabeled"),
-        (
-            lambda: PLKNN().fit(np.ma.array([[1.0, 2], [3, 4]], mask=[[0, 0], [0, 1]]), ["a", "b"]),
-            "row 1, column 1: X c",
-        ),
-        (
-            lambda: PLKNN().fit([np.ma.array([1.0, 2]), np.ma.array([3, 4], mask=[1, 0])], ["a", "b"]),
-            "row 1, column 0: X",
-        ),
-        (
-            lambda: covering_rate(["a", "b"], ["a", "b"], sample_weight=np.ma.array([1, 1], mask=[0, 1])),
-            "row 1: `sample_weight` must be finite",
-        ),
-        (lambda: Answers.from_records(np.ma.array([0, 1], mask=[0, 1]), ["u", "u"], ["a", "b"]), "row 1: the name"),
+        (lambda: PLKNN().fit(HALF, ["a", "b"]), "row 1, column 1: X c"),
+        (lambda: PLKNN().fit(list(HALF), ["a", "b"]), "row 1, column 1: X"),
+        (lambda: covering_rate(["a", "b"], ["a", "b"], sample_weight=HALF[1]), "row 1: `sample_weight` must be finite"),
+        (lambda: Answers.from_records(HALF[1], ["u", "u"], ["a", "b"]), "row 1: the name"),
     ],
 )
 def test_a_masked_entry_that_cannot_be_unlabeled_is_an_error(call, message):
@@ -151,26 +135,21 @@ def test_a_masked_entry_that_cannot_be_unlabeled_is_an_error(call, message):
 
 
 MAPPING = {"r1": "a", "r2": "b"}
+ROWS_OF_X = [[0.0], [1.0]]
 
 
 @pytest.mark.parametrize(
     "call",
     [
-        CandidateSets.from_labels,
-        CandidateSets.from_sets,
-        CandidateSets.from_strings,
-        lambda y: CandidateSets.from_strings(y, separator="auto"),
-        lambda y: CandidateSets.from_strings(y, weighted=True),
-        CandidateSets.from_indicator,
-        CandidateSets.from_weights,
-        CandidateSets.from_annotations,
-        CandidateSets.from_complementary,
+        *(getattr(CandidateSets, f"from_{name}") for name in ("labels", "sets", "indicator", "weights")),
+        *(getattr(CandidateSets, f"from_{name}") for name in ("strings", "annotations", "complementary")),
+        lambda y: CandidateSets.from_strings(y, separator="auto", weighted=True),
         lambda y: CandidateSets.from_hierarchy(y, {"p": ["a", "b"]}),
         Answers.from_table,
         lambda y: Answers.from_records([0, 1], ["u", "u"], y),
-        lambda y: LOORidge().fit([[0.0], [1.0]], y),
-        lambda y: LOORidge().fit([[0.0], [1.0]], ["a", "b"]).score([[0.0], [1.0]], y),
-        lambda y: compare([[0.0], [1.0]], y, {"ridge": LOORidge()}),
+        lambda y: LOORidge().fit(ROWS_OF_X, y),
+        lambda y: LOORidge().fit(ROWS_OF_X, ["a", "b"]).score(ROWS_OF_X, y),
+        lambda y: compare(ROWS_OF_X, y, {"ridge": LOORidge()}),
         lambda y: covering_rate(y, ["a", "b"]),
     ],
 )
@@ -267,20 +246,20 @@ def test_minus_one_beside_text_is_an_error_that_names_none(call):
 
 
 @pytest.mark.parametrize(
-    ("call", "remedy"),
+    "call",
     [
-        (lambda: CandidateSets.from_labels(np.array(["a", -1, "b"])), "None"),
-        (lambda: CandidateSets.from_labels(["a", "-1.0", "b"]), "None"),
-        (lambda: CandidateSets.from_sets([["a", "b"], "-1"]), "None"),
-        (lambda: CandidateSets.from_sets([["a", "b"], ["-1"]]), "None"),
-        (lambda: CandidateSets.from_annotations(np.array([["a", -1], ["b", "a"]])), "None"),
-        (lambda: Answers.from_table(np.array([["a", -1], ["b", "a"]])), "None"),
-        (lambda: Answers.from_table(np.array([["a", np.nan], ["b", "a"]])), "None"),
-        (lambda: LOORidge().fit([[0.0], [1.0], [2.0]], np.array(["a", -1, "b"])), "None"),
+        lambda: CandidateSets.from_labels(np.array(["a", -1, "b"])),
+        lambda: CandidateSets.from_labels(["a", "-1.0", "b"]),
+        lambda: CandidateSets.from_sets([["a", "b"], "-1"]),
+        lambda: CandidateSets.from_sets([["a", "b"], ["-1"]]),
+        lambda: CandidateSets.from_annotations(np.array([["a", -1], ["b", "a"]])),
+        lambda: Answers.from_table(np.array([["a", -1], ["b", "a"]])),
+        lambda: Answers.from_table(np.array([["a", np.nan], ["b", "a"]])),
+        lambda: LOORidge().fit([[0.0], [1.0], [2.0]], np.array(["a", -1, "b"])),
     ],
 )
-def test_the_text_of_a_missing_label_has_a_warning(call, remedy):
+def test_the_text_of_a_missing_label_has_a_warning(call):
     """The text '-1' or 'nan', which NumPy makes of a mark of a missing label, is a class with a warning."""
-    with pytest.warns(UserWarning, match=rf"'(-1|-1\.0|nan)' is read as a class.*{remedy}"):
+    with pytest.warns(UserWarning, match=r"'(-1|-1\.0|nan)' is read as a class.*None"):
         call()
     assert CandidateSets.from_labels(["a", "-1"], classes=["-1", "a"]).is_exact.all()  # the remedy has none

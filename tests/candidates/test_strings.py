@@ -101,7 +101,7 @@ def test_strings():
 def test_lists_written_as_text_have_a_warning_as_labels(texts):
     """They are lists in text, and one label each as `y`; intervals and names in parentheses are not lists."""
     assert set().union(*CandidateSets.from_strings(texts).to_sets()) <= {"a", "b"}
-    with pytest.warns(UserWarning, match="is read as one class. If it is a list of labels written as text"):
+    with pytest.warns(UserWarning, match="is read as one class: pass .* if it is a list of labels written as text"):
         as_candidates(texts)
     assert as_candidates(["[0, 10]", "[10, 20]", "(Smith, J)"]).shape == (3, 3)
 

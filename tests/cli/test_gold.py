@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 from oneof.candidates import CandidateSets
-from oneof.candidates.checked_labels import insert_checked_labels
+from oneof.candidates.sets import insert_checked_labels
 from oneof.cli.tables.inputs import PreparedTable, prepare
 from oneof.cli.tables.read_options import ReadOptions
 from oneof.persistence import load

@@ -1,5 +1,6 @@
 """Answers of several annotators as candidate sets; an answer is a label, a set of labels, or missing."""
 
+import contextlib
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol, runtime_checkable
@@ -7,17 +8,17 @@ from typing import Any, NamedTuple, Protocol, runtime_checkable
 import numpy as np
 import scipy.sparse as sp
 
-from oneof.candidates.encoding import MISSING, encode_labels, encode_sets
+from oneof.candidates.encoding import MIN_STORED_WEIGHT, MISSING, as_sets, encode_labels, encode_sets
 from oneof.candidates.labels import (
     as_classes,
     check_no_mapping,
     has_collections,
-    is_collection,
+    is_hashable,
     is_minus_one,
     is_missing,
     label_vector,
+    object_vector,
 )
-from oneof.candidates.row_weights import MIN_STORED_WEIGHT
 from oneof.errors import InputError, LabelError
 from oneof.messages import warn
 from oneof.typing import Floats, Ints, Labels, Mask
@@ -118,12 +119,18 @@ def read_table(answers: Any) -> tuple[Any, tuple[int, int]]:
     check_no_mapping(answers)
     if hasattr(answers, "columns"):
         columns = [label_vector(answers[name]).tolist() for name in answers.columns]
-        return label_vector([cell for cells in zip(*columns) for cell in cells]), (len(answers), len(columns))
+        return object_vector(cell for cells in zip(*columns) for cell in cells), (len(answers), len(columns))
+    cells: Any = []
+    shape: tuple[int, ...] = ()
     if isinstance(answers, np.ndarray | memoryview):
-        answers = np.asanyarray(answers)
-        cells, shape = answers.ravel(), answers.shape
-    else:
-        cells, shape = _read_rows(answers)
+        cells, shape = np.asanyarray(answers).ravel(), np.asanyarray(answers).shape
+    elif rows := _list_cells(answers):
+        lengths = [len(row) for row in rows]
+        for i, length in enumerate(lengths):
+            if length != lengths[0]:
+                got = f"got {length} answers; other rows have {lengths[0]}. Use None for a missing answer."
+                raise LabelError(got, row=i)
+        cells, shape = [cell for row in rows for cell in row], (len(rows), lengths[0])
     if len(shape) != 2:
         raise LabelError(
             "`answers` must be a table of shape (n_rows, n_annotators), with a row for each item and a column for each "
@@ -132,20 +139,13 @@ def read_table(answers: Any) -> tuple[Any, tuple[int, int]]:
     return label_vector(cells), shape
 
 
-def _read_rows(table: Any) -> tuple[list[Any], tuple[int, ...]]:
-    """Return the cells and the shape of a sequence of rows; the shape is empty if these are not sequences."""
-    try:
+def _list_cells(table: Any) -> list[list[Any]]:
+    """Return the cells of a sequence of rows, none if these are not sequences."""
+    with contextlib.suppress(TypeError, NotImplementedError):  # the latter from some sparse formats
         rows = list(table)
-        if any(isinstance(row, str | bytes | set | Mapping) for row in rows):
-            return [], ()
-        listed = list(map(list, rows))
-    except (TypeError, NotImplementedError):  # the latter from some sparse formats
-        return [], ()
-    width = len(listed[0]) if listed else 0
-    for i, row in enumerate(listed):
-        if len(row) != width:
-            raise LabelError(f"got {len(row)} answers; other rows have {width}. Use None for a missing answer.", row=i)
-    return [cell for row in listed for cell in row], (len(listed), width)
+        if not any(isinstance(row, str | bytes | set | Mapping) for row in rows):
+            return [list(row) for row in rows]
+    return []
 
 
 def encode_cells(cells: Any, n_columns: int, classes: Any) -> tuple[Ints, Mask, Labels]:
@@ -172,40 +172,29 @@ def encode_cells(cells: Any, n_columns: int, classes: Any) -> tuple[Ints, Mask, 
         row, column = divmod(error.row, n_columns)
         raise LabelError(error.reason, label=error.label, cause=error.cause, row=row, column=column) from None
     names = set(known.tolist())
-    for label in known.tolist() if classes is None else ():
-        if isinstance(label, str) and "|" in label and names.issuperset(members := label.split("|")):
-            warn(f"{label!r} is read as one class. If it is a set, split the text: the answer is then {members}.")
-            break
+    texts = [label for label in known.tolist() if isinstance(label, str) and "|" in label]
+    for label in [text for text in texts if classes is None and names.issuperset(text.split("|"))][:1]:
+        warn(f"{label!r} is read as one class. If it is a set, split the text: the answer is then {label.split('|')}.")
     return code, sets, known
 
 
 def _encode_sets(cells: list[Any], classes: Any) -> tuple[Ints, Mask, Labels]:
     """Return the codes of cells of which some are sets; see `encode_cells`."""
-    minus_one_is_class = classes is not None and any(is_minus_one(value) for value in as_classes(classes).tolist())
     code = np.full(len(cells), MISSING)
-    distinct: dict[Any, int] = {}
-    first = []
-    for i, value in enumerate(cells):
-        if is_collection(value):
-            members = value.ravel().tolist() if isinstance(value, np.ndarray) else list(value)
-            if not members:
-                raise LabelError("the answer is an empty set. Use None for no answer.", row=i, cause="empty set")
-        elif is_missing(value) or (is_minus_one(value) and not minus_one_is_class):
+    distinct: dict[frozenset[Any], int] = {}
+    for i, members in enumerate(as_sets(cells, classes)):
+        if members is None:
             continue
-        else:
-            members = [value]
-        try:
-            key = frozenset(members)
-        except TypeError:
-            raise LabelError(f"{value!r} is not a label or a set of labels.", row=i, label=value) from None
-        if key not in distinct:
-            distinct[key] = len(distinct)
-            first.append(i)
-        code[i] = distinct[key]
+        if not len(members):
+            raise LabelError("the answer is an empty set. Use None for no answer.", row=i, cause="empty set")
+        if not all(map(is_hashable, members)):
+            raise LabelError(f"{cells[i]!r} is not a label or a set of labels.", row=i, label=cells[i])
+        code[i] = distinct.setdefault(frozenset(members), len(distinct))
     try:
-        sets, known = encode_sets([list(key) for key in distinct], classes)
+        sets, known = encode_sets(list(distinct), classes)
     except LabelError as error:
-        raise (error if error.row is None else error.at(first_row=first[error.row] - error.row)) from None
+        first = 0 if error.row is None else int(np.argmax(code == error.row))
+        raise (error if error.row is None else error.at(first_row=first - error.row)) from None
     return code, sets, known
 
 

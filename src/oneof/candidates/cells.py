@@ -39,7 +39,6 @@ from oneof.candidates.labels import (
     clean,
     clean_inside,
     fold_case,
-    fold_tokens,
     is_collection,
     is_missing,
     label_to_text,
@@ -47,10 +46,9 @@ from oneof.candidates.labels import (
     visible,
 )
 from oneof.candidates.literals import Bare, escape_fences, parse_text, strip_fence
-from oneof.candidates.row_weights import MAX_PLAUSIBLE_SUM, RowWeights, invalid_weight, no_rest, zero_weights
 from oneof.errors import InputError, LabelError
-from oneof.messages import shorten
-from oneof.typing import Ints, Labels, Mask
+from oneof.messages import enumerate_items, shorten
+from oneof.typing import Evidence, Ints, Labels, Mask
 
 Pairs: TypeAlias = list[tuple[Any, Any]]
 """Labels with weights, which are all None in a candidate set. An empty list is the mark -1 of an unlabeled row."""
@@ -75,6 +73,8 @@ _BROKEN = re.compile(r"""[\[{](?:\s*[\[{(])*\s*(?:"[^"]*"\s*(?:[,:\])}]|$)|'[^']
 _BRACKET = re.compile(r"[\[{]")
 _NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?", re.ASCII)
 _WEIGHT_AT_END = re.compile(f"{WEIGHT_IN_PARENTHESES.pattern}$", re.ASCII)
+MAX_PLAUSIBLE_SUM = 2.0
+"""Maximum sum of probabilities that a person or a language model chose; percentages have larger ones."""
 _FIRST_SIGN = 0xFDD0
 _SIGN = re.compile("[\ufdd0-\ufdef]")
 """The noncharacters of Unicode that stand for escaped characters."""
@@ -105,14 +105,12 @@ class LabelFormat:
         Words for a missing label, in any case.
     is_open : bool
         Whether other labels than `classes` are new ones rather than errors.
-    is_single : bool
-        Whether a cell is the name of a class before it is anything else, as one true label.
     trims : bool
         Whether separators before the first and after the last label have no effect.
     names : frozenset of str
         The keys of labels that have weights elsewhere; a number at their end is not a weight.
     known : dict or None
-        The classes, and the label of the rest, by their keys.
+        The classes, and the label of the rest, by their keys; None if the classes are not given.
     """
 
     separator: str = DEFAULT_SEPARATOR
@@ -122,30 +120,33 @@ class LabelFormat:
     folds_case: bool = False
     missing: Collection[str] = ()
     is_open: bool = False
-    is_single: bool = False
     trims: bool = True
     names: frozenset[str] = frozenset()
     known: dict[Any, Any] | None = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         check_separator(self.separator)
-        object.__setattr__(self, "known", self._key_classes())
-
-    @cached_property
-    def tokens(self) -> frozenset[str]:
-        """The missing words in lower case, also by `fold_case` if labels are."""
-        return frozenset(fold_tokens(map(clean, self.missing), folds_case=self.folds_case))
-
-    def _key_classes(self) -> dict[Any, Any] | None:
-        """Return the classes, and the label of the rest, by their keys; None if the classes are not given."""
-        if self.classes is None:
-            return None
-        names = [*self.classes, *([self.rest] if isinstance(self.rest, str) else [])]
+        if isinstance(self.missing, str) or not (
+            np.iterable(self.missing) and all(isinstance(w, str) for w in self.missing)
+        ):
+            raise InputError(f"`missing` must be a sequence of text, such as ['n/a']; got {self.missing!r}.")
+        names = [*(self.classes or ()), *([self.rest] if isinstance(self.rest, str) else [])]
         known = {self.key(name): name for name in names}
-        for name in names:
+        for name in names if self.classes is not None else ():
             if known[self.key(name)] != name:
                 raise LabelError(f"the classes {name!r} and {known[self.key(name)]!r} are read as one label.")
-        return known
+        object.__setattr__(self, "known", None if self.classes is None else known)
+
+    @cached_property
+    def tokens(self) -> frozenset[Any]:
+        """The missing words in lower case, and their keys."""
+        words = [clean(word).lower() for word in self.missing]
+        return frozenset([*words, *map(self.key, words)])
+
+    @cached_property
+    def rest_key(self) -> Any:
+        """The key of the label of the rest, None if it has no label."""
+        return self.key(self.rest) if isinstance(self.rest, str) else None
 
     def key(self, label: Any) -> Any:
         """Return the value by which labels are compared."""
@@ -162,10 +163,7 @@ class LabelFormat:
 
     def is_missing_word(self, label: Any) -> bool:
         """Return whether a label is one of the missing words."""
-        if not self.tokens or (self.is_single and self.match(label) is not None):
-            return False
-        text = str(label).lower()
-        return text in self.tokens or str(self.key(label)) in self.tokens
+        return bool(self.tokens) and (str(label).lower() in self.tokens or self.key(label) in self.tokens)
 
     @cached_property
     def labels(self) -> Labels:
@@ -232,8 +230,7 @@ def split_labels(text: str, separator: str) -> list[str]:
 
 def escaped_characters(separator: str) -> str:
     """Return the character of each separator that is escaped in labels: "/" for " / ", otherwise the first one."""
-    visible = [(part, part.strip()) for part in separators_of(separator)]
-    return "".join(text if len(text) == 1 else part[0] for part, text in visible)
+    return "".join(part.strip() if len(part.strip()) == 1 else part[0] for part in separators_of(separator))
 
 
 _LISTS = LabelFormat(LISTS)
@@ -267,20 +264,15 @@ def parse(cell: Any, form: LabelFormat) -> Pairs | None:
     >>> parse("finch:0.7|wren:0.3", LabelFormat(weighted=True))
     [('finch', 0.7), ('wren', 0.3)]
     """
-    if isinstance(cell, str):
-        pairs = _parse_text(cell, form)
-    else:
-        pairs = None if is_missing(cell) else _read_value(cell, form)
+    pairs = _read(cell, form)
     return pairs and _judge(pairs, form)
 
 
 def parse_with_weights(cell: Any, weights: Any, form: LabelFormat) -> Pairs | None:
     """Return the labels of a cell with the weights of another cell, in their order; see `parse`."""
-    pairs: Pairs | None = None
-    if isinstance(cell, str):
-        pairs = None if clean(cell) in _EMPTY else _parse_text(cell, form.of_labels)
-    elif not (is_missing(cell) or (is_collection(cell) and not len(cell))):
-        pairs = _read_value(cell, form.of_labels)
+    is_list = is_collection(cell) and not len(cell)
+    is_empty = is_missing(cell) or is_list or (isinstance(cell, str) and clean(cell) in _EMPTY)
+    pairs = None if is_empty else _read(cell, form.of_labels)
     numbers = _parse_numbers(weights, form)
     if numbers and not pairs:
         raise LabelError("the row has weights, but no labels. Leave both cells empty if it is unlabeled.")
@@ -291,20 +283,21 @@ def parse_with_weights(cell: Any, weights: Any, form: LabelFormat) -> Pairs | No
     return pairs and _judge(pairs, form)
 
 
-def _parse_text(cell: str, form: LabelFormat) -> Pairs | None:
+def _read(cell: Any, form: LabelFormat) -> Pairs | None:
+    """Return the labels of a cell as they are written."""
+    if not isinstance(cell, str):
+        return None if is_missing(cell) else _read_value(cell, form)
     text = clean(cell)
-    if not text or form.is_missing_word(text):
+    if not text or form.is_missing_word(text) or (form.weighted and text == "null" and form.match(text) is None):
         return None
-    may_be_literal = text[0] in "[{(" or text[-1] == ")" or "```" in text
-    if (form.is_single or (may_be_literal and form.separator != LISTS)) and form.match(text) is not None:
-        return [(text, None)]
-    # Composed letters would change the escapes of JSON: "\n" before an accent is not an n with an accent.
-    content = visible(cell).strip()
-    value = read_literal(content, form) if may_be_literal else None
-    if value is not None:
-        return _read_value(value, form, content)
-    if form.weighted and text == "null" and form.match(text) is None:  # of JSON
-        return None
+    if text[0] in "[{(" or text[-1] == ")" or "```" in text:
+        if form.separator != LISTS and form.match(text) is not None:
+            return [(text, None)]
+        # Composed letters would change the escapes of JSON: "\n" before an accent is not an n with an accent.
+        content = visible(cell).strip()
+        value = read_literal(content, form)
+        if value is not None:
+            return _read_value(value, form, content)
     if form.separator == LISTS and not form.weighted:
         return [(text, None)]
     return _split(clean_inside(cell), form)
@@ -328,20 +321,20 @@ def read_literal(text: str, form: LabelFormat) -> Any:
                 label=text,
             ) from None
         return None
-    if isinstance(value, dict):
-        return value
-    is_empty = not value and content[0] == "["
-    is_list = content != text or form.separator == LISTS or is_empty or _is_plain_list(value)
-    return value if isinstance(value, list) and is_list else None
+    is_list = isinstance(value, list) and (
+        content != text or form.separator == LISTS or not value or _is_plain_list(value)
+    )
+    return value if is_list or isinstance(value, dict) else None
 
 
-def _is_plain_list(value: Any) -> bool:
-    """Return whether a value cannot be a label: a list with text in quotation marks, or of lists and objects."""
-    if not isinstance(value, list) or not value:
-        return False
-    are_nested = all(isinstance(member, list | tuple | dict) for member in value)
-    has_words = are_nested and any(isinstance(part, Bare) for member in value for part in member)
-    return any(type(member) is str for member in value) or (are_nested and not has_words)
+def _is_plain_list(value: list[Any]) -> bool:
+    """Return whether a list cannot be a label: it has text in quotation marks, or only lists and objects."""
+    if any(type(member) is str for member in value):
+        return True
+    return all(
+        isinstance(member, list | tuple | dict) and not any(isinstance(part, Bare) for part in member)
+        for member in value
+    )
 
 
 def _read_value(value: Any, form: LabelFormat, text: str | None = None) -> Pairs | None:
@@ -352,8 +345,7 @@ def _read_value(value: Any, form: LabelFormat, text: str | None = None) -> Pairs
             return _read_value(literal, form, member)
     pairs = flatten(value)
     if not pairs:
-        is_list = is_collection(value) and not len(value) and not (text and form.separator == LISTS)
-        if is_list and not form.weighted and not form.is_single:
+        if is_collection(value) and not len(value) and not form.weighted and not (text and form.separator == LISTS):
             raise empty_set(f"the candidate set is empty ({text or str(value)!r})", text or value)
         return None
     shown = shorten(text or str(value), _MAX_SHOWN)
@@ -402,44 +394,31 @@ def flatten(value: Any) -> Pairs:
 
 
 def _flatten_record(record: dict[Any, Any]) -> Pairs:
-    label, weight = _find(record, _LABEL_KEYS), _find(record, _WEIGHT_KEYS)
+    # Two keys that name the label, or two of its weight, make neither: the keys are then labels.
+    label, weight = (
+        next((record[key] for key in names if key in record), None) if len(names & record.keys()) == 1 else None
+        for names in (_LABEL_KEYS, _WEIGHT_KEYS)
+    )
     if weight is None and isinstance(log := record.get("logprob"), float | int):  # of a language model
         weight = math.exp(min(log, 1.0))
     if weight is not None and isinstance(label, str | int):
         return [(label, weight_of(label, weight))]
     if len(record) == 1:
         key, member = next(iter(record.items()))
-        is_label = isinstance(member, Mapping) or (isinstance(member, str) and read_weight(member) is None)
-        if is_collection(member) or (is_label and key in WRAPPER_KEYS):
-            return flatten(list(member) if isinstance(member, tuple) else member)
-        if key in WRAPPER_KEYS:
-            raise LabelError(
-                f'{record!r} has a number under the only key. Write ["finch", "wren"], or {{"labels": ["3"]}} if it is '
-                "a label.",
-                label=record,
-            )
+        if is_collection(member) or key in WRAPPER_KEYS:
+            return flatten(member)
     return [(key, weight_of(key, member)) for key, member in record.items()]
 
 
 def as_pairs(row: Any) -> Pairs | None:
     """Return a mapping, or a list of pairs or of records, as (label, weight) pairs; None if it is unlabeled."""
-    if is_missing(row):
-        return None
-    pairs = flatten(row) if isinstance(row, Mapping) or is_collection(row) else [(row, None)]
+    pairs = [] if is_missing(row) else flatten(row)
     if any(weight is None for _, weight in pairs):
         raise LabelError(
             "a row of weights must be a mapping from labels to weights, a list of (label, weight) pairs, a list of "
             f'records such as {{"label": "finch", "probability": 0.7}}, or None for an unlabeled row; got {row!r}.'
         )
     return pairs or None
-
-
-def _find(record: Mapping[Any, Any], names: frozenset[str]) -> Any:
-    """Return the value of the one key that is a name, None if there is not exactly one."""
-    if names.isdisjoint(record):
-        return None
-    values = [record[key] for key in record if key in names]
-    return values[0] if len(values) == 1 else None
 
 
 def weight_of(label: Any, weight: Any) -> float:
@@ -458,14 +437,10 @@ def read_weight(weight: Any) -> float | None:
     """Return a number, or the text of a number or of a percentage, as a float; None for other values."""
     if isinstance(weight, str):
         text = weight.strip()
-        if not text.endswith("%"):
-            return parse_number(text)
-        percentage = parse_number(text[:-1].rstrip())
-        return None if percentage is None else percentage / 100.0
-    if isinstance(weight, bytes):
-        return None
+        number = parse_number(text.removesuffix("%").rstrip())
+        return number / 100.0 if number is not None and text.endswith("%") else number
     try:
-        return float(weight)
+        return None if isinstance(weight, bytes) else float(weight)
     except OverflowError:
         return np.inf
     except (TypeError, ValueError):
@@ -492,23 +467,18 @@ def literal_kind(text: str) -> Literal["list", "weights", "empty"] | None:
         value = read_literal(visible(text).strip(), _LISTS)
     except LabelError:
         return "weights" if _RECORDS.match(strip_fence(text)) else None
-    are_numbers = text[0] == "[" and isinstance(value, list) and set(map(type, value)) == {int}
-    if are_numbers and len(value) == 2 and value[0] <= value[1]:
-        return None  # may be an interval
-    if not (are_numbers or isinstance(value, dict) or value == [] or _is_plain_list(value)):
-        return None
+    if isinstance(value, list) and value:
+        are_numbers = text[0] == "[" and set(map(type, value)) == {int}
+        may_be_interval = len(value) == 2 and are_numbers and value[0] <= value[1]
+        if may_be_interval or not (are_numbers or _is_plain_list(value)):
+            return None
     try:
-        pairs = flatten(value)
+        pairs = [] if value is None else flatten(value)
     except LabelError:
         return "weights"
-    return "empty" if not pairs else "list" if all(weight is None for _, weight in pairs) else "weights"
-
-
-def lists_as_text(labels: Iterable[Any]) -> list[str]:
-    """Return the labels that are lists written as text, such as "['a', 'b']", if most labels are; else none."""
-    texts = [label for label in labels if isinstance(label, str)]
-    lists = [text for text in texts if ('"' in text or "'" in text) and literal_kind(text) == "list"]
-    return lists if 2 * len(lists) > len(texts) else []
+    if not pairs:
+        return None if value is None else "empty"
+    return "list" if all(weight is None for _, weight in pairs) else "weights"
 
 
 # -- delimited text ----------------------------------------------------------------------------------------------------
@@ -520,12 +490,20 @@ def _split(text: str, form: LabelFormat) -> Pairs:
     Escaped characters are replaced by noncharacters of Unicode while the text is split.
     """
     signs = form.escape.sub(lambda match: chr(_FIRST_SIGN + form.escaped.index(match[1])), text)
-    pieces = [_cut_number(part, form) for part in form.pattern.split(signs)]
-    if "".join(label for label, _ in pieces) in _EMPTY and not any(n for _, n in pieces) and form.match(text) is None:
-        raise empty_set(f"the candidate set is empty ({text!r})", text)
+    pieces = [_cut_number(part.strip(), form) for part in form.pattern.split(signs)]
     kept = [i for i, (label, number) in enumerate(pieces) if label or number]
-    pieces = pieces[kept[0] : kept[-1] + 1] if form.trims else pieces
-    pairs = [(_unescape(label, form), None if n is None else _read_number(n, text)) for label, n in pieces]
+    if not kept:
+        raise empty_set(f"the candidate set is empty ({text!r})", text)
+    pairs: Pairs = []
+    for label, number in pieces[kept[0] : kept[-1] + 1] if form.trims else pieces:
+        weight = None if number is None else read_weight(number)
+        if number is not None and weight is None:
+            raise LabelError(
+                f"{text!r} has {number!r} after a colon, which is not a number. Escape a colon within a label by a "
+                "backslash.",
+                label=text,
+            )
+        pairs.append((_unescape(label, form), weight))
     if not all(label for label, _ in pairs):
         raise LabelError(f"{text!r} contains an empty label. Remove the extra {form.separators[0]!r}.", label=text)
     return pairs
@@ -538,49 +516,29 @@ def _unescape(text: str, form: LabelFormat) -> str:
 
 def _cut_number(part: str, form: LabelFormat) -> tuple[str, str | None]:
     """Return a label and the text of its weight, None if it has none."""
-    if not form.weighted:
-        return part.strip(), None
-    label, colon, number = (text.strip() for text in part.rpartition(":"))
+    label, colon, number = map(str.strip, part.rpartition(":"))
     may_be_name = number.isdigit() or read_weight(number) is None or not colon
-    if may_be_name and form.is_name(_unescape(part, form)):
-        return part.strip(), None
-    if colon:
-        return (part.strip(), None) if _is_part_of_name(number, form) else (label, number)
+    if not form.weighted or (may_be_name and form.is_name(_unescape(part, form))):
+        return part, None
+    if colon:  # digits that begin with 0, as in "CL:0000236", or exceed 100 %, are not a plausible weight
+        is_code = number.isdigit() and ((number[0] == "0" and number != "0") or (form.rest and float(number) > 100))
+        return (part, None) if is_code else (label, number)
     found = _WEIGHT_AT_END.search(part)
-    label = part[: found.start()].strip() if found else ""
-    return (label, found[1]) if found and label else (part.strip(), None)
-
-
-def _is_part_of_name(number: str, form: LabelFormat) -> bool:
-    """Return whether digits are not a plausible weight: they begin with 0, as in "CL:0000236", or exceed 100 %."""
-    return number.isdigit() and ((number[0] == "0" and len(number) > 1) or (bool(form.rest) and float(number) > 100))
-
-
-def _read_number(number: str, text: str) -> float:
-    weight = read_weight(number)
-    if weight is None:
-        raise LabelError(
-            f"{text!r} has {number!r} after a colon, which is not a number. Escape a colon within a label by a "
-            "backslash.",
-            label=text,
-        )
-    return weight
+    return (part[: found.start()].strip(), found[1]) if found and found.start() else (part, None)
 
 
 def _parse_numbers(cell: Any, form: LabelFormat) -> list[Any] | None:
     """Return the weights of a cell, None if it has none."""
-    if is_missing(cell) or (isinstance(cell, str) and not cell.strip()):
-        return None
-    members = list(cell) if is_collection(cell) else [cell]
+    is_empty = is_missing(cell) or (isinstance(cell, str) and not cell.strip())
+    members = list(cell) if is_collection(cell) else [] if is_empty else [cell]
     if len(members) == 1 and isinstance(text := members[0], str):
         members = form.pattern.split(text)
-        if text.strip()[0] in "[{(" or text.strip()[-1] == ")":
-            with contextlib.suppress(ValueError):
-                value = parse_text(text)
-                members = value if isinstance(value, list) else [value]
+        with contextlib.suppress(ValueError):
+            value = parse_text(text)
+            members = value if isinstance(value, list) else members
         if any(read_weight(member) is None for member in members):
             raise LabelError(f"{text!r} must contain numbers separated by {form.separators[0]!r}.", label=text)
-    return members
+    return members or None
 
 
 # -- labels of a cell --------------------------------------------------------------------------------------------------
@@ -605,16 +563,14 @@ def _check_weights(pairs: Pairs, form: LabelFormat) -> None:
     for label, weight in pairs:
         if not (math.isfinite(weight) and weight >= 0):
             raise invalid_weight(None, label, weight)
-    rest = form.key(form.rest) if isinstance(form.rest, str) else None
-    others = [(form.key(label), weight) for label, weight in pairs if rest is None or form.key(label) != rest]
-    total = math.fsum(min(weight, 1e300) for _, weight in others)
-    if total > 0.0:
-        if form.rest is True and total > MAX_PLAUSIBLE_SUM:
-            raise no_rest(None, total)
-        return
-    has_rest = form.rest is True or (rest is not None and any(weight > 0 for _, weight in pairs))
-    names = {label for label, _ in others}
-    if not has_rest or (form.known is not None and names >= form.known.keys() - {rest}):
+    keys = [form.key(label) for label, _ in pairs]
+    total = math.fsum(min(weight, 1e300) for key, (_, weight) in zip(keys, pairs) if key != form.rest_key)
+    if form.rest is True and total > MAX_PLAUSIBLE_SUM:
+        raise no_rest(None, total)
+    # A rest is the mass of the classes that the cell does not list.
+    has_rest = form.rest is True or any(weight > 0 for _, weight in pairs)
+    has_others = form.known is None or not set(keys) >= form.known.keys() - {form.rest_key}
+    if total == 0.0 and not (has_rest and has_others):
         raise zero_weights(None)
 
 
@@ -624,6 +580,36 @@ def empty_set(reason: str, label: Any = None) -> LabelError:
         f"{reason}. Name at least one label, or leave the cell empty if the row is unlabeled.",
         label=label,
         cause="empty set",
+    )
+
+
+def zero_weights(row: int | None, n_rows: int = 1) -> LabelError:
+    """Return the error for a row, the first of several, whose weights are all 0."""
+    return LabelError(
+        f"all weights of the row are 0 (such rows: {n_rows}). Give every row at least one weight above 0; an "
+        "unlabeled row has the same weight for all classes.",
+        row=row,
+        cause="empty set",
+    )
+
+
+def invalid_weight(row: int | None, label: Any, weight: Any) -> LabelError:
+    """Return the error for a weight of a label that is negative or not finite."""
+    remedy = "If the weights are logarithms, write exp(weight)." if weight < 0 else "Use None for an unlabeled row."
+    return LabelError(
+        f"the weight of {label!r} must be a finite number of at least 0; got {weight!r}. {remedy}",
+        row=row,
+        label=label,
+    )
+
+
+def no_rest(row: int | None, total: float, n_rows: int = 1) -> LabelError:
+    """Return the error for a row with a sum of weights above `MAX_PLAUSIBLE_SUM`, which has no rest."""
+    return LabelError(
+        f"the weights of the row sum to {total:.6g} (such rows: {n_rows}), but a rest requires probabilities, "
+        "whose sum is about 1. Write percentages with a percent sign, or divide them by 100; or omit `rest` "
+        "(--rest), so that only the ratios of the weights matter and other classes are ruled out.",
+        row=row,
     )
 
 
@@ -654,28 +640,21 @@ class ParsedCells:
     @property
     def is_set(self) -> Mask:
         """(n,): True for rows without weights."""
-        has_weights = [any(weight is not None for _, weight in pairs or ()) for pairs in self.pairs]
-        return ~np.array(has_weights, dtype=bool)[self.code] if len(self.code) else np.zeros(0, dtype=bool)
+        is_set = [not pairs or pairs[0][1] is None for pairs in self.pairs]
+        return np.array(is_set, dtype=bool)[self.code]
 
-    @property
-    def n_marks(self) -> int:
-        """The number of rows with the mark -1."""
-        marks = [number for number, pairs in enumerate(self.pairs) if pairs == []]
-        return int(np.isin(self.code, marks).sum())
-
-    @cached_property
-    def counts_of_labels(self) -> Counter[str]:
-        """The number of rows with each label."""
-        counts: Counter[str] = Counter()
+    def counts_of_labels(self) -> Counter[Any]:
+        """Return the number of rows with each label."""
+        counts: Counter[Any] = Counter()
         for pairs, count in zip(self.pairs, self.counts(), strict=True):
             for label, _ in pairs or ():
                 counts[label] += count
         return counts
 
-    def first_row(self, label: str) -> int:
+    def first_row(self, label: Any) -> int:
         """Return the first row with a label."""
-        codes = [k for k, pairs in enumerate(self.pairs) if any(name == label for name, _ in pairs or ())]
-        return int(np.argmax(np.isin(self.code, codes)))
+        has_label = [any(name == label for name, _ in pairs or ()) for pairs in self.pairs]
+        return int(np.argmax(np.array(has_label)[self.code]))
 
     @property
     def is_empty(self) -> bool:
@@ -684,9 +663,7 @@ class ParsedCells:
 
     def errors_of_rows(self) -> dict[int, LabelError]:
         """Return the errors of the rows that cannot be read, in the order of the rows."""
-        if not self.errors:
-            return {}
-        rows = np.flatnonzero(np.isin(self.code, list(self.errors)))
+        rows = np.flatnonzero(np.isin(self.code, list(self.errors))) if self.errors else np.zeros(0, dtype=int)
         return {row: at_row(self.errors[code], row) for row, code in zip(rows.tolist(), self.code[rows].tolist())}
 
     def counts(self) -> list[int]:
@@ -712,11 +689,6 @@ def read_cells(
     form : LabelFormat
     is_column : bool, default=True
         Whether the cells are the entire column rather than a batch.
-
-    Returns
-    -------
-    ParsedCells
-        Rows of a column whose weights are all 0 are errors, too, if they list all classes and leave the rest to none.
     """
     if form.weighted and weights is None:
         check_no_colon(form.separator)
@@ -730,12 +702,9 @@ def read_cells(
         # "CHEBI:15377" is the label of "CHEBI:15377:0.7" rather than "CHEBI" with the weight 15377.
         names = frozenset(form.key(label) for pairs in parsed for label, _ in pairs or () if ":" in label)
         parsed, errors = _parse_all(distinct, replace(form, names=names)) if names else (parsed, errors)
-    if form.rest and form.known is None and is_column:
-        errors |= _without_class(parsed, form)
     if form.known is None and is_column and any(label == "-1" for pairs in parsed for label, _ in pairs or ()):
         parsed = [[("-1", None)] if pairs == [] else pairs for pairs in parsed]  # -1 is a class of sets
-    pairs = [None if number in errors else pairs for number, pairs in enumerate(parsed)]
-    return ParsedCells(code, pairs, errors, is_column)
+    return ParsedCells(code, parsed, errors, is_column)
 
 
 def _parse_all(
@@ -757,35 +726,14 @@ def _parse_all(
 
 def _key_of(cell: Any) -> Any:
     """Return a value by which equal cells are found."""
-    kind = type(cell)
-    if kind is str or kind is int or kind is float or cell is None:
+    if type(cell) is str:
         return cell
-    if isinstance(cell, tuple):  # labels and weights
-        return tuple(map(_key_of, cell))
-    key = tuple(cell) if kind is list else (kind, cell)
+    key = type(cell), tuple(cell) if isinstance(cell, list) else cell
     try:
         hash(key)
     except TypeError:
-        return kind, repr(cell)
+        return type(cell), repr(cell)
     return key
-
-
-def with_number(label: str, weight: float | None) -> str | None:
-    """Return a label with its weight as a part of the name, None unless the weight is a whole number above 0."""
-    is_whole = weight is not None and weight > 0 and float(weight).is_integer()
-    return f"{label}:{weight:.0f}" if is_whole else None
-
-
-def _without_class(parsed: Sequence[Pairs | None], form: LabelFormat) -> dict[int, LabelError]:
-    """Return the errors of cells whose rest has no class, since their weights are 0 and they list all labels."""
-    rest = form.key(form.rest) if isinstance(form.rest, str) else None
-    cells = {k: {form.key(label): w for label, w in pairs} for k, pairs in enumerate(parsed) if pairs}
-    labels = {label for cell in cells.values() for label in cell} - {rest}
-    return {
-        k: zero_weights(None)
-        for k, cell in cells.items()
-        if cell.keys() >= labels and not any(w is None or w > 0 for label, w in cell.items() if label != rest)
-    }
 
 
 # -- errors of several cells -------------------------------------------------------------------------------------------
@@ -794,10 +742,9 @@ def _without_class(parsed: Sequence[Pairs | None], form: LabelFormat) -> dict[in
 def describe_unreadable(errors: Mapping[int, LabelError]) -> str:
     """Return the number of cells that cannot be read, and the first of them, as the beginning of a sentence."""
     rows = sorted(errors)
-    shown = ", ".join(f"row {row} ({shorten(repr(errors[row].label))})" for row in rows[:_MAX_NAMED])
-    cells = "1 cell" if len(rows) == 1 else f"{len(rows):,} cells"
-    others = f" and {len(rows) - _MAX_NAMED:,} more" * (len(rows) > _MAX_NAMED)
-    return f"{cells} of labels cannot be read: {shown}{others}"
+    cells = [f"row {row} ({shorten(repr(errors[row].label))})" for row in rows]
+    number = "1 cell" if len(rows) == 1 else f"{len(rows):,} cells"
+    return f"{number} of labels cannot be read: {enumerate_items(cells, _MAX_NAMED, conjunction=False)}"
 
 
 def raise_together(errors: Mapping[int, LabelError], remedy: str = "") -> None:
@@ -832,37 +779,31 @@ def raise_together(errors: Mapping[int, LabelError], remedy: str = "") -> None:
 
 
 def write_cells(
-    mask: Mask, classes: Labels, row_weights: RowWeights | None, separator: str, *, write_full: bool = False
+    evidence: Evidence, classes: Labels, is_weighted: Mask, separator: str, *, write_full: bool = False
 ) -> list[str]:
     """Return the text of each row, which `parse` reads back; a set of all classes is empty unless `write_full`.
 
-    Weights are written in rows that have any, unless `write_full`.
+    Weights are written in the rows of `is_weighted`.
     """
-    weighted = row_weights is not None and not write_full
+    weighted, is_list = bool(is_weighted.any()), separator == LISTS
     if weighted:
         check_no_colon(separator)
     form = LabelFormat(separator, weighted=weighted)
-    names = list(map(str, classes.tolist()))
-    if separator == LISTS:
-        written = np.array([json.dumps(name, ensure_ascii=False) for name in names], dtype=object)
-    else:
-        written = np.array([escape_label(name, form) for name in names], dtype=object)
-    is_weighted = row_weights.is_weighted if weighted and row_weights is not None else np.zeros(len(mask), dtype=bool)
-    position = np.cumsum(is_weighted) - 1
-    texts = []
-    for i, row in enumerate(mask):
-        if is_weighted[i] and row_weights is not None:
-            weights = row_weights.values[position[i]].tolist()
-            sign, between = (": ", ", ") if separator == LISTS else (":", form.separators[0])
-            text = between.join(f"{written[k]}{sign}{weights[k]!r}" for k in np.flatnonzero(row).tolist())
-            texts.append(f"{{{text}}}" if separator == LISTS else text)
-        elif row.all() and not write_full:
-            texts.append("")
+    texts = [
+        json.dumps(n, ensure_ascii=False) if is_list else escape_label(n, form) for n in map(str, classes.tolist())
+    ]
+    names = np.array(texts, dtype=object)
+    between, sign = (", ", ": ") if is_list else (form.separators[0], ":")
+    cells = []
+    for row, mask, has_weights in zip(evidence, evidence > 0, is_weighted.tolist(), strict=True):
+        if has_weights:
+            pairs = zip(names[mask], row[mask].tolist(), strict=True)
+            text = between.join(f"{name}{sign}{weight!r}" for name, weight in pairs)
         else:
-            texts.append(
-                f"[{', '.join(written[row])}]" if separator == LISTS else form.separators[0].join(written[row])
-            )
-    return texts
+            text = between.join(names[mask]) if write_full or not mask.all() else ""
+        brackets = "{}" if has_weights else "[]"
+        cells.append(f"{brackets[0]}{text}{brackets[1]}" if is_list and text else text)
+    return cells
 
 
 def escape_label(name: str, form: LabelFormat) -> str:

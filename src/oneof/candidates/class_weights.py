@@ -5,8 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from oneof.candidates.conversion import as_candidates
-from oneof.candidates.sets import CandidateSets
+from oneof.candidates.sets import CandidateSets, as_candidates
 from oneof.errors import InputError, InputTypeError
 from oneof.typing import Floats
 from oneof.validation import check_sample_weight

@@ -1,17 +1,19 @@
 """Label columns of tables and streams as candidate sets, and columns of true and checked labels.
 
 `LabelColumns.read` turns the columns of a table or of a batch into values and calls `read_cells`, in which a label is
-its text. The labels of a table are then numbers if all of them are whole numbers.
+its text. `LabelCounts.classes` finds the classes in the labels of a table, or of all batches of a stream. The labels of
+a table are then numbers if all of them are whole numbers.
 """
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
+from oneof.candidates import encoding
 from oneof.candidates.cells import (
     DEFAULT_SEPARATOR,
     LabelFormat,
@@ -22,22 +24,22 @@ from oneof.candidates.cells import (
     parse_number,
     raise_together,
     read_cells,
-    with_number,
+    zero_weights,
 )
-from oneof.candidates.encoding import WeightOptions, encode_cells
 from oneof.candidates.labels import (
     AMBIGUOUS_SIGNS,
     PLACEHOLDERS,
     clean,
+    is_collection,
     label_to_text,
+    most_frequent_spellings,
+    object_vector,
+    parse_whole_number,
     sort_labels,
     unknown_label,
     warn_of_minus_one,
 )
-from oneof.candidates.matrices import read_indicator, read_weights
-from oneof.candidates.row_weights import split_weights, zero_weights
 from oneof.candidates.sets import CandidateSets
-from oneof.candidates.spellings import Spellings
 from oneof.errors import DataError, InputError, LabelError
 from oneof.messages import shorten
 from oneof.typing import Evidence, Floats, Labels, Mask
@@ -61,7 +63,6 @@ _MAX_TYPE = 60
 """Number of characters of a type in errors."""
 _MAX_CLASSES_OF_ROWS = 1_000
 """Number of labels up to which they may be as many as rows."""
-_WHOLE_NUMBER = re.compile(r"-?(0|[1-9]\d{0,17})(\.0+)?", re.ASCII)
 _SIGNED_INTEGER = re.compile(r"([+-]?\d{1,18})(\.0*)?", re.ASCII)
 
 
@@ -96,7 +97,7 @@ class LabelColumns:
     prior: Any = None
 
     def __post_init__(self) -> None:
-        WeightOptions(self.kind, self.prior, self.form.rest)  # raises if one of them is invalid
+        encoding.WeightOptions(self.kind, self.prior, self.form.rest)  # raises if one of them is invalid
         if self.weights is not None and not self.form.weighted:
             object.__setattr__(self, "form", replace(self.form, weighted=True))
         if len(self.names) < 2:
@@ -108,11 +109,6 @@ class LabelColumns:
         if self.form.folds_case:
             raise DataError("--fold-case needs one label column; with several columns, rename those of one class.")
 
-    @property
-    def options(self) -> WeightOptions:
-        """The meaning of the weights."""
-        return WeightOptions(self.kind, self.prior, self.form.rest)
-
     def read(self, labels: Any, form: LabelFormat, *, is_column: bool = True) -> "ParsedCells | MatrixRows":
         """Return the rows of a table, of a batch, or of a list of cells."""
         if len(self.names) > 1:
@@ -121,16 +117,14 @@ class LabelColumns:
         cells = labels if isinstance(labels, list) else _values(labels[self.names[0]])
         return read_cells(cells, form, weights=weights, is_column=is_column)
 
-    def encode(
-        self, rows: "ParsedCells | MatrixRows", form: LabelFormat, options: WeightOptions | None = None
-    ) -> tuple[Evidence, Labels]:
+    def encode(self, rows: "ParsedCells | MatrixRows", form: LabelFormat) -> tuple[Evidence, Labels]:
         """Return the mask of rows of sets, or the likelihoods of rows with weights, and the classes."""
-        options = options or self.options
+        options = encoding.WeightOptions(self.kind, self.prior, form.rest)
         if isinstance(rows, ParsedCells):
-            return encode_cells(rows, form, form.classes, options)
+            return encoding.encode_cells(rows, form, form.classes, options)
         if form.weighted:
-            return read_weights(np.ma.masked_invalid(rows.values), [*self.names], options)
-        return read_indicator(rows.values, [*self.names])
+            return encoding.read_weights(np.ma.masked_invalid(rows.values), [*self.names], options)
+        return encoding.read_indicator(rows.values, [*self.names])
 
 
 # -- tables ------------------------------------------------------------------------------------------------------------
@@ -154,21 +148,18 @@ def read_label_columns(
     LabelError
         If a cell cannot be read, a set is empty, all rows are unlabeled, or there is only one class.
     """
-    import polars as pl
-
     form = columns.form
     rows = columns.read(frame, form)
     errors = rows.errors_of_rows()
-    if errors and on_unreadable is None:
+    if on_unreadable is None:
         raise_together(errors)
-    if errors and on_unreadable is not None:
+    elif errors:
         on_unreadable(errors)
     try:
         if isinstance(rows, ParsedCells):
-            rows, form = _use_numbers(rows, form)
-            _check_column(rows, form, is_listed=isinstance(frame[columns.names[0]].dtype, pl.List | pl.Array))
+            rows, form = _with_classes(rows, form)
         evidence, known = columns.encode(rows, form)
-        build = CandidateSets._from_validated if evidence.dtype == bool else CandidateSets._from_likelihoods
+        build = CandidateSets._from_likelihoods if form.weighted else CandidateSets._from_evidence
         return _check_classes(build(evidence, known))
     except LabelError as error:
         if not errors or error.row is not None:
@@ -178,31 +169,40 @@ def read_label_columns(
         raise error.because(f"{error.reason} {describe_unreadable(errors)}.") from None
 
 
-def _use_numbers(cells: ParsedCells, form: LabelFormat) -> tuple[ParsedCells, LabelFormat]:
-    """Return cells and classes whose labels are numbers, if all of them are whole numbers."""
-    rest = form.key(form.rest) if isinstance(form.rest, str) else None
-    labels = [label for label in cells.counts_of_labels if form.key(label) != rest]
-    texts = [*labels, *(form.classes or ())]
-    if not labels or not all(_is_whole(str(text)) for text in texts):
-        if form.classes is None:
-            check_categories(labels, cells)
-        return cells, form
-    number = {label: parse_whole_number(str(label)) for label in texts}
-    pairs = [row and [(number.get(label, label), weight) for label, weight in row] for row in cells.pairs]
-    classes = None if form.classes is None else [number[name] for name in form.classes]
+def _check_classes(candidates: CandidateSets) -> CandidateSets:
+    if candidates.shape[1] < 2:
+        raise LabelError(_ONE_CLASS.format(candidates.classes.tolist()[0]))
+    if candidates.is_unlabeled.all():
+        raise LabelError(_ALL_SETS_FULL)
+    return candidates
+
+
+def _with_classes(cells: ParsedCells, form: LabelFormat) -> tuple[ParsedCells, LabelFormat]:
+    """Return cells and the form with the classes of a table, which are numbers if all labels are whole numbers."""
+    counts = LabelCounts.from_cells(cells)
+    if not counts.counts:
+        raise LabelError(_ALL_UNLABELED)
+    classes = form.classes
+    if classes is None:
+        if len(counts.counts) > max(_MAX_CLASSES_OF_ROWS, counts.n_labeled // 2) and not form.weighted:
+            first = next(label for label, _ in counts.counts)
+            raise LabelError(
+                f"the {counts.n_labeled:,} cells have {len(counts.counts):,} different labels, such as "
+                f"{shorten(repr(first))}, and most classes cannot be learned. Check the label column and --separator, "
+                "or name the classes (--classes).",
+                label=first,
+            )
+        try:
+            classes = [*counts.classes(form)]
+        except LabelError as error:
+            raise (error if error.label is None else at_row(error, cells.first_row(error.label))) from None
+    name_of = {form.key(name): name for name in classes}
+    numbers = [parse_whole_number(str(name)) for name in classes]
+    if None not in numbers:
+        name_of, classes = dict(zip(name_of, numbers, strict=True)), numbers
+    name_of[form.rest_key] = form.rest
+    pairs = [row and [(name_of[form.key(label)], weight) for label, weight in row] for row in cells.pairs]
     return replace(cells, pairs=pairs), replace(form, classes=classes)
-
-
-def check_categories(labels: Iterable[str], cells: ParsedCells | None = None) -> None:
-    """Raise if all labels are numbers, and some are fractions; the error names the row of the cells."""
-    numbers = {label: parse_number(label) for label in labels}
-    fraction = next((label for label, number in numbers.items() if number and not number.is_integer()), None)
-    if fraction is not None and None not in numbers.values():
-        raise LabelError(
-            f"labels must not be continuous; got {fraction!r}. Name the classes (--classes) if numbers are classes.",
-            row=None if cells is None else cells.first_row(fraction),
-            label=fraction,
-        )
 
 
 def _values(cells: "pl.Series") -> list[Any]:
@@ -222,50 +222,6 @@ def _weight_values(cells: "pl.Series") -> list[Any]:
     if not isinstance(cells.dtype, pl.List | pl.Array) and not (cells.dtype == pl.String or cells.dtype.is_numeric()):
         raise LabelError(f"weights must be numbers, text or lists; column {cells.name!r} has type {cells.dtype}.")
     return cells.to_list()
-
-
-def _is_whole(text: str) -> bool:
-    return _WHOLE_NUMBER.fullmatch(text) is not None
-
-
-def parse_whole_number(text: str) -> int | None:
-    """Return text such as "3" or "3.0" as an integer; None for other text, such as "0.7", "inf" and "03"."""
-    return int(text.partition(".")[0]) if _is_whole(text) else None
-
-
-def _check_column(cells: ParsedCells, form: LabelFormat, *, is_listed: bool) -> None:
-    """Raise if the labels of a column as a whole are names of rows, or -1 and 1; warn if -1 looks like a class."""
-    counts = cells.counts_of_labels
-    n_labeled = sum(n for row, n in zip(cells.pairs, cells.counts(), strict=True) if row)
-    if not counts:
-        raise LabelError(_ALL_UNLABELED)
-    if form.classes is not None or form.weighted:
-        return
-    if len(counts) > max(_MAX_CLASSES_OF_ROWS, n_labeled // 2) and not is_listed:
-        first = next(iter(counts))
-        raise LabelError(
-            f"the {n_labeled:,} cells have {len(counts):,} different labels, such as {shorten(repr(first))}, and most "
-            "classes cannot be learned. Check the label column and --separator, or name the classes (--classes).",
-            label=first,
-        )
-    check_marks(counts, cells.n_marks)
-
-
-def check_marks(counts: Mapping[Any, int], n_marks: int) -> None:
-    """Raise or warn if -1, with which rows are marked as unlabeled, may be a class of these labels."""
-    if n_marks and {str(label) for label in counts} == {"1"}:
-        raise LabelError(AMBIGUOUS_SIGNS, cause="signs")
-    if n_marks and counts and all(_is_whole(str(label)) for label in counts):
-        warn_of_minus_one([*map(int, counts)], n_marks, max(counts.values()))
-
-
-def _check_classes(candidates: CandidateSets) -> CandidateSets:
-    if candidates.shape[1] < 2:
-        only = candidates.classes.tolist()
-        raise LabelError(_ONE_CLASS.format(only[0]) if only else _ALL_UNLABELED)
-    if candidates.is_unlabeled.all():
-        raise LabelError(_ALL_SETS_FULL)
-    return candidates
 
 
 def name_type(dtype: Any) -> str:
@@ -338,10 +294,8 @@ def _read_matrix(frame: "pl.DataFrame", names: Sequence[str], form: LabelFormat)
             row=row,
             label=cell,
         )
-    is_class = np.array([name != form.rest for name in names])
-    has_rest = (values[:, ~is_class] > 0).any(axis=1) | (form.rest is True)
-    is_empty = ~is_wrong.any(axis=1) & ~is_unlabeled & ~(values[:, is_class] > 0).any(axis=1) & ~has_rest
-    for row in np.flatnonzero(is_empty).tolist():
+    has_label = (values > 0).any(axis=1) | (form.rest is True)
+    for row in np.flatnonzero(~(has_label | is_unlabeled | is_wrong.any(axis=1))).tolist():
         errors[row] = zero_weights(row) if form.weighted else at_row(empty_set("the candidate set is empty"), row)
     values[list(errors)] = np.nan
     return MatrixRows(values, errors)
@@ -385,10 +339,8 @@ class LabelReader:
         labels : polars.DataFrame or list of str
         """
         evidence, _ = self._columns.encode(self._read(labels, self._on_unreadable), self._form)
-        if not self._form.weighted:
-            return evidence
-        mask, row_weights = split_weights(evidence)
-        return mask if row_weights is None else row_weights.over(mask)
+        weights = encoding.normalize_weights(evidence) if self._form.weighted else evidence
+        return weights if self._form.weighted and encoding.has_weights(weights).any() else weights > 0
 
     def posterior_sum(self, labels: Any) -> tuple[Floats, int]:
         """Return the sum over the rows with weights of their probabilities, (K,), and the number of these rows.
@@ -401,7 +353,8 @@ class LabelReader:
         """
         rows, rest = self._read(labels, None), self._form.rest
         n_classes = len(self.classes or [name for name in self._columns.names if name != rest])
-        likelihoods, _ = self._columns.encode(rows, self._form, WeightOptions("posterior", np.ones(n_classes), rest))
+        columns = replace(self._columns, kind="posterior", prior=np.ones(n_classes))
+        likelihoods, _ = columns.encode(rows, self._form)
         posterior = likelihoods[~rows.is_set]
         posterior = posterior / posterior.max(axis=1, keepdims=True, initial=0)  # their sum may overflow
         return (posterior / posterior.sum(axis=1, keepdims=True)).sum(axis=0), len(posterior)
@@ -413,13 +366,9 @@ class LabelReader:
         ----------
         labels : polars.DataFrame or list of str
         """
-        cells, of_weights = self._read(labels, None), self._columns.weights is not None
+        cells = self._read(labels, None)
         assert isinstance(cells, ParsedCells)
-        counts: Counter[tuple[str, str]] = Counter()
-        for pairs, count in zip(cells.pairs, cells.counts(), strict=True):
-            for label, weight in pairs or ():
-                counts[label, "" if of_weights else with_number(label, weight) or ""] += count
-        return LabelCounts(counts, cells.n_marks)
+        return LabelCounts.from_cells(cells, may_be_named=self._columns.weights is None)
 
     def _read(self, labels: Any, on_unreadable: OnUnreadable | None) -> ParsedCells | MatrixRows:
         """Return the rows of a batch, of which those that cannot be read are unlabeled or an error."""
@@ -435,7 +384,7 @@ class LabelReader:
 
 @dataclass(frozen=True)
 class LabelCounts:
-    """Numbers of rows of the labels of a stream.
+    """Numbers of rows of the labels of a table or of a stream.
 
     Attributes
     ----------
@@ -443,13 +392,28 @@ class LabelCounts:
         By the label and, if its weight is a whole number, the label with the number as a part of its name.
     n_marks : int
         The number of rows marked as unlabeled by -1.
+    n_labeled : int
+        The number of rows with labels.
     """
 
     counts: Counter[tuple[str, str]] = field(default_factory=Counter)
     n_marks: int = 0
+    n_labeled: int = 0
+
+    @classmethod
+    def from_cells(cls, cells: ParsedCells, *, may_be_named: bool = False) -> "LabelCounts":
+        """Count the labels of cells, also with their weights as a part of the names."""
+        counts: Counter[tuple[str, str]] = Counter()
+        n_rows: Counter[bool] = Counter()
+        for pairs, count in zip(cells.pairs, cells.counts(), strict=True):
+            n_rows[bool(pairs)] += count * (pairs is not None)
+            for label, weight in pairs or ():
+                is_whole = may_be_named and weight and float(weight).is_integer()
+                counts[label, f"{label}:{weight:.0f}" if is_whole else ""] += count
+        return cls(counts, n_rows[False], n_rows[True])
 
     def __add__(self, other: "LabelCounts") -> "LabelCounts":
-        return LabelCounts(self.counts + other.counts, self.n_marks + other.n_marks)
+        return LabelCounts(self.counts + other.counts, self.n_marks + other.n_marks, self.n_labeled + other.n_labeled)
 
     def classes(self, form: LabelFormat) -> dict[str, int]:
         """Return the classes with their numbers of rows, sorted by number if all are whole numbers, else by text.
@@ -463,18 +427,29 @@ class LabelCounts:
             If there are fewer than two classes, or the labels are fractions.
         """
         keys = {form.key(label) for label, _ in self.counts}
-        rest = form.key(form.rest) if isinstance(form.rest, str) else None
-        spellings, rows = Spellings(), Counter[str]()
+        spellings, counts = Counter[str](), Counter[str]()
         for (label, name), count in self.counts.items():
-            if form.key(label) != rest and not (name and form.key(name) in keys):
-                rows[form.key(label)] += count
-                spellings.add(label, count)
-        counts = {spellings.name(key) if form.folds_case else key: count for key, count in rows.items()}
-        check_marks(counts, self.n_marks)
-        check_categories(sorted(counts))
+            if form.key(label) != form.rest_key and not (name and form.key(name) in keys):
+                spellings[label] += count
+                counts[form.key(label)] += count
+        if form.folds_case:
+            names = most_frequent_spellings(spellings)
+            counts = Counter({names[key]: count for key, count in counts.items()})
+        if self.n_marks and [*counts] == ["1"]:
+            raise LabelError(AMBIGUOUS_SIGNS, cause="signs")
+        numbers = {label: parse_number(label) for label in counts}
+        fraction = next((label for label, number in numbers.items() if number and not number.is_integer()), None)
+        if fraction is not None and None not in numbers.values():
+            raise LabelError(
+                f"labels must not be continuous; got {fraction!r}. Name the classes (--classes) if they are numbers.",
+                label=fraction,
+            )
         if len(counts) < 2:
             raise LabelError(_ONE_CLASS.format(min(counts)) if counts else _ALL_UNLABELED)
-        return dict(sorted(counts.items(), key=(lambda x: int(x[0])) if all(map(_is_whole, counts)) else None))
+        are_whole = all(parse_whole_number(label) is not None for label in counts)
+        if self.n_marks and are_whole:
+            warn_of_minus_one([*map(int, counts)], self.n_marks, max(counts.values()))
+        return dict(sorted(counts.items(), key=(lambda item: int(item[0])) if are_whole else None))
 
 
 # -- true and checked labels -------------------------------------------------------------------------------------------
@@ -493,11 +468,11 @@ def match_true_labels(
     The parameters are those of `match_checked_labels`.
     """
     values = list(cells)
-    form = _form_of_one(classes, separator, folds_case=folds_case, missing=missing)
+    form = LabelFormat(separator, classes.tolist(), False, False, folds_case, [*missing, "nan"], is_open=True)
     labels, errors = _read_single(values, form)
     unknown = {row: clean(str(values[row])) for row in errors}
     unknown |= {row: label for row, label in enumerate(labels) if label is not None and form.match(label) is None}
-    truth = np.array([label and form.match(label) for label in labels] + [None], dtype=object)[:-1]
+    truth = object_vector(label and form.match(label) for label in labels)
     return truth, dict(sorted(unknown.items()))
 
 
@@ -533,17 +508,15 @@ def match_checked_labels(
         If the column or a cell cannot be read, or a cell has several labels or an unknown one; the error names the
         first row, and lists further ones.
     """
-    form = _form_of_one(classes, separator, has_weights, folds_case=folds_case, missing=missing)
+    form = LabelFormat(separator, classes.tolist(), has_weights, False, folds_case, [*missing, "nan"], is_open=True)
     labels, errors = _read_single(_values(cells), form)
-    spellings = Spellings()
-    for label in labels:
-        spellings.add(label)
+    names = most_frequent_spellings(Counter(label for label in labels if label is not None)) if folds_case else {}
     matched: list[Any] = []
     for row, label in enumerate(labels):
         name = None if label is None else form.match(label)
         if label is not None and name is None:
             try:
-                name = _new_class(spellings.name(label) if folds_case else label, classes, adds_classes=adds_classes)
+                name = _new_class(names.get(form.key(label), label), classes, adds_classes=adds_classes)
             except LabelError as error:
                 errors[row] = at_row(error, row)
         matched.append(name)
@@ -551,34 +524,24 @@ def match_checked_labels(
     return matched, sort_labels({label for label in matched if label is not None and form.match(label) is None})
 
 
-def _form_of_one(
-    classes: Labels, separator: str, weighted: bool = False, *, folds_case: bool, missing: Sequence[str]
-) -> LabelFormat:
-    """Return the format of cells with one label."""
-    return LabelFormat(
-        separator,
-        classes.tolist(),
-        weighted,
-        folds_case=folds_case,
-        missing=[*missing, "nan"],
-        is_open=True,
-        is_single=True,
-    )
-
-
 def _read_single(values: list[Any], form: LabelFormat) -> tuple[list[str | None], dict[int, LabelError]]:
-    """Return the label of each cell as text, None if it has none, and the errors of cells by their rows."""
-    cells = read_cells(values, form)
-    errors, labels = cells.errors_of_rows(), []
-    for row, pairs in enumerate(map(cells.pairs.__getitem__, cells.code.tolist())):
-        names = {form.key(label): str(label) for label, _ in reversed(pairs or [])}
-        labels.append(next(iter(names.values())) if len(names) == 1 else None)
+    """Return the label of each cell as text, None if it has none, and the errors of cells by their rows.
+
+    A cell is the name of a class before it is anything else, and an empty list is no label.
+    """
+    texts = [clean(value) if isinstance(value, str) else None for value in values]
+    labels = [label_to_text(form.match(text)) for text in texts]
+    is_empty = [text == "[]" or (is_collection(v) and not len(v)) for text, v in zip(texts, values, strict=True)]
+    cells = [None if name is not None or empty else v for v, name, empty in zip(values, labels, is_empty, strict=True)]
+    parsed = read_cells(cells, form)
+    errors = parsed.errors_of_rows()
+    for row, code in enumerate(parsed.code.tolist()):
+        names = {form.key(label): str(label) for label, _ in reversed(parsed.pairs[code] or [])}
         if len(names) > 1:
-            error = LabelError(
-                f"{values[row]!r} has several labels. Give the one that was checked, or leave the cell empty.",
-                label=values[row],
-            )
-            errors[row] = at_row(error, row)
+            reason = f"{values[row]!r} has several labels. Give the one that was checked, or leave the cell empty."
+            errors[row] = LabelError(reason, label=values[row], row=row)
+        elif names:
+            labels[row] = next(iter(names.values()))
     return labels, errors
 
 

@@ -1,22 +1,34 @@
 """The encoder of rows of labels: classes, codes, masks and likelihoods.
 
-A row is one label, a set of labels, or (label, weight) pairs; a set has weights of 1. `encode` finds the classes and
-the code of each label of any form, and all errors of labels are raised there. Weights are then merged, the mass of the
-classes that a row does not list is spread over them, and posteriors are divided by their prior.
+A row is one label, a set of labels, or (label, weight) pairs. `encode` finds the classes and the code of each label of
+any form, and all errors of labels are raised there. Weights are then merged, the mass of the classes that a row does
+not list is spread over them, and posteriors are divided by their prior.
 """
 
 import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 import numpy as np
+import scipy.sparse as sp
 
-from oneof.candidates.cells import LabelFormat, Pairs, ParsedCells
+from oneof.candidates.cells import (
+    MAX_PLAUSIBLE_SUM,
+    LabelFormat,
+    Pairs,
+    ParsedCells,
+    as_pairs,
+    invalid_weight,
+    no_rest,
+    zero_weights,
+)
 from oneof.candidates.labels import (
     AMBIGUOUS_SIGNS,
     USE_FROM_WEIGHTS,
     as_classes,
+    check_no_mapping,
+    format_classes,
     is_collection,
     is_hashable,
     is_minus_one,
@@ -24,43 +36,34 @@ from oneof.candidates.labels import (
     is_weight_pair,
     label_vector,
     list_rows,
+    most_frequent_spellings,
+    object_vector,
     pack_classes,
     sort_labels,
     unknown_label,
     warn_of_minus_one,
     warn_of_texts,
 )
-from oneof.candidates.row_weights import (
-    MAX_PLAUSIBLE_SUM,
-    MIN_STORED_WEIGHT,
-    invalid_weight,
-    no_rest,
-    scale_rows,
-    zero_weights,
-)
-from oneof.candidates.spellings import Spellings
 from oneof.errors import InputError, InputTypeError, LabelError
 from oneof.messages import warn
 from oneof.typing import Evidence, Floats, Ints, Labels, Mask
-from oneof.validation import as_float_array, check_choice
+from oneof.validation import as_float_array, check_choice, unmask
 
 SignPolicy = Literal["error", "warn"]
 """Treatment of a vector whose only values are -1 and +1: an error, or two classes with a warning."""
 MISSING = -1
 """The code of a row without a label."""
 
+_TIE_RTOL = 1e-14
+"""Relative difference of two weights of a row, a few roundings, up to which they are equal."""
+MIN_STORED_WEIGHT = float(np.finfo(np.float64).tiny)
+"""The smallest weight above 0, relative to the largest of its row; its inverse and its logarithm are finite."""
 _MAX_SUM = 1.01
 """Maximum sum of probabilities that were rounded to a few decimals."""
 _MIN_ROWS_WARNING = 100
 """Rows from which their mean is an estimate of the class frequencies, so that a class of less than one row is rare."""
 _SUM_TOL = 1e-6
 """Difference of a sum of probabilities from 1, in float32 for instance, that is a rounding error."""
-_REPEATED = {
-    True: "some rows repeat a label, whose weights are added{}.",
-    False: "some rows repeat a label, whose largest weight is used{}.",
-}
-_SUM_ABOVE_1 = "the probabilities of some rows have a sum above 1, and are divided by it{}"
-_NO_REST = ", so that nothing remains for the classes that these rows do not list."
 
 
 # -- classes and codes -------------------------------------------------------------------------------------------------
@@ -92,29 +95,32 @@ def encode(
     distinct, number = _number_distinct(labels, row)
     known = None if classes is None else as_classes(classes)
     named = frozenset() if known is None else frozenset(known.tolist())
-    absent = list(map(is_missing, distinct))
+    is_absent = [is_single and is_missing(value) for value in distinct]
+
+    def first(wrong: list[bool]) -> tuple[int, int]:
+        place = int(np.flatnonzero(np.array(wrong)[number])[0])
+        return int(number[place]), place if row is None else int(row[place])
+
     reasons = [
-        _reason(value, is_single=is_single) if value not in named and not (is_single and skipped) else None
-        for value, skipped in zip(distinct, absent, strict=True)
+        None if value in named or absent else _reason(value, is_single=is_single)
+        for value, absent in zip(distinct, is_absent, strict=True)
     ]
     if any(reasons):
-        position = _first(number, [reason is not None for reason in reasons])
-        k = number[position]
-        raise LabelError(reasons[k] or "", row=position if row is None else int(row[position]), label=distinct[k])
+        k, at = first([reason is not None for reason in reasons])
+        raise LabelError(str(reasons[k]), row=at, label=distinct[k])
     if known is None:
-        occurring = [value for value, skipped in zip(distinct, absent, strict=True) if not skipped]
+        occurring = [value for value, absent in zip(distinct, is_absent, strict=True) if not absent]
         known = pack_classes(sort_labels(_without_mark(occurring, signs) if is_single else occurring))
         if isinstance(labels, np.ndarray) and labels.dtype.kind in "iuf":
             known = known.astype(labels.dtype)
     if not len(known):
         raise LabelError("`y` must name at least one class; every row is unlabeled.")
-    code_of: dict[Any, int] = {value: MISSING for value in distinct if is_single and is_minus_one(value)}
+    code_of = dict.fromkeys((value for value in distinct if is_single and is_minus_one(value)), MISSING)
     code_of.update((value, code) for code, value in enumerate(known.tolist()))
-    codes = [MISSING if skipped else code_of.get(v, -2) for v, skipped in zip(distinct, absent, strict=True)]
+    codes = [MISSING if absent else code_of.get(v, -2) for v, absent in zip(distinct, is_absent, strict=True)]
     if -2 in codes:
-        position = _first(number, [code == -2 for code in codes])
-        label = distinct[number[position]]
-        raise unknown_label(position if row is None else int(row[position]), label, known)
+        k, at = first([code == -2 for code in codes])
+        raise unknown_label(at, distinct[k], known)
     return np.array(codes, dtype=np.int64)[number], known
 
 
@@ -143,11 +149,6 @@ def distinct_labels(values: Sequence[Any], row: Ints | None = None) -> dict[Any,
         raise LabelError(f"{value!r} is not a label.{remedy}", row=place, label=value) from None
 
 
-def _first(number: Ints, is_wrong: list[bool]) -> int:
-    """Return the first place of a wrong value."""
-    return int(np.flatnonzero(np.array(is_wrong)[number])[0])
-
-
 def _reason(value: Any, *, is_single: bool) -> str | None:
     """Return why a value cannot be a label, None if it can."""
     if is_missing(value):
@@ -158,9 +159,8 @@ def _reason(value: Any, *, is_single: bool) -> str | None:
         return None
     if np.isinf(value):
         return "the label is infinite. Use a finite label, or NaN for a missing one."
-    return f"Unknown label type: {value!r} is continuous. Labels must be categories." + (
-        "" if is_single else f" {USE_FROM_WEIGHTS}"
-    )
+    reason = f"Unknown label type: {value!r} is continuous. Labels must be categories."
+    return reason if is_single else f"{reason} {USE_FROM_WEIGHTS}"
 
 
 def _without_mark(labels: list[Any], signs: SignPolicy) -> list[Any]:
@@ -168,12 +168,12 @@ def _without_mark(labels: list[Any], signs: SignPolicy) -> list[Any]:
     others = [value for value in labels if not is_minus_one(value)]
     if len(others) == len(labels) or any(isinstance(value, str) for value in others):
         return labels  # a mixture of -1 and strings is an error of `sort_labels`
-    if others == [1] and not isinstance(others[0], bool):
-        if signs == "error":
-            raise LabelError(AMBIGUOUS_SIGNS, cause="signs")
-        warn(f"{AMBIGUOUS_SIGNS} They are read as two classes.")
-        return labels
-    return others
+    if others != [1] or isinstance(others[0], bool):
+        return others
+    if signs == "error":
+        raise LabelError(AMBIGUOUS_SIGNS, cause="signs")
+    warn(f"{AMBIGUOUS_SIGNS} They are read as two classes.")
+    return labels
 
 
 def encode_labels(y: Any, classes: Any = None, *, signs: SignPolicy = "error") -> tuple[Ints, Labels]:
@@ -184,18 +184,17 @@ def encode_labels(y: Any, classes: Any = None, *, signs: SignPolicy = "error") -
         warn_of_texts(known)
         if known.dtype.kind in "if":
             missing = values[codes == MISSING]
-            marks = list(map(is_minus_one, missing.tolist())) if missing.dtype.kind == "O" else missing == -1
+            is_mark = list(map(is_minus_one, missing.tolist())) if missing.dtype.kind == "O" else missing == -1
             n_largest = int(np.bincount(codes[codes != MISSING]).max())
-            warn_of_minus_one(list(map(int, known.tolist())), int(np.count_nonzero(marks)), n_largest)
+            warn_of_minus_one(list(map(int, known.tolist())), int(np.count_nonzero(is_mark)), n_largest)
     return codes, known
 
 
 def codes_to_mask(codes: Ints, n_classes: int) -> Mask:
     """Return the mask of single labels given as codes; the candidates of a row without a label are all classes."""
     mask = np.zeros((len(codes), n_classes), dtype=bool)
-    labeled = codes != MISSING
-    mask[labeled, codes[labeled]] = True
-    mask[~labeled] = True
+    mask[np.arange(len(codes)), codes] = True
+    mask[codes == MISSING] = True
     return mask
 
 
@@ -204,18 +203,21 @@ def codes_to_mask(codes: Ints, n_classes: int) -> Mask:
 
 def encode_sets(sets: Any, classes: Any = None, *, excluded: bool = False) -> tuple[Mask, Labels]:
     """Return the mask and the classes of a sequence of sets of labels, or of sets of labels that are excluded."""
-    flat, lengths, unlabeled = flatten_sets(sets, classes)
-    mask, known = _mask_of(flat, lengths, classes)
-    mask[unlabeled] = not excluded
+    rows = as_sets(sets, classes)
+    is_unlabeled = np.fromiter((labels is None for labels in rows), dtype=bool, count=len(rows))
+    if is_unlabeled.any():
+        rows = [() if labels is None else labels for labels in rows]
+    mask, known = _mask_of(rows, classes)
+    mask[is_unlabeled] = not excluded
     mask = ~mask if excluded else mask
     check_nonempty_rows(mask)
     return mask, known
 
 
-def _mask_of(flat: list[Any], lengths: Ints, classes: Any) -> tuple[Mask, Labels]:
-    row = np.repeat(np.arange(len(lengths)), lengths)
-    codes, known = encode(flat, classes, row=row)
-    mask = np.zeros((len(lengths), len(known)), dtype=bool)
+def _mask_of(rows: Sequence[Any], classes: Any) -> tuple[Mask, Labels]:
+    row = np.repeat(np.arange(len(rows)), np.fromiter(map(len, rows), dtype=np.int64, count=len(rows)))
+    codes, known = encode(list_rows(itertools.chain.from_iterable(rows)), classes, row=row)
+    mask = np.zeros((len(rows), len(known)), dtype=bool)
     mask[row, codes] = True
     return mask, known
 
@@ -224,33 +226,28 @@ def encode_hierarchy(y: Any, hierarchy: Mapping[Any, Any], classes: Any = None) 
     """Return the mask and the leaves; a coarse label stands for all leaves below it."""
     if not isinstance(hierarchy, Mapping):
         raise InputTypeError(f"`hierarchy` must be a dict from a coarse label to its children; got {hierarchy!r}.")
-    leaves_of = {node: _leaves_below(node, hierarchy, ()) for node in hierarchy}
-    leaves = set().union(*leaves_of.values())
-    known = pack_classes(sort_labels(leaves)) if classes is None else as_classes(classes)
+    below = {node: _leaves_below(node, hierarchy, ()) for node in hierarchy}
+    known = pack_classes(sort_labels(set().union(*below.values()))) if classes is None else as_classes(classes)
     if not len(known):
         raise LabelError("`hierarchy` must have at least one leaf. Give the labels below each coarse one.")
     if coarse := [leaf for leaf in known.tolist() if leaf in hierarchy]:
         raise LabelError(
             f"`classes` must be leaves of the hierarchy; {coarse[0]!r} is a coarse label.", label=coarse[0]
         )
-    own = set(known.tolist())
-    below = {label: sorted_below & own for label, sorted_below in leaves_of.items()} | {leaf: {leaf} for leaf in own}
-    flat, lengths, unlabeled = flatten_sets(y, known)
-    row = np.repeat(np.arange(len(lengths)), lengths)
-    for label in distinct_labels(flat, row):
-        if label not in below:
-            raise LabelError(
-                f"label {label!r} is neither a leaf nor a coarse label of the hierarchy. Correct it, or add it.",
-                row=int(row[flat.index(label)]),
-                label=label,
-                cause="unknown label",
-            )
-    expanded = np.repeat(row, [len(below[label]) for label in flat])
-    mask = np.zeros((len(lengths), len(known)), dtype=bool)
-    mask[expanded, encode([leaf for label in flat for leaf in below[label]], known, row=expanded)[0]] = True
-    mask[unlabeled] = True
-    check_nonempty_rows(mask)
-    return mask, known
+    leaves = set(known.tolist())
+    below = {node: own & leaves for node, own in below.items()} | {leaf: {leaf} for leaf in leaves}
+    rows = as_sets(y, known)
+    for i, labels in enumerate(rows):
+        for label in labels or ():
+            if not is_hashable(label) or label not in below:
+                raise LabelError(
+                    f"label {label!r} is neither a leaf nor a coarse label of the hierarchy. Correct it, or add it.",
+                    row=i,
+                    label=label,
+                    cause="unknown label",
+                )
+    expanded = [labels if labels is None else set().union(*map(below.__getitem__, labels)) for labels in rows]
+    return encode_sets(expanded, known)
 
 
 def _leaves_below(node: Any, hierarchy: Mapping[Any, Any], above: tuple[Any, ...]) -> set[Any]:
@@ -264,43 +261,29 @@ def _leaves_below(node: Any, hierarchy: Mapping[Any, Any], above: tuple[Any, ...
     return set().union(*(_leaves_below(child, hierarchy, (*above, node)) for child in children))
 
 
-def flatten_sets(sets: Any, classes: Any = None) -> tuple[list[Any], Ints, Mask]:
-    """Return all labels in one list, the length of each row's set, and the mask of unlabeled rows.
+def as_sets(sets: Any, classes: Any = None) -> list[Any]:
+    """Return the collection of labels of each row, None if it is unlabeled.
 
     A row that is not a collection is one label, and unlabeled if it is None, NaN, or -1, unless -1 is a class.
     """
     rows = list_rows(sets)
-    if not set(map(type, rows)) <= {list, tuple, set, frozenset}:
-        marks_missing = classes is None or -1 not in as_classes(classes).tolist()
-        has_mark = any(map(is_minus_one, rows))
-        rows = [_as_collection(value, marks_missing=marks_missing) for value in rows]
-        if has_mark and classes is None:
-            _warn_of_minus_one(rows)
-    unlabeled = np.zeros(len(rows), dtype=bool)
-    if type(None) in set(map(type, rows)):
-        unlabeled = np.fromiter((value is None for value in rows), dtype=bool, count=len(rows))
-        rows = [() if value is None else value for value in rows]
-    lengths = np.fromiter(map(len, rows), dtype=np.int64, count=len(rows))
-    return list_rows(itertools.chain.from_iterable(rows)), lengths, unlabeled
-
-
-def _as_collection(value: Any, *, marks_missing: bool) -> Any:
-    """Return a row as a collection of labels, or None if it is unlabeled."""
-    if is_collection(value):
-        if isinstance(value, np.ndarray):
-            return value.ravel().tolist()
-        return value.to_pylist() if hasattr(value, "to_pylist") else list(value)
-    return None if is_missing(value) or (marks_missing and is_minus_one(value)) else (value,)
-
-
-def _warn_of_minus_one(rows: list[Any]) -> None:
-    """Warn if -1 is a label of a set, while a row of -1 alone is unlabeled."""
-    row = next((i for i, value in enumerate(rows) if value is not None and any(map(is_minus_one, value))), None)
-    if row is not None:
-        warn(
-            f"a row of -1 is unlabeled, but -1 is a class in the set of row {row}. Write None for unlabeled rows and "
-            "remove -1 from sets; or pass `classes` with -1 if it is a class.",
-        )
+    if set(map(type, rows)) <= {list, tuple, set, frozenset, type(None)}:
+        return rows
+    is_mark = is_minus_one if classes is None or -1 not in as_classes(classes).tolist() else is_missing
+    found: list[Any] = []
+    for value in rows:
+        if is_collection(value):
+            found.append(value.ravel().tolist() if isinstance(value, np.ndarray) else list_rows(value))
+        else:
+            found.append(None if is_missing(value) or is_mark(value) else (value,))
+    if classes is None and any(map(is_minus_one, rows)):
+        i = next((i for i, labels in enumerate(found) if labels and any(map(is_minus_one, labels))), None)
+        if i is not None:
+            warn(
+                f"a row of -1 is unlabeled, but -1 is a class in the set of row {i}. Write None for unlabeled rows and "
+                "remove -1 from sets; or pass `classes` with -1 if it is a class."
+            )
+    return found
 
 
 def check_nonempty_rows(mask: Mask) -> None:
@@ -313,15 +296,6 @@ def check_nonempty_rows(mask: Mask) -> None:
             row=int(empty[0]),
             cause="empty set",
         )
-
-
-def write_sets(mask: Mask, classes: Labels) -> list[set[Any]]:
-    """Return the labels of each row's set."""
-    labels = classes.tolist()
-    rows, columns = np.nonzero(mask)
-    flat = [labels[k] for k in columns]
-    ends = np.searchsorted(rows, np.arange(len(mask)), side="right").tolist()
-    return [set(flat[start:end]) for start, end in zip([0, *ends[:-1]], ends, strict=True)] if ends else []
 
 
 # -- weights -----------------------------------------------------------------------------------------------------------
@@ -361,25 +335,12 @@ class WeightTable:
     """(n,): the mass that the row gives to the classes that it does not list."""
     is_set: Mask
     """(n,): True for unlabeled rows, and for sets without numbers, which have neither a rest nor a prior."""
-    is_repeated: Mask
-    """(n,): True for rows that listed a label more than once; its weights are merged."""
     is_ranked: bool = False
     """True for rows that list labels, which a person or a language model wrote, False for a matrix."""
-    is_column: bool = True
-    """Whether the rows are those of a whole column rather than of a batch, so that warnings name them."""
-
-    def first_place(self, rows: Mask) -> str:
-        """Return a clause with the first row of a mask."""
-        return f" (first in row {int(rows.argmax())})" * self.is_column
 
 
 def encode_weights(
-    distinct: Sequence[Pairs | None],
-    classes: Any,
-    options: WeightOptions,
-    *,
-    code: Ints | None = None,
-    is_column: bool = True,
+    distinct: Sequence[Pairs | None], classes: Any, options: WeightOptions, code: Ints | None = None
 ) -> tuple[Floats, Labels]:
     """Return the likelihoods and the classes of rows of (label, weight) pairs.
 
@@ -392,25 +353,20 @@ def encode_weights(
     options : WeightOptions
     code : ndarray of shape (n,), optional
         The index into `distinct` of each row; by default there is a row for each.
-    is_column : bool, default=True
-        See `WeightTable`.
     """
     n, rest = len(distinct), options.rest
     is_set = np.fromiter((not pairs or pairs[0][1] is None for pairs in distinct), dtype=bool, count=n)
     lengths = np.fromiter((len(pairs or ()) for pairs in distinct), dtype=np.int64, count=n)
     row = np.repeat(np.arange(n), lengths)
-    labels = [label for pairs in distinct for label, _ in pairs or ()]
-    weights_of = (1.0 if weight is None else weight for pairs in distinct for _, weight in pairs or ())
-    values = np.fromiter(weights_of, dtype=np.float64, count=len(labels))
+    pairs = [pair for pairs in distinct for pair in pairs or ()]
+    values = np.array([1.0 if weight is None else weight for _, weight in pairs], dtype=np.float64)
     wrong = np.flatnonzero(~(np.isfinite(values) & (values >= 0)))
     if len(wrong):
-        raise invalid_weight(int(row[wrong[0]]), labels[wrong[0]], values[wrong[0]].item())
-    rest_mass = np.zeros(n)
-    if isinstance(rest, str):
-        is_rest = np.fromiter((label == rest for label in labels), dtype=bool, count=len(labels))
-        _add(rest_mass, row[is_rest], values[is_rest])
-        labels = [label for label, skipped in zip(labels, is_rest.tolist()) if not skipped]
-        row, values = row[~is_rest], values[~is_rest]
+        raise invalid_weight(int(row[wrong[0]]), pairs[wrong[0]][0], values[wrong[0]].item())
+    is_rest = np.array([isinstance(rest, str) and label == rest for label, _ in pairs], dtype=bool)
+    rest_mass = _sum_at(np.zeros(n), row[is_rest], values[is_rest])
+    labels = [label for (label, _), skipped in zip(pairs, is_rest.tolist(), strict=True) if not skipped]
+    row, values = row[~is_rest], values[~is_rest]
     columns, known = encode(labels, classes, row=row)
     if isinstance(rest, str) and rest in known.tolist():
         raise InputError(f"`rest` must not be one of the classes; got {rest!r}.")
@@ -418,24 +374,25 @@ def encode_weights(
     listed = np.zeros((n, len(known)), dtype=bool)
     listed[row, columns] = True
     if options.are_probabilities:
-        _add(weights, (row, columns), values)
+        _sum_at(weights, (row, columns), values)
     else:  # probabilities of one and the same evidence
         np.maximum.at(weights, (row, columns), values)
-    weights[is_set] = np.where(lengths[is_set, None] == 0, 1.0, listed[is_set])  # a set may repeat a label
+    weights[is_set] = listed[is_set]  # a set may repeat a label
+    weights[lengths == 0] = 1.0
     is_repeated = (np.bincount(row, minlength=n) > np.count_nonzero(listed, axis=1)) & ~is_set
-    if code is not None:
-        weights, listed, rest_mass, is_set, is_repeated = (
-            part[code] for part in (weights, listed, rest_mass, is_set, is_repeated)
-        )
-    table = WeightTable(known, weights, listed, rest_mass, is_set, is_repeated, is_ranked=True, is_column=is_column)
+    if is_repeated.any():
+        merged = "weights are added" if options.are_probabilities else "largest weight is used"
+        warn(f"some rows repeat a label, whose {merged}.")
+    code = np.arange(n) if code is None else code
+    table = WeightTable(known, weights[code], listed[code], rest_mass[code], is_set[code], is_ranked=True)
     return to_likelihoods(table, options), known
 
 
-def _add(totals: Floats, places: Any, values: Floats) -> None:
+def _sum_at(totals: Floats, places: Any, values: Floats) -> Floats:
     """Add values at some places; a sum that overflows is the largest number."""
     with np.errstate(over="ignore"):
         np.add.at(totals, places, values)
-    np.minimum(totals, np.finfo(np.float64).max, out=totals)
+    return np.minimum(totals, np.finfo(np.float64).max, out=totals)
 
 
 def to_likelihoods(table: WeightTable, options: WeightOptions) -> Floats:
@@ -443,8 +400,6 @@ def to_likelihoods(table: WeightTable, options: WeightOptions) -> Floats:
     weights = table.weights
     if not len(table.classes):
         raise LabelError("`W` must have at least one column.")
-    if table.is_repeated.any():
-        warn(_REPEATED[options.are_probabilities].format(table.first_place(table.is_repeated)))
     with np.errstate(over="ignore"):
         total = np.where(table.is_set, 0.0, weights.sum(axis=1))
     if options.rest:
@@ -452,17 +407,16 @@ def to_likelihoods(table: WeightTable, options: WeightOptions) -> Floats:
         n_others = np.count_nonzero(~table.listed, axis=1)
         share = np.divide(rest, n_others, out=np.zeros(len(rest)), where=(n_others > 0) & ~table.is_set)
         weights = np.where(table.listed | table.is_set[:, None], weights, share[:, None])
-    if options.rest is True or (options.kind == "posterior" and table.is_ranked):
-        is_above = total > _MAX_SUM
-        if is_above.any():
-            warn(_SUM_ABOVE_1.format(table.first_place(is_above)) + (_NO_REST if options.rest is True else "."))
+    if (options.rest is True or (options.kind == "posterior" and table.is_ranked)) and (total > _MAX_SUM).any():
+        effect = ", so that nothing remains for the classes that these rows do not list" * (options.rest is True)
+        warn(f"the probabilities of some rows have a sum above 1, and are divided by it{effect}.")
     empty = np.flatnonzero(~weights.any(axis=1))
     if len(empty):
         raise zero_weights(int(empty[0]), len(empty))
-    if options.kind == "posterior":
-        rows = ~table.is_set
+    rows = np.flatnonzero(~table.is_set)
+    if options.kind == "posterior" and len(rows):
         weights = weights.copy()
-        weights[rows] = _divide_by_prior(weights[rows], np.flatnonzero(rows), table.classes, options.prior)
+        weights[rows] = _divide_by_prior(weights[rows], rows, table.classes, options.prior)
     return weights
 
 
@@ -479,27 +433,26 @@ def _read_prior(prior: Any, classes: Labels) -> Floats:
     """Return the prior of each class, from numbers in their order or from a mapping of labels to numbers."""
     if hasattr(prior, "to_dict") and set(classes.tolist()) & set(prior.keys()):  # a pandas Series by label
         prior = prior.to_dict()
-    if not isinstance(prior, Mapping):
-        if isinstance(prior, str):
-            raise InputError(f"`prior` must be numbers, or a mapping of labels to numbers; got {prior!r}.")
-        return as_float_array(prior, "prior")
-    missing = [label for label in classes.tolist() if label not in prior]
-    if missing:
-        raise InputError(f"`prior` must have a number for each class; it has none for {missing[0]!r}.")
-    return as_float_array([prior[label] for label in classes.tolist()], "prior")
-
-
-def _divide_by_prior(weights: Floats, rows: Ints, classes: Labels, prior: Any) -> Floats:
-    """Return posteriors of some rows divided by their prior, by default their mean."""
-    if not len(weights):
-        return weights
-    posterior = scale_rows(weights)
-    posterior /= posterior.sum(axis=1, keepdims=True)
-    rates = posterior.mean(axis=0) if prior is None else _read_prior(prior, classes)
+    if isinstance(prior, Mapping):
+        missing = [label for label in classes.tolist() if label not in prior]
+        if missing:
+            raise InputError(f"`prior` must have a number for each class; it has none for {missing[0]!r}.")
+        prior = [prior[label] for label in classes.tolist()]
+    elif isinstance(prior, str):
+        raise InputError(f"`prior` must be numbers, or a mapping of labels to numbers; got {prior!r}.")
+    rates = as_float_array(prior, "prior")
     if rates.shape != (len(classes),):
         raise InputError(f"`prior` must have one number for each of the {len(classes)} classes; got {prior!r}.")
     if not (np.isfinite(rates) & (rates >= 0)).all() or not rates.any():
         raise InputError(f"`prior` must be finite and at least 0, and not 0 for all classes; got {prior!r}.")
+    return rates
+
+
+def _divide_by_prior(weights: Floats, rows: Ints, classes: Labels, prior: Any) -> Floats:
+    """Return posteriors of some rows divided by their prior, by default their mean."""
+    posterior = scale_rows(weights)
+    posterior /= posterior.sum(axis=1, keepdims=True)
+    rates = posterior.mean(axis=0) if prior is None else _read_prior(prior, classes)
     impossible = np.argwhere((posterior > 0) & (rates == 0)).tolist() if prior is not None else []
     if impossible:
         i, k = impossible[0]
@@ -508,12 +461,13 @@ def _divide_by_prior(weights: Floats, rows: Ints, classes: Labels, prior: Any) -
             row=int(rows[i]),
             column=k,
         )
-    rare = np.flatnonzero((rates > 0) & (rates * len(posterior) < 1.0))
-    if prior is None and len(posterior) >= _MIN_ROWS_WARNING and len(rare):
+    n = len(posterior)
+    rare = np.flatnonzero((rates > 0) & (rates * n < 1.0))
+    if len(rare) and prior is None and n >= _MIN_ROWS_WARNING:
         warn(
-            f"the posteriors of class {classes.tolist()[rare[0]]!r} sum to {rates[rare[0]] * len(posterior):.2g} over "
-            f"{len(posterior)} rows (classes below 1: {len(rare)}). Divided by so small a prior, any posterior of the "
-            "class becomes a large weight. Pass `prior`, the class frequencies, or leave the class out.",
+            f"the posteriors of class {classes.tolist()[rare[0]]!r} sum to {rates[rare[0]] * n:.2g} over {n} rows "
+            f"(classes below 1: {len(rare)}). Divided by so small a prior, any posterior of the class becomes a large "
+            "weight. Pass `prior`, the class frequencies, or leave the class out.",
         )
     # A prior below the smallest normal number would make the quotient overflow.
     return np.asarray(posterior / np.maximum(rates / rates.max(), MIN_STORED_WEIGHT))
@@ -528,14 +482,271 @@ def encode_cells(
     """Return the mask, or the likelihoods if the format has weights, and the classes of a column of cells."""
     distinct = cells.pairs
     if form.folds_case and classes is None:
-        spellings = Spellings([options.rest])
-        for pairs, count in zip(distinct, cells.counts(), strict=True):
-            for label, _ in pairs or ():
-                spellings.add(label, count)
-        distinct = [pairs and [(spellings.name(label), weight) for label, weight in pairs] for pairs in distinct]
+        names = most_frequent_spellings(cells.counts_of_labels()) | {form.rest_key: options.rest}
+        distinct = [pairs and [(names[form.key(label)], weight) for label, weight in pairs] for pairs in distinct]
     if form.weighted:
-        return encode_weights(distinct, classes, options, code=cells.code, is_column=cells.is_column)
-    lengths = np.fromiter((len(pairs or ()) for pairs in distinct), dtype=np.int64, count=len(distinct))
-    mask, known = _mask_of([label for pairs in distinct for label, _ in pairs or ()], lengths, classes)
-    mask[lengths == 0] = True
+        return encode_weights(distinct, classes, options, cells.code)
+    mask, known = _mask_of([[label for label, _ in pairs or ()] for pairs in distinct], classes)
+    mask[[not pairs for pairs in distinct]] = True
     return mask[cells.code], known
+
+
+# -- matrices and tables with a column for each class ------------------------------------------------------------------
+
+
+def is_frame(y: Any) -> bool:
+    """Return whether `y` is a table with named columns (pandas, polars)."""
+    return hasattr(y, "columns") and hasattr(y, "shape") and len(y.shape) == 2 and hasattr(y, "to_numpy")
+
+
+def is_table(y: Any) -> bool:
+    """Return whether `y` is a table with named columns (pandas, polars, Arrow)."""
+    return is_frame(y) or (hasattr(y, "column_names") and hasattr(y, "to_pydict"))
+
+
+def read_indicator(Y: Any, classes: Any = None) -> tuple[Mask, Labels]:
+    """Return the mask and the classes of a 0/1 matrix; a row of NaN or masked entries is unlabeled."""
+    check_no_mapping(Y)
+    if sp.issparse(Y):
+        Y = sp.coo_array(Y)
+        Y = Y.astype(bool) if np.isin(Y.data, (0, 1)).all() else Y  # a dense matrix of floats has eight times its size
+    values, names, is_unlabeled = _read_matrix(Y, "an indicator", is_indicator=True)
+    mask = values.astype(bool)
+    is_unlabeled |= mask.all(axis=1) & (mask.shape[1] > 1)  # also if there are more classes than columns
+    mask, known = _place_columns(mask, names, classes, "the indicator")
+    mask[is_unlabeled] = True
+    check_nonempty_rows(mask)
+    return mask, known
+
+
+def read_weights(W: Any, classes: Any, options: WeightOptions) -> tuple[Floats, Labels]:
+    """Return the likelihoods and the classes of a matrix, a table, or rows of labels with weights."""
+    if not (is_table(W) or sp.issparse(W) or (isinstance(W, np.ndarray) and W.ndim != 1)):
+        if hasattr(W, "__array__") and not hasattr(W, "to_numpy") and not isinstance(W, np.ndarray):
+            W = np.asarray(W)  # an array of another library
+        elif _are_ranked_lists(W := list_rows(W)):
+            pairs = []
+            for row, value in enumerate(W):
+                try:
+                    pairs.append(as_pairs(value))
+                except LabelError as error:
+                    raise LabelError(error.reason, row=row, label=error.label) from None
+            return encode_weights(pairs, classes, options)
+    weights, names, is_set = _read_matrix(W, "`W`", is_indicator=False)
+    rest, rest_mass = options.rest, np.zeros(len(weights))
+    if isinstance(rest, str):
+        given = [] if classes is None else as_classes(classes).tolist()
+        listed = given if names is None else names
+        if rest not in listed or len(listed) != weights.shape[1]:
+            raise InputError(f"`rest` must be the name of a column; got {rest!r}.")
+        if names is not None and rest in given:
+            raise InputError(f"`rest` must not be one of the classes; got {rest!r}.")
+        rest_mass, weights = weights[:, listed.index(rest)], np.delete(weights, listed.index(rest), axis=1)
+        others = [name for name in listed if name != rest]
+        names, classes = (others, classes) if names is not None else (None, others)
+    weights, known = _place_columns(weights, names, classes, "`W`")
+    weights[is_set] = 1.0
+    return to_likelihoods(WeightTable(known, weights, weights > 0, rest_mass, is_set), options), known
+
+
+def _are_ranked_lists(rows: list[Any]) -> bool:
+    """Return whether rows are mappings, lists of pairs or None, judged by the first row that is not empty."""
+    for i, row in enumerate(rows):
+        if isinstance(row, str):
+            raise LabelError(
+                f"{row!r} is text. Use CandidateSets.from_strings(y, weighted=True) for weights in text.",
+                row=i,
+                label=row,
+            )
+        if is_missing(row) or (is_collection(row) and not len(row)):
+            continue
+        if (
+            isinstance(row, Mapping)
+            or not is_collection(row)
+            or (isinstance(row, np.ndarray) and row.dtype.kind != "O")
+        ):
+            return isinstance(row, Mapping)
+        return isinstance(next(iter(row)), list | tuple | Mapping | np.ndarray)
+    return bool(rows)
+
+
+def _read_matrix(M: Any, name: str, *, is_indicator: bool) -> tuple[np.ndarray[Any, Any], list[Any] | None, Mask]:
+    """Return 0 and 1, or weights, with the names of the columns and the mask of empty rows, whose values are 1.
+
+    Only indicators, tables and masked arrays may have rows of missing numbers.
+    """
+    may_be_empty = is_indicator or is_table(M) or unmask(M) is not M
+    requirement = f"{name} must contain 0 and 1 only" if is_indicator else "weights must be numbers"
+    values, names = _as_numbers(M.toarray() if sp.issparse(M) else M, requirement)
+    if values.ndim != 2:
+        raise LabelError(f"{name} must be a 2-D array with one column per class; got shape {values.shape}.")
+    with np.errstate(over="ignore"):
+        values = values if is_indicator else values.astype(np.float64)
+    is_empty = np.zeros(len(values), dtype=bool)
+    if may_be_empty and values.dtype.kind == "f":
+        is_empty = np.asarray(np.isnan(values).all(axis=1))
+    if is_empty.any():
+        values = np.where(is_empty[:, None], 1, values)
+    wrong = np.argwhere((values != 0) & (values != 1) if is_indicator else ~(np.isfinite(values) & (values >= 0)))
+    if len(wrong):
+        row, column = wrong[0].tolist()
+        value = values[row, column].item()
+        if is_indicator:
+            reason = f"{requirement}; got {value!r}." + f" {USE_FROM_WEIGHTS}" * bool(np.isfinite(value) and value > 0)
+        else:
+            reason = (
+                f"a weight must be a finite number of at least 0; got {value!r}. Give an unlabeled row the same weight "
+                "for all classes."
+            )
+        raise LabelError(reason, row=row, column=column)
+    return values, names, is_empty
+
+
+def _as_numbers(M: Any, requirement: str) -> tuple[np.ndarray[Any, Any], list[Any] | None]:
+    """Return numbers of a matrix, missing ones as NaN, and the names of the columns of a table."""
+    names = None
+    if is_frame(M):
+        names, M = list(M.columns), M.to_numpy()
+    elif is_table(M):
+        columns = {name: object_vector(cells) for name, cells in M.to_pydict().items()}
+        names, M = list(columns), np.array([*columns.values()], dtype=object).reshape(len(columns), -1).T
+    try:
+        array = np.asarray(unmask(M))
+    except (ValueError, TypeError):
+        lengths = [len(row) if hasattr(row, "__len__") else 0 for row in M]
+        i = next((i for i, length in enumerate(lengths) if length != lengths[0]), 0)
+        got = f"{lengths[i]} values, but row 0 has {lengths[0]}" if i else "lists within the rows"
+        raise LabelError(
+            "a matrix must have rows of equal length, one number for each class; or mappings or (label, weight) pairs; "
+            f"got {got}.",
+            row=i,
+        ) from None
+    if array.dtype.kind == "O" and array.ndim == 2:
+        numbers = [[np.nan if is_missing(value) else value for value in row] for row in array]
+        try:
+            array = np.array(numbers, float).reshape(array.shape)
+        except (TypeError, ValueError):
+            raise LabelError(f"{requirement}; got values of another type.") from None
+    if array.dtype.kind not in "biuf":
+        raise LabelError(f"{requirement}; got values of type {array.dtype}.")
+    return array, names
+
+
+def _place_columns(
+    values: np.ndarray[Any, Any], names: list[Any] | None, classes: Any, name: str
+) -> tuple[np.ndarray[Any, Any], Labels]:
+    """Return the columns in the order of the classes, and the classes.
+
+    Columns of a table are matched by name. The names are the classes if none are given, and 0, 1, ... without names, as
+    those of a table without a header, which are the numbers of its columns.
+    """
+    known = None if classes is None else as_classes(classes)
+    is_named = names is not None and names != [*range(values.shape[1])]
+    if names is not None and (known is None or is_named or set(names) & set(known.tolist())):
+        own = as_classes(names)
+        known = own if known is None else known
+        column = {label: k for k, label in enumerate(known.tolist())}
+        if unknown := [label for label in own.tolist() if label not in column]:
+            listed = format_classes([repr(label) for label in column])
+            raise LabelError(
+                f"column {unknown[0]!r} of {name} is not one of the classes {listed}.",
+                label=unknown[0],
+                cause="unknown label",
+            )
+        placed = np.zeros((len(values), len(known)), dtype=values.dtype)
+        placed[:, [column[label] for label in own.tolist()]] = values
+        return placed, known
+    known = np.arange(values.shape[1]) if known is None else known
+    if len(known) != values.shape[1]:
+        raise LabelError(f"{name} must have one column per class; got {values.shape[1]} columns, {len(known)} classes.")
+    return values, known
+
+
+# -- normalized weights ------------------------------------------------------------------------------------------------
+#
+# A weight w_ik is proportional to the probability of row i's evidence if its true class is k. It is free up to a factor
+# for each row, so the largest weight of a row is 1. A row whose weights are all 0 or 1 is a candidate set.
+
+
+def has_weights(weights: Floats) -> Mask:
+    """Return the mask of the rows of weights with maxima of 1 whose candidates do not all have the same weight."""
+    return np.asarray(((weights > 0.0) & (weights < 1.0)).any(axis=1))
+
+
+def scale_rows(weights: Floats) -> Floats:
+    """Return valid (n, K) weights with row maxima of 1, in which no weight above 0 underflows to 0."""
+    scaled = weights / weights.max(axis=1, keepdims=True)
+    np.maximum(scaled, MIN_STORED_WEIGHT, out=scaled, where=weights > 0)
+    return scaled
+
+
+def normalize_weights(weights: Floats) -> Floats:
+    """Return valid (n, K) weights with row maxima of 1, in which those that differ by roundings are equal."""
+    scaled = scale_rows(weights)
+    ranked = -np.sort(-scaled, axis=1)
+    is_tied = (ranked[:, 1:] < ranked[:, :-1]) & (ranked[:, 1:] >= ranked[:, :-1] * (1.0 - _TIE_RTOL))
+    rows = np.flatnonzero(is_tied.any(axis=1))
+    if len(rows):
+        order, ranked = np.argsort(-scaled[rows], axis=1), ranked[rows]
+        for previous, value in zip(ranked.T[:-1], ranked.T[1:]):
+            np.copyto(value, previous, where=value >= previous * (1.0 - _TIE_RTOL))
+        scaled[rows[:, None], order] = ranked
+    return scaled
+
+
+@dataclass(frozen=True)
+class LevelSets:
+    """The level sets of all rows, without those of all classes; the sets of a row are adjacent, the smallest first.
+
+    By them a loss for candidate sets becomes a loss for weights. Let a_1 = 1 > a_2 > ... be the distinct weights above
+    0 of a row, a_{m+1} = 0, and S_j = {k: w_k >= a_j}. The generalized loss of the row is
+    sum_j (a_j - a_{j+1}) loss(S_j), where a set of all classes costs 0 (Huellermeier 2014, Learning from imprecise and
+    fuzzy observations: data disambiguation through generalized loss minimization). For a candidate set it is the loss
+    of the set.
+    """
+
+    row: Ints
+    """(n_levels,): the row of each set, ascending."""
+    mask: Mask
+    """(n_levels, K): the classes of each set."""
+    mass: Floats
+    """(n_levels,): a_j - a_{j+1}, in (0, 1]."""
+
+    @classmethod
+    def from_evidence(cls, evidence: Evidence) -> Self:
+        """Return the level sets of an (n, K) mask, which are its rows, or of (n, K) weights with row maxima of 1."""
+        if evidence.dtype == bool:
+            row = np.flatnonzero(~evidence.all(axis=1))
+            return cls(row, evidence[row], np.ones(len(row)))
+        descending = -np.sort(-evidence, axis=1)
+        drops = descending - np.pad(descending[:, 1:], ((0, 0), (0, 1)))  # from each weight to the next one, then to 0
+        row, last = np.nonzero(drops[:, :-1])  # the set that ends at the last weight has all classes
+        return cls(row, evidence[row] >= descending[row, last][:, None], drops[row, last])
+
+
+def soften_weights(evidence: Evidence, noise_rate: Any) -> Floats:
+    """Return the (n, K) likelihoods of the evidence if its sets exclude the true class with some probability.
+
+    A set of s < K classes that holds the true class with probability 1 - e, all sets of this size with equal
+    probability, has the likelihood (1 - e) / C(K-1, s-1) inside and e / C(K-1, s) outside. The ratio of the second to
+    the first is e / (1 - e) * s / (K - s). The likelihood of weights is the sum of those of their level sets, times
+    their masses.
+    """
+    n, n_classes = evidence.shape
+    rate = as_float_array(noise_rate, "noise_rate")
+    if rate.ndim > 1 or rate.shape not in ((), (n,)):
+        raise InputError(f"`noise_rate` must be a number, or one number for each of the {n} rows; got {noise_rate!r}.")
+    rate = np.broadcast_to(rate, n)
+    wrong = np.flatnonzero(~((rate >= 0) & (rate < 1)))
+    if len(wrong):
+        raise InputError(
+            f"`noise_rate` must be at least 0 and below 1; got {rate[wrong[0]].item()!r}.",
+            row=int(wrong[0]) if np.ndim(noise_rate) else None,
+        )
+    levels = LevelSets.from_evidence(evidence)
+    size = np.count_nonzero(levels.mask, axis=1)
+    error = rate[levels.row]
+    outside = levels.mass * (error / (1.0 - error)) * (size / (n_classes - size))
+    softened = evidence.astype(np.float64)
+    np.add.at(softened, levels.row, np.where(levels.mask, 0.0, outside[:, None]))
+    return softened

@@ -1,17 +1,17 @@
-"""Label values: detection of missing values, the classes that occur, and the code of each row's label."""
+"""Label values: missing labels, text, types, and the classes that occur."""
 
 import re
 import unicodedata
 import warnings
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
-from oneof.errors import InputError, LabelError
-from oneof.messages import shorten, warn
+from oneof.errors import LabelError
+from oneof.messages import enumerate_items, shorten, warn
 from oneof.typing import Labels
 
 WEIGHT_IN_PARENTHESES = re.compile(r"\(\s*(\d*\.\d+(?:[eE][-+]?\d+)?|[01]|\d+(?:\.\d*)?\s*%)\s*\)\s*", re.ASCII)
@@ -20,8 +20,6 @@ _LABEL_AND_WEIGHT = re.compile(
     rf"""\s*\{{\s*".*":.*\}}\s*|.+:\s*(\d*\.\d+([eE][-+]?\d+)?|[01])|.*\S\s*{WEIGHT_IN_PARENTHESES.pattern}""",
     re.DOTALL | re.ASCII,
 )
-_JOINED_WEIGHTS = re.compile(r"(\(\s*\d*\.?\d+\s*%?\s*\)|:\s*\d*\.?\d+\s*%?)\s*[,;/\n]\s*\S", re.ASCII)
-"""A weight, with another label after a separator."""
 _FRACTION = re.compile(r"[.%][^:(]*$")
 """A point or a percent sign in the weight at the end of a text."""
 
@@ -42,158 +40,17 @@ USE_FROM_WEIGHTS = (
     'CandidateSets.from_weights(y, kind="likelihood") or kind="posterior".'
 )
 """The remedy for labels with weights among the labels of sets."""
+AMBIGUOUS_SIGNS = (
+    "the labels are only -1 and 1, of which -1 may mark unlabeled rows. Name all classes: with --classes=-1,1 or "
+    "CandidateSets.from_labels(y, classes=[-1, 1]), it is one of them; with others, such as --classes=0,1, it is not."
+)
 
 _READ_AS_UNLABELED = "-1 is read as unlabeled"
 _MAX_NAMED = 8
 """Maximum number of classes that a warning or an error lists."""
 
 
-def warn_of_texts(known: Labels) -> None:
-    """Warn if a class that the user has not named is the text of a missing label, or looks like another class."""
-    texts = [label for label in known.tolist() if isinstance(label, str)]
-    for label in texts:
-        if label in ("", "nan", "None") or label_to_text(label) == "-1":
-            warn(
-                f"the text {label!r} is read as a class. Replace it by None if the row has no label; otherwise name "
-                "all classes, as in CandidateSets.from_labels(y, classes=...)."
-            )
-            break
-    alike: dict[str, str] = {}
-    for label in texts:
-        other = alike.setdefault(clean(label), label)
-        if other != label:
-            warn(
-                f"{other!a} and {label!a} are two classes that look alike: they differ in Unicode normalization, "
-                "invisible characters or spaces at the ends. Clean the text, or pass CandidateSets.from_strings(y)."
-            )
-            return
-
-
-def warn_of_minus_one(labels: Sequence[int], n_marked: int, n_largest: int) -> None:
-    """Warn if -1, which was read as a missing label, looks like a class.
-
-    It does so beside numbers below -1, which are on one scale with it, and beside 0 and 1 alone if one of them is at
-    least as frequent. Labels of 0 and 1 with more than half of the rows unlabeled, as is usual, never have a warning.
-
-    Parameters
-    ----------
-    labels : sequence of int
-        The other labels.
-    n_marked, n_largest : int
-        Number of rows of -1, and of the most frequent other label.
-    """
-    if n_marked and (min(labels) < -1 or (n_marked <= n_largest and {0, 1}.issuperset(labels))):
-        warn(f"{_READ_AS_UNLABELED}, but looks like a class. {_advise_on_minus_one(labels)}")
-
-
-def _advise_on_minus_one(labels: Sequence[int]) -> str:
-    names = list(map(str, sorted([-1, *labels])))
-    names = names if len(names) <= _MAX_NAMED else [*names[:_MAX_NAMED], "..."]
-    return (
-        f"If -1 is a class, name all classes, as in --classes={','.join(names)} or CandidateSets.from_labels(y, "
-        f"classes=[{', '.join(names)}]). Otherwise write None in its place, or add --missing with its text, such as "
-        "--missing=-1."
-    )
-
-
-AMBIGUOUS_SIGNS = (
-    "the labels are only -1 and 1, of which -1 may mark unlabeled rows. Name all classes: with --classes=-1,1 or "
-    "CandidateSets.from_labels(y, classes=[-1, 1]), it is one of them; with others, such as --classes=0,1, it is not."
-)
-
-
-@contextmanager
-def without_minus_one_warning() -> Iterator[None]:
-    """Read labels without the warning that -1 may be a class, if their counts or classes are not the final ones."""
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message=_READ_AS_UNLABELED)
-        yield
-
-
-def check_no_mapping(values: Any) -> None:
-    """Raise if the values are a mapping, which has no order of rows; a Series of pandas has one."""
-    if callable(getattr(values, "keys", None)) and callable(getattr(values, "values", None)):
-        raise LabelError(
-            f"labels and classes must be sequences; got a mapping ({type(values).__name__}). Pass list(y.values()) if "
-            "its values are in the order of the rows, or pandas.DataFrame(y) if its keys are classes or annotators."
-        )
-
-
-def is_collection(value: Any) -> bool:
-    """Return whether a value is a set of labels rather than one label."""
-    return isinstance(value, list | tuple | set | frozenset | np.ndarray) or (
-        isinstance(value, Collection) and not isinstance(value, str | bytes | Mapping)
-    )
-
-
-def has_collections(values: Sequence[Any]) -> bool:
-    """Return whether some of the values are sets of labels; values of one type all are, or none."""
-    return any(map(is_collection, dict(zip(map(type, values), values, strict=True)).values()))
-
-
-def list_rows(values: Any) -> list[Any]:
-    """Return a sequence, or a column of a table, as a list in which masked entries are None."""
-    check_no_mapping(values)
-    for name in ("to_pylist", "to_list"):  # Arrow; pandas and polars
-        if hasattr(values, name):
-            values = getattr(values, name)()
-    if isinstance(values, np.ma.MaskedArray):
-        values = values.tolist()
-    if isinstance(values, str | bytes) or not hasattr(values, "__iter__"):
-        raise LabelError(f"labels must be a sequence with one entry for each row of X; got {shorten(repr(values))}.")
-    rows = list(values)
-    if type(np.ma.masked) in set(map(type, rows)):
-        rows = [None if value is np.ma.masked else value for value in rows]
-    return rows
-
-
-def label_vector(y: Any) -> np.ndarray[Any, Any]:
-    """Return `y` as a 1-D NumPy array of numbers or objects; masked entries of NumPy become None."""
-    if isinstance(y, np.ndarray | memoryview):
-        y = np.asanyarray(y)
-    elif hasattr(y, "to_numpy") and not hasattr(y, "to_pylist"):  # pandas, polars
-        _check_vector(getattr(y, "shape", (0,)))  # a DataFrame is a sequence of columns
-        dtype = getattr(y, "dtype", None)
-        # Nullable integers with a missing value would become floats.
-        is_plain = getattr(dtype, "kind", None) in ("i", "u", "f", "b") and not hasattr(dtype, "na_value")
-        y = y.to_numpy() if is_plain else y
-    if sp.issparse(y):
-        raise LabelError("`y` must be one label or one set of labels per row of X; got a sparse matrix.")
-    if not isinstance(y, np.ndarray) or (y.ndim == 1 and (isinstance(y, np.ma.MaskedArray) or y.dtype.kind == "O")):
-        values = list_rows(y)
-        y = np.asarray(values) if not hasattr(y, "dtype") and _are_plain_numbers(values) else _object_vector(values)
-    _check_vector(y.shape)
-    return y
-
-
-def _check_vector(shape: tuple[int, ...]) -> None:
-    if len(shape) != 1:
-        raise LabelError(f"y should be a 1d array of labels, got an array of shape {shape}.")
-
-
-def as_classes(classes: Any) -> Labels:
-    """Return the classes in the given order as a 1-D array; repeated or missing ones are errors."""
-    values = label_vector(classes)
-    listed = values.tolist()
-    if any(is_missing(value) for value in listed):
-        raise LabelError("`classes` must not contain a missing value (None or NaN). Give every class a name.")
-    for value in listed:
-        if not is_hashable(value):
-            raise LabelError(f"`classes` must be strings or numbers; got {value!r}.", label=value)
-    if len(sort_labels(set(listed))) < len(listed):
-        repeated = next(value for i, value in enumerate(listed) if value in listed[:i])
-        raise LabelError(f"`classes` must be distinct; got {repeated!r} twice.", label=repeated)
-    if not listed:
-        raise LabelError("`classes` must name at least two classes; got none.")
-    return pack_classes(listed) if values.dtype.kind == "O" else values.copy()
-
-
-def pack_classes(listed: Sequence[Any]) -> Labels:
-    """Return label values as an array of their natural dtype: strings, numbers, else objects."""
-    # NumPy strings drop trailing NUL characters, which would merge two labels.
-    if _are_plain_numbers(listed) or all(isinstance(value, str) and not value.endswith("\0") for value in listed):
-        return np.asarray(listed)
-    return _object_vector(listed)
+# -- values ------------------------------------------------------------------------------------------------------------
 
 
 def is_missing(value: Any) -> bool:
@@ -227,22 +84,121 @@ def is_weight_pair(value: Any) -> bool:
     )
 
 
+def is_collection(value: Any) -> bool:
+    """Return whether a value is a set of labels rather than one label."""
+    return isinstance(value, list | tuple | set | frozenset | np.ndarray) or (
+        isinstance(value, Collection) and not isinstance(value, str | bytes | Mapping)
+    )
+
+
+def has_collections(values: Sequence[Any]) -> bool:
+    """Return whether some of the values are sets of labels; values of one type all are, or none."""
+    return any(map(is_collection, dict(zip(map(type, values), values, strict=True)).values()))
+
+
+def check_no_mapping(values: Any) -> None:
+    """Raise if the values are a mapping, which has no order of rows; a Series of pandas has one."""
+    if callable(getattr(values, "keys", None)) and callable(getattr(values, "values", None)):
+        raise LabelError(
+            f"labels and classes must be sequences; got a mapping ({type(values).__name__}). Pass list(y.values()) if "
+            "its values are in the order of the rows, or pandas.DataFrame(y) if its keys are classes or annotators."
+        )
+
+
+def list_rows(values: Any) -> list[Any]:
+    """Return a sequence, or a column of a table, as a list in which masked entries are None."""
+    check_no_mapping(values)
+    for name in ("to_pylist", "to_list"):  # Arrow; pandas and polars
+        if hasattr(values, name):
+            values = getattr(values, name)()
+    if isinstance(values, np.ma.MaskedArray):
+        values = values.tolist()
+    if isinstance(values, str | bytes) or not hasattr(values, "__iter__"):
+        raise LabelError(f"labels must be a sequence with one entry for each row of X; got {shorten(repr(values))}.")
+    rows = list(values)
+    if type(np.ma.masked) in set(map(type, rows)):
+        rows = [None if value is np.ma.masked else value for value in rows]
+    return rows
+
+
+def label_vector(y: Any) -> np.ndarray[Any, Any]:
+    """Return `y` as a 1-D NumPy array of numbers or objects; masked entries of NumPy become None."""
+    if isinstance(y, np.ndarray | memoryview):
+        y = np.asanyarray(y)
+    elif hasattr(y, "to_numpy") and not hasattr(y, "to_pylist"):  # pandas, polars
+        _check_vector(getattr(y, "shape", (0,)))  # a DataFrame is a sequence of columns
+        dtype = getattr(y, "dtype", None)
+        # Nullable integers with a missing value would become floats.
+        is_plain = getattr(dtype, "kind", None) in ("i", "u", "f", "b") and not hasattr(dtype, "na_value")
+        y = y.to_numpy() if is_plain else y
+    if sp.issparse(y):
+        raise LabelError("`y` must be one label or one set of labels per row of X; got a sparse matrix.")
+    if not isinstance(y, np.ndarray) or (y.ndim == 1 and (isinstance(y, np.ma.MaskedArray) or y.dtype.kind == "O")):
+        values = list_rows(y)
+        y = np.asarray(values) if not hasattr(y, "dtype") and _are_plain_numbers(values) else object_vector(values)
+    _check_vector(y.shape)
+    return y
+
+
+def _check_vector(shape: tuple[int, ...]) -> None:
+    if len(shape) != 1:
+        raise LabelError(f"y should be a 1d array of labels, got an array of shape {shape}.")
+
+
+def _are_plain_numbers(values: Sequence[Any]) -> bool:
+    kinds = set(map(type, values))
+    are_numbers = all(issubclass(kind, (int, float, np.integer, np.floating, np.bool_)) for kind in kinds)
+    return are_numbers and not (len(kinds) > 1 and kinds & {bool, np.bool_})
+
+
+def object_vector(values: Iterable[Any]) -> np.ndarray[Any, Any]:
+    """Return values as a 1-D array of objects."""
+    # The trailing None prevents NumPy from turning sequences of equal length into a matrix.
+    return np.array([*values, None], dtype=object)[:-1]
+
+
+# -- classes -----------------------------------------------------------------------------------------------------------
+
+
+def as_classes(classes: Any) -> Labels:
+    """Return the classes in the given order as a 1-D array; repeated or missing ones are errors."""
+    values = label_vector(classes)
+    listed = values.tolist()
+    if any(map(is_missing, listed)):
+        raise LabelError("`classes` must not contain a missing value (None or NaN). Give every class a name.")
+    if not all(map(is_hashable, listed)):
+        value = next(value for value in listed if not is_hashable(value))
+        raise LabelError(f"`classes` must be strings or numbers; got {value!r}.", label=value)
+    if len(sort_labels(set(listed))) < len(listed):
+        repeated = next(value for i, value in enumerate(listed) if value in listed[:i])
+        raise LabelError(f"`classes` must be distinct; got {repeated!r} twice.", label=repeated)
+    if not listed:
+        raise LabelError("`classes` must name at least two classes; got none.")
+    return pack_classes(listed) if values.dtype.kind == "O" else values.copy()
+
+
+def pack_classes(listed: Sequence[Any]) -> Labels:
+    """Return label values as an array of their natural dtype: strings, numbers, else objects."""
+    # NumPy strings drop trailing NUL characters, which would merge two labels.
+    if _are_plain_numbers(listed) or all(isinstance(value, str) and not value.endswith("\0") for value in listed):
+        return np.asarray(listed)
+    return object_vector(listed)
+
+
 def sort_labels(labels: Iterable[Any]) -> list[Any]:
     """Return distinct labels sorted; a mixture of strings and numbers is an error."""
     listed = list(labels)
     text = [value for value in listed if isinstance(value, str)]
-    if text and len(text) < len(listed):
-        others = [value for value in listed if not isinstance(value, str)]
+    others = [value for value in listed if not isinstance(value, str)]
+    if text and others:
         is_mark = all(map(is_minus_one, others))
-        remedy = " Write None in its place if the row has no label." if is_mark else ""
         raise LabelError(
             f"labels must have one type; got the string {text[0]!r} and the {type(others[0]).__name__} {others[0]!r}. "
-            "Convert all of them, for example by `str`."
-            f"{remedy}",
+            + ("Write None in its place if the row has no label." if is_mark else "Convert all of them, as by `str`."),
             label=others[0],
             cause=None if is_mark else "types",
         )
-    for value in listed:
+    for value in others:
         if isinstance(value, float | np.floating) and not float(value).is_integer():
             raise LabelError(f"Unknown label type: {value!r} is continuous. Labels must be categories.", label=value)
     try:
@@ -263,6 +219,9 @@ def unknown_label(row: int | None, label: Any, classes: Labels) -> LabelError:
 def format_classes(names: Sequence[str]) -> str:
     """Return the first class names, separated by commas, and the number of all if there are more."""
     return ", ".join(names[:_MAX_NAMED]) + (f", ... ({len(names)} in all)" if len(names) > _MAX_NAMED else "")
+
+
+# -- text --------------------------------------------------------------------------------------------------------------
 
 
 def clean(text: str) -> str:
@@ -298,34 +257,15 @@ def label_to_text(label: Any) -> Any:
     return str(int(match[1])) if match else text
 
 
+def parse_whole_number(text: str) -> int | None:
+    """Return text such as "3" or "3.0" as an integer; None for other text, such as "0.7", "inf" and "03"."""
+    match = _WHOLE_NUMBER.fullmatch(text)
+    return int(match[1]) if match else None
+
+
 def fold_case(text: str) -> str:
     """Return text without upper case and repeated spaces: "Sea Eagle", "sea_eagle" and "sea-eagle" are "sea eagle"."""
     return _SPACES.sub(" ", text.casefold()).strip(" ") or text.strip(" ")
-
-
-def missing_tokens(missing: Any) -> list[str]:
-    """Return the labels that a user names as missing; raise unless they are a sequence of text."""
-    if isinstance(missing, str) or not isinstance(missing, Iterable):
-        raise InputError(f"`missing` must be a sequence of labels, such as ['n/a']; got {missing!r}.")
-    tokens = list(missing)
-    if not all(isinstance(token, str) for token in tokens):
-        raise InputError(f"`missing` must contain text only; got {missing!r}.")
-    return tokens
-
-
-def fold_tokens(tokens: Iterable[str], *, folds_case: bool) -> set[str]:
-    """Return tokens of missing labels, in lower case, also by `fold_case` if labels are."""
-    known = {token.strip().lower() for token in tokens}
-    return known | {fold_case(token) for token in known} if folds_case else known
-
-
-def warn_of_placeholders(known: Labels, classes: Any) -> None:
-    """Warn if classes that the user has not named are texts such as "n/a", which stand for a missing label."""
-    found = [label for label in known.tolist() if isinstance(label, str) and label.lower() in PLACEHOLDERS]
-    if classes is None and found:
-        warn(
-            f"{found[0]!r} is read as a class. If it stands for a missing label, pass missing=[{found[0]!r}].",
-        )
 
 
 def labels_with_weights(labels: Iterable[Any]) -> list[str]:
@@ -343,18 +283,80 @@ def labels_with_weights(labels: Iterable[Any]) -> list[str]:
     return named if len(named) > 1 else []
 
 
-def joined_weights(labels: Iterable[Any]) -> list[str]:
-    """Return the labels of weighted text that contain a weight and another label, such as "a (0.7), b"."""
-    return [label for label in labels if isinstance(label, str) and _JOINED_WEIGHTS.search(label)]
+def group_spellings(names: Iterable[str], key: Callable[[str], str] = fold_case) -> list[list[str]]:
+    """Return the groups of names with one key: those that differ only in case, spaces, underscores or hyphens."""
+    spellings: dict[str, list[str]] = {}
+    for name in names:
+        spellings.setdefault(key(name), []).append(name)
+    return [group for group in spellings.values() if len(group) > 1]
 
 
-def _are_plain_numbers(values: Sequence[Any]) -> bool:
-    kinds = set(map(type, values))
-    numeric = (bool, int, float)
-    are_numbers = all(issubclass(kind, (*numeric, np.integer, np.floating, np.bool_)) for kind in kinds)
-    return are_numbers and not (len(kinds) > 1 and kinds & {bool, np.bool_})
+def most_frequent_spellings(counts: Mapping[Any, int]) -> dict[Any, Any]:
+    """Return the most frequent of the labels that are equal by `fold_case`, the first one of several, by their key."""
+    names: dict[Any, Any] = {}
+    for label, count in counts.items():
+        key = fold_case(label) if isinstance(label, str) else label
+        names[key] = label if count > counts.get(names.get(key), 0) else names[key]
+    return names
 
 
-def _object_vector(values: Sequence[Any]) -> np.ndarray[Any, Any]:
-    # The trailing None prevents NumPy from turning sequences of equal length into a matrix.
-    return np.array([*values, None], dtype=object)[:-1]
+def describe_spellings(names: Iterable[Any], remedy: str, limit: int = 6) -> list[str]:
+    """Return a sentence on the texts that differ only in spelling, with at most `limit` of them; empty without any."""
+    groups = group_spellings(name for name in names if isinstance(name, str))
+    listed = [enumerate_items([*map(repr, group)], limit) for group in groups[:limit]]
+    listed += [f"and {len(groups) - limit} more"] * (len(groups) > limit)
+    return [
+        f"{'; '.join(listed)} differ only in case, spaces, underscores or hyphens, and are read as different classes: "
+        f"{remedy}, if they are the same class."
+    ] * bool(groups)
+
+
+# -- warnings ----------------------------------------------------------------------------------------------------------
+
+
+def warn_of_texts(known: Labels) -> None:
+    """Warn if a class that the user has not named is the text of a missing label, or looks like another class."""
+    texts = [label for label in known.tolist() if isinstance(label, str)]
+    missing = [label for label in texts if label in ("", "nan") or label_to_text(label).lower() in PLACEHOLDERS]
+    if missing:
+        warn(
+            f"the text {missing[0]!r} is read as a class. If the row has no label, write None in its place, or pass "
+            f"missing=[{missing[0]!r}] to from_strings; otherwise name all classes, as in "
+            "CandidateSets.from_labels(y, classes=...)."
+        )
+    for first, second, *_ in group_spellings(texts, clean)[:1]:
+        warn(
+            f"{first!a} and {second!a} are two classes that look alike: they differ in Unicode normalization, "
+            "invisible characters or spaces at the ends. Clean the text, or pass CandidateSets.from_strings(y)."
+        )
+
+
+def warn_of_minus_one(labels: Sequence[int], n_marked: int, n_largest: int) -> None:
+    """Warn if -1, which was read as a missing label, looks like a class.
+
+    It does so beside numbers below -1, which are on one scale with it, and beside 0 and 1 alone if one of them is at
+    least as frequent. Labels of 0 and 1 with more than half of the rows unlabeled, as is usual, never have a warning.
+
+    Parameters
+    ----------
+    labels : sequence of int
+        The other labels.
+    n_marked, n_largest : int
+        Number of rows of -1, and of the most frequent other label.
+    """
+    if n_marked and (min(labels) < -1 or (n_marked <= n_largest and {0, 1}.issuperset(labels))):
+        names = list(map(str, sorted([-1, *labels])))
+        names = names if len(names) <= _MAX_NAMED else [*names[:_MAX_NAMED], "..."]
+        warn(
+            f"{_READ_AS_UNLABELED}, but looks like a class. If -1 is a class, name all classes, as in "
+            f"--classes={','.join(names)} or CandidateSets.from_labels(y, classes=[{', '.join(names)}]). Otherwise "
+            "write None in its place, or add --missing with its text, such as --missing=-1."
+        )
+
+
+@contextmanager
+def without_minus_one_warning() -> Iterator[None]:
+    """Read labels without the warning that -1 may be a class, if their counts or classes are not the final ones."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message=_READ_AS_UNLABELED)
+        yield

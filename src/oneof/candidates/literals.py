@@ -23,6 +23,8 @@ _TOKEN = re.compile(
 )
 _NUMBER = re.compile(r"-?(?:(?:0|[1-9]\d*)(?:\.\d*)?|\.\d+)(?:e[-+]?\d+)?", re.ASCII | re.IGNORECASE)
 _WORDS = {"None": None, "True": True, "False": False, "nan": float("nan"), "inf": float("inf"), "-inf": float("-inf")}
+_OBJECT = re.compile("(v:v(,v:v)*,?)?")
+_LIST = re.compile("(v(,v)*,?)?")
 _CLOSED_BY = {"[": "]", "(": ")", "{": "}"}
 _FENCE = re.compile(r"(?<!`)`{3,}+\s*+\w*+\s*+(?=[\[{])")
 """The beginning of a code fence of Markdown around a list or an object, such as "```json"; found in linear time."""
@@ -32,40 +34,6 @@ class Bare(str):
     """Text without quotation marks, as in "[finch, wren]", which may also be a part of a name in brackets."""
 
     __slots__ = ()
-
-
-class _Level:
-    """The members of an open bracket."""
-
-    def __init__(self, opening: str) -> None:
-        self.opening = opening
-        self.keys: list[Any] = []
-        self.members: list[Any] = []
-        self.n_commas = 0
-
-    def close(self) -> Any:
-        """Return the value; the values of an array of NumPy have spaces between them, and no commas."""
-        n, members = len(self.members), self.members
-        has_words = any(isinstance(member, Bare) for member in members)
-        is_array = self.opening == "[" and not has_words and not any(isinstance(m, list | dict) for m in members)
-        if self.n_commas not in (n, n - 1) and not (self.n_commas == 0 and (n == 0 or is_array)):
-            raise ValueError("a comma is missing")
-        if self.keys or (self.opening == "{" and not n):
-            if (
-                self.opening != "{"
-                or len(self.keys) != n
-                or not all(type(key) in (str, int, float) for key in self.keys)
-            ):
-                raise ValueError("an object must have keys in quotation marks")
-            return as_record([(str(key), member) for key, member in zip(self.keys, members, strict=True)])
-        if self.opening[-1] == "(" and has_words:
-            raise ValueError('names have words in parentheses, as in "(Smith, J)"')
-        if self.opening.startswith("np."):
-            if n != 1 or self.n_commas:
-                raise ValueError("a scalar of NumPy has one value")
-            return members[0]
-        is_call = len(self.opening) > 1
-        return members[0] if is_call and n == 1 and isinstance(members[0], list) else members
 
 
 def parse_text(text: str) -> Any:
@@ -93,45 +61,61 @@ def parse_text(text: str) -> Any:
 
 
 def _parse(text: str) -> Any:
-    levels, position, is_separated = [_Level("[")], 0, True
-    text = text.strip()
+    """Return the value of a text by one pass over its tokens."""
+    levels: list[tuple[str, list[Any], list[str]]] = [("[", [], [])]
+    position, text = 0, text.strip()
     while position < len(text):
         match = _TOKEN.match(text, position)
         if match is None:
             raise ValueError("the text is not a literal")
-        kind, token, level = match.lastgroup, match[str(match.lastgroup)], levels[-1]
-        has_gap = match.start(str(kind)) > position
-        position = match.end()
-        if kind == "sign":
-            if is_separated:
-                raise ValueError("a value is missing")
-            if token == ":":
-                level.keys.append(level.members.pop())
-            level.n_commas += token == ","
-            is_separated = True
-            continue
-        if kind == "close":
-            if len(levels) == 1 or _CLOSED_BY[level.opening[-1]] != token:
-                raise ValueError("the brackets do not match")
-            levels.pop()
-            levels[-1].members.append(level.close())
-            is_separated = False
-            continue
-        if not is_separated and not (has_gap and level.n_commas == 0):
+        kind = str(match.lastgroup)
+        token, has_gap, position = match[kind], match.start(kind) > position, match.end()
+        opening, values, form = levels[-1]
+        if kind in ("text", "bare", "open") and form[-1:] == ["v"] and not has_gap:
             raise ValueError("two values have nothing between them")
-        is_separated = kind == "open"
         if kind == "open":
             if len(levels) > _MAX_DEPTH:
                 raise ValueError("the text has too many levels")
-            levels.append(_Level(token))
+            levels.append((token, [], []))
+            continue
+        if kind == "close":
+            if len(levels) == 1 or _CLOSED_BY[opening[-1]] != token:
+                raise ValueError("the brackets do not match")
+            levels.pop()
+            own = [_build(opening, values, "".join(form))]
+            _, values, form = levels[-1]
         else:
-            level.members += _read_text(token) if kind == "text" else _read_bare(token)
-    if len(levels) > 1 or len(levels[0].members) != 1 or levels[0].n_commas or type(levels[0].members[0]) is Bare:
+            own = [] if kind == "sign" else _read_quoted(token) if kind == "text" else _read_bare(token)
+        values += own
+        form += [token] if kind == "sign" else ["v"] * len(own)
+    if len(levels) > 1 or levels[0][2] != ["v"] or type(levels[0][1][0]) is Bare:
         raise ValueError("the text is not one value")
-    return levels[0].members[0]
+    return levels[0][1][0]
 
 
-def _read_text(token: str) -> list[Any]:
+def _build(opening: str, values: list[Any], form: str) -> Any:
+    """Return the value in a pair of brackets; `form` has the values as "v", and the commas and colons between them."""
+    has_words = any(isinstance(value, Bare) for value in values)
+    if opening == "{" and _OBJECT.fullmatch(form):
+        keys = values[::2]
+        if not all(type(key) in (str, int, float) for key in keys):
+            raise ValueError("an object must have keys in quotation marks")
+        return as_record([(str(key), value) for key, value in zip(keys, values[1::2], strict=True)])
+    # The values of an array of NumPy have spaces between them, and no commas.
+    is_array = opening == "[" and not has_words and not any(isinstance(value, list | dict) for value in values)
+    if not (_LIST.fullmatch(form) or (is_array and set(form) == {"v"})):
+        raise ValueError("a comma is missing")
+    if opening[-1] == "(" and has_words:
+        raise ValueError('names have words in parentheses, as in "(Smith, J)"')
+    if opening.startswith("np."):
+        if form != "v":
+            raise ValueError("a scalar of NumPy has one value")
+        return values[0]
+    is_call = len(opening) > 1
+    return values[0] if is_call and len(values) == 1 and isinstance(values[0], list) else values
+
+
+def _read_quoted(token: str) -> list[Any]:
     try:
         return [ast.literal_eval(token)]
     except SyntaxError:
@@ -141,13 +125,9 @@ def _read_text(token: str) -> list[Any]:
 def _read_bare(token: str) -> list[Any]:
     """Return a word, a number, or the numbers of an array of NumPy."""
     parts = token.split()
-    if parts and all(part in _WORDS or _NUMBER.fullmatch(part) for part in parts):
-        return [_WORDS[part] if part in _WORDS else _number(part) for part in parts]
-    return [Bare(token)]
-
-
-def _number(text: str) -> int | float:
-    return float(text) if set(text.lower()) & set(".e") else int(text)
+    if not all(part in _WORDS or _NUMBER.fullmatch(part) for part in parts):
+        return [Bare(token)]
+    return [_WORDS[part] if part in _WORDS else float(part) if set(part) & set(".eE") else int(part) for part in parts]
 
 
 def strip_fence(text: str) -> str:

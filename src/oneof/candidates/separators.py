@@ -4,21 +4,19 @@ One judgment serves the reading of a column and the findings about its classes: 
 into labels that occur elsewhere.
 """
 
+import contextlib
 import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from functools import cache
-from typing import Any
 
 from oneof.candidates.cells import DEFAULT_SEPARATOR, LISTS, LabelFormat, literal_kind, parse
-from oneof.candidates.labels import clean, label_vector, labels_with_weights
-from oneof.candidates.labels import fold_case as fold_text
-from oneof.candidates.literals import parse_text, strip_fence
+from oneof.candidates.labels import clean, describe_spellings, fold_case, labels_with_weights, warn_of_texts
+from oneof.candidates.literals import strip_fence
 from oneof.errors import LabelError, OneofError
 from oneof.messages import warn
 from oneof.typing import Labels
 
-_EMPTY = ("[]", "{}")
 _USUAL = (";", ",", " / ")
 """Separators that are a question if cells with them may be sets; names of classes have the last two as well."""
 _BETWEEN_LINES = ("\t", "\n")
@@ -26,6 +24,8 @@ _SIGN = re.compile(r"(?<=\w)\s*([^\w\s.,;:/'\u2019()\[\]{}\"&+|\\-]+)\s*(?=\w)")
 """A sign between two words that is not usual in names."""
 _ANY_SIGN = re.compile(r"(?<=[^\W_])[\W_]+(?=[^\W_])")
 """Any characters between two words."""
+_JOINED_WEIGHTS = re.compile(r"(\(\s*\d*\.?\d+\s*%?\s*\)|:\s*\d*\.?\d+\s*%?)\s*[,;/\n]\s*\S", re.ASCII)
+"""A weight, with another label after a separator."""
 
 
 def joining_sign(text: str, labels: Collection[str]) -> str | None:
@@ -40,17 +40,23 @@ def joining_sign(text: str, labels: Collection[str]) -> str | None:
 
 def divides(separator: str, text: str) -> bool:
     """Return whether a text is read as something else than one label of its name."""
+    return _labels_of(text, separator) != [text]
+
+
+def _labels_of(text: str, separator: str) -> list[str]:
+    """Return the labels of a cell, and of one that cannot be read its text."""
     try:
-        return [label for label, _ in parse(text, LabelFormat(separator)) or ()] != [text]
+        return [label for label, _ in parse(text, LabelFormat(separator)) or ()]
     except OneofError:
-        return False
+        return [text]
 
 
 def detect_separator(
     texts: Iterable[str | None],
-    classes: Sequence[str] | None = None,
+    classes: Sequence[object] | None = None,
     *,
     weighted: bool = False,
+    folds_case: bool = False,
     setting: str = "Add --separator ",
 ) -> str:
     """Return the text that plainly separates the labels of a column; "|" if it occurs or no other does.
@@ -74,11 +80,13 @@ def detect_separator(
     ----------
     texts : iterable of str or None
         The cells.
-    classes : sequence of str, optional
+    classes : sequence, optional
         The classes named by the user.
     weighted : bool
         Whether a label may be followed by a colon and a weight. Cells of JSON are then ignored. If they are most
         cells, the other ones are comments rather than sets, and a warning replaces the error.
+    folds_case : bool
+        Whether labels that are equal by `fold_case` are one.
     setting : str
         The text before a separator in an error that asks for it.
 
@@ -87,11 +95,12 @@ def detect_separator(
     LabelError
         If a cell may be a set of labels or one class, so that the user must name the separator.
     """
-    named = {clean(name) for name in classes or ()}
+    key = fold_case if folds_case else str
+    named = {key(clean(name)) for name in classes or () if isinstance(name, str)}
     counts: Counter[str] = Counter()
     rows: dict[str, int] = {}
     for row, text in enumerate(texts):
-        if text is not None and (content := clean(text)):
+        if text is not None and (content := key(clean(text))):
             counts[content] += 1
             rows.setdefault(content, row)
     if weighted:
@@ -116,43 +125,26 @@ def detect_separator(
         if example is not None:
             doubtful.append((rows[example], example, sign))
     if doubtful:
-        _ask(*min(doubtful), setting, is_error=2 * sum(map(counts.__getitem__, rows)) >= counts.total())
+        row, text, sign = min(doubtful)
+        if 2 * sum(map(counts.__getitem__, rows)) >= counts.total():
+            raise LabelError(
+                f"{text!r} may be a set of labels or one class. {setting}{sign!r} if it is a set, or "
+                f"{setting.partition(' ')[2]}{DEFAULT_SEPARATOR!r} if it is one class.",
+                row=row,
+                label=text,
+            )
+        meaning = f"{text!r} (row {row}) is read as one class, since most cells are JSON."
+        warn(f"{meaning} {setting}{sign!r} if it is a set.")
     return DEFAULT_SEPARATOR
-
-
-def _ask(row: int, text: str, sign: str, setting: str, *, is_error: bool) -> None:
-    """Raise, or warn if most cells are JSON, since a text may be a set of labels or one class."""
-    if not is_error:
-        warn(f"{text!r} (row {row}) is read as one class, since most cells are JSON. {setting}{sign!r} if it is a set.")
-        return
-    raise LabelError(
-        f"{text!r} may be a set of labels or one class. {setting}{sign!r} if it is a set, or "
-        f"{setting.partition(' ')[2]}{DEFAULT_SEPARATOR!r} if it is one class.",
-        row=row,
-        label=text,
-    )
 
 
 def _are_arrays(texts: Iterable[str], named: Collection[str]) -> bool:
     """Return whether there are sets such as "{finch,wren}" or "[finch, wren]", and all their members occur alone."""
-    arrays = [_bare_members(text) for text in texts if text not in named and text[0] in "{[" and text not in _EMPTY]
-    members = [array for array in arrays if array]
-    alone = {array[0] for array in members if len(array) == 1}.union(texts, named)
-    return (
-        len(arrays) == len(members)
-        and any(len(array) > 1 for array in members)
-        and alone.issuperset(member for array in members for member in array)
+    cells = {text: _labels_of(text, LISTS) for text in texts if text not in named and text[0] in "{["}
+    alone = {labels[0] for labels in cells.values() if len(labels) == 1}.union(texts, named)
+    return any(len(labels) > 1 for labels in cells.values()) and all(
+        labels != [text] and alone.issuperset(labels) for text, labels in cells.items()
     )
-
-
-def _bare_members(text: str) -> list[str]:
-    """Return the members of a list without quotation marks, none for any other text."""
-    try:
-        value = parse_text(text)
-    except ValueError:
-        return []
-    is_list = isinstance(value, list) and all(isinstance(member, str | int | float) for member in value)
-    return list(map(str, value)) if is_list else []
 
 
 def _judge(texts: Collection[str], sign: str, named: Collection[str], *, weighted: bool) -> tuple[bool, str | None]:
@@ -164,11 +156,11 @@ def _judge(texts: Collection[str], sign: str, named: Collection[str], *, weighte
     def label_of(text: str) -> str:
         return (text.rpartition(":")[0] or text).strip() if weighted else text.strip()
 
-    parts = {text: [label_of(part) for part in text.split(sign)] for text in texts if sign in text}
-    alone = {*named, *(label_of(text) for text in texts if text not in parts)}
+    cells = {text: [label_of(part) for part in text.split(sign)] for text in texts if sign in text}
+    alone = {*named, *(label_of(text) for text in texts if text not in cells)}
+    cells = {text: labels for text, labels in cells.items() if text not in named}
     if sign in (*_USUAL, *_BETWEEN_LINES):
-        parts = {text: [label for label in labels if label] for text, labels in parts.items()}
-    cells = {text: labels for text, labels in parts.items() if text not in named}
+        cells = {text: list(filter(None, labels)) for text, labels in cells.items()}
     if sign != "," and any(len(labels) > 1 for labels in cells.values()):
         alone |= {labels[0] for labels in cells.values() if len(labels) == 1}  # at an end, as in "a;"
     counts = Counter(label for labels in cells.values() for label in set(labels))
@@ -188,27 +180,23 @@ def _judge(texts: Collection[str], sign: str, named: Collection[str], *, weighte
     return False, next((text for text, labels in cells.items() if not alone.isdisjoint(labels)), next(iter(cells)))
 
 
-def separator_of_texts(y: Any, classes: Any, *, fold_case: bool, weighted: bool) -> str:
-    """Return the separator of the texts; a value that is not text is an error of the reader."""
-    texts = [text if isinstance(text, str) else None for text in label_vector(y).tolist()]
-    if fold_case:
-        texts = [text and fold_text(text) for text in texts]
-    names = None if classes is None else [name for name in label_vector(classes).tolist() if isinstance(name, str)]
-    return detect_separator(texts, names, weighted=weighted, setting="Pass separator=")
-
-
-def warn_of_syntax(y: Any, known: Labels, separator: str, classes: Any) -> None:
-    """Warn if classes that the user has not named seem to be sets, or labels with weights."""
-    if classes is not None:
+def warn_of_syntax(texts: Sequence[str | None], known: Labels, form: LabelFormat) -> None:
+    """Warn if classes that the user has not named seem to be missing labels, sets, or labels with weights."""
+    names, other = known.tolist(), form.separator
+    warn_of_texts(known)
+    if not form.folds_case:
+        for sentence in describe_spellings(names, "pass fold_case=True, or use one spelling", 3):
+            warn(sentence)
+    if form.weighted:
+        for name in [name for name in names if _JOINED_WEIGHTS.search(str(name))][:1]:
+            warn(f"{name!r} is read as one label. Pass `separator` if it is a list of labels with weights.")
         return
-    try:
-        other = separator_of_texts(y, None, fold_case=False, weighted=False)
-    except LabelError:  # texts that may be sets or labels
-        other = separator
-    if separator == DEFAULT_SEPARATOR and other not in (DEFAULT_SEPARATOR, LISTS):
+    with contextlib.suppress(LabelError):  # texts that may be sets or labels
+        other = detect_separator(texts)
+    if form.separator == DEFAULT_SEPARATOR and other not in (DEFAULT_SEPARATOR, LISTS):
         warn(
             f"each text is read as one label, but {other!r} seems to separate labels. Pass separator={other!r}, or "
-            "separator='auto'.",
+            "separator='auto'."
         )
-    if len(pairs := labels_with_weights(known.tolist())) > 1:
+    if len(pairs := labels_with_weights(names)) > 1:
         warn(f"{pairs[0]!r} is read as one label. Pass weighted=True if the number is a weight.")

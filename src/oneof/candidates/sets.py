@@ -1,40 +1,38 @@
 """The candidate sets of a data set: one representation of exact, partial and missing labels."""
 
+import itertools
 import sys
-from collections.abc import Iterable, Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from types import FrameType
-from typing import Any, Literal, Self, overload
+from typing import Any, Literal, NamedTuple, Self, overload
 
 import numpy as np
 import scipy.sparse as sp
 
+from oneof.candidates import encoding
 from oneof.candidates.annotations import read_annotations, read_reliable_annotations
-from oneof.candidates.cells import LabelFormat, describe_unreadable, raise_together, read_cells, write_cells
-from oneof.candidates.encoding import (
-    WeightOptions,
-    codes_to_mask,
-    encode_cells,
-    encode_hierarchy,
-    encode_labels,
-    encode_sets,
-    write_sets,
+from oneof.candidates.cells import (
+    LabelFormat,
+    describe_unreadable,
+    literal_kind,
+    raise_together,
+    read_cells,
+    write_cells,
 )
 from oneof.candidates.labels import (
     as_classes,
+    has_collections,
+    is_collection,
     is_missing,
-    joined_weights,
     label_vector,
-    missing_tokens,
+    labels_with_weights,
     pack_classes,
     sort_labels,
-    warn_of_placeholders,
     warn_of_texts,
+    without_minus_one_warning,
 )
-from oneof.candidates.labels import fold_case as fold_label
-from oneof.candidates.matrices import read_indicator, read_weights
-from oneof.candidates.row_weights import RowWeights, same_weights, soften_weights, split_weights
-from oneof.candidates.separators import separator_of_texts, warn_of_syntax
-from oneof.candidates.spellings import describe_spellings
+from oneof.candidates.separators import detect_separator, warn_of_syntax
 from oneof.errors import InputError, InputTypeError, LabelError
 from oneof.messages import warn
 from oneof.typing import Evidence, Floats, Ints, Labels, Mask
@@ -75,7 +73,7 @@ class CandidateSets:
     Row i has a non-empty set of classes, one of which is its true label. A set of one class is an exact label. A set of
     all classes represents a missing label, and still does if the sets are later converted to more classes. A row may
     have weights, which are proportional to the probability of its evidence if the class is the true one; its set is
-    then the classes with a weight above 0. Rows without weights are stored as a mask.
+    then the classes with a weight above 0. Sets without weights are stored as a mask.
 
     Parameters
     ----------
@@ -96,31 +94,31 @@ class CandidateSets:
     array([False,  True, False])
     """
 
-    __slots__ = ("_classes", "_mask", "_row_weights")
+    __slots__ = ("_classes", "_mask", "_weights")
 
     def __init__(self, mask: Any, classes: Any) -> None:
-        mask, classes = read_indicator(as_array(mask, "the mask"), classes)
-        self._set_fields(mask, classes)
+        self._set_fields(*encoding.read_indicator(as_array(mask, "the mask"), classes))
 
     @classmethod
-    def _from_validated(cls, mask: Mask, classes: Labels, row_weights: RowWeights | None = None) -> Self:
-        """Return candidate sets of a valid mask, which is copied only if it is not C-contiguous."""
+    def _from_evidence(cls, evidence: Evidence, classes: Labels) -> Self:
+        """Return candidate sets of a valid mask, or of weights with row maxima of 1, which are a mask if all are 1."""
         out = object.__new__(cls)
-        out._set_fields(mask, classes, row_weights)
+        is_mask = evidence.dtype == bool or not encoding.has_weights(evidence).any()
+        out._set_fields(evidence > 0 if is_mask else evidence, classes)
         return out
 
-    def _set_fields(self, mask: Mask, classes: Labels, row_weights: RowWeights | None = None) -> None:
-        self._mask: Mask = np.ascontiguousarray(mask)  # numba compiles a loop for each memory layout
+    def _set_fields(self, evidence: Evidence, classes: Labels) -> None:
+        # numba compiles a loop for each memory layout.
+        self._mask: Mask = np.ascontiguousarray(evidence if evidence.dtype == bool else evidence > 0)
+        self._weights = None if evidence.dtype == bool else np.ascontiguousarray(evidence)
         self._classes: Labels = classes.view()  # estimators return it as `classes_`; selections of rows share it
         self._mask.flags.writeable = self._classes.flags.writeable = False
-        self._row_weights = row_weights
 
     # -- constructors ---------------------------------------------------------------------------------------------
 
     @classmethod
     def _from_likelihoods(cls, weights: Floats, classes: Labels) -> Self:
-        mask, row_weights = split_weights(weights)
-        return cls._from_validated(mask, classes, row_weights)
+        return cls._from_evidence(encoding.normalize_weights(weights), classes)
 
     @classmethod
     def from_labels(cls, y: Any, *, classes: Any = None) -> Self:
@@ -145,8 +143,8 @@ class CandidateSets:
         LabelError
             If a label is unknown, continuous or infinite, or if `y` contains only -1 and +1 and `classes` is not given.
         """
-        codes, known = encode_labels(y, classes)
-        return cls._from_validated(codes_to_mask(codes, len(known)), known)
+        codes, known = encoding.encode_labels(y, classes)
+        return cls._from_evidence(encoding.codes_to_mask(codes, len(known)), known)
 
     @classmethod
     def from_sets(cls, sets: Any, *, classes: Any = None) -> Self:
@@ -171,10 +169,10 @@ class CandidateSets:
             If a set is empty, or contains an unknown or missing label or a (label, weight) pair, which is for
             `from_weights`; the error names the row.
         """
-        mask, known = encode_sets(sets, classes)
+        mask, known = encoding.encode_sets(sets, classes)
         if classes is None:
             warn_of_texts(known)
-        return cls._from_validated(mask, known)
+        return cls._from_evidence(mask, known)
 
     @classmethod
     def from_indicator(cls, Y: Any, *, classes: Any = None) -> Self:
@@ -198,7 +196,7 @@ class CandidateSets:
             If a value is neither 0 nor 1, such as a weight, which is for `from_weights`, or a row has no 1; the error
             names the row.
         """
-        return cls._from_validated(*read_indicator(Y, classes))
+        return cls._from_evidence(*encoding.read_indicator(Y, classes))
 
     @classmethod
     def from_weights(
@@ -267,7 +265,7 @@ class CandidateSets:
                [0.   , 1.   , 0.   ],
                [1.   , 1.   , 1.   ]])
         """
-        return cls._from_likelihoods(*read_weights(W, classes, WeightOptions(kind, prior, rest)))
+        return cls._from_likelihoods(*encoding.read_weights(W, classes, encoding.WeightOptions(kind, prior, rest)))
 
     @classmethod
     def from_annotations(
@@ -317,7 +315,7 @@ class CandidateSets:
             if min_votes != 1 or top_k is not None:
                 raise InputError("`reliabilities` is an alternative to `min_votes` and `top_k`: pass only one of them.")
             return cls._from_likelihoods(*read_reliable_annotations(answers, classes, reliabilities))
-        return cls._from_validated(*read_annotations(answers, classes, min_votes=min_votes, top_k=top_k))
+        return cls._from_evidence(*read_annotations(answers, classes, min_votes=min_votes, top_k=top_k))
 
     @classmethod
     def from_complementary(cls, y: Any, *, classes: Any = None) -> Self:
@@ -340,7 +338,7 @@ class CandidateSets:
         LabelError
             If all classes of a row are ruled out; the error names the row.
         """
-        return cls._from_validated(*encode_sets(y, classes, excluded=True))
+        return cls._from_evidence(*encoding.encode_sets(y, classes, excluded=True))
 
     @classmethod
     def from_hierarchy(cls, y: Any, hierarchy: Any, *, classes: Any = None) -> Self:
@@ -367,7 +365,7 @@ class CandidateSets:
             If a label is neither in the hierarchy nor a leaf (the error names row and label), or if the hierarchy has a
             cycle.
         """
-        return cls._from_validated(*encode_hierarchy(y, hierarchy, classes))
+        return cls._from_evidence(*encoding.encode_hierarchy(y, hierarchy, classes))
 
     @classmethod
     def from_strings(
@@ -443,36 +441,26 @@ class CandidateSets:
             If `separator`, `kind`, `prior`, `rest` or `errors` is invalid.
         """
         check_choice("errors", errors, ("raise", "unlabeled"))
-        classes = None if classes is None else as_classes(classes)
-        if separator == "auto":
-            names = classes
-            if fold_case and classes is not None:
-                names = [fold_label(name) if isinstance(name, str) else name for name in classes.tolist()]
-            separator = separator_of_texts(y, names, fold_case=fold_case, weighted=weighted)
-        options = WeightOptions(kind, prior, rest)
-        names = None if classes is None else classes.tolist()
-        form = LabelFormat(separator, names, weighted, rest, fold_case, missing_tokens(missing))
-        if not weighted and options != WeightOptions():
+        options = encoding.WeightOptions(kind, prior, rest)
+        if not weighted and options != encoding.WeightOptions():
             raise InputError("`kind`, `prior` and `rest` apply to weights only. Pass weighted=True.")
-        cells = read_cells(_as_texts(y), form)
+        classes = None if classes is None else as_classes(classes)
+        names = None if classes is None else classes.tolist()
+        texts = _as_texts(y)
+        if separator == "auto":
+            setting = "Pass separator="
+            separator = detect_separator(texts, names, weighted=weighted, folds_case=fold_case, setting=setting)
+        form = LabelFormat(separator, names, weighted, rest, fold_case, missing)
+        cells = read_cells(texts, form)
         unreadable = cells.errors_of_rows()
         if errors == "raise":
             raise_together(unreadable, 'Pass errors="unlabeled" to read such rows as unlabeled.')
         elif unreadable:
             warn(f"{describe_unreadable(unreadable)}, and their rows are unlabeled.")
-        evidence, known = encode_cells(cells, form, classes, options)
-        warn_of_placeholders(known, classes)
-        if classes is None and not fold_case:
-            for sentence in describe_spellings(known.tolist(), "pass fold_case=True, or use one spelling", 3):
-                warn(sentence)
-        if weighted:
-            if classes is None and (joined := joined_weights(known.tolist())):
-                warn(
-                    f"{joined[0]!r} is read as one label. Pass `separator` if it is a list of labels with weights.",
-                )
-            return cls._from_likelihoods(evidence, known)
-        warn_of_syntax(y, known, separator, classes)
-        return cls._from_validated(evidence, known)
+        evidence, known = encoding.encode_cells(cells, form, classes, options)
+        if classes is None:
+            warn_of_syntax(texts, known, form)
+        return cls._from_likelihoods(evidence, known) if weighted else cls._from_evidence(evidence, known)
 
     # -- attributes -----------------------------------------------------------------------------------------------
 
@@ -488,17 +476,17 @@ class CandidateSets:
         A weight is proportional to the probability of the row's evidence if the class is the true one. In a row without
         weights it is 1 for the candidates. It is 0 for all classes that are not candidates.
         """
-        return self._mask.astype(np.float64) if self._row_weights is None else self._row_weights.over(self._mask)
+        return (self._mask if self._weights is None else self._weights).astype(np.float64)
 
     @property
     def evidence(self) -> Evidence:
         """The argument of the solvers: `mask` if no row has weights, otherwise `weights`."""
-        return self._mask if self._row_weights is None else self.weights
+        return self._mask if self._weights is None else self.weights
 
     @property
     def is_weighted(self) -> Mask:
         """Mask of the rows whose candidates have different weights, of shape (n_samples,)."""
-        return np.zeros(len(self), dtype=bool) if self._row_weights is None else self._row_weights.is_weighted.copy()
+        return np.zeros(len(self), dtype=bool) if self._weights is None else encoding.has_weights(self._weights)
 
     @property
     def classes(self) -> Labels:
@@ -518,14 +506,12 @@ class CandidateSets:
     @property
     def is_unlabeled(self) -> Mask:
         """Mask of the rows whose candidates are all classes, with equal weights, of shape (n_samples,)."""
-        full = np.asarray(self._mask.all(axis=1))
-        return full if self._row_weights is None else full & ~self._row_weights.is_weighted
+        return np.asarray((self._mask if self._weights is None else self._weights == 1.0).all(axis=1))
 
     @property
     def shape(self) -> tuple[int, int]:
         """Numbers of rows and of classes, (n_samples, n_classes)."""
-        rows, columns = self._mask.shape
-        return rows, columns
+        return len(self._mask), len(self._classes)
 
     # -- conversions ----------------------------------------------------------------------------------------------
 
@@ -554,7 +540,11 @@ class CandidateSets:
         -------
         list of set
         """
-        return write_sets(self._mask, self._classes)
+        labels = self._classes.tolist()
+        rows, columns = np.nonzero(self._mask)
+        flat = [labels[k] for k in columns]
+        ends = [0, *np.searchsorted(rows, np.arange(len(self)), side="right").tolist()]
+        return [set(flat[start:end]) for start, end in itertools.pairwise(ends)]
 
     def to_strings(self, *, separator: str = "|", write_full: bool = False) -> list[str]:
         """Return text that `from_strings` reads back, except for spaces around labels.
@@ -575,7 +565,8 @@ class CandidateSets:
         -------
         list of str
         """
-        return write_cells(self._mask, self._classes, self._row_weights, separator, write_full=write_full)
+        is_weighted = np.zeros(len(self), dtype=bool) if write_full else self.is_weighted
+        return write_cells(self.evidence, self._classes, is_weighted, separator, write_full=write_full)
 
     def soften(self, noise_rate: Any) -> "CandidateSets":
         """Return weights for sets that may exclude the true class.
@@ -608,8 +599,7 @@ class CandidateSets:
                [0.25, 1.  ],
                [1.  , 1.  ]])
         """
-        mask, row_weights = split_weights(soften_weights(self.evidence, noise_rate))
-        return CandidateSets._from_validated(mask, self._classes, row_weights)
+        return CandidateSets._from_likelihoods(encoding.soften_weights(self.evidence, noise_rate), self._classes)
 
     @classmethod
     def concatenate(cls, blocks: Iterable["CandidateSets"]) -> Self:
@@ -656,14 +646,14 @@ class CandidateSets:
         if isinstance(blocks, CandidateSets) or not isinstance(blocks, Iterable):
             raise InputTypeError(f"`blocks` must be a list of CandidateSets; got {blocks!r}.")
         listed = list(blocks)
+        if not listed:
+            raise InputError("`blocks` must have at least one CandidateSets; got none.")
         for number, block in enumerate(listed):
             if not isinstance(block, CandidateSets):
                 raise InputTypeError(
                     f"`blocks` must be a list of CandidateSets; got a {type(block).__name__} at position {number}. "
                     "Build each block with a constructor such as CandidateSets.from_labels."
                 )
-        if not listed:
-            raise InputError("`blocks` must have at least one CandidateSets; got none.")
         classes = listed[0].classes
         labels = {label for block in listed for label in block.classes.tolist()}
         if not labels <= set(classes.tolist()):
@@ -674,13 +664,7 @@ class CandidateSets:
                     f"block {number} has the class {block.classes.tolist()[0]!r} only, so that its labels cannot be "
                     "distinguished from missing ones. Pass all classes to its constructor, as `classes`."
                 )
-        aligned = [align(block, classes) for block in listed]
-        mask = np.concatenate([block._mask for block in aligned])
-        values = [block._row_weights.values for block in aligned if block._row_weights is not None]
-        if not values:
-            return cls._from_validated(mask, classes)
-        is_weighted = np.concatenate([block.is_weighted for block in aligned])
-        return cls._from_validated(mask, classes, RowWeights(is_weighted, np.concatenate(values)))
+        return cls._from_evidence(np.concatenate([align(block, classes).evidence for block in listed]), classes)
 
     # -- sequence protocol ----------------------------------------------------------------------------------------
 
@@ -697,17 +681,16 @@ class CandidateSets:
         if isinstance(rows, int | np.integer) and not isinstance(rows, bool | np.bool_):
             if not -len(self) <= rows < len(self):
                 raise InputError(f"candidate sets of {len(self)} rows cannot be indexed by {rows}.")
-            return write_sets(self._mask[rows][None, :], self._classes)[0]
+            return self[[rows]].to_sets()[0]
         try:
-            mask = self._mask[rows]
+            evidence = (self._mask if self._weights is None else self._weights)[rows]
         except (IndexError, TypeError, ValueError) as error:
             raise InputError(f"candidate sets of {len(self)} rows cannot be indexed by {rows!r}: {error}.") from None
-        if mask.ndim != 2 or mask.shape[1] != len(self._classes):
+        if evidence.ndim != 2 or evidence.shape[1] != len(self._classes):
             raise InputTypeError(
                 "candidate sets are indexed by rows only: a slice, a boolean mask or an array of rows."
             )
-        row_weights = None if self._row_weights is None else self._row_weights.select(rows)
-        return CandidateSets._from_validated(mask, self._classes, row_weights)
+        return CandidateSets._from_evidence(evidence, self._classes)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
         """Return an array of Python sets: the form in which scikit-learn inspects labels."""
@@ -725,24 +708,20 @@ class CandidateSets:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, CandidateSets):
             return NotImplemented
-        return (
-            np.array_equal(self._classes, other._classes)
-            and np.array_equal(self._mask, other._mask)
-            and same_weights(self._row_weights, other._row_weights)
-        )
+        return np.array_equal(self._classes, other._classes) and np.array_equal(self.evidence, other.evidence)
 
     __hash__ = None  # type: ignore[assignment]  # compared by value, and not hashable, like ndarray
 
     def __getstate__(self) -> tuple[Any, ...]:
-        return self._mask, self._classes, self._row_weights
+        return self.evidence, self._classes
 
     def __setstate__(self, state: tuple[Any, ...]) -> None:
-        self._set_fields(*state)  # without the weights in states of earlier versions
+        self._set_fields(*state)
 
     def __repr__(self) -> str:
         exact, unlabeled = int(self.is_exact.sum()), int(self.is_unlabeled.sum())
         partial = len(self) - int((self.is_exact | self.is_unlabeled).sum())
-        weighted = "" if self._row_weights is None else f" ({int(self.is_weighted.sum())} weighted)"
+        weighted = "" if self._weights is None else f" ({int(self.is_weighted.sum())} weighted)"
         return (
             f"<CandidateSets of {len(self)} rows, {len(self._classes)} classes: "
             f"{exact} exact, {partial} partial{weighted}, {unlabeled} unlabeled>"
@@ -783,25 +762,149 @@ def align(candidates: CandidateSets, classes: Labels) -> CandidateSets:
     if np.array_equal(candidates.classes, classes):
         return candidates
     column = {value: k for k, value in enumerate(classes.tolist())}
-    unlabeled = candidates.is_unlabeled
+    is_labeled = ~candidates.is_unlabeled
     evidence = candidates.evidence
     aligned: Evidence = np.zeros((len(candidates), len(classes)), dtype=evidence.dtype)
-    for k, value in enumerate(candidates.classes.tolist()):
+    for value, own in zip(candidates.classes.tolist(), evidence.T, strict=True):
         if value in column:
-            aligned[:, column[value]] = evidence[:, k]
-        elif (candidates.mask[:, k] & ~unlabeled).any():
-            row = int(np.flatnonzero(candidates.mask[:, k] & ~unlabeled)[0])
+            aligned[:, column[value]] = own
+        elif own[is_labeled].any():
             raise LabelError(
                 f"label {value!r} is not one of the {len(classes)} classes seen in fit.",
-                row=row,
+                row=int(np.flatnonzero(is_labeled & (own > 0))[0]),
                 label=value,
                 cause="unknown label",
             )
-    aligned[unlabeled] = 1
-    if aligned.dtype == bool:
-        return CandidateSets._from_validated(aligned, classes)
-    mask, row_weights = split_weights(aligned)
-    return CandidateSets._from_validated(mask, classes, row_weights)
+    aligned[~is_labeled] = 1
+    return CandidateSets._from_evidence(aligned, classes)
+
+
+def as_candidates(y: Any, *, classes: Labels | None = None) -> CandidateSets:
+    """Convert labels in any form of supervision to candidate sets.
+
+    Parameters
+    ----------
+    y : array-like, sparse matrix, DataFrame or CandidateSets
+        One label per row (1-D), one collection of labels per row (a list or 1-D array of them), a 0/1 indicator of
+        shape (n_samples, n_classes) (2-D array, CSR, DataFrame), or candidate sets, with or without weights. A vector
+        of -1 and +1 alone is read as two classes, with a warning.
+    classes : ndarray of shape (n_classes,), optional
+        The classes of the result; by default those of `y`.
+
+    Returns
+    -------
+    CandidateSets
+        Over `classes`, if given.
+
+    Raises
+    ------
+    LabelError
+        If `y` cannot be read; the message names the row.
+    """
+    if y is None:
+        raise LabelError(
+            "this estimator requires y to be passed, but the target y is None. Pass labels or candidate sets."
+        )
+    if isinstance(y, CandidateSets):
+        return y if classes is None else align(y, classes)
+    if (
+        hasattr(y, "__array__")
+        and not isinstance(y, np.ndarray)
+        and not (hasattr(y, "to_numpy") or encoding.is_table(y))
+    ):
+        y = np.asarray(y)
+    if _is_indicator(y):
+        if classes is None or not encoding.is_table(y):
+            return CandidateSets.from_indicator(y, classes=classes)
+        return align(CandidateSets.from_indicator(y), classes)  # by the names of the columns
+    column = _as_column(y)
+    if column is not y:
+        from sklearn.exceptions import DataConversionWarning
+
+        warn(
+            "A column-vector y was passed when a 1d array was expected. It is read as one label per row; pass "
+            "y.ravel() to silence this.",
+            DataConversionWarning,
+        )
+    values = label_vector(column)
+    if values.dtype.kind == "O" and has_collections(values.tolist()):
+        _warn_of_indicator_in_lists(values)
+        return CandidateSets.from_sets(values, classes=classes)
+    codes, known = encoding.encode_labels(values, classes, signs="warn")
+    if classes is None:
+        _warn_of_joined_labels([label for label in known.tolist() if isinstance(label, str)])
+    return CandidateSets._from_evidence(encoding.codes_to_mask(codes, len(known)), known)
+
+
+def _is_indicator(y: Any) -> bool:
+    """Return whether `y` is a matrix or a table with a column for each class."""
+    is_matrix = encoding.is_table(y) or (isinstance(y, np.ndarray) and y.ndim == 2)
+    return sp.issparse(y) or (is_matrix and (y.shape[1] != 1 or hasattr(y, "column_names")))
+
+
+def _as_column(y: Any) -> Any:
+    """Return the only column of a table or matrix; any other labels are returned as they are."""
+    if encoding.is_table(y):
+        return y[y.columns[0]]
+    return y.ravel() if isinstance(y, np.ndarray) and y.ndim == 2 else y
+
+
+def expand_to_predicted(y: Any, predicted: list[Any], classes: Any) -> CandidateSets:
+    """Convert labels to the candidate sets on which predictions are evaluated.
+
+    The classes are the given ones and any further labels of `y` or of the predictions: a label not seen in fit is never
+    covered, but it is not an error.
+    """
+    known = None if classes is None else as_classes(classes)
+    if isinstance(y, CandidateSets):
+        if known is not None and not set(y.classes.tolist()) & set(known.tolist()):
+            raise LabelError(
+                f"the candidate sets have the class {y.classes.tolist()[0]!r} and others, none of which is among the "
+                f"classes {known.tolist()[0]!r} and others. Give fit and the metric sets over the same classes."
+            )
+        return y
+    is_named = hasattr(y, "columns")
+    if not is_named and getattr(y, "ndim", 1) == 2 and y.shape[1] > 1:  # an indicator without class names
+        return as_candidates(y, classes=known)
+    try:
+        if known is not None:
+            return as_candidates(y, classes=known)
+    except LabelError:
+        pass  # `y` has further labels
+    with without_minus_one_warning():  # a prediction of -1 makes it a class
+        own = as_candidates(y)
+    if is_named and own.shape[1] == y.shape[1] > 1:
+        return own
+    union = list(dict.fromkeys([*own.classes.tolist(), *(predicted if known is None else known.tolist())]))
+    return as_candidates(y, classes=pack_classes(union)) if len(union) > own.shape[1] else own
+
+
+def _warn_of_joined_labels(texts: list[str]) -> None:
+    """Warn if a label is a set written as text, or has a weight."""
+    members = {text: text.split("|") for text in texts if "|" in text}
+    count = Counter([*texts, *(member for listed in members.values() for member in set(listed))])
+    lists = [text for text in texts if ('"' in text or "'" in text) and literal_kind(text) == "list"]
+    pairs = labels_with_weights(texts)
+    joined = [text for text, listed in members.items() if any(count[member] > 1 for member in listed)]
+    remedy = "is read as one class: pass CandidateSets.from_strings"
+    if 2 * len(lists) > len(texts):
+        warn(f"{lists[0]!r} {remedy}(y, separator='[]') if it is a list of labels written as text.")
+    elif len(pairs) > 1:
+        warn(f"{pairs[0]!r} {remedy}(y, weighted=True) if the number is a weight.")
+    elif joined:
+        warn(f"{joined[0]!r} {remedy}(y) if it is a set of {len(members[joined[0]])}.")
+
+
+def _warn_of_indicator_in_lists(values: np.ndarray[Any, Any]) -> None:
+    """Warn if all rows are lists of equal length of 0 and 1, which may be an indicator."""
+    first = values[0]
+    if not isinstance(first, list | tuple) or len(first) < 3:
+        return
+    if all(isinstance(v, list | tuple) and len(v) == len(first) and {0, 1}.issuperset(v) for v in values):
+        warn(
+            f"every row of y is a list of {len(first)} zeros and ones, read as sets of the labels 0 and 1: "
+            "pass np.asarray(y) if it is an indicator.",
+        )
 
 
 def _as_texts(y: Any) -> list[str | None]:
@@ -814,4 +917,82 @@ def _as_texts(y: Any) -> list[str | None]:
                 row=row,
                 label=text,
             )
-    return texts
+    return [text if isinstance(text, str) else None for text in texts]
+
+
+class CheckedCandidates(NamedTuple):
+    """Candidate sets in which the rows with a checked label are exact.
+
+    Attributes
+    ----------
+    candidates : CandidateSets
+    is_checked : ndarray of shape (n_samples,), bool
+    outside : ndarray of int
+        The rows with a checked label that was not a candidate.
+    """
+
+    candidates: CandidateSets
+    is_checked: Mask
+    outside: Ints
+
+
+def insert_checked_labels(candidates: CandidateSets, labels: Sequence[Any]) -> CheckedCandidates:
+    """Return the candidate sets with the checked labels, None if not checked, in place of the sets of their rows.
+
+    A checked label must be a class. Further classes cannot be added to candidate sets, in which a row without a label
+    and a row with the set of all classes are the same: pass them to the constructor of the sets.
+    """
+    codes, _ = encoding.encode(list(labels), candidates.classes, is_single=True)
+    is_checked = codes != encoding.MISSING
+    rows = np.flatnonzero(is_checked)
+    outside = rows[~candidates.mask[rows, codes[rows]]]
+    evidence = candidates.evidence.copy()
+    evidence[rows] = encoding.codes_to_mask(codes[rows], candidates.shape[1])
+    return CheckedCandidates(CandidateSets._from_evidence(evidence, candidates.classes), is_checked, outside)
+
+
+# -- the classes of several blocks -------------------------------------------------------------------------------------
+#
+# A block may contain few classes, and the meaning of a label may depend on the other blocks. For example, -1 is a class
+# if the only other label is +1, and marks a missing label if there are other numbers. Therefore the distinct values of
+# all blocks are read together, as if the blocks were concatenated.
+
+
+def collect_values(y: Any) -> Any:
+    """Return the distinct labels in a block of labels in any form, with a set for each member of a set.
+
+    Those of an indicator, and of candidate sets, are the candidate sets of no row.
+    """
+    if isinstance(y, CandidateSets) or _is_indicator(y):
+        return as_candidates(y)[:0]
+    values = label_vector(_as_column(y))
+    if values.dtype.kind in "iufb":
+        return np.unique(values)
+    listed = values.tolist()
+    labels = [None if is_missing(value) else value for value in listed if not is_collection(value)]
+    members = encoding.distinct_labels([member for value in listed if is_collection(value) for member in value])
+    return label_vector([*encoding.distinct_labels(labels), *([member] for member in members)])
+
+
+def common_classes(blocks: Sequence[Any]) -> Labels:
+    """Return the union of the classes of all blocks, of which each is the result of `collect_values`.
+
+    Raises
+    ------
+    LabelError
+        If the columns of the blocks differ, or a label is invalid.
+    """
+    columns = [block.classes.tolist() if isinstance(block, CandidateSets) else None for block in blocks]
+    for number, own in enumerate(columns):
+        if own != columns[0]:
+            listed = ["(not an indicator)" if names is None else ", ".join(map(repr, names)) for names in columns]
+            raise LabelError(
+                f"block {number} of y has the columns {listed[number]}, block 0 {listed[0]}. Give all blocks the same "
+                "columns."
+            )
+    if columns[0] is not None:
+        return blocks[0].classes
+    are_numbers = all(block.dtype.kind in "iufb" for block in blocks)
+    joined = np.concatenate(blocks) if are_numbers else [value for block in blocks for value in block.tolist()]
+    with without_minus_one_warning():  # each label occurs once in a block
+        return as_candidates(np.unique(joined) if are_numbers else joined).classes

@@ -6,7 +6,7 @@ mask of at most `count` distractors (1 or more) in each row, in which true class
 
 import numpy as np
 
-from oneof.candidates.row_weights import MIN_STORED_WEIGHT
+from oneof.candidates.encoding import MIN_STORED_WEIGHT
 from oneof.typing import Floats, Ints, Mask
 
 MAX_DRAWS = 2**22

@@ -24,7 +24,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
 from oneof.candidates import CandidateSets, as_candidates
-from oneof.candidates.row_weights import MIN_STORED_WEIGHT
+from oneof.candidates.encoding import MIN_STORED_WEIGHT
 from oneof.errors import InputError, LabelError
 from oneof.model_selection.scoring import get_proba
 from oneof.typing import Floats, Ints, Labels

@@ -56,12 +56,8 @@ def test_columns_of_lists_and_of_other_types() -> None:
     assert (labels, new) == ([1, None, None, None, 2], [2])
     assert [type(label) for label in new] == [int]
     assert match_checked_labels(numbers, np.array([-1, 1, 2]))[0] == [1, None, None, -1, 2]
-
-
-def test_whole_numbers_of_18_digits_are_exact() -> None:
-    """They are not read as floats, which have 53 bits."""
-    cells = pl.Series("checked", ["900719925474099301", "900719925474099301.0"])
-    assert match_checked_labels(cells, np.array([0, 1]), adds_classes=True)[0] == 2 * [900719925474099301]
+    digits = pl.Series("checked", ["900719925474099301", "900719925474099301.0"])  # floats have 53 bits
+    assert match_checked_labels(digits, np.array([0, 1]), adds_classes=True)[0] == 2 * [900719925474099301]
 
 
 @pytest.mark.parametrize(
@@ -78,6 +74,7 @@ def test_whole_numbers_of_18_digits_are_exact() -> None:
         (["owl"], BIRDS, {"adds_classes": False}, "row 0: label 'owl' is not one of the classes 'finch', 'wren'"),
         ([[["finch"]]], BIRDS, {}, "row 0: .*, which is not a label"),
         ([{"finch": 1.0}], BIRDS, {}, "row 0: the labels have weights"),
+        *((["finch", text], BIRDS, {}, "is not a class. Leave the cells of rows without") for text in ("NA", "n/a")),
     ],
 )
 def test_cells_that_are_not_one_label_are_errors(
@@ -86,13 +83,6 @@ def test_cells_that_are_not_one_label_are_errors(
     """The error has the row, and the number of all such cells."""
     with pytest.raises(LabelError, match=message.replace("|", r"\|")):
         match_checked_labels(pl.Series("checked", cells), classes, **{"adds_classes": True} | options)
-
-
-@pytest.mark.parametrize("text", ["NA", "n/a", "?"])
-def test_a_placeholder_is_no_new_class(text: str) -> None:
-    """Marks of unchecked rows, which would replace right labels, are errors with the remedy."""
-    with pytest.raises(LabelError, match=r"is not a class. Leave the cells of rows without a checked label empty"):
-        match_checked_labels(pl.Series("checked", ["finch", text]), BIRDS, adds_classes=True)
 
 
 def test_checked_labels_with_weights_keep_their_spelling() -> None:

@@ -139,32 +139,14 @@ def test_every_form_has_unreadable_rows(frame: dict[str, Any], options: dict[str
     assert caught.value.rows == tuple(wrong)
 
 
-def test_a_row_that_rules_out_all_classes_is_unreadable() -> None:
-    """With a rest, weights of 0 are valid unless the row lists all classes, which a table infers from its cells."""
+def test_a_row_that_rules_out_all_classes_is_an_error() -> None:
+    """With a rest, weights of 0 are valid unless the row lists all classes; given classes make it unreadable."""
     cells = ['{"finch": 0, "owl": 0}', "finch:0.5|owl:0.5", '{"finch": 0}', "owl:1"]
-    for options in ({}, {"classes": ["finch", "owl"]}):
-        sets, errors = read(cells, rest=True, **options)
-        assert sorted(errors) == [0]
-        assert sets.weights[2].tolist() == [0, 1]
-
-
-@pytest.mark.parametrize(
-    ("cells", "wrong"),
-    [
-        (["owl", "wren:0|finch:0", "wren:0.5|finch:0.5"], []),
-        (["a:3|b:3|c:3", "a:0|b:0", "a:1", "b"], [0, 1]),
-        (["a:3|b:3|c:3", "a:0|b:0", "a:1", "c"], [0]),
-    ],
-)
-def test_classes_of_a_rest_are_those_of_readable_rows(cells: list[str], wrong: list[int]) -> None:
-    """A rest has the classes of all rows that can be read, with weights or without, and of no others."""
-    sets, errors = read(cells, rest=True)
-    assert sorted(errors) == wrong
-    blank = [None if row in wrong else cell for row, cell in enumerate(cells)]
-    assert sets == read_label_columns(pl.DataFrame({"y": blank}), ["y"], weighted=True, rest=True)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        assert CandidateSets.from_strings(cells, weighted=True, rest=True, errors="unlabeled") == sets
+    sets, errors = read(cells, rest=True, classes=["finch", "owl"])
+    assert sorted(errors) == [0]
+    assert sets.weights[2].tolist() == [0, 1]
+    with pytest.raises(LabelError, match="row 0: all weights of the row are 0"):
+        read(cells, rest=True)
 
 
 @pytest.mark.parametrize(

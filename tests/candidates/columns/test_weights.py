@@ -10,54 +10,26 @@ from tests.candidates.columns import label_reader, read_label_columns, stream_cl
 
 LABELS = ["a", "b", "c"]
 WEIGHTS = CandidateSets.from_weights([[0.5, 0.25, 0], [0, 0, 1], [1, 1, 1], [0, 0.5, 1], [1, 1, 0]], LABELS)
+ROWS = [[("a", 0.5), ("b", 0.25)], [("c", 1.0)], [], [("c", 1.0), ("b", 0.5)], [("a", 1.0), ("b", 1.0)]]
+RECORDS = [[{"label": k, "prob": w} for k, w in row] for row in ROWS]
+SETS = [["a", "b"], ["c"], [], ["c", "b"], ["a", "b"]]
+WEIGHTED, SECOND = {"weighted": True}, {"weights": "w"}
 FORMS = [
-    ({"y": ["a:0.5|b:0.25", "c", None, "c:1e0|b:.5", "a|b"]}, {"weighted": True}),
+    ({"y": ["a:0.5|b:0.25", "c", None, "c:1e0|b:.5", "a|b"]}, WEIGHTED),
     ({"y": ["a:0.5;b:0.25", "c", " ", "c:1;b:.5", "a;b"]}, {"weighted": True, "separator": ";"}),
-    ({"y": ['{"a": 0.5, "b": 0.25}', '{"c": 1}', None, '{"c": 1e0, "b": 0.5, "a": null}', "a|b"]}, {"weighted": True}),
-    ({"y": ["a|b", "c", "", "c|b", "a|b"], "w": ["0.5|0.25", "1", None, "1|0.5", ""]}, {"weights": "w"}),
-    (
-        {
-            "y": [["a", "b"], ["c"], None, ["c", "b"], ["a", "b"]],
-            "w": [[0.5, 0.25], [2.0], None, [1.0, 0.5], None],
-        },
-        {"weights": "w"},
-    ),
-    (
-        {"y": [{"a": 0.5, "b": 0.25, "c": None}, {"c": 1.0}, None, {"b": 0.5, "c": 1.0}, {"a": 2.0, "b": 2.0}]},
-        {"weighted": True},
-    ),
-    (
-        {"y": ['[["a", 0.5], ["b", 0.25]]', '[{"label": "c", "score": 1}]', "[]", '{"c": "100%", "b": 0.5}', "a|b"]},
-        {"weighted": True},
-    ),
-    (
-        {"y": [[["a", "0.5"], ["b", "25%"]], [["c", "1"]], [], [["c", "1"], ["b", "0.5"]], [["a", "1"], ["b", "1"]]]},
-        {"weighted": True},
-    ),
-    (
-        {
-            "y": [
-                [{"label": k, "prob": w} for k, w in row]
-                for row in (
-                    [("a", 0.5), ("b", 0.25)],
-                    [("c", 1.0)],
-                    [],
-                    [("c", 1.0), ("b", 0.5)],
-                    [("a", 1.0), ("b", 1.0)],
-                )
-            ]
-        },
-        {"weighted": True},
-    ),
-    ({"y": ["a|b", "c", "[]", "c|b", "a|b"], "w": ["50%|25 %", "1", "[]", "1|0.5", ""]}, {"weights": "w"}),
-    (
-        {"y": ["a|b", "c", "", "c|b", "a|b"], "w": ["c(0.5, 0.25)", "np.float64(1)", "", "{1,0.5}", ""]},
-        {"weights": "w"},
-    ),
-    ({"y": [["a", "b"], ["c"], [], ["c", "b"], ["a", "b"]], "w": [[2, 1], [1], [], [2, 1], None]}, {"weights": "w"}),
-    ({"a": [2, 0, None, 0, 1], "b": [1, 0, None, 1, 1], "c": [0, 1, None, 2, 0]}, {"weighted": True}),
-    ({"a": ["2", "0", "1", "0", "1"], "b": ["1", "0", "1", "1", "1"], "c": list("01120")}, {"weighted": True}),
-]
+    ({"y": ['{"a": 0.5, "b": 0.25}', '{"c": 1}', None, '{"c": 1e0, "b": 0.5, "a": null}', "a|b"]}, WEIGHTED),
+    ({"y": ['[["a", 2], ["b", 1]]', '[{"label": "c", "score": 1}]', "[]", '{"c": "100%", "b": 0.5}', "a|b"]}, WEIGHTED),
+    ({"y": [{"a": 0.5, "b": 0.25, "c": None}, {"c": 1.0}, None, {"b": 0.5, "c": 1.0}, {"a": 2.0, "b": 2.0}]}, WEIGHTED),
+    ({"y": [[[k, str(w)] for k, w in row] for row in ROWS]}, WEIGHTED),
+    ({"y": RECORDS}, WEIGHTED),
+    ({"a": [2, 0, None, 0, 1], "b": [1, 0, None, 1, 1], "c": [0, 1, None, 2, 0]}, WEIGHTED),
+    ({"a": ["2", "0", "1", "0", "1"], "b": ["1", "0", "1", "1", "1"], "c": list("01120")}, WEIGHTED),
+    ({"y": ["a|b", "c", "", "c|b", "a|b"], "w": ["0.5|0.25", "1", None, "1|0.5", ""]}, SECOND),
+    ({"y": SETS, "w": [[0.5, 0.25], [2.0], None, [1.0, 0.5], None]}, SECOND),
+    ({"y": SETS, "w": [[2, 1], [1], [], [2, 1], None]}, SECOND),
+    ({"y": ["a|b", "c", "[]", "c|b", "a|b"], "w": ["50%|25 %", "1", "[]", "1|0.5", ""]}, SECOND),
+    ({"y": ["a|b", "c", "", "c|b", "a|b"], "w": ["c(0.5, 0.25)", "[np.float64(1)]", "", "{1,0.5}", ""]}, SECOND),
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("columns", "options"), FORMS)
@@ -93,10 +65,10 @@ def test_numbers_are_labels():
 def test_numbers_in_pairs_are_labels():
     """Pairs of numbers in a column of lists have whole numbers as labels; an empty list has no rest and no prior."""
     frame = pl.DataFrame({"y": [[[3.0, 0.75], [4.0, 0.25]], [[4.0, 1.0]], [], [[3.0, 0.5]]]})
-    y = read_label_columns(frame, ["y"], weighted=True, kind="posterior", prior=[0.5, 0.5], rest=True)
+    options = {"weighted": True, "kind": "posterior", "prior": [0.5, 0.5], "rest": True}
+    y = read_label_columns(frame, ["y"], **options)
     assert y.classes.tolist() == [3, 4]
     np.testing.assert_allclose(y.weights, [[1, 1 / 3], [0, 1], [1, 1], [1, 1]])
-    options = {"weighted": True, "kind": "posterior", "prior": [0.5, 0.5], "rest": True}
     reader = label_reader(["y"], "|", ["3", "4"], **options)
     np.testing.assert_array_equal(reader.evidence(frame), y.weights)
     assert reader.posterior_sum(frame)[1] == 3
@@ -129,28 +101,25 @@ def test_options_apply_to_columns():
 @pytest.mark.parametrize(
     ("columns", "options", "message"),
     [
-        ({"y": [[["a", "0.5"]], [["b", "x"]]]}, {"weighted": True}, "row 1: the weight of 'b' must be a number"),
-        ({"y": [None, None]}, {"weighted": True}, "every row is unlabeled"),
-        ({"y": ["a:0.5", "a:0.7"]}, {"weighted": True}, "only one class occurs"),
-        ({"y": ["a:0.5|b:0.5", ""]}, {"weighted": True}, "every row is unlabeled"),
-        ({"y": ["a", "b|c"], "w": ["1", "0.5"]}, {"weights": "w"}, "row 1: the row has 2 labels and 1 weights"),
-        ({"y": ["a", None], "w": ["1", "0.5"]}, {"weights": "w"}, "row 1: the row has weights, but no labels"),
-        ({"y": ["a", "b|c"], "w": ["1", "0.5|y"]}, {"weights": "w"}, "row 1: '0.5|y' must contain numbers"),
-        ({"y": ["a", "b"], "w": [True, False]}, {"weights": "w"}, "column 'w' has type Boolean"),
-        ({"y": ["a", "b"], "w": [0.5, -1.0]}, {"weights": "w"}, "row 1: the weight of 'b' .* -1.0"),
-        ({"y": ["a", "b"], "w": ["1", "{'b': 0.5}"]}, {"weights": "w"}, "row 1: .* must contain numbers"),
-        ({"y": ["a", '{"b": 0.7}'], "w": ["1", "0.5"]}, {"weights": "w"}, "row 1: the labels have weights"),
-        (
-            {"y": [[{"label": "a", "score": 0.7}], [{"label": "b", "score": 0.7}]], "w": ["1", "0.5"]},
-            {"weights": "w"},
-            "row 0: the labels have weights",
-        ),
-        ({"a": [1.0, 0.5], "b": ["x", "y"]}, {"weighted": True}, "column 'b' must contain numbers"),
-        (
-            {"a": [1.0, 0.5], "b": [0.5, None]},
-            {"weighted": True},
-            "row 1: column 'b' must contain numbers .* got an empty cell",
-        ),
+        ({"y": [[["a", "0.5"]], [["b", "x"]]]}, WEIGHTED, "row 1: the weight of 'b' must be a number"),
+        ({"y": [None, None]}, WEIGHTED, "every row is unlabeled"),
+        ({"y": ["a:0.5", "a:0.7"]}, WEIGHTED, "only one class occurs"),
+        ({"y": ["a:0.5|b:0.5", ""]}, WEIGHTED, "every row is unlabeled"),
+        ({"y": ["a", "b|c"], "w": ["1", "0.5"]}, SECOND, "row 1: the row has 2 labels and 1 weights"),
+        ({"y": ["a", None], "w": ["1", "0.5"]}, SECOND, "row 1: the row has weights, but no labels"),
+        ({"y": ["a", "b|c"], "w": ["1", "0.5|y"]}, SECOND, "row 1: '0.5|y' must contain numbers"),
+        ({"y": ["a", "b"], "w": [True, False]}, SECOND, "column 'w' has type Boolean"),
+        ({"y": ["a", "b"], "w": [0.5, -1.0]}, SECOND, "row 1: the weight of 'b' .* -1.0"),
+        ({"y": ["a", "b"], "w": ["1", "{'b': 0.5}"]}, SECOND, "row 1: .* must contain numbers"),
+        ({"y": ["a", '{"b": 0.7}'], "w": ["1", "0.5"]}, SECOND, "row 1: the labels have weights"),
+        ({"y": [[{"label": "a", "score": 0.7}], []], "w": ["1", ""]}, SECOND, "row 0: the labels have weights"),
+        ({"a": [1.0, 0.5], "b": ["x", "y"]}, WEIGHTED, "column 'b' must contain numbers"),
+        ({"a": [1.0, 0.5], "b": [0.5, None]}, WEIGHTED, "row 1: column 'b' must contain numbers .* got an empty cell"),
+        # the labels and the weights have one order, which removing a blank from one of them would shift
+        ({"y": ["a|c", "|a|b"], "w": ["1|0.5", "0.1|0.5|"]}, SECOND, "row 1: .* contains an empty label"),
+        ({"y": ["a|c", "a|b|"], "w": ["1|0.5", "0.1|0.5|"]}, SECOND, "row 1: .* contains an empty label"),
+        ({"y": ["a|c", "a|b"], "w": ["1|0.5", "0.1|0.5|"]}, SECOND, "row 1: .* must contain numbers"),
+        ({"y": ["a|c", "a|b"], "w": ["1|0.5", '[0.5, 1, ""]']}, SECOND, "row 1: .* must contain numbers"),
     ],
 )
 def test_bad_columns_of_weights(columns, options, message):
@@ -177,21 +146,3 @@ def test_unknown_labels_and_bad_options_are_errors():
         read_label_columns(frame, ["a", "b"], weights="w")
     with pytest.raises(DataError, match="classes cannot be given"):
         read_label_columns(frame, ["a", "b"], weighted=True, classes=["b", "a"])
-
-
-@pytest.mark.parametrize(
-    ("labels", "weights", "message"),
-    [
-        ("|a|b", "0.1|0.5|", "contains an empty label"),
-        ("a|b|", "0.1|0.5|", "contains an empty label"),
-        ("a|b", "0.1|0.5|", "must contain numbers"),
-        ("a|b", '[0.5, 1, ""]', "must contain numbers"),
-    ],
-)
-def test_blanks_are_not_removed_if_weights_are_in_another_column(labels, weights, message):
-    """The labels and the weights of a row have one order, which removing a blank from one of them would shift."""
-    frame = pl.DataFrame({"y": ["a|c", labels], "w": ["1|0.5", weights]})
-    with pytest.raises(LabelError, match=f"row 1: .* {message}"):
-        read_label_columns(frame, ["y"], weights="w")
-    with pytest.raises(LabelError, match=f"row 1: .* {message}"):
-        label_reader(["y"], "|", LABELS, weights="w").evidence(frame)

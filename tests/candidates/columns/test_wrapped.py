@@ -59,12 +59,17 @@ FORMS: dict[str, list[Any]] = {
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("form", FORMS)
 def test_sets_have_one_meaning_in_all_forms(tmp_path: Path, form: str, weighted: bool) -> None:
-    """Lists as text, in a code fence, or as the only value of an object, are the sets of a column of lists."""
+    """Lists as text, in a code fence, or as the only value of an object, are the sets of a column of lists.
+
+    A stream reads the same names and masks in batches of any size.
+    """
     expected = CandidateSets.from_sets(SETS)
-    candidates = read(FORMS[form], tmp_path / "t.jsonl", weighted=weighted)
-    assert candidates.classes.tolist() == expected.classes.tolist()
-    assert (candidates.mask == expected.mask).all()
-    assert not candidates.is_weighted.any()
+    assert read(FORMS[form], tmp_path / "t.jsonl", weighted=weighted) == expected
+    for size in (1, 2, 4):
+        batches = [objects_to_frame([{"y": row} for row in FORMS[form][i : i + size]]) for i in range(0, 4, size)]
+        assert stream_classes(batches, weighted=weighted) == list("abcd")
+        reader = label_reader(["y"], "|", list("abcd"), weighted=weighted)
+        assert [row.tolist() for batch in batches for row in reader.evidence(batch)] == expected.mask.tolist()
 
 
 @pytest.mark.parametrize(
@@ -81,25 +86,9 @@ def test_sets_have_one_meaning_in_all_forms(tmp_path: Path, form: str, weighted:
 )
 def test_weights_have_one_meaning_in_all_forms(tmp_path: Path, cells: list[Any]) -> None:
     """Objects of weights, records and pairs may be text in some rows; without `weighted` the error names the option."""
-    expected = CandidateSets.from_weights(WEIGHTS)
-    candidates = read(cells, tmp_path / "t.jsonl", weighted=True)
-    assert candidates.classes.tolist() == expected.classes.tolist()
-    assert (candidates.weights == expected.weights).all()
+    assert read(cells, tmp_path / "t.jsonl", weighted=True) == CandidateSets.from_weights(WEIGHTS)
     with pytest.raises(LabelError, match="--weighted"):
         read(cells, tmp_path / "t.jsonl")
-
-
-@pytest.mark.parametrize(
-    "form", ["text and lists", "one text", "fences and lists", "objects", "objects with several keys"]
-)
-def test_streams_read_the_same_sets(form: str) -> None:
-    """The names and the masks of batches are those of lists, in batches of any size."""
-    expected = CandidateSets.from_sets(SETS).mask
-    for size in (1, 2, 4):
-        batches = [objects_to_frame([{"y": row} for row in FORMS[form][i : i + size]]) for i in range(0, 4, size)]
-        assert stream_classes(batches) == list("abcd")
-        reader = label_reader(["y"], "|", list("abcd"))
-        assert [row.tolist() for batch in batches for row in reader.evidence(batch)] == expected.tolist()
 
 
 def test_an_interval_among_lists_is_one_class(tmp_path: Path) -> None:

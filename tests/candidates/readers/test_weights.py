@@ -153,34 +153,8 @@ def test_a_prior_by_label_is_matched_by_label(form):
     texts = ["c:0.5|a:0.3|b:0.2", "c:0.8|a:0.2", "c:0.1|a:0.1|b:0.8"]
     y = CandidateSets.from_strings(texts, classes=["c", "a", "b"], weighted=True, kind="posterior", prior=prior)
     assert y == expected
-
-
-def test_a_series_without_the_labels_is_a_prior_by_position():
-    """A pandas Series whose index has none of the labels is in the order of the classes."""
-    posterior = [[0.5, 0.5], [0.8, 0.2]]
-    by_position, numbers = (
-        CandidateSets.from_weights(posterior, ["b", "a"], kind="posterior", prior=prior)
-        for prior in (pd.Series([0.2, 0.8]), [0.2, 0.8])
-    )
-    assert by_position == numbers
-
-
-@pytest.mark.parametrize(
-    ("prior", "message"),
-    [
-        ("uniform", "`prior` must be numbers, or a mapping of labels to numbers; got 'uniform'"),
-        ("class", "`prior` must be numbers, or a mapping of labels to numbers; got 'class'"),
-        ({"a": 0.5}, "`prior` must have a number for each class; it has none for 'b'"),
-        ({}, "it has none for 'a'"),
-        (pd.Series({"a": 0.5, "c": 0.5}), "it has none for 'b'"),
-        ({"a": 0.5, "b": -0.5}, "`prior` must be finite and at least 0"),
-        ({"a": 1.0, "b": 0.0}, "row 0, column 1: `prior` must be above 0 .* for class 'b'"),
-    ],
-)
-def test_a_bad_prior_by_label_is_an_error(prior, message):
-    """A text, a mapping without one of the classes, and a mapping to invalid numbers are errors."""
-    with pytest.raises(InputError, match=message):
-        CandidateSets.from_weights([[0.5, 0.5], [1.0, 0.0]], ["a", "b"], kind="posterior", prior=prior)
+    by_position = pd.Series([0.5, 0.2, 0.3])  # has none of the labels
+    assert CandidateSets.from_weights(posterior, ["c", "a", "b"], kind="posterior", prior=by_position) == expected
 
 
 def test_a_rare_class_of_many_posteriors_causes_a_warning():
@@ -250,63 +224,47 @@ def test_the_rest_is_spread_over_the_classes_that_a_row_does_not_list():
 
 
 @pytest.mark.parametrize(
-    ("call", "message", "fields"),
+    ("W", "options", "message", "fields"),
     [
-        (
-            lambda: CandidateSets.from_weights([[1, 0], [0.5, -1]]),
-            "finite number of at least 0; got -1.0",
-            (1, 1, None),
-        ),
-        (lambda: CandidateSets.from_weights([[1, 0], [np.nan, 1]]), "finite number .*; got nan", (1, 0, None)),
-        (lambda: CandidateSets.from_weights([[np.inf, 0]]), "finite number .*; got inf", (0, 0, None)),
-        (lambda: CandidateSets.from_weights(sp.csr_array([[1, 0], [0, -2.0]])), "got -2.0", (1, 1, None)),
-        (lambda: CandidateSets.from_weights([[1, 0], [0, 0]]), "all weights of the row are 0", (1, None, None)),
-        (lambda: CandidateSets.from_weights([1, 2]), r"2-D array .*; got shape \(2,\)", (None, None, None)),
-        (lambda: CandidateSets.from_weights(np.ones((2, 2, 2))), r"2-D array .*; got shape", (None, None, None)),
-        (lambda: CandidateSets.from_weights(np.ones((2, 0))), "at least", (None, None, None)),
-        (
-            lambda: CandidateSets.from_weights([[1, 2], [3]]),
-            "equal length.* got 1 values, but row 0 has 2",
-            (1, None, None),
-        ),
-        (lambda: CandidateSets.from_weights(3.0), "one entry for each row of X; got 3.0", (None, None, None)),
-        (lambda: CandidateSets.from_weights("ab"), "one entry for each row of X; got 'ab'", (None, None, None)),
-        (lambda: CandidateSets.from_weights(np.array([["x"]])), "weights must be numbers", (None, None, None)),
-        (lambda: CandidateSets.from_weights(np.array([[1j]])), "weights must be numbers", (None, None, None)),
-        (lambda: CandidateSets.from_weights(["a:1"]), r"from_strings\(y, weighted=True\)", (0, None, "a:1")),
-        (
-            lambda: CandidateSets.from_weights(np.eye(2), classes=LABELS),
-            "2 columns, 4 classes",
-            (None, None, None),
-        ),
-        (lambda: CandidateSets.from_weights([{"ant": 1}, {"elk": 1}], classes=LABELS), "label 'elk'", (1, None, "elk")),
-        (lambda: CandidateSets.from_weights([{"a": 1}, {"b": -0.5}]), "weight of 'b' must be .*-0.5", (1, None, "b")),
-        (lambda: CandidateSets.from_weights([{"a": np.nan}]), "weight of 'a' must be .*nan", (0, None, "a")),
-        (
-            lambda: CandidateSets.from_weights([{"a": "x"}]),
-            "weight of 'a' must be a number, .* got 'x'",
-            (0, None, "a"),
-        ),
-        (lambda: CandidateSets.from_weights([{"a": 1}, {"a": 0.0}]), "all weights of the row are 0", (1, None, None)),
-        (lambda: CandidateSets.from_weights([{"a": 1}, [{"label": "b"}]]), "must be a mapping", (1, None, None)),
-        (lambda: CandidateSets.from_weights([{"a": 1}, {None: 1}]), "missing value", (1, None, None)),
-        (lambda: CandidateSets.from_weights([{"a": 1}, 3]), "must be a mapping .*; got 3", (1, None, None)),
-        (lambda: CandidateSets.from_weights([[("a", 1, 2)]]), "must be a mapping", (0, None, None)),
-        (
-            lambda: CandidateSets.from_weights([{"a": 1}, {"a": 70, "b": 20}], rest=True),
-            "sum to 90 .* Write percentages with a percent sign",
-            (1, None, None),
-        ),
-        (lambda: CandidateSets.from_weights([[0.5, 0.5], [2, 0.5]], rest=True), "sum to 2.5", (1, None, None)),
+        ([[1, 0], [0.5, -1]], {}, "finite number of at least 0; got -1.0", (1, 1, None)),
+        ([[1, 0], [np.nan, 1]], {}, "finite number .*; got nan", (1, 0, None)),
+        ([[np.inf, 0]], {}, "finite number .*; got inf", (0, 0, None)),
+        (sp.csr_array([[1, 0], [0, -2.0]]), {}, "got -2.0", (1, 1, None)),
+        ([[1, 0], [0, 0]], {}, "all weights of the row are 0", (1, None, None)),
+        ([1, 2], {}, r"2-D array .*; got shape \(2,\)", (None, None, None)),
+        (np.ones((2, 2, 2)), {}, r"2-D array .*; got shape", (None, None, None)),
+        (np.ones((2, 0)), {}, "at least", (None, None, None)),
+        ([[1, 2], [3]], {}, "equal length.* got 1 values, but row 0 has 2", (1, None, None)),
+        (3.0, {}, "one entry for each row of X; got 3.0", (None, None, None)),
+        ("ab", {}, "one entry for each row of X; got 'ab'", (None, None, None)),
+        (np.array([["x"]]), {}, "weights must be numbers", (None, None, None)),
+        (np.array([[1j]]), {}, "weights must be numbers", (None, None, None)),
+        (["a:1"], {}, r"from_strings\(y, weighted=True\)", (0, None, "a:1")),
+        (np.eye(2), {"classes": LABELS}, "2 columns, 4 classes", (None, None, None)),
+        ([{"ant": 1}, {"elk": 1}], {"classes": LABELS}, "label 'elk'", (1, None, "elk")),
+        ([{"a": 1}, {"b": -0.5}], {}, "weight of 'b' must be .*-0.5", (1, None, "b")),
+        ([{"a": np.nan}], {}, "weight of 'a' must be .*nan", (0, None, "a")),
+        ([{"a": "x"}], {}, "weight of 'a' must be a number, .* got 'x'", (0, None, "a")),
+        ([{"a": 1}, {"a": 0.0}], {}, "all weights of the row are 0", (1, None, None)),
+        ([{"a": 1}, [{"label": "b"}]], {}, "must be a mapping", (1, None, None)),
+        ([{"a": 1}, {None: 1}], {}, "missing value", (1, None, None)),
+        ([{"a": 1}, 3], {}, "must be a mapping .*; got 3", (1, None, None)),
+        ([[("a", 1, 2)]], {}, "must be a mapping", (0, None, None)),
+        ([{"a": 1}, {"a": 70, "b": 20}], {"rest": True}, "sum to 90 .* Write percentages", (1, None, None)),
+        ([[0.5, 0.5], [2, 0.5]], {"rest": True}, "sum to 2.5", (1, None, None)),
     ],
 )
-def test_bad_weights_are_errors_with_the_place(call, message, fields):
+def test_bad_weights_are_errors_with_the_place(W, options, message, fields):
     """Invalid weights are one sentence, with the row, the column and the label as fields."""
     with pytest.raises(LabelError, match=message) as caught:
-        call()
+        CandidateSets.from_weights(W, **options)
     error = caught.value
     assert (error.row, error.column, error.label) == fields
     assert "\n" not in str(error)
+
+
+def _posterior(prior):
+    return {"kind": "posterior", "prior": prior}
 
 
 @pytest.mark.parametrize(
@@ -314,10 +272,15 @@ def test_bad_weights_are_errors_with_the_place(call, message, fields):
     [
         ({"kind": "odds"}, '`kind` must be "likelihood" or "posterior"'),
         ({"prior": [0.5, 0.5]}, '`prior` requires kind="posterior"'),
-        ({"kind": "posterior", "prior": [1, 1, 1]}, "one number for each of the 2 classes"),
-        ({"kind": "posterior", "prior": [1, -1]}, "`prior` must be finite and at least 0"),
-        ({"kind": "posterior", "prior": [1, np.nan]}, "`prior` must be finite and at least 0"),
-        ({"kind": "posterior", "prior": [1, 0]}, "row 1, column 1: `prior` must be above 0 .* for class 1"),
+        (_posterior([1, 1, 1]), "one number for each of the 2 classes"),
+        (_posterior([1, -1]), "`prior` must be finite and at least 0"),
+        (_posterior([1, np.nan]), "`prior` must be finite and at least 0"),
+        (_posterior([1, 0]), "row 1, column 1: `prior` must be above 0 .* for class 'b'"),
+        (_posterior("uniform"), "`prior` must be numbers, or a mapping of labels to numbers; got 'uniform'"),
+        (_posterior({"a": 0.5}), "`prior` must have a number for each class; it has none for 'b'"),
+        (_posterior({}), "it has none for 'a'"),
+        (_posterior(pd.Series({"a": 0.5, "c": 0.5})), "it has none for 'b'"),
+        (_posterior({"a": 0.5, "b": -0.5}), "`prior` must be finite and at least 0"),
         ({"rest": "other"}, "`rest` must be the name of a column; got 'other'"),
         ({"rest": 3}, "`rest` must be True, False, or the label"),
     ],
@@ -325,7 +288,7 @@ def test_bad_weights_are_errors_with_the_place(call, message, fields):
 def test_bad_options_are_errors(options, message):
     """An unknown kind, an invalid prior and an invalid rest are errors."""
     with pytest.raises(InputError, match=message):
-        CandidateSets.from_weights([[1.0, 0.0], [0.5, 0.5]], **options)
+        CandidateSets.from_weights([[1.0, 0.0], [0.5, 0.5]], ["a", "b"], **options)
     if "rest" not in options:
-        with pytest.raises(InputError, match=message.replace("class 1", "class '1'")):
-            CandidateSets.from_strings(["0:1", "0:0.5|1:0.5"], weighted=True, **options)
+        with pytest.raises(InputError, match=message):
+            CandidateSets.from_strings(["a:1", "a:0.5|b:0.5"], weighted=True, **options)

@@ -114,9 +114,7 @@ def test_weights_of_a_repeated_label_are_merged(rows):
 def test_merged_weights_have_one_warning():
     """Repeated labels and sums above 1 have a warning each; a set may repeat a label."""
     texts = ["b|b|a", "a:0.5|b:0.2", "a:0.5|a:0.3", "a:0.1|b:0.1|b:0.1"]
-    with pytest.warns(
-        UserWarning, match=r"rows repeat a label, whose largest weight is used \(first in row 2\)"
-    ) as caught:
+    with pytest.warns(UserWarning, match="rows repeat a label, whose largest weight is used") as caught:
         y = CandidateSets.from_strings(texts, weighted=True)
     assert len(caught) == 1
     assert caught[0].filename == __file__
@@ -125,7 +123,7 @@ def test_merged_weights_have_one_warning():
         with pytest.warns(UserWarning, match="rows repeat a label, whose weights are added"):
             y = CandidateSets.from_strings([text], classes=["a", "b"], weighted=True, kind="posterior", prior=[1, 1])
         assert y.to_sets() == [{"a"}]
-    with pytest.warns(UserWarning, match=r"rows have a sum above 1, .* by it \(first in row 0\)") as caught:
+    with pytest.warns(UserWarning, match=r"rows have a sum above 1, .* by it") as caught:
         y = CandidateSets.from_strings(["a:0.8|b:0.4", "a:0.7|b:0.3"], weighted=True, kind="posterior", prior=[1, 1])
     assert len(caught) == 1
     assert caught[0].filename == __file__

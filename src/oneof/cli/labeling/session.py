@@ -228,7 +228,7 @@ def _find_suspects(features: Features, gold: dict[int, str] | None) -> "tuple[li
     suspected, as by `oneof audit --gold`.
     """
     from oneof.audit import find_label_issues
-    from oneof.candidates.checked_labels import insert_checked_labels
+    from oneof.candidates.sets import insert_checked_labels
     from oneof.cli.auditing.issues import CHECKED_NOTE, choose_folds, describe_rate, find_issues
     from oneof.cli.tables.gold import check_unchecked_rows
     from oneof.errors import InputError

@@ -454,12 +454,10 @@ def _to_text(proba: Any, model: "SavedModel") -> list[str]:
     import numpy as np
 
     from oneof.candidates.cells import write_cells
-    from oneof.candidates.row_weights import RowWeights
 
     rounded = np.array([[float(f"{p:.6g}") for p in row] for row in proba.tolist()])
-    weights = RowWeights(np.ones(len(rounded), dtype=bool), rounded)
     classes = np.asarray(model.classes, dtype=object)
-    return write_cells(rounded > 0, classes, weights, written_separator(model))
+    return write_cells(rounded, classes, np.ones(len(rounded), dtype=bool), written_separator(model))
 
 
 def written_separator(model: "SavedModel") -> str:

@@ -13,7 +13,7 @@ from sklearn.utils.parallel import delayed
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from oneof.candidates import CandidateSets
-from oneof.candidates.matrices import is_frame
+from oneof.candidates.encoding import is_frame
 from oneof.candidates.stratification import stratified_folds
 from oneof.errors import InputError, InputTypeError, reraise_as_input_error
 from oneof.estimators.base import ProbabilityMixin, TrainingRows

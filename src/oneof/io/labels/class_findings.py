@@ -10,9 +10,8 @@ from typing import Any
 
 from oneof.candidates import CandidateSets
 from oneof.candidates.cells import LISTS, parse_number, separators_of
-from oneof.candidates.labels import fold_case, labels_with_weights
+from oneof.candidates.labels import describe_spellings, fold_case, group_spellings, labels_with_weights
 from oneof.candidates.separators import divides, joining_sign
-from oneof.candidates.spellings import describe_spellings, group_spellings
 from oneof.errors import LabelError
 from oneof.io.findings import Finding, notes
 from oneof.io.formats.cells import MISSING, MISSING_NUMBERS

@@ -7,10 +7,10 @@ import numpy as np
 
 from oneof.candidates import CandidateSets
 from oneof.candidates.cells import DEFAULT_SEPARATOR, literal_kind, raise_together
-from oneof.candidates.checked_labels import insert_checked_labels
-from oneof.candidates.columns import match_checked_labels, match_true_labels, parse_whole_number
-from oneof.candidates.labels import PLACEHOLDERS, fold_case, label_to_text
+from oneof.candidates.columns import match_checked_labels, match_true_labels
+from oneof.candidates.labels import PLACEHOLDERS, fold_case, label_to_text, parse_whole_number
 from oneof.candidates.separators import joining_sign
+from oneof.candidates.sets import insert_checked_labels
 from oneof.errors import DataError, LabelError
 from oneof.io.labels.label_columns import label_column
 from oneof.io.table import Table

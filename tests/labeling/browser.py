@@ -46,6 +46,13 @@ class Page:
         self.browser.get(link)
         self.until(lambda: self.title() != "" and not self.busy())
 
+    def reload(self) -> None:
+        self.browser.refresh()
+        self.until(lambda: self.all(".candidate"))
+
+    def run(self, script: str, *arguments: Any) -> Any:
+        return self.browser.execute_script(script, *arguments)
+
     def until(self, holds: Callable[[], Any]) -> None:
         from selenium.webdriver.support.ui import WebDriverWait
 

@@ -108,6 +108,7 @@ def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
 def page(browser: Any) -> Iterator[Page]:
     """Yield the page; at the end, check that no policy violation and no script error was logged."""
     yield Page(browser)
+    browser.execute_script("try { localStorage.clear() } catch {}")
     messages = [line["message"] for line in browser.get_log("browser")]
     assert [line for line in messages if not any(expected in line for expected in EXPECTED_MESSAGES)] == []
 

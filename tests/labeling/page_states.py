@@ -10,9 +10,11 @@ import pytest
 
 from oneof.candidates import CandidateSets
 from oneof.labeling.content.table import LabelTable
+from oneof.labeling.http.server import LabelingServer
 from oneof.labeling.session import LabelingSession
 from tests.labeling.browser import ENTER, Page
 from tests.labeling.conftest import make_rows
+from tests.labeling.serving import serving
 
 CLASSES = ["すずめ", "ふくろう", "みそさざい"]
 """Data without Latin letters, so that every Latin word on the page is a text of the page."""
@@ -33,6 +35,14 @@ def emulate(page: Page, *, width: int = DESKTOP, height: int = 740, **features: 
     finally:
         page.browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
         page.browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": []})
+
+
+@contextmanager
+def showing(page: Page, session: LabelingSession, annotator: str = "Ann", **options: Any) -> Iterator[LabelingServer]:
+    """Serve a session, and open its page."""
+    with serving(session, annotator=annotator, **options) as server:
+        page.open(server.link)
+        yield server
 
 
 @pytest.fixture

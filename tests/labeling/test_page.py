@@ -1,4 +1,4 @@
-"""The page in a real browser: keyboard, mouse, undo, reload, a killed and restarted server, and a malicious page."""
+"""The page in a real browser: answers, undo, reload, a killed server, a malicious page, agreement and review."""
 
 import functools
 import http.server
@@ -8,15 +8,25 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import polars as pl
+import pytest
 
+from oneof.audit import LabelIssue
+from oneof.candidates import CandidateSets
 from oneof.cli.tables.inputs import prepare
 from oneof.cli.tables.methods import resolve_methods
 from oneof.cli.tables.read_options import ReadOptions
+from oneof.io import read_labels, read_table
+from oneof.labeling.content.media import ImageFolder
+from oneof.labeling.content.table import LabelTable
 from oneof.labeling.session import LabelingSession
 from tests.labeling.browser import ENTER, Page, needs_browser
 from tests.labeling.conftest import CLASSES, N, make_rows
+from tests.labeling.page_states import DESKTOP, PHONE, emulate, showing
 from tests.labeling.server_processes import server_processes
 from tests.labeling.serving import serving
+from tests.labeling.test_agreement import answer
+from tests.labeling.test_page_appearance import needs_axe, violations
 
 pytestmark = needs_browser
 
@@ -25,8 +35,7 @@ def test_thirty_rows_by_keyboard_and_mouse(page: Page, noted: LabelingSession, t
     """The log has the given answers; progress, history and estimate are updated; the export can be fitted."""
     _, truth = make_rows(N)
     expected = {}
-    with serving(noted, title="Birds", annotator="Ann") as server:
-        page.open(server.link)
+    with showing(page, noted, title="Birds"):
         assert page.browser.title == "Birds"
         for n in range(30):
             row = page.row()
@@ -53,8 +62,7 @@ def test_thirty_rows_by_keyboard_and_mouse(page: Page, noted: LabelingSession, t
         assert {entry.row: (entry.kind, entry.labels) for entry in noted.answers.log()} == expected
         assert len(page.history()) == 6
         noted.train()
-        page.browser.refresh()
-        page.until(lambda: page.all(".candidate"))
+        page.reload()
         assert "%" in page.one("#rate").text
         assert page.all("#curve svg")
         assert sum(float(bar.size["width"]) > 0 for bar in page.all(".candidate .bar")) >= 1
@@ -73,8 +81,7 @@ def test_thirty_rows_by_keyboard_and_mouse(page: Page, noted: LabelingSession, t
 
 def test_every_key(page: Page, noted: LabelingSession) -> None:
     """Don't know, skip, none of these and undo have keys; Enter without a selected label writes no entry."""
-    with serving(noted, annotator="Ann") as server:
-        page.open(server.link)
+    with showing(page, noted):
         page.press(ENTER)
         assert "Select one or more labels" in page.one("#message").text
         page.press("n")
@@ -99,36 +106,31 @@ def test_every_key(page: Page, noted: LabelingSession) -> None:
 
 def test_keys_in_fields_are_text(page: Page, noted: LabelingSession) -> None:
     """The letters of keys can be typed in a name; another name is another annotator."""
-    with serving(noted, annotator="Ann") as server:
-        page.open(server.link)
+    with showing(page, noted):
         page.settle(lambda: page.press("1", ENTER))
         name = page.one("#annotator")
         name.click()
-        page.browser.execute_script("arguments[0].select()", name)
+        page.run("arguments[0].select()", name)
         page.press(*"undsn 1")
         page.settle(lambda: page.press(ENTER))
         page.settle(lambda: page.press("2", ENTER))
         assert [entry.annotator for entry in noted.answers.log()] == ["Ann", "undsn 1"]
         assert page.history() == ["owl"]
-        page.browser.execute_script("localStorage.clear()")
 
 
 def test_a_reload_keeps_all_answers(page: Page, noted: LabelingSession) -> None:
     """After a reload the same question is open, and earlier answers are current."""
-    with serving(noted, annotator="Ann") as server:
-        page.open(server.link)
+    with showing(page, noted):
         page.settle(lambda: page.press("1", ENTER))
         row = page.row()
-        page.browser.refresh()
-        page.until(lambda: page.all(".candidate"))
+        page.reload()
         assert page.row() == row
         assert page.history() == ["finch"]
 
 
 def test_an_old_answer_is_changed(page: Page, noted: LabelingSession) -> None:
     """A click in the history opens the row with its answer; a new answer replaces it, and the log has both."""
-    with serving(noted, annotator="Ann") as server:
-        page.open(server.link)
+    with showing(page, noted):
         row = page.row()
         page.settle(lambda: page.press("1", ENTER))
         page.settle(lambda: page.press("2", ENTER))
@@ -141,8 +143,7 @@ def test_an_old_answer_is_changed(page: Page, noted: LabelingSession) -> None:
 
 def test_two_windows(page: Page, noted: LabelingSession) -> None:
     """Two windows of one person show different rows; if both answer one row, the second gets a conflict."""
-    with serving(noted, annotator="Ann") as server:
-        page.open(server.link)
+    with showing(page, noted) as server:
         first, row = page.browser.current_window_handle, page.row()
         page.browser.switch_to.new_window("tab")
         try:
@@ -204,9 +205,9 @@ def test_another_page_in_the_same_browser(page: Page, noted: LabelingSession, tm
             thread = threading.Thread(target=other.serve_forever)
             thread.start()
             page.browser.get(f"http://127.0.0.1:{other.server_port}/other.html")
-            page.until(lambda: page.browser.execute_script("return window.results"))
-            assert page.browser.execute_script("return window.results") == ["rejected"] * 5
-            assert page.browser.execute_script("return [window.ran === true, image.naturalWidth]") == [False, 0]
+            page.until(lambda: page.run("return window.results"))
+            assert page.run("return window.results") == ["rejected"] * 5
+            assert page.run("return [window.ran === true, image.naturalWidth]") == [False, 0]
             page.browser.switch_to.frame(0)
             assert "Which label?" not in page.browser.page_source
             page.browser.switch_to.default_content()
@@ -216,3 +217,347 @@ def test_another_page_in_the_same_browser(page: Page, noted: LabelingSession, tm
         assert noted.answers.log() == []
         assert not noted._scheduler._leases
     page.browser.get_log("browser")  # messages of the browser about the rejected requests
+
+
+def test_degrees_on_the_page(page: Page, noted: LabelingSession) -> None:
+    """Keys and buttons choose a degree for one question; Enter accepts without one, and a second press removes it."""
+    with showing(page, noted):
+        page.settle(lambda: page.press("1", ENTER))
+        page.settle(lambda: page.press("2", "p", ENTER))
+        page.settle(lambda: page.press("3", "g", "g", "n"))
+        page.press("1")
+        page.all("#degrees button")[2].click()
+        page.settle(lambda: page.press(ENTER))  # the focused button submits
+        assert [entry.degree for entry in noted.answers.log()] == [None, "probably", None, "guess"]
+        assert page.history() == ["finch (a guess)", "not wren", "owl (probably)", "finch"]
+        page.settle(lambda: page.press("u"))
+        pressed = [button.get_attribute("aria-pressed") for button in page.all("#degrees button")]
+        assert pressed == ["false", "false", "true"]
+        page.settle(lambda: page.press("y", ENTER))
+        assert noted.answers.log()[-1].degree == "sure"
+
+
+DASH = "\u2013"
+
+
+def test_one_annotator_has_no_agreement(page: Page, noted: LabelingSession) -> None:
+    """The section is shown as soon as a second annotator has answered a row; only that of the lead has accuracies."""
+    with showing(page, noted) as server:
+        page.settle(lambda: page.press("1", ENTER))
+        assert not page.one("#agreement").is_displayed()
+        row = noted.answers.log()[0].row
+        answer(noted, (row + 1) % noted.n_rows, Bob="wren")
+        page.settle(lambda: page.press("1", ENTER))
+        page.until(lambda: page.one("#agreement").is_displayed())
+        assert page.one("#agreement-words").text == "Your progress, and rows in dispute"
+        assert not page.one("#statistics").is_displayed()
+        assert "Bob" not in page.browser.page_source
+        assert [cell.text for cell in page.all("#work tbody th, #work tbody td")][:2] == ["Ann", "2"]
+        assert not page.one("#export").is_displayed()
+        page.open(server.lead_link)
+        page.until(lambda: page.one("#statistics").is_displayed())
+        assert page.one("#agreement-words").text == "Agreement of the annotators"
+        assert page.one("#export").is_displayed()
+        assert "No row has answers of two annotators yet" in page.one("#alpha-words").text
+        table = [cell.text for cell in page.all("#annotators th, #annotators td")]
+        assert table == ["Ann", "2", DASH, "Bob", "1", DASH]
+        words = page.one("#accuracy-words").text
+        assert words.startswith("The accuracy of an annotator is estimated from at least 10 rows")
+        assert not page.one("#weighted").is_displayed()
+
+
+def test_who_differs_where(page: Page, noted: LabelingSession, tmp_path: Path) -> None:
+    """The page has alpha, each annotator's accuracy, and the rows with conflicts, which a click opens, for the lead."""
+    for row in range(12):
+        label = CLASSES[row % 3]
+        answer(noted, row, Ann=label, Bob=label, Cem="owl" if row in (3, 8) else label)
+    answer(noted, 20, Ann=["owl", "wren"], Cem="owl")
+    with serving(noted, annotator="Cem") as server:
+        page.open(server.lead_link)
+        page.until(lambda: page.one("#agreement").is_displayed())
+        agreement = noted.agreement()
+        assert page.one("#alpha").text == f"{agreement.alpha:.2f}"
+        low, high = agreement.alpha_interval
+        assert page.one("#alpha-words").text.startswith(f"95% interval: {low:.2f} to {high:.2f}. 1 is equal")
+        assert (
+            f"from 13 rows with several answers. {agreement.masi_alpha:.2f} with the MASI"
+            in page.one("#alpha-words").text
+        )
+        lines = [line.text.split("\n") for line in page.all("#annotators tr")]
+        assert lines[0][0].split()[0] == "Cem"
+        assert {line[0].split()[0]: line[0].split()[1] for line in lines} == {"Ann": "13", "Bob": "12", "Cem": "13"}
+        assert all("%" in " ".join(line) for line in lines)
+        assert page.one("#accuracy-words").text == "The bar is the 90% interval, the mark in it the estimate."
+        assert page.one("#conflicts-note").text.endswith("Orange answers exclude the most probable label.")
+        assert page.one("#conflicts-words").text == "2 rows with answers that exclude each other"
+        opinions = sorted(line.text for line in page.all("#conflicts .opinions"))
+        assert opinions == ["Ann: finch · Bob: finch · Cem: owl", "Ann: wren · Bob: wren · Cem: owl"]
+        assert [one.text for one in page.all("#conflicts .differs")] == ["Cem: owl", "Cem: owl"]
+        first = agreement.conflicts[0].row
+        page.settle(page.all("#conflicts button")[0].click)
+        assert page.row() == first
+        assert page.ticked() == ["owl"]
+        digit = str(first % 3 + 1)
+        page.settle(lambda: page.press("2", digit, ENTER))
+        page.until(lambda: page.one("#conflicts-words").text.startswith("1 row with"))
+        page.one("#weighted-csv").click()
+        saved = page.browser.saved / "labeled.csv"
+        page.until(saved.exists)
+    weighted = read_table(Path(shutil.move(saved, tmp_path / "weighted.csv")), labels=["kind"])
+    read = read_labels(weighted, ["kind"], classes=CLASSES, weighted=True, kind="likelihood")
+    assert (read.weights.argmax(axis=1)[:12] == [row % 3 for row in range(12)]).all()
+    assert read.is_weighted[:12].all()
+
+
+def test_names_and_rows_are_text(page: Page, noted: LabelingSession) -> None:
+    """Names of annotators and contents of rows are not markup."""
+    answer(noted, 0, **{"<i>Ann</i>": "finch", "Bob & Co": "owl"})
+    with emulate(page, width=PHONE), serving(noted, annotator="Bob & Co") as server:
+        page.open(server.lead_link)
+        page.until(lambda: page.one("#agreement").is_displayed())
+        assert {cell.text for cell in page.all("#annotators th")} == {"<i>Ann</i>", "Bob & Co"}
+        assert {cell.text for cell in page.all("#pairs th, #work tbody th")} == {"<i>Ann</i>", "Bob & Co"}
+        assert "<b>note</b> 0" in page.one("#conflicts").text
+        assert page.run("return document.documentElement.scrollWidth") == PHONE
+
+
+def fill(session: LabelingSession) -> None:
+    """Let three annotators answer 12 rows; Cem differs on the rows 3 and 8, of classes 0 and 2."""
+    for row in range(12):
+        label = CLASSES[row % 3]
+        answer(session, row, Ann=label, Bob=label, Cem="owl" if row in (3, 8) else label)
+    answer(session, 20, Ann=["owl", "wren"], Bob="owl")
+
+
+def cells(page: Page, selector: str) -> list[list[str]]:
+    """Return the texts of the cells of each line of a table."""
+    lines = page.all(f"{selector} tr")
+    return [[cell.text.replace("\n", " ") for cell in line.find_elements("css selector", "td, th")] for line in lines]
+
+
+def test_who_differs_from_whom_and_on_what(page: Page, noted: LabelingSession) -> None:
+    """The tables have the agreement of each pair, the confused labels, and the progress, with names of their cells."""
+    fill(noted)
+    with serving(noted, annotator="Cem") as server:
+        page.open(server.lead_link)
+        page.until(lambda: page.one("#pairs").is_displayed())
+        assert cells(page, "#pairs") == [
+            ["", "Ann", "Bob", "Cem"],
+            ["Ann", "·", "92% of 13 rows 100% with a common label", "83% of 12 rows"],
+            ["Bob", "92% of 13 rows 100% with a common label", "·", "83% of 12 rows"],
+            ["Cem", "83% of 12 rows", "83% of 12 rows", "·"],
+        ]
+        assert cells(page, "#confused")[1:] == [["finch", "owl", "2"], ["owl", "wren", "2"]]
+        assert [line[0:2] for line in cells(page, "#work tbody")] == [["Ann", "13"], ["Bob", "13"], ["Cem", "12"]]
+        assert cells(page, "#work tbody")[0][3] == "8%"
+        assert not page.one("#work-gold").is_displayed()
+        for selector in ("#pairs", "#confused", "#work"):
+            assert page.one(f"{selector} caption").text
+            assert {cell.get_attribute("scope") for cell in page.all(f"{selector} thead th")} == {"col"}
+            assert {cell.get_attribute("scope") for cell in page.all(f"{selector} tbody th")} == {"row"}
+
+
+@pytest.mark.parametrize("shown", [False, True])
+def test_a_second_look(page: Page, noted: LabelingSession, shown: bool) -> None:
+    """A row in dispute is opened without the other answers, or with them, and the log records which."""
+    fill(noted)
+    before = noted.agreement()
+    with showing(page, noted, annotator="Cem"):
+        page.until(lambda: page.one("#conflicts-words").text.startswith("2 rows with"))
+        switch = page.one("#informed")
+        assert not switch.is_selected()
+        assert not page.all("#conflicts .opinions")
+        assert "finch" not in page.one("#conflicts .entries, #conflicts").text.replace("on a finch", "")
+        if shown:
+            switch.click()
+        page.settle(page.all("#conflicts button")[0].click)
+        row = page.row()
+        assert row in (3, 8)
+        assert page.one("#others").is_displayed() == shown
+        label = CLASSES[row % 3]
+        if shown:
+            assert [line.text for line in page.all("#others-answers li")] == [label, label]
+        page.settle(lambda: page.press("2", str(row % 3 + 1), ENTER))
+        page.until(lambda: page.one("#conflicts-words").text.startswith("1 row with"))
+        assert not page.one("#others").is_displayed()
+    entry = noted.answers.current_answer(row, "Cem")
+    assert entry.purpose == ("informed review" if shown else "review")
+    assert noted.candidates().to_sets()[row] == {label}
+    assert noted.agreement().alpha == before.alpha
+
+
+def make_gold(**options: Any) -> LabelingSession:
+    rows, truth = make_rows(80)
+    table = LabelTable(pl.DataFrame({"note": [f"row {i} {CLASSES[k]}" for i, k in enumerate(truth)]}), "kind")
+    gold = {row: CLASSES[truth[row]] for row in range(20)}
+    settings = {"classes": CLASSES, "table": table, "gold": gold, "gold_interval": 3, "random_state": 0}
+    return LabelingSession(rows, **settings, **options)
+
+
+def test_gold_rows_are_not_recognizable(page: Page) -> None:
+    """The page has the same texts about a gold row as about others; only the lead sees the accuracy on gold rows."""
+    with make_gold(strategy="random") as session, showing(page, session) as server:
+        is_gold, texts, progress = [], [], []
+        for _ in range(12):
+            lease = session.ask("Ann", window=page.run("return sessionStorage['oneof-window']"))
+            is_gold.append(lease.purpose == "gold")
+            progress.append(int(page.answered().split()[0]))
+            texts.append("drawn at random" in page.one("#reason").text)
+            page.settle(lambda: page.press("1", ENTER))
+        assert 3 <= sum(is_gold) <= 5
+        assert all(texts)
+        assert progress == list(range(12))
+        [ann] = session.progress()
+        page.open(server.lead_link)
+        page.until(lambda: page.one("#work").is_displayed())
+        [line] = cells(page, "#work tbody")
+        assert line[0:2] == ["Ann", "12"]
+        assert line[-1].startswith(f"{ann.gold.rate:.0%}")
+        assert f"{ann.gold.n_rows} rows" in line[-1]
+
+
+@needs_axe
+def test_the_page_of_the_lead_is_accessible(page: Page) -> None:
+    """The tables violate no rule of axe-core, at both widths, and the page of a phone is not wider than it."""
+    with make_gold() as session:
+        fill(session)
+        with serving(session, annotator="Ann") as server:
+            for link in (server.link, server.lead_link):
+                page.open(link)
+                page.until(lambda: page.one("#work").is_displayed())
+                assert violations(page) == []
+                for width in (PHONE, DESKTOP):
+                    with emulate(page, width=width):
+                        assert page.run("return document.documentElement.scrollWidth") <= width
+
+
+def test_the_two_links(noted: LabelingSession) -> None:
+    """The link of the annotators and that of the lead have different secrets."""
+    with serving(noted) as server:
+        assert server.link != server.lead_link
+        assert server.link.rsplit("/", 2)[0] == server.lead_link.rsplit("/", 2)[0]
+
+
+ESCAPE, TAB = "\ue00c", "\ue004"
+
+
+def test_zoom_by_the_keyboard(page: Page, tmp_path: Path) -> None:
+    """A key enlarges the image, plus and minus zoom, and Escape closes; no answer is written, and focus returns."""
+    Image = pytest.importorskip("PIL.Image")
+    Image.new("RGB", (400, 200), (0, 90, 0)).save(tmp_path / "a.png")
+    table = LabelTable(pl.DataFrame({"file": ["a.png"] * 4}), "kind", "image", "file")
+    begun = LabelingSession(np.eye(4), classes=CLASSES, table=table, strategy="random")
+    with begun as session, showing(page, session, images=ImageFolder(tmp_path)):
+        page.until(lambda: page.one("#item img").get_property("naturalWidth"))
+        page.press("z")
+        assert page.one("#zoom").is_displayed()
+        fitted = page.one("#zoom-image img").size["width"]
+        assert abs(fitted - page.one("#zoom-image").size["width"]) <= 1  # the window is higher than the image
+        assert not page.one("#zoom-out").is_enabled()
+        page.press("+", "+")
+        assert abs(page.one("#zoom-image img").size["width"] / fitted - 1.25**2) < 0.01
+        assert page.one("#zoom-factor").text == "156 %"
+        # The center stays in place.
+        area = page.one("#zoom-image")
+        middle = area.get_property("scrollLeft") + area.get_property("clientWidth") / 2
+        assert abs(middle / area.get_property("scrollWidth") - 0.5) < 0.01
+        before = area.get_property("scrollLeft")
+        page.press("\ue014")  # the right arrow key scrolls
+        page.until(lambda: area.get_property("scrollLeft") > before)
+        page.press("-")
+        page.press("0", "1", "d", "s")  # keys of answers have no effect in the dialog
+        assert page.one("#zoom-image img").size["width"] == fitted
+        page.press(ESCAPE)
+        assert not page.one("#zoom").is_displayed()
+        assert session.answers.log() == []
+        page.one("#enlarge").click()
+        page.one("#zoom-in").click()
+        assert page.one("#zoom-factor").text == "125 %"
+        page.one("#zoom-close").click()
+        assert not page.one("#zoom").is_displayed()
+        assert page.run("return document.activeElement.id") == "enlarge"
+
+
+def test_markup_in_a_text_is_text(page: Page) -> None:
+    """A text is displayed as it is, also if it has markup."""
+    notes = ["<img src=x onerror=alert(1)> \U0001f426 in <i>trees</i>"] * 6
+    table = LabelTable(pl.DataFrame({"note": notes}), "kind", "text", "note")
+    begun = LabelingSession(np.eye(6), classes=CLASSES, table=table, strategy="random")
+    with begun as session, showing(page, session):
+        assert page.one("#item .text").text == notes[0]
+        assert page.all("#item img, #item i") == []
+
+
+def test_pinned_columns_remain_visible(page: Page) -> None:
+    """Pinned columns are the first lines, and visible after scrolling to the end of a row of 60 columns."""
+    columns = {f"column {j}": [f"value {j}"] * 6 for j in range(60)}
+    table = LabelTable(pl.DataFrame(columns), "kind", pinned=("column 40", "column 7"))
+    assert [name for name, _ in table.item(0)["cells"][:4]] == ["column 40", "column 7", "column 0", "column 1"]
+    begun = LabelingSession(np.eye(6), classes=CLASSES, table=table, strategy="random")
+    with begun as session, emulate(page), showing(page, session):
+        script = """
+        const area = document.querySelector('.side-by-side');
+        area.scrollTop = area.scrollHeight;
+        return [...area.querySelectorAll('tr')].filter((line) => {
+          const [cell, box] = [line.children[1].getBoundingClientRect(), area.getBoundingClientRect()];
+          const [x, y] = [cell.left + 5, (cell.top + cell.bottom) / 2];
+          return y > box.top && y < box.bottom && document.elementFromPoint(x, y)?.closest('tr') === line;
+        }).map((line) => line.children[0].textContent);
+        """
+        visible = page.run(script)
+        assert visible[:3] == ["", "column 40", "column 7"]
+        assert visible[-1] == "column 59"
+        assert "column 0" not in visible
+
+
+def make_review() -> LabelingSession:
+    """Return a session with three flagged rows."""
+    rows, truth = make_rows(12)
+    names = [CLASSES[code] for code in truth]
+    start = CandidateSets.from_sets([[name] for name in names], classes=CLASSES)
+    table = LabelTable(pl.DataFrame({"note": [f"note {i}" for i in range(12)], "kind": names}), "kind", "text", "note")
+    issues = [LabelIssue(row, [names[row]], CLASSES[(truth[row] + 1) % 3], 0.93, names[row]) for row in (5, 2, 8)]
+    return LabelingSession(rows, start, table=table, queue=issues, random_state=0)
+
+
+def test_review(page: Page, tmp_path: Path) -> None:
+    """Labels are kept by a key, proposals taken by a button, other answers are possible; the export has the changes."""
+    _, truth = make_rows(12)
+    with make_review() as session, showing(page, session):
+        assert page.row() == 5
+        assert page.one("#review-current").text == CLASSES[truth[5]]
+        assert page.one("#review-proposal").text == CLASSES[(truth[5] + 1) % 3]
+        assert "93%" in page.one("#review-probability").text.replace("\u00a0", "")
+        assert page.one("#review-words").text == "0 of 3 flagged rows checked"
+        page.settle(lambda: page.press("k"))
+        assert page.row() == 2
+        page.settle(page.one("#take").click)
+        assert page.row() == 8
+        other = (truth[8] + 2) % 3
+        page.settle(functools.partial(page.press, str(other + 1), ENTER))
+        assert page.one("#review-words").text == "3 of 3 flagged rows checked"
+        assert page.one("#review-summary").text == "1 kept, 2 changed, 0 not known."
+        assert page.one("#done").is_displayed()
+        page.settle(lambda: page.press("u"))
+        assert page.row() == 8
+        assert page.one("#review-words").text == "2 of 3 flagged rows checked"
+        page.settle(lambda: page.press("t"))
+        session.export(tmp_path / "out.csv")
+    expected = truth.copy()
+    expected[[2, 8]] = (truth[[2, 8]] + 1) % 3
+    assert pl.read_csv(tmp_path / "out.csv")["kind"].to_list() == [CLASSES[code] for code in expected]
+
+
+@needs_axe
+def test_rules_of_accessibility(page: Page, tmp_path: Path) -> None:
+    """The review, and the dialog of an enlarged image, violate no rule of axe-core."""
+    with make_review() as session, showing(page, session):
+        assert violations(page) == []
+    Image = pytest.importorskip("PIL.Image")
+    Image.new("RGB", (40, 20), (0, 90, 0)).save(tmp_path / "a.png")
+    table = LabelTable(pl.DataFrame({"file": ["a.png"] * 4}), "kind", "image", "file")
+    begun = LabelingSession(np.eye(4), classes=CLASSES, table=table, strategy="random")
+    with begun as session, showing(page, session, images=ImageFolder(tmp_path)):
+        page.until(lambda: page.one("#item img").get_property("naturalWidth"))
+        page.press("z", "+")
+        assert violations(page) == []

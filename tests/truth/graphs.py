@@ -7,7 +7,7 @@ import oneof
 from oneof.graphs import NeighborGraph, check_affinity
 from oneof.solvers.diffusion import solve_local_global_consistency
 from oneof.solvers.graph_logistic.likelihood import CandidateLikelihood
-from oneof.solvers.graph_logistic.prior import VAGUE_PRECISION, Prior, smoothness_matrix
+from oneof.solvers.graph_logistic.prior import Prior, smoothness_matrix
 from oneof.solvers.transducer import solve_transduction
 from tests.oracles import exact, exact_graphs, exact_logistic
 from tests.truth.problems import affinity, fit, half_labeled
@@ -52,7 +52,8 @@ def graph_logistic(problem):
     views = model._fitted_views
     rows, precisions = views.labeled, views.solution.precisions
     likelihood = CandidateLikelihood.from_evidence(rows.instances, rows.evidence, rows.weight)
-    Lambda = Prior.from_terms(views.terms, likelihood).matrix(precisions, VAGUE_PRECISION)
+    prior = Prior.from_terms(views.terms, likelihood)
+    Lambda = prior.matrix(prior.from_names(precisions))
     Lambda = Lambda.toarray() if sp.issparse(Lambda) else Lambda
     columns = np.hstack([rows.instances, rows.evidence])
     _, first, count = np.unique(columns, axis=0, return_index=True, return_counts=True)
@@ -60,6 +61,6 @@ def graph_logistic(problem):
         rows.instances[first], rows.evidence[first], count, views.solution.weights, Lambda
     )
     vertices, counts = np.unique(half.X, axis=0, return_counts=True)
-    features, links = model._view_model.features[0].transform(vertices), NeighborGraph().graph(vertices).affinity
+    features, links = model._view_model.features[0].instances(vertices), NeighborGraph().graph(vertices).affinity
     smoothness = smoothness_matrix(features, links, counts.astype(float))
     return max(weights, exact_logistic.smoothness_error(features, links.toarray(), counts, smoothness))

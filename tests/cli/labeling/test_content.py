@@ -10,7 +10,7 @@ import pytest
 from oneof.cli.tables.read_options import ReadOptions
 from tests.cli.conftest import Run, make_birds
 from tests.cli.labeling.conftest import CLASSES, LABEL, open_birds
-from tests.labeling.test_audio import write_tone
+from tests.labeling.test_media import write_tone
 
 
 def test_a_text_column(bare: Path) -> None:

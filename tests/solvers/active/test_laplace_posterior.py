@@ -5,8 +5,9 @@ import pytest
 import scipy.sparse as sp
 
 from oneof.solvers.active import ViewInstances, mutual_information, select_batch
-from oneof.solvers.graph_logistic import LogisticPosterior, PriorTerm
+from oneof.solvers.graph_logistic import PriorTerm
 from tests.solvers.active.dense import DensePosterior, curvature, view_lookup
+from tests.solvers.graph_logistic.problems import make_posterior
 
 
 def disagreement(x, columns, D):
@@ -43,7 +44,7 @@ def posteriors(request):
     views = [ViewInstances(np.arange(40), in_view(40, 0)), ViewInstances(present, in_view(25, 1))]
 
     def posterior_with(more):
-        return LogisticPosterior.from_mode(np.concatenate([labeled, *more]), weights, terms, precisions)
+        return make_posterior(np.concatenate([labeled, *more]), weights, terms, precisions)
 
     return posterior_with, DensePosterior(weights, H), views
 

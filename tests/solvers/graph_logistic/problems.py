@@ -4,7 +4,8 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.neighbors import kneighbors_graph
 
-from oneof.solvers.graph_logistic import PriorTerm
+from oneof.solvers.graph_logistic import LogisticPosterior, PriorTerm
+from oneof.solvers.graph_logistic.likelihood import CandidateLikelihood
 
 
 def make_problem(m=60, d=6, K=3, seed=0, n=150):
@@ -34,7 +35,8 @@ def draw_precisions(terms, seed=0):
     rng = np.random.default_rng(seed)
     precisions = {}
     for term in terms:
-        value = rng.uniform(0.3, 3.0, size=term.shape) * (0.01 if term.name == "graph" else 1.0)
+        shape = term.diagonal.shape if term.per_weight else ()
+        value = rng.uniform(0.3, 3.0, size=shape) * (0.01 if term.name == "graph" else 1.0)
         precisions[term.name] = np.where(term.diagonal > 0, value, 0.0) if term.per_weight else np.asarray(value)
     return precisions
 
@@ -47,3 +49,10 @@ def soften(mask, seed=0):
     widened[rows, rng.integers(mask.shape[1], size=len(rows))] = True
     widened[rows[0]] = True
     return widened
+
+
+def make_posterior(X, W, terms, precisions, weight=None, evidence=None):
+    """Return the Laplace posterior at W; by default every row has an exact label."""
+    exact = np.eye(len(W) + 1, dtype=bool)[np.zeros(X.shape[0], dtype=int)]
+    likelihood = CandidateLikelihood.from_evidence(X, exact if evidence is None else evidence, weight)
+    return LogisticPosterior.from_terms(likelihood, tuple(terms), precisions, W)

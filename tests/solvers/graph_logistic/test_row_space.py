@@ -5,8 +5,8 @@ import pytest
 import scipy.sparse as sp
 
 from oneof.solvers.graph_logistic import PriorTerm, solve, solve_graph_logistic
+from oneof.solvers.graph_logistic.coordinates import row_space_basis
 from oneof.solvers.graph_logistic.prior import disagreement_blocks
-from oneof.solvers.graph_logistic.row_space import row_space_basis
 from tests.solvers.graph_logistic.problems import draw_precisions, make_terms, soften
 
 D, N, M = 70, 24, 15
@@ -49,21 +49,14 @@ labels_or_sets = pytest.mark.parametrize("sets", [False, True])
 
 @sparse_or_dense
 @labels_or_sets
-def test_given_precisions_have_the_same_weights(sparse, sets):
-    """Weights and objective are those of the full problem."""
+@pytest.mark.parametrize("precision", ["fixed", "evidence"])
+def test_precisions_weights_and_objective_are_those_of_the_full_problem(sparse, sets, precision):
+    """Precisions, weights and objective are those of the full problem, for given and for estimated precisions."""
     span, evidence, terms = wide_case("graph+ridge", sparse, sets)
-    options = {"precision": "fixed", "precisions": draw_precisions(terms), "tol": 1e-10}
+    fixed = {"precision": "fixed", "precisions": draw_precisions(terms), "tol": 1e-10}
+    options = fixed if precision == "fixed" else {}
     full = solve_graph_logistic(span[:M], evidence, terms, **options)
     assert_equal_fits(solve_graph_logistic(span[:M], evidence, terms, span=span, **options), full)
-
-
-@sparse_or_dense
-@labels_or_sets
-def test_the_evidence_has_the_same_precisions(sparse, sets):
-    """Precisions, weights and evidence are those of the full problem."""
-    span, evidence, terms = wide_case("graph+ridge", sparse, sets)
-    full = solve_graph_logistic(span[:M], evidence, terms)
-    assert_equal_fits(solve_graph_logistic(span[:M], evidence, terms, span=span), full)
 
 
 @labels_or_sets

@@ -4,14 +4,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 
 from oneof.errors import InputError
 from oneof.estimators.deduplicate import merge_rows
-from oneof.estimators.graph_logistic._views import ViewFeatures, rows_with_view, stack_views
+from oneof.estimators.graph_logistic._views import ViewFeatures, place_columns, rows_with_view
 from oneof.graphs import NeighborGraph, check_affinity
 from oneof.kernels import Kernel
 from oneof.likelihoods import constant_rows
@@ -69,8 +69,7 @@ class ViewEncoder:
             If no row has the view, or no labeled row has it and the features are kernels.
         """
         rows, weight = self.rows, self.weight
-        everywhere = np.ones(rows.shape[0], dtype=bool)
-        present = everywhere if columns is None else rows_with_view(rows, columns, self.names)
+        present = rows_with_view(rows, columns, self.names)
         used = present & (weight > 0)
         if not used.any():
             raise InputError(
@@ -95,10 +94,9 @@ class ViewEncoder:
         if isinstance(given, str) or callable(given):
             affinity = self.builder.graph(vertices).affinity
         else:  # a matrix over all rows, including equal ones; a view has the edges between its rows
-            members = np.flatnonzero(used)
-            affinity = check_affinity(given, rows.shape[0])[members][:, members]
-            vertices, total = view[members], weight[members]
-        return EncodedView(features, present, smoothness_matrix(features.transform(vertices), affinity, total))
+            affinity = check_affinity(given, rows.shape[0])[used][:, used]
+            distinct, total = np.flatnonzero(used), weight[used]
+        return EncodedView(features, present, smoothness_matrix(features.instances(rows[distinct]), affinity, total))
 
 
 @dataclass(frozen=True)
@@ -130,27 +128,28 @@ def labeled_instances(encoder: ViewEncoder, views: list[EncodedView]) -> Labeled
     Their `span` are the instances of all rows with a positive weight; None if they are as many as the weights, or
     kernels.
     """
-    used, indices = encoder.weight > 0, list(range(len(views)))
-    sizes = [view.size for view in views]
+    used, sizes = encoder.weight > 0, [view.size for view in views]
 
     def stack(mask: Mask) -> tuple[FeatureMatrix, list[Ints]]:
         members = [np.flatnonzero(view.present & mask) for view in views]
-        blocks = [view.features.instances(encoder.rows[own]) for view, own in zip(views, members, strict=True)]
-        return stack_views(blocks, indices, sizes), members
+        blocks = [
+            place_columns(view.features.instances(encoder.rows[own]), index, sizes)
+            for index, (view, own) in enumerate(zip(views, members, strict=True))
+        ]
+        return sp.csr_array(sp.vstack(blocks)) if sp.issparse(blocks[0]) else np.vstack(blocks), members
 
     instances, members = stack(encoder.labeled & used)
     row = np.concatenate(members)
-    view_of_instance = np.repeat(indices, [len(own) for own in members])
+    view_of_instance = np.repeat(np.arange(len(views)), [len(own) for own in members])
     is_narrow = all(view.features.kernel or (view.present & used).sum() >= view.size for view in views)
     span = None if is_narrow else stack(used)[0]
-    return LabeledInstances(instances, encoder.evidence[row], encoder.weight[row], view_of_instance, row, span)
+    return LabeledInstances(instances, encoder.evidence[row], encoder.weight[row], view_of_instance, span)
 
 
 # -- the terms of the prior -----------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class ScaledTerm:
+class ScaledTerm(NamedTuple):
     """Term of the prior in its own unit, so that one hyper-prior fits all terms.
 
     Attributes
@@ -158,51 +157,48 @@ class ScaledTerm:
     term : PriorTerm
     scale : float
         Precision for the original features that corresponds to 1 in this unit.
-    weights : slice
-        Indices of the weights of an ARD term, among all D.
     """
 
     term: PriorTerm
     scale: float
-    weights: slice
 
     def unscale(self, precision: Floats) -> Floats:
         """Return the precisions for the original features; those of ARD for the features of the view only."""
         with np.errstate(over="ignore", under="ignore", invalid="ignore"):
             value = np.asarray(precision * np.float64(self.scale))
-        value = np.where(np.isnan(value), precision, value)  # 0 and infinity stay in any unit
-        return value[..., self.weights] if self.term.per_weight else value
+        value = np.where(np.isnan(value), precision, value)  # 0 stays 0 in any unit
+        return value[self.term.penalized] if self.term.per_weight else value
 
 
 def prior_terms(encoder: ViewEncoder, views: list[EncodedView], prior: str, *, numbered: bool) -> list[ScaledTerm]:
     """Return the terms of the prior: graph and ridge or ARD of each view, and the coregularization of the views."""
     sizes = [view.size for view in views]
-    starts = np.concatenate([[0], np.cumsum(sizes)])
     terms = []
     for index, view in enumerate(views):
         suffix = f" {index}" if numbered else ""
-        own = slice(int(starts[index]), int(starts[index + 1]) - view.features.has_constant)
+        n_features = view.size - view.features.has_constant
         diagonal = view.smoothness.diagonal()
         mean = float(diagonal[diagonal > 0].mean()) if (diagonal > 0).any() else 1.0
-        size_factor = max(own.stop - own.start, _REFERENCE_N_FEATURES) / _REFERENCE_N_FEATURES
+        size_factor = max(n_features, _REFERENCE_N_FEATURES) / _REFERENCE_N_FEATURES
         scaled = view.smoothness * (size_factor / mean)
-        graph = PriorTerm(f"graph{suffix}", block_matrix({(index, index): scaled}, sizes))
-        terms.append(ScaledTerm(graph, size_factor / mean, own))
+        terms.append(
+            ScaledTerm(PriorTerm(f"graph{suffix}", block_matrix({(index, index): scaled}, sizes)), size_factor / mean)
+        )
         if prior != "graph":
             kind = prior.removeprefix("graph+")
             scale = 1.0 if kind == "ard" else size_factor
-            entries = np.zeros(starts[-1])
-            entries[own] = scale
-            matrix = sp.csr_array(sp.diags_array(entries, format="csr"))
-            term = PriorTerm(f"{kind}{suffix}", matrix, per_weight=kind == "ard")
+            entries = np.zeros(sum(sizes))
+            start = sum(sizes[:index])
+            entries[start : start + n_features] = scale
+            term = PriorTerm(f"{kind}{suffix}", sp.diags_array(entries, format="csr"), per_weight=kind == "ard")
             with np.errstate(over="ignore", under="ignore"):
-                terms.append(ScaledTerm(term, float(scale * np.float64(view.features.total_scale) ** 2), own))
+                terms.append(ScaledTerm(term, float(scale * np.float64(view.features.total_scale) ** 2)))
     blocks, pairs = _disagreement(encoder, views)
     if blocks:
         # Features have mean variance 1, and so does the diagonal if they are centered; sparse features are not.
         mean = 2.0 * pairs / len(views)
         coregularization = PriorTerm("coregularization", block_matrix(blocks, sizes) / mean, couples_views=True)
-        terms.append(ScaledTerm(coregularization, 1.0 / mean, slice(None)))
+        terms.append(ScaledTerm(coregularization, 1.0 / mean))
     return terms
 
 

@@ -4,7 +4,6 @@
 linear model of all views.
 """
 
-import numbers
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,8 +12,8 @@ import scipy.sparse as sp
 
 from oneof.errors import InputError
 from oneof.kernels import Kernel
-from oneof.solvers.graph_logistic.solve import normalize_view_weights
 from oneof.typing import FeatureMatrix, Floats, Ints, Labels, Mask
+from oneof.validation import is_integer
 
 _VARIANCE_RTOL = 1e-12
 """Fraction of a feature's mean square below which its variance counts as 0."""
@@ -45,80 +44,47 @@ def parse_views(views: Any, n_features: int, names: Labels | None = None) -> lis
     Raises
     ------
     InputError
-        If there is no view, or a view is empty, repeats a column, or names a column that X does not have.
+        If there is no view, or a view is empty, repeats a column, or has a column that X does not have.
 
     Examples
     --------
     >>> parse_views([slice(0, 2), [3, -2]], 4)
     [array([0, 1]), array([3, 2])]
     """
-    if isinstance(views, str | slice) or not _is_iterable(views):
-        raise InputError(f"`views` must be a list of groups of columns, one for each view; got {views!r}.")
-    groups = list(views)
-    if not groups:
-        raise InputError(
-            "`views` must have at least one group of columns; got an empty list. Pass None for all columns as one view."
-        )
+    if isinstance(views, str | slice) or not np.iterable(views) or not len(groups := list(views)):
+        raise InputError(f"`views` must be a nonempty list of groups of columns, one for each view; got {views!r}.")
     return [_column_indices(group, view, n_features, names) for view, group in enumerate(groups)]
 
 
 def _column_indices(group: Any, view: int, n_features: int, names: Labels | None) -> Ints:
-    place = f"`views[{view}]`"
-    if isinstance(group, str | numbers.Integral):
-        raise InputError(f"{place} must be a list; got {group!r}. Pass [{group!r}] for one column.")
-    if not (isinstance(group, slice) or _is_iterable(group)):
-        raise InputError(f"{place} must be indices, names, a slice or a mask; got {group!r}.")
-    members = group if isinstance(group, slice) else _listed_columns(group, place, n_features, names)
+    error = (
+        f"`views[{view}]` must be a nonempty list of distinct columns: indices, names, a slice or a mask; got {group!r}"
+    )
+    members: Any = group
     try:
+        if not isinstance(group, slice):
+            members = np.asarray(group if hasattr(group, "dtype") or isinstance(group, str) else list(group))
+            if members.dtype.kind in "OUT":
+                positions = {} if names is None else {name: index for index, name in enumerate(names.tolist())}
+                members = np.vectorize(positions.__getitem__, otypes=[np.int64])(members.astype(object))
         columns = np.arange(n_features)[members]
-    except TypeError:
-        raise InputError(f"{place} must be a slice of column indices; got {group!r}.") from None
-    if columns.size == 0:
-        raise InputError(f"{place} must have at least one column; got {group!r}.")
-    distinct, counts = np.unique(columns, return_counts=True)
-    if (counts > 1).any():
-        raise InputError(f"{place} must have distinct columns; column {distinct[counts > 1][0]} is repeated.")
-    return columns.astype(np.int64, copy=False)
+    except (TypeError, ValueError, IndexError) as cause:
+        raise InputError(f"{error}: {cause}.") from None
+    except KeyError as name:
+        raise InputError(f"{error}, but X does not have the column {name}.") from None
+    if columns.ndim != 1 or not 0 < columns.size == len(np.unique(columns)):
+        raise InputError(f"{error}.")
+    return columns
 
 
-def _listed_columns(group: Any, place: str, n_features: int, names: Labels | None) -> Any:
-    """Return a mask of all columns, or column indices, which may be negative."""
-    listed = group if isinstance(group, np.ndarray) else list(group)
-    members = np.asarray(listed)
-    kind = members.dtype.kind
-    if members.ndim != 1 or members.size == 0:
-        raise InputError(f"{place} must be a nonempty 1-D list of indices or names, a slice or a mask; got {group!r}.")
-    if kind == "f" or (kind in "iu" and any(isinstance(member, bool) for member in listed)):
-        raise InputError(f"{place} must be integers, or a boolean mask of all columns; got {group!r}.")
-    if kind == "b":
-        if len(members) != n_features:
-            raise InputError(f"{place} must be a mask of {n_features} columns; got {len(members)} entries.")
-        return members
-    if kind in "iu":
-        outside = (members.astype(np.int64) < -n_features) | (members >= n_features)
-        if outside.any():
-            raise InputError(f"{place} has the column {members[outside][0]}, but X has {n_features} columns.")
-        return members
-    if names is None:
-        raise InputError(f"{place} has column names, but X is not a table with column names. Pass column indices.")
-    indices = {name: index for index, name in enumerate(names.tolist())}
-    for name in members.tolist():
-        if name not in indices:
-            raise InputError(f"{place} has the column {name!r}, which X does not have.")
-    return [indices[name] for name in members.tolist()]
-
-
-def _is_iterable(value: Any) -> bool:
-    return hasattr(value, "__iter__") and not (isinstance(value, np.ndarray) and value.ndim == 0)
-
-
-def rows_with_view(rows: FeatureMatrix, columns: Ints, names: Labels | None = None) -> Mask:
+def rows_with_view(rows: FeatureMatrix, columns: Ints | None, names: Labels | None = None) -> Mask:
     """Return a mask of the rows that have a view: those with a number in some of its columns.
 
     Parameters
     ----------
     rows : ndarray or CSR matrix of shape (n, d)
-    columns : ndarray of column indices
+    columns : ndarray of column indices or None
+        None for all columns, none of which is NaN.
     names : ndarray of shape (d,), optional
         The column names, for errors.
 
@@ -136,17 +102,19 @@ def rows_with_view(rows: FeatureMatrix, columns: Ints, names: Labels | None = No
     >>> rows_with_view(np.array([[1.0, 2.0], [np.nan, np.nan]]), np.array([0, 1]))
     array([ True, False])
     """
+    if columns is None:
+        return np.ones(rows.shape[0], dtype=bool)
     view = rows[:, columns]
     if sp.issparse(view):  # entries that are not stored are 0, a number
-        row_of_entry = np.repeat(np.arange(view.shape[0]), np.diff(view.indptr))
-        counts = np.bincount(row_of_entry[np.isnan(view.data)], minlength=view.shape[0])
+        view.data = np.isnan(view.data).astype(np.float64)
+        missing = view
     else:
-        counts = np.isnan(view).sum(axis=1)
+        missing = np.isnan(view)
+    counts = np.asarray(missing.sum(axis=1)).ravel()
     broken = np.flatnonzero((counts > 0) & (counts < len(columns)))
     if len(broken):
         row = int(broken[0])
-        values = view[[row]].toarray() if sp.issparse(view) else view[[row]]
-        column = int(columns[np.flatnonzero(np.isnan(values.ravel()))[0]])
+        column = int(columns[missing[[row]].argmax()])
         name = f"{column}" if names is None else f"{names[column]!r}"
         raise InputError(
             f"row {row}, column {name}: NaN in a view that has numbers in other columns. A row lacks a view if all "
@@ -204,12 +172,15 @@ class ViewFeatures:
         """Compute origin and scale from distinct rows of the view, (m, p), and their weights."""
         raw = _raw_features(rows, kernel, basis)
         exponent = _common_exponent(raw)
-        raw = _divide_by_power(raw, exponent)
-        mean, square, variance = _moments(raw, weight)
-        if sp.issparse(raw) or not has_constant:
-            offset = None
-        else:  # a constant feature becomes exactly 0, from which its mean may differ by rounding
-            offset = np.where((raw == raw[0]).all(axis=0), raw[0], mean)
+        raw = raw * 2.0**-exponent
+        fraction = weight / weight.sum()
+        mean = np.asarray(raw.T @ fraction)
+        square = np.asarray((raw.multiply(raw) if sp.issparse(raw) else raw**2).T @ fraction)
+        offset, variance = None, np.maximum(square - mean**2, 0.0)
+        if not sp.issparse(raw):
+            variance = fraction @ (raw - mean) ** 2
+            if has_constant:  # a constant feature becomes exactly 0, from which its mean may differ by rounding
+                offset = np.where((raw == raw[0]).all(axis=0), raw[0], mean)
         variable = variance > _VARIANCE_RTOL * square  # constant features do not affect the scale
         scale = float(np.sqrt(variance[variable].mean())) if variable.any() else 1.0
         return cls(columns, kernel, basis, exponent, offset, scale, has_constant)
@@ -222,20 +193,16 @@ class ViewFeatures:
 
     def instances(self, rows: FeatureMatrix) -> FeatureMatrix:
         """Return the features of rows that have the view, (t, p) or, with a constant, (t, p + 1), in float64."""
-        return self.transform(rows if self.columns is None else rows[:, self.columns])
-
-    def transform(self, view: FeatureMatrix) -> FeatureMatrix:
-        """Return the features of rows that have only the columns of the view."""
-        values = _divide_by_power(_raw_features(view, self.kernel, self.basis), self.exponent)
-        if sp.issparse(values) and self.offset is not None:  # the rows of fit were dense and centered
-            values = values.toarray()
-        if sp.issparse(values):
-            values = values / self.scale
-            if self.has_constant:
-                values = sp.hstack([values, np.ones((values.shape[0], 1))])
-            return sp.csr_array(values)
-        values = (values if self.offset is None else values - self.offset) / self.scale
-        return np.column_stack([values, np.ones(len(values))]) if self.has_constant else values
+        view = rows if self.columns is None else rows[:, self.columns]
+        with np.errstate(over="ignore"):  # rows may exceed those of fit
+            values = _raw_features(view, self.kernel, self.basis) * 2.0**-self.exponent
+        if self.offset is not None:  # the rows of fit were dense and centered
+            values = (values.toarray() if sp.issparse(values) else values) - self.offset
+        values = values / self.scale
+        if not self.has_constant:
+            return values
+        constant = np.ones((values.shape[0], 1))
+        return sp.csr_array(sp.hstack([values, constant])) if sp.issparse(values) else np.hstack([values, constant])
 
     def unscale(self, weights: Floats) -> tuple[Floats, Floats]:
         """Return weights, (K - 1, p), and intercepts for features that are neither centered nor scaled.
@@ -250,7 +217,7 @@ class ViewFeatures:
         if self.offset is not None:
             intercept -= scaled @ self.offset
         with np.errstate(over="ignore", under="ignore"):
-            weights = np.ldexp(scaled, -self.exponent)
+            weights = scaled * 2.0**-self.exponent
         if not np.isfinite(weights).all():
             raise InputError("The weights overflow float64. Scale the features, for example with StandardScaler.")
         return weights, intercept
@@ -262,32 +229,9 @@ def _raw_features(view: FeatureMatrix, kernel: Kernel | None, basis: FeatureMatr
 
 
 def _common_exponent(values: FeatureMatrix) -> int:
-    stored = values.data if sp.issparse(values) else values
-    largest = float(max(stored.max(initial=0.0), -stored.min(initial=0.0)))
-    exponent = int(np.frexp(largest)[1])
-    return exponent if abs(exponent) > _MAX_EXPONENT else 0
-
-
-def _divide_by_power(values: FeatureMatrix, exponent: int) -> FeatureMatrix:
-    """Return values / 2^exponent."""
-    if exponent == 0:
-        return values
-    with np.errstate(over="ignore", under="ignore"):
-        if sp.issparse(values):
-            out = values.copy()
-            out.data = np.ldexp(out.data, -exponent)
-            return out
-        return np.ldexp(values, -exponent)
-
-
-def _moments(values: FeatureMatrix, weight: Floats) -> tuple[Floats, Floats, Floats]:
-    """Return the weighted means of the features and of their squares, and their variances."""
-    fraction = weight / weight.sum()
-    mean = np.asarray(values.T @ fraction).ravel()
-    square = np.asarray((values.multiply(values) if sp.issparse(values) else values**2).T @ fraction).ravel()
-    if sp.issparse(values):
-        return mean, square, np.maximum(square - mean**2, 0.0)
-    return mean, square, np.asarray(fraction @ (values - mean) ** 2)
+    """Return the exponent of the largest feature, or 0 if it is moderate."""
+    exponent = int(np.frexp(np.abs(values.data if sp.issparse(values) else values).max(initial=0.0))[1])
+    return max(exponent, 2 - np.finfo(float).maxexp) if abs(exponent) > _MAX_EXPONENT else 0
 
 
 # -- the model of all views -----------------------------------------------------------------------------------------
@@ -313,17 +257,13 @@ class ViewModel:
     view_weights: Floats
     names: Labels | None
 
-    def available(self, rows: FeatureMatrix, view: int) -> Mask:
-        """Return a mask of the rows that have a view."""
-        columns = self.features[view].columns
-        return np.ones(rows.shape[0], dtype=bool) if columns is None else rows_with_view(rows, columns, self.names)
-
     def view_scores(self, rows: FeatureMatrix, view: int) -> tuple[Floats, Mask]:
         """Return (n, K) log-odds of a view against the last class, 0 for rows without it, and the mask of its rows."""
-        weights, present = self.weights[view], self.available(rows, view)
+        features, weights = self.features[view], self.weights[view]
+        present = rows_with_view(rows, features.columns, self.names)
         out = np.zeros((rows.shape[0], len(weights) + 1))
         if present.any():
-            out[present, :-1] = self.features[view].instances(rows if present.all() else rows[present]) @ weights.T
+            out[present, :-1] = features.instances(rows if present.all() else rows[present]) @ weights.T
         return out, present
 
     def scores(self, rows: FeatureMatrix) -> Floats:
@@ -332,37 +272,31 @@ class ViewModel:
         If all views of a row have the weight 0, the mean is unweighted.
         """
         views = [self.view_scores(rows, view) for view in range(len(self.features))]
-        weights = normalize_view_weights(np.column_stack([present for _, present in views]), self.view_weights)
+        available = np.column_stack([present for _, present in views])
+        weights = available * self.view_weights
+        weights = np.where(weights.any(axis=1, keepdims=True), weights, available)
+        weights = weights / np.maximum(weights.sum(axis=1, keepdims=True), np.finfo(float).tiny)
         return np.sum([weights[:, [view]] * scores for view, (scores, _) in enumerate(views)], axis=0)
 
     def instances(self, rows: FeatureMatrix, view: int) -> tuple[Ints, FeatureMatrix]:
         """Return the rows that have a view, and their features in the columns of all views, (t, D)."""
-        present = np.flatnonzero(self.available(rows, view))
+        present = np.flatnonzero(rows_with_view(rows, self.features[view].columns, self.names))
         sizes = [weights.shape[1] for weights in self.weights]
-        return present, stack_views([self.features[view].instances(rows[present])], [view], sizes)
+        return present, place_columns(self.features[view].instances(rows[present]), view, sizes)
 
     def check_view(self, view: Any) -> int:
         """Return the index of a view, and raise InputError if it is not valid."""
-        if isinstance(view, bool) or not isinstance(view, int | np.integer) or not 0 <= view < len(self.features):
+        if not is_integer(view) or not 0 <= view < len(self.features):
             raise InputError(
                 f"`view` must be an integer from 0 to {len(self.features) - 1}, or None for all views; got {view!r}."
             )
         return int(view)
 
 
-def stack_views(instances: list[FeatureMatrix], views: list[int], sizes: list[int]) -> FeatureMatrix:
-    """Return instances in the columns of all views: `instances[i]` in the block `views[i]`, and 0 elsewhere."""
-    if len(sizes) == 1:
-        return instances[0]
-    if any(sp.issparse(block) for block in instances):
-        empty = [[sp.csr_array((block.shape[0], size)) for size in sizes] for block in instances]
-        for blocks, block, view in zip(empty, instances, views, strict=True):
-            blocks[view] = sp.csr_array(block)
-        return sp.csr_array(sp.vstack([sp.hstack(blocks) for blocks in empty]))
-    before = np.cumsum([0, *sizes])
-    return np.vstack(
-        [
-            np.pad(block, ((0, 0), (before[view], before[-1] - before[view + 1])))
-            for block, view in zip(instances, views, strict=True)
-        ]
-    )
+def place_columns(instances: FeatureMatrix, view: int, sizes: list[int]) -> FeatureMatrix:
+    """Return the instances of a view in the columns of all views, with 0 in those of other views."""
+    if sp.issparse(instances):
+        blocks = [sp.csr_array((instances.shape[0], size)) for size in sizes]
+        blocks[view] = instances
+        return sp.csr_array(sp.hstack(blocks))
+    return np.pad(instances, ((0, 0), (sum(sizes[:view]), sum(sizes[view + 1 :]))))

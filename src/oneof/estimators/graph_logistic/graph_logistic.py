@@ -4,13 +4,13 @@ from collections.abc import Callable
 from typing import Any, Literal, Self
 
 import numpy as np
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from oneof.candidates import CandidateSets
 from oneof.candidates.class_weights import check_row_weights
 from oneof.errors import InputError
 from oneof.estimators.base import CandidateClassifier, DecisionFunctionMixin
-from oneof.estimators.graph_logistic._checks import check_parameters, warn_if_not_converged
 from oneof.estimators.graph_logistic._view_encoding import (
     EncodedView,
     ScaledTerm,
@@ -20,11 +20,20 @@ from oneof.estimators.graph_logistic._view_encoding import (
 )
 from oneof.estimators.graph_logistic._views import ViewModel, parse_views
 from oneof.graphs import NeighborGraph
-from oneof.kernels import Kernel
+from oneof.kernels import KERNELS, Kernel
 from oneof.likelihoods import masked_softmax, softmax
+from oneof.messages import warn
 from oneof.solvers.graph_logistic import LogisticPosterior
 from oneof.solvers.graph_logistic.solve import FittedViews, fit_views
 from oneof.typing import FeatureMatrix, Floats, Ints
+from oneof.validation import check_bool, check_choice, check_positive
+
+_CHOICES = {
+    "prior": ("graph", "graph+ridge", "graph+ard"),
+    "precision": ("evidence", "em"),
+    "solver": ("newton", "block", "sequential"),
+    "features": ("raw", "kernel"),
+}
 
 
 class GraphLogisticRegression(DecisionFunctionMixin, CandidateClassifier):
@@ -228,7 +237,9 @@ class GraphLogisticRegression(DecisionFunctionMixin, CandidateClassifier):
         InputError
             If X, y or a parameter is not valid, a row has NaN in some columns of a view, or no row has a view.
         """
-        alpha, beta = check_parameters(self)
+        self._check_parameters()
+        # The units of the terms are such that one hyper-prior fits all of them; decision 0017 explains "auto".
+        strength = 0.0 if self.precision == "em" else 0.01 if self.prior == "graph+ard" else 1.0
         builder = NeighborGraph(self.affinity, self.n_neighbors, symmetrize=self.symmetrize)
         rows, candidates = self._validate_fit(X, y)
         encoder = ViewEncoder(
@@ -250,12 +261,12 @@ class GraphLogisticRegression(DecisionFunctionMixin, CandidateClassifier):
             coregularization="auto" if isinstance(self.coregularization, str) else bool(self.coregularization),
             precision=self.precision,
             solver=self.solver,
-            alpha=alpha,
-            beta=beta,
+            alpha=strength if self.alpha == "auto" else float(self.alpha),
+            beta=10.0 * strength if self.beta == "auto" else float(self.beta),
             tol=float(self.tol),
             max_iter=int(self.max_iter),
         )
-        warn_if_not_converged(fitted)
+        _warn_if_not_converged(fitted)
         self._set_fitted_attributes(views, terms, fitted)
         self._set_transduction(rows, candidates)
         return self._finalize_fit(X, y, candidates)
@@ -311,6 +322,20 @@ class GraphLogisticRegression(DecisionFunctionMixin, CandidateClassifier):
 
     # -- private ----------------------------------------------------------------------------------------------------
 
+    def _check_parameters(self) -> None:
+        for name, choices in _CHOICES.items():
+            check_choice(name, getattr(self, name), choices)
+        if not callable(self.kernel):
+            check_choice("kernel", self.kernel, tuple(KERNELS), " for kernel features, or a function of rows")
+        if not isinstance(self.coregularization, bool | np.bool_):
+            check_choice("coregularization", self.coregularization, ("auto",), ", True or False")
+        for name in ("alpha", "beta"):
+            if not (isinstance(value := getattr(self, name), str) and value == "auto"):
+                check_positive(name, value, allow_zero=True, alternatives=' or "auto"')
+        check_bool("fit_intercept", self.fit_intercept)
+        check_positive("max_iter", self.max_iter, integer=True)
+        check_positive("tol", self.tol)
+
     def _make_kernel(self, rows: FeatureMatrix) -> Kernel:
         return Kernel.from_rows(self.kernel, rows, gamma=self.gamma, degree=3, coef0=0.0)
 
@@ -318,8 +343,9 @@ class GraphLogisticRegression(DecisionFunctionMixin, CandidateClassifier):
         solution, starts = fitted.solution, np.cumsum([view.size for view in views])[:-1]
         features, weights = tuple(view.features for view in views), tuple(np.split(solution.weights, starts, axis=1))
         unscaled = [own.unscale(weight) for own, weight in zip(features, weights, strict=True)]
-        self.coef_: Any = [coef for coef, _ in unscaled] if self.views is not None else unscaled[0][0]
-        self.intercept_: Any = [intercept for _, intercept in unscaled] if self.views is not None else unscaled[0][1]
+        self.coef_: Any
+        self.intercept_: Any
+        self.coef_, self.intercept_ = unscaled[0] if self.views is None else map(list, zip(*unscaled, strict=True))
         self.precisions_ = {
             scaled.term.name: scaled.unscale(solution.precisions.get(scaled.term.name, np.zeros(())))
             for scaled in terms
@@ -353,3 +379,20 @@ class GraphLogisticRegression(DecisionFunctionMixin, CandidateClassifier):
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = self.views is not None
         return tags
+
+
+def _warn_if_not_converged(fitted: FittedViews) -> None:
+    """Warn if the iterations ended before convergence, or the EM algorithm at weights of 0."""
+    solution = fitted.solution
+    if solution.degenerate:
+        warn(
+            f'precision="em" ended at weights of 0: {len(fitted.labeled.evidence)} labeled rows are too few for '
+            f"{solution.weights.size} weights, since a larger precision gives smaller weights, and these give a "
+            'larger precision. Pass precision="evidence", which counts only weights that the labels determine.',
+            ConvergenceWarning,
+        )
+    elif not solution.converged:
+        warn(
+            f"GraphLogisticRegression did not converge in {solution.n_iter} iterations. Increase max_iter or tol.",
+            ConvergenceWarning,
+        )

@@ -12,12 +12,11 @@ Reading order:
 1. `solve`: the iterations of M-steps and precision updates; several views.
 2. `prior`: the matrices P_j, the terms, and the directions without a penalty.
 3. `likelihood`: l(w) and its derivatives.
-4. `coordinates`: the coordinates of the weights, by weights or by rows.
+4. `coordinates`: the coordinates of the weights, by weights or by rows; the basis for more weights than rows.
 5. `newton`: the M-step by Newton's method, and the Hessian.
 6. `bohning`: the M-steps by Böhning's bound, of all weights or one at a time.
 7. `posterior`: the Laplace posterior, and leave-one-out scores.
-8. `precision_updates`: the evidence, and accelerated updates of the precisions.
-9. `row_space`: the change of basis for more weights than rows.
+8. `evidence`: the evidence, and accelerated updates of the precisions.
 """
 
 from oneof.solvers.graph_logistic.posterior import LogisticPosterior

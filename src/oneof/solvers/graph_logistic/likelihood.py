@@ -57,9 +57,8 @@ class CandidateLikelihood:
         """Select the rows with a positive weight and a set that is not full."""
         row_weight = np.ones(len(evidence)) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
         labeled = (row_weight > 0) & ~constant_rows(evidence)
-        if labeled.all():
-            return cls(features.astype(np.float64, copy=False), evidence, row_weight)
-        return cls(features[labeled].astype(np.float64, copy=False), evidence[labeled], row_weight[labeled])
+        rows = slice(None) if labeled.all() else labeled
+        return cls(features[rows].astype(np.float64, copy=False), evidence[rows], row_weight[rows])
 
     @property
     def n_vectors(self) -> int:
@@ -84,6 +83,10 @@ class CandidateLikelihood:
             masked_softmax(full, self.evidence),
             float(self.row_weight @ log_likelihoods(full, self.evidence)),
         )
+
+    def value(self, weights: Floats) -> float:
+        """Return l at (K-1, D) weights."""
+        return self.evaluate(np.asarray(self.features @ weights.T)).log_likelihood
 
     def gradient(self, at: LikelihoodEvaluation) -> Floats:
         """Return the (m, K-1) gradient of l by the scores."""

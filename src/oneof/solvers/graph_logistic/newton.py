@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 import scipy.linalg
-import scipy.sparse as sp
 
 from oneof.solvers.graph_logistic.coordinates import Coordinates
 from oneof.solvers.graph_logistic.likelihood import CandidateLikelihood, LikelihoodEvaluation
+from oneof.solvers.graph_logistic.prior import scale_rows, to_dense
 from oneof.solvers.linear import Operator, conjugate_gradients
 from oneof.typing import Floats
 
@@ -39,37 +39,29 @@ CHOLESKY_JITTER = 1e-8
 def newton_mstep(
     likelihood: CandidateLikelihood, coordinates: Coordinates, initial: Floats, *, tol: float, max_iter: int
 ) -> tuple[Floats, bool]:
-    """Maximize l(w) - 1/2 sum_c w^(c)T Lambda w^(c); return the (K-1, D) weights, and whether it converged."""
-    z, converged = newton_cg(likelihood, coordinates, coordinates.to_internal(initial), tol=tol, max_iter=max_iter)
-    return coordinates.from_internal(z), converged
-
-
-def newton_cg(
-    likelihood: CandidateLikelihood, coordinates: Coordinates, z: Floats, *, tol: float, max_iter: int
-) -> tuple[Floats, bool]:
-    """Maximize in the given coordinates.
+    """Maximize l(w) - 1/2 sum_c w^(c)T Lambda w^(c); return the (K-1, D) weights, and whether it converged.
 
     A step of the relative length delta, in the metric of H, leaves an error of about delta^2. The relative error of the
     step itself is at most delta, so that the last step is the first with delta <= 0.1 sqrt(tol). If H is not positive
     definite, as on a saddle, the length of a step is about the remaining error; there the last step has
     delta <= 0.1 tol.
     """
-    scores, prior_gradient = _scores(coordinates, z), coordinates.prior_matvec(z)
+    features, z = coordinates.features, coordinates.to_internal(initial)
+    scores, prior_gradient = np.asarray(features @ z.T), coordinates.prior_matvec(z)
     at = likelihood.evaluate(scores)
     value = at.log_likelihood - 0.5 * float((z * prior_gradient).sum())
+    size = _size(likelihood, at, scores, z, prior_gradient)
     preconditioner, n_products = None, 0
-    small = z.size <= MAX_FACTORIZED
     average_inseparable = _inseparable_classes(likelihood)
     for _ in range(max_iter):
-        gradient = _gradient(coordinates, likelihood.gradient(at)) - prior_gradient
-        if small:
+        gradient = np.asarray((features.T @ likelihood.gradient(at)).T) - prior_gradient
+        if z.size <= MAX_FACTORIZED:
             step, exact = _factorized_step(likelihood, coordinates, at, gradient)
         else:
             if preconditioner is None or n_products > PRECONDITIONER_MAX_PRODUCTS:
                 preconditioner = _preconditioner(likelihood, coordinates, at)
-            size = float((scores * likelihood.hvp(at, scores)).sum()) + float((z * prior_gradient).sum())
             solved = conjugate_gradients(
-                _hessian_product(likelihood, coordinates, at),
+                partial(_hessian_product, likelihood, coordinates, at),
                 gradient,
                 preconditioner,
                 tol=partial(_relative_error, size),
@@ -77,7 +69,7 @@ def newton_cg(
             )
             step, n_products, exact = solved.solution, solved.n_products, solved.end != "curvature"
         step = average_inseparable(step)
-        score_step, prior_step = _scores(coordinates, step), coordinates.prior_matvec(step)
+        score_step, prior_step = np.asarray(features @ step.T), coordinates.prior_matvec(step)
         slope, length = float((step * gradient).sum()), 1.0
         for _ in range(MAX_HALVINGS):
             new_at = likelihood.evaluate(scores + length * score_step)
@@ -87,14 +79,21 @@ def newton_cg(
                 break
             length /= 2.0
         else:
-            return z, True  # converged up to rounding
+            return coordinates.from_internal(z), True  # converged up to rounding
         z, at, value = new_z, new_at, new_value
         scores, prior_gradient = scores + length * score_step, prior_gradient + length * prior_step
-        size = float((scores * likelihood.hvp(at, scores)).sum()) + float((z * prior_gradient).sum())
+        size = _size(likelihood, at, scores, z, prior_gradient)
         step_tol = tol if exact else max(tol, STEP_RTOL) ** 2
         if length == 1.0 and slope <= 0.01 * step_tol * max(size, 1e-12):
-            return z, True
-    return z, False
+            return coordinates.from_internal(z), True
+    return coordinates.from_internal(z), False
+
+
+def _size(
+    likelihood: CandidateLikelihood, at: LikelihoodEvaluation, scores: Floats, z: Floats, prior_gradient: Floats
+) -> float:
+    """Return z^T H z, the square of the size |z| of the weights."""
+    return float((scores * likelihood.hvp(at, scores)).sum()) + float((z * prior_gradient).sum())
 
 
 def _relative_error(size: float, norm: float) -> float:
@@ -117,25 +116,23 @@ def _inseparable_classes(likelihood: CandidateLikelihood) -> Operator:
     return lambda step: (mean @ step)[group]
 
 
-def _hessian_product(likelihood: CandidateLikelihood, coordinates: Coordinates, at: LikelihoodEvaluation) -> Operator:
-    return lambda direction: (
-        _gradient(coordinates, likelihood.hvp(at, _scores(coordinates, direction)))
-        + coordinates.prior_matvec(direction)
-    )
+def _hessian_product(
+    likelihood: CandidateLikelihood, coordinates: Coordinates, at: LikelihoodEvaluation, direction: Floats
+) -> Floats:
+    product = likelihood.hvp(at, np.asarray(coordinates.features @ direction.T))
+    return np.asarray((coordinates.features.T @ product).T) + coordinates.prior_matvec(direction)
 
 
 def _factorized_step(
     likelihood: CandidateLikelihood, coordinates: Coordinates, at: LikelihoodEvaluation, gradient: Floats
 ) -> tuple[Floats, bool]:
     """Return the step, and whether it is Newton's; if H is not positive definite, its convex part replaces it."""
-    factor = try_cholesky(full_hessian(coordinates, likelihood.curvatures(at, convex=False)))
-    exact = factor is not None
-    if factor is None:
-        factor = try_cholesky(full_hessian(coordinates, likelihood.curvatures(at, convex=True)))
-    if factor is None:
-        return _preconditioner(likelihood, coordinates, at)(gradient), False
-    step: Floats = scipy.linalg.cho_solve((factor, True), gradient.ravel(), check_finite=False)
-    return step.reshape(gradient.shape), exact
+    for convex in (False, True):
+        factor = try_cholesky(full_hessian(coordinates, likelihood.curvatures(at, convex=convex)))
+        if factor is not None:
+            step: Floats = scipy.linalg.cho_solve((factor, True), gradient.ravel(), check_finite=False)
+            return step.reshape(gradient.shape), not convex
+    return _preconditioner(likelihood, coordinates, at)(gradient), False
 
 
 def _preconditioner(likelihood: CandidateLikelihood, coordinates: Coordinates, at: LikelihoodEvaluation) -> Operator:
@@ -149,7 +146,7 @@ def shared_solver(gram: Floats, precision: Floats, n_vectors: int) -> Operator:
 
     I - 1 1^T / K over the K-1 classes has the eigenvalue 1/K along 1, and 1 across.
     """
-    along, across = (jittered_cholesky(matrix + precision) for matrix in (gram / (n_vectors + 1), gram))
+    along, across = (_jittered_cholesky(matrix + precision) for matrix in (gram / (n_vectors + 1), gram))
 
     def solve(target: Floats) -> Floats:
         mean = target.mean(axis=0)
@@ -157,16 +154,6 @@ def shared_solver(gram: Floats, precision: Floats, n_vectors: int) -> Operator:
         return solved + scipy.linalg.cho_solve((along, True), mean, check_finite=False)
 
     return solve
-
-
-def _scores(coordinates: Coordinates, z: Floats) -> Floats:
-    """Return the (m, K-1) scores."""
-    return np.asarray(coordinates.features @ z.T)
-
-
-def _gradient(coordinates: Coordinates, gradient: Floats) -> Floats:
-    """Return the (K-1, size) gradient by the coordinates, from the (m, K-1) gradient by the scores."""
-    return np.asarray((coordinates.features.T @ gradient).T)
 
 
 # -- the Hessian ----------------------------------------------------------------------------------------------------
@@ -178,7 +165,7 @@ def full_hessian(coordinates: Coordinates, curvatures: Floats) -> Floats:
     hessian = np.kron(np.eye(n_vectors), coordinates.precision)
     for c in range(n_vectors):
         for k in range(c, n_vectors):
-            block = _weighted_product(features, curvatures[:, c, k])
+            block = to_dense(features.T @ scale_rows(features, curvatures[:, c, k]))
             hessian[c * r : (c + 1) * r, k * r : (k + 1) * r] += block
             if k > c:
                 hessian[k * r : (k + 1) * r, c * r : (c + 1) * r] = block.T
@@ -187,28 +174,15 @@ def full_hessian(coordinates: Coordinates, curvatures: Floats) -> Floats:
 
 def weighted_gram(rows: Any, weights: Floats) -> Floats:
     """Return sum_i v_i x_i x_i^T, for nonnegative weights."""
-    roots = np.sqrt(weights)
-    if sp.issparse(rows):
-        scaled = sp.dia_array((roots[None], 0), shape=(len(roots),) * 2) @ rows
-        return (scaled.T @ scaled).toarray()
-    scaled = roots[:, None] * rows
-    return scaled.T @ scaled  # a product of an array with itself takes half the work
+    scaled = scale_rows(rows, np.sqrt(weights))
+    return to_dense(scaled.T @ scaled)  # a product of an array with itself takes half the work
 
 
-def _weighted_product(rows: Any, weights: Floats) -> Floats:
-    """Return sum_i v_i x_i x_i^T, for weights of any sign."""
-    if sp.issparse(rows):
-        return (rows.T @ sp.dia_array((weights[None], 0), shape=(len(weights),) * 2) @ rows).toarray()
-    return rows.T @ (weights[:, None] * rows)
-
-
-def jittered_cholesky(matrix: Floats) -> Floats:
+def _jittered_cholesky(matrix: Floats) -> Floats:
     """Return the lower Cholesky factor of a positive semi-definite matrix, with a jitter if it needs one."""
     factor = try_cholesky(matrix)
-    if factor is None:
-        jitter = np.diag(CHOLESKY_JITTER * matrix.diagonal())
-        return scipy.linalg.cholesky(matrix + jitter, lower=True, check_finite=False)
-    return factor
+    jitter = CHOLESKY_JITTER * matrix.diagonal()
+    return scipy.linalg.cholesky(matrix + np.diag(jitter), lower=True) if factor is None else factor
 
 
 def try_cholesky(matrix: Floats) -> Floats | None:

@@ -20,7 +20,7 @@ from oneof.likelihoods import log_likelihoods, normalize_within_sets
 from oneof.solvers.graph_logistic.coordinates import Coordinates, choose_coordinates
 from oneof.solvers.graph_logistic.likelihood import CandidateLikelihood
 from oneof.solvers.graph_logistic.newton import MAX_COORDINATES, full_hessian, try_cholesky, weighted_gram
-from oneof.solvers.graph_logistic.prior import Precisions, Prior, PriorTerm
+from oneof.solvers.graph_logistic.prior import Prior, PriorTerm
 from oneof.typing import Evidence, FeatureMatrix, Floats
 
 CHUNK_ROWS = 20_000
@@ -29,90 +29,50 @@ _MAX_EM_ITER = 50
 
 
 @dataclass(frozen=True)
-class PosteriorInverse:
-    """H^-1 in the given coordinates: the full matrix, or the block of each class."""
+class LogisticPosterior:
+    """Gaussian posterior N(w, H^-1) of the (K-1, D) weights."""
 
+    weights: Floats
+    """(K-1, D): the mode w."""
+    coordinates: Coordinates
     blocks: dict[tuple[int, int], Floats]
-    """(size, size) for each pair c <= k of classes, or for each c = k only."""
+    """H^-1 in these coordinates: (size, size) for each pair c <= k of classes, or for each c = k only."""
     log_determinant: float
     """log |H| in these coordinates."""
 
     @classmethod
-    def from_curvatures(cls, coordinates: Coordinates, curvatures: Floats) -> "PosteriorInverse":
-        """Form H and invert it."""
-        n, r = coordinates.prior.n_vectors, len(coordinates.precision)
-        if n * r > MAX_COORDINATES:
-            inverses = [
-                _inverse(coordinates.precision + weighted_gram(coordinates.features, curvatures[:, c, c]))
-                for c in range(n)
-            ]
-            blocks = {(c, c): inverse for c, (inverse, _) in enumerate(inverses)}
-            return cls(blocks, sum(log_determinant for _, log_determinant in inverses))
-        inverse, log_determinant = _inverse(full_hessian(coordinates, curvatures))
-        blocks = {(c, k): inverse[c * r : (c + 1) * r, k * r : (k + 1) * r] for c in range(n) for k in range(c, n)}
-        return cls(blocks, log_determinant)
-
-
-def _inverse(matrix: Floats) -> tuple[Floats, float]:
-    factor = try_cholesky(matrix)
-    if factor is None:
-        raise InputError(
-            "the posterior precision is not positive definite. Scale the features, for example with StandardScaler, or "
-            "increase a precision."
-        )
-    lower = np.tril(scipy.linalg.lapack.dpotri(factor, lower=True)[0])
-    return lower + np.tril(lower, -1).T, 2.0 * float(np.log(factor.diagonal()).sum())
-
-
-@dataclass(frozen=True)
-class LogisticPosterior:
-    """Gaussian posterior of the (K-1, D) weights; constructed by `from_mode`."""
-
-    weights: Floats
-    """(K-1, D): the mode."""
-    coordinates: Coordinates
-    inverse: PosteriorInverse
+    def from_terms(
+        cls,
+        likelihood: CandidateLikelihood,
+        terms: tuple[PriorTerm, ...],
+        precisions: dict[str, Floats],
+        weights: Floats,
+    ) -> "LogisticPosterior":
+        """Compute H at the mode under the precisions of each term by its name, and invert it."""
+        prior = Prior.from_terms(terms, likelihood)
+        coordinates = choose_coordinates(prior, prior.from_names(precisions), likelihood)
+        return cls.at_mode(likelihood, coordinates, weights)
 
     @classmethod
-    def from_mode(
-        cls,
-        features: FeatureMatrix,
-        weights: Floats,
-        terms: list[PriorTerm] | tuple[PriorTerm, ...],
-        precisions: Precisions,
-        sample_weight: Floats | None = None,
-        evidence: Evidence | None = None,
-    ) -> "LogisticPosterior":
-        """Compute H at the mode.
-
-        Parameters
-        ----------
-        features : ndarray or csr_array of shape (m, D)
-            Instances of the labeled rows.
-        weights : ndarray of shape (K-1, D)
-        terms : sequence of PriorTerm
-        precisions : dict
-        sample_weight : ndarray of shape (m,), optional
-        evidence : ndarray of shape (m, K), bool or float64, optional
-            Candidate sets, or weights of the candidates; by default every row has an exact label.
-
-        Returns
-        -------
-        LogisticPosterior
+    def at_mode(cls, likelihood: CandidateLikelihood, coordinates: Coordinates, weights: Floats) -> "LogisticPosterior":
+        """Compute H at the mode, and invert it.
 
         Raises
         ------
         InputError
             If H is not positive definite.
         """
-        if evidence is None:
-            evidence = np.zeros((features.shape[0], len(weights) + 1), dtype=bool)
-            evidence[:, 0] = True
-        likelihood = CandidateLikelihood.from_evidence(features, evidence, sample_weight)
-        coordinates = choose_coordinates(Prior.from_terms(tuple(terms), likelihood), precisions, likelihood)
         at = likelihood.evaluate(np.asarray(likelihood.features @ weights.T))
         curvatures = likelihood.curvatures(at, convex=True)
-        return cls(weights, coordinates, PosteriorInverse.from_curvatures(coordinates, curvatures))
+        n, r = len(weights), len(coordinates.precision)
+        if n * r > MAX_COORDINATES:
+            grams = (weighted_gram(coordinates.features, curvatures[:, c, c]) for c in range(n))
+            inverses = [_inverse(coordinates.precision + gram) for gram in grams]
+            blocks = {(c, c): inverse for c, (inverse, _) in enumerate(inverses)}
+            return cls(weights, coordinates, blocks, sum(log_determinant for _, log_determinant in inverses))
+        inverse, log_determinant = _inverse(full_hessian(coordinates, curvatures))
+        blocks = {(c, k): inverse[c * r : (c + 1) * r, k * r : (k + 1) * r] for c in range(n) for k in range(c, n)}
+        return cls(weights, coordinates, blocks, log_determinant)
 
     @property
     def n_vectors(self) -> int:
@@ -138,10 +98,9 @@ class LogisticPosterior:
             If a covariance overflows float64.
         """
         right = left if right is None else right
-        t = left.shape[0]
-        full = np.zeros((t, self.n_vectors, self.n_vectors))
-        for start in range(0, t, CHUNK_ROWS):
-            chunk = slice(start, min(start + CHUNK_ROWS, t))
+        full = np.zeros((left.shape[0], self.n_vectors, self.n_vectors))
+        for start in range(0, len(full), CHUNK_ROWS):
+            chunk = slice(start, start + CHUNK_ROWS)
             left_rows = left[chunk]
             with np.errstate(over="ignore", invalid="ignore"):
                 full[chunk] = self._covariance(left_rows, left_rows if left is right else right[chunk], pairs=True)
@@ -150,11 +109,6 @@ class LogisticPosterior:
                 "the covariances of the scores overflow float64. Scale the features, for example with StandardScaler."
             )
         return full
-
-    @property
-    def log_determinant(self) -> float:
-        """Log |H|, outside the unobserved directions."""
-        return self.inverse.log_determinant + self.coordinates.log_offset
 
     def cross_covariance(self, left: FeatureMatrix, right: FeatureMatrix) -> Floats:
         """Return the posterior covariance of all pairs: (t, D) and (s, D) instances -> (t, s, K-1, K-1)."""
@@ -169,11 +123,23 @@ class LogisticPosterior:
         def product(block: Floats) -> Floats:
             return ((a @ block) * b).sum(axis=1) if pairs else a @ (block @ b.T)
 
-        for (c, k), block in self.inverse.blocks.items():
+        for (c, k), block in self.blocks.items():
             full[..., c, k] = product(block) + (residual if c == k else 0.0)
             if c != k:
                 full[..., k, c] = full[..., c, k] if pairs and left is right else product(block.T)
         return full
+
+
+def _inverse(matrix: Floats) -> tuple[Floats, float]:
+    """Return the inverse of a positive definite matrix, and its log determinant."""
+    factor = try_cholesky(matrix)
+    if factor is None:
+        raise InputError(
+            "the posterior precision is not positive definite. Scale the features, for example with StandardScaler, or "
+            "increase a precision."
+        )
+    lower = np.tril(scipy.linalg.lapack.dpotri(factor, lower=True)[0])
+    return lower + np.tril(lower, -1).T, 2.0 * float(np.log(factor.diagonal()).sum())
 
 
 # -- leave-one-out --------------------------------------------------------------------------------------------------

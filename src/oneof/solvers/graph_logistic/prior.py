@@ -5,23 +5,22 @@ Each weight vector w^(c), c = 1..K-1, has the prior N(0, Lambda^-1) (6) with
     Lambda = sum_j lambda_j P_j.                                        (5) for one view, (10) for views
 
 P_j is the smoothness matrix X^T L X of a graph, the identity (ridge), a diagonal mask with one precision per weight
-(ARD), or the disagreement of views (coregularization). The prior is improper in the directions that no term penalizes,
-such as the intercept; `UnpenalizedDirections` completes it there.
+(ARD), or the disagreement of views (coregularization). The precisions lambda of all terms are one vector (J,), in the
+order of the terms. The prior is improper in the directions that no term penalizes, such as the intercept;
+`UnpenalizedDirections` completes it there.
 """
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
-import scipy.linalg
 import scipy.sparse as sp
 
 from oneof.graphs import laplacian
 from oneof.solvers.graph_logistic.likelihood import CandidateLikelihood
-from oneof.typing import FeatureMatrix, Floats, Mask
+from oneof.typing import FeatureMatrix, Floats, Ints
 
-Precisions = dict[str, Floats]
-"""Name of a term -> its precision, () or per weight (D,)."""
 EIGENVALUE_RTOL = 1e-10
 """Fraction of the largest eigenvalue, of a matrix scaled to a unit diagonal, below which an eigenvalue counts as 0."""
 VAGUE_PRECISION = 1e-8
@@ -59,17 +58,17 @@ def smoothness_matrix(features: FeatureMatrix, affinity: sp.csr_array, weight: F
         components is below p.
     """
     diagonal = sp.diags_array(weight, format="csr")
-    L = laplacian(diagonal @ affinity @ diagonal) if (weight != 1).any() else laplacian(affinity)
+    L = laplacian(diagonal @ affinity @ diagonal)
     A = features.T @ (L @ features)
     # Features that are equal along all edges, such as a constant, have 0 here up to rounding.
     squares = np.asarray((features * features).T @ L.diagonal()).ravel()
-    return symmetric_part(_clear_rows_and_columns(A, A.diagonal() <= SMOOTHNESS_RTOL * squares))
+    varies = (A.diagonal() > SMOOTHNESS_RTOL * squares).astype(np.float64)
+    return symmetric_part(scale_rows(scale_rows(A, varies).T, varies).T)
 
 
 def disagreement_blocks(left: FeatureMatrix, right: FeatureMatrix, weight: Floats) -> tuple[Any, Any, Any]:
     """Return the blocks C_ll, C_lr and C_rr of C = sum_i w_i [l_i, -r_i] [l_i, -r_i]^T (8) over rows with two views."""
-    root = np.sqrt(weight)
-    L, R = _scale_rows(left, root), _scale_rows(right, root)
+    L, R = (scale_rows(rows, np.sqrt(weight)) for rows in (left, right))
     return symmetric_part(L.T @ L), densify_if_full(-(L.T @ R)), symmetric_part(R.T @ R)
 
 
@@ -94,22 +93,14 @@ def densify_if_full(matrix: Any) -> Any:
     return matrix.toarray() if matrix.nnz > MAX_SPARSE_DENSITY * max(np.prod(matrix.shape), 1) else sp.csr_array(matrix)
 
 
-def _clear_rows_and_columns(matrix: Any, cleared: Mask) -> Any:
-    """Return a matrix with the given rows and columns set to 0."""
-    if not cleared.any():
-        return matrix
-    if sp.issparse(matrix):
-        selected = sp.diags_array((~cleared).astype(np.float64), format="csr")
-        out = sp.csr_array(selected @ matrix @ selected)
-        out.eliminate_zeros()
-        return out
-    matrix[cleared, :] = 0.0
-    matrix[:, cleared] = 0.0
-    return matrix
+def scale_rows(rows: Any, factors: Floats) -> Any:
+    """Return the rows, dense or sparse, each multiplied by its factor."""
+    return sp.csr_array(sp.diags_array(factors) @ rows) if sp.issparse(rows) else factors[:, None] * rows
 
 
-def _scale_rows(rows: FeatureMatrix, root: Floats) -> FeatureMatrix:
-    return sp.csr_array(sp.diags_array(root) @ rows) if sp.issparse(rows) else rows * root[:, None]
+def to_dense(rows: Any) -> Floats:
+    """Return rows as an ndarray."""
+    return rows.toarray() if sp.issparse(rows) else np.asarray(rows)
 
 
 # -- the terms ------------------------------------------------------------------------------------------------------
@@ -124,20 +115,28 @@ class PriorTerm:
     """(D, D): symmetric positive semi-definite, ndarray or csr_array. With `per_weight`, a diagonal of 0 and 1."""
     per_weight: bool = False
     """Whether each weight with a diagonal entry of 1 has its own precision."""
-    max_precision: float = np.inf
-    """Upper bound of the precision."""
     couples_views: bool = False
     """Whether the term couples weights of views, which are models of the same labels.
 
     The evidence of the other terms excludes such a term, since coupled views would count each label several times.
     """
 
-    @property
+    @cached_property
     def diagonal(self) -> Floats:
         """P_uu, (D,)."""
         return np.asarray(self.matrix.diagonal(), dtype=np.float64)
 
+    @cached_property
+    def penalized(self) -> Ints:
+        """Indices of the weights with P_uu > 0."""
+        return np.flatnonzero(self.diagonal > 0)
+
     @property
+    def n_precisions(self) -> int:
+        """Number of its precisions."""
+        return len(self.penalized) if self.per_weight else 1
+
+    @cached_property
     def is_diagonal(self) -> bool:
         """Whether all stored entries are on the diagonal."""
         if not sp.issparse(self.matrix):
@@ -145,44 +144,24 @@ class PriorTerm:
         entries = sp.coo_array(self.matrix)
         return bool(np.all((entries.coords[0] == entries.coords[1]) | (entries.data == 0)))
 
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """Shape of its precisions."""
-        return (self.matrix.shape[0],) if self.per_weight else ()
+    def per_precision(self, products: Floats) -> Floats:
+        """Return the sum of one number for each weight, as (1,), or with `per_weight` those of the penalized ones."""
+        return products[self.penalized] if self.per_weight else np.array([products.sum()])
 
-    def quadratic(self, weights: Floats) -> Floats:
-        """Return sum_c w^(c)T P w^(c) in the shape of its precisions."""
-        if self.per_weight:
-            return np.asarray(self.diagonal * (weights**2).sum(axis=0))
-        return np.asarray(max(float((weights * self.matvec(weights)).sum()), 0.0))
+    def counts(self) -> Floats:
+        """Return the number of weights under each precision, which is the rank of P, or 1 with `per_weight`."""
+        if self.per_weight or self.is_diagonal:
+            return self.per_precision((self.diagonal > 0).astype(np.float64))
+        block = to_dense(self.matrix[self.penalized][:, self.penalized])
+        return np.array([len(block) - null_space(block).shape[1]], dtype=np.float64)
 
-    def trace(self, covariance: Floats) -> Floats:
-        """Return tr(P C), or per weight the diagonal of P C, in the shape of its precisions."""
-        if self.per_weight:
-            return np.asarray(self.diagonal * covariance.diagonal())
-        return np.asarray(float((self.matrix * covariance).sum()))
-
-    def matvec(self, weights: Floats) -> Floats:
-        """Return P w for each class, (K-1, D)."""
-        return np.asarray((self.matrix @ weights.T).T)
-
-    def rank(self) -> int:
-        """Return the numerical rank of P."""
-        if self.is_diagonal:
-            return int(np.count_nonzero(self.diagonal))
-        scale = self.diagonal
-        penalized = scale > 0
-        if not penalized.any():
-            return 0
-        dense = self.matrix.toarray() if sp.issparse(self.matrix) else self.matrix
-        values = np.linalg.eigvalsh(
-            dense[np.ix_(penalized, penalized)] / np.sqrt(np.outer(scale[penalized], scale[penalized]))
-        )
-        return int(np.count_nonzero(values > EIGENVALUE_RTOL * values[-1]))
-
-    def counts(self, n_vectors: int) -> Floats:
-        """Return the number of weight directions under each of its precisions, in their shape."""
-        return np.asarray(n_vectors * ((self.diagonal > 0) if self.per_weight else self.rank()), dtype=np.float64)
+    def scaled(self, precision: Floats) -> Any:
+        """Return lambda P."""
+        if not self.per_weight:
+            return float(precision[0]) * self.matrix
+        entries = np.zeros(len(self.diagonal))
+        entries[self.penalized] = precision
+        return sp.diags_array(entries, format="csr")
 
 
 # -- the directions without a penalty -------------------------------------------------------------------------------
@@ -211,20 +190,15 @@ class UnpenalizedDirections:
     ) -> "UnpenalizedDirections":
         """Compute the null space of the sum of the terms, and the curvature of the labeled rows in it."""
         basis = _unpenalized_basis(terms, features.shape[1])
-        if basis.shape[1] == 0:
-            return cls(basis, np.zeros(0), basis)
-        scores = np.sqrt(row_weight)[:, None] / 2.0 * np.asarray(features @ basis)
+        roots = np.sqrt(row_weight) / 2.0
+        scores = roots[:, None] * np.asarray(features @ basis)
         # Rows without a component in the null space have scores there only by rounding; these are not observations.
-        norms = np.sqrt(np.asarray((features * features).sum(axis=1)).ravel() * row_weight) / 2.0
+        norms = np.sqrt(np.asarray((features * features).sum(axis=1)).ravel()) * roots
         scores[np.abs(scores) <= SCORE_RTOL * norms[:, None]] = 0.0
         gram = scores.T @ scores
         hidden = null_space(gram)
-        complement = np.eye(len(gram))
-        if hidden.shape[1]:
-            rotation = scipy.linalg.qr(hidden)[0]  # its first columns span the hidden directions
-            hidden, complement = np.split(rotation, [hidden.shape[1]], axis=1)
-        if complement.shape[1] == 0:
-            return cls(basis[:, :0], np.zeros(0), basis @ hidden)
+        rotation = np.linalg.qr(hidden, mode="complete")[0]  # its first columns span the hidden directions
+        hidden, complement = np.split(rotation, [hidden.shape[1]], axis=1)
         curvature, vectors = np.linalg.eigh(complement.T @ gram @ complement)
         return cls(basis @ (complement @ vectors), np.maximum(curvature, np.finfo(float).tiny), basis @ hidden)
 
@@ -234,21 +208,18 @@ class UnpenalizedDirections:
         directions = np.hstack([self.observed, self.unobserved])
         return bool((np.count_nonzero(np.abs(directions) > EIGENVALUE_RTOL, axis=0) == 1).all())
 
-    def matvec(self, weights: Floats) -> Floats:
-        """Return the vague precision times (K-1, D) weights; unobserved directions have the precision 1."""
-        return (weights @ self.observed) * (VAGUE_PRECISION * self.curvature) @ self.observed.T + (
-            weights @ self.unobserved @ self.unobserved.T
-        )
+    def quadratic(self, weights: Floats) -> float:
+        """Return sum_c w^(c)T M w^(c) under the vague precision M; unobserved directions have the precision 1."""
+        scores = (weights @ self.observed) ** 2 @ (VAGUE_PRECISION * self.curvature)
+        return float(scores.sum() + ((weights @ self.unobserved) ** 2).sum())
 
-    def regularize(self, matrix: Any, fraction: float) -> Any:
+    def complete(self, matrix: Any, fraction: float) -> Any:
         """Add `fraction` times the curvature of observed directions, and 1 for unobserved ones, to Lambda."""
-        if self.observed.shape[1] + self.unobserved.shape[1] == 0:
-            return matrix
         roots = np.hstack([self.observed * np.sqrt(fraction * self.curvature), self.unobserved])
         if sp.issparse(matrix):
             roots = sp.csr_array(roots)
             return sp.csr_array(matrix + roots @ roots.T)
-        return matrix + roots @ roots.T
+        return np.asarray(matrix + roots @ roots.T)
 
 
 def _unpenalized_basis(terms: tuple[PriorTerm, ...], n_weights: int) -> Floats:
@@ -256,13 +227,14 @@ def _unpenalized_basis(terms: tuple[PriorTerm, ...], n_weights: int) -> Floats:
 
     They have no component in the weights that a diagonal term penalizes.
     """
-    diagonal = [term.diagonal for term in terms if term.is_diagonal]
-    free = np.flatnonzero(sum(diagonal, np.zeros(n_weights)) <= 0)
-    total = np.zeros((len(free), len(free)))
+    free = np.ones(n_weights, dtype=bool)
+    for term in terms:
+        if term.is_diagonal:
+            free[term.penalized] = False
+    total = np.zeros((np.count_nonzero(free),) * 2)
     for term in terms:
         if not term.is_diagonal and (largest := term.diagonal.max(initial=0.0)) > 0:
-            block = term.matrix[free][:, free]
-            total += (block.toarray() if sp.issparse(block) else block) / largest
+            total += to_dense(term.matrix[free][:, free]) / largest
     null = null_space(total)
     basis = np.zeros((n_weights, null.shape[1]))
     basis[free] = np.linalg.qr(null)[0]
@@ -307,39 +279,49 @@ class Prior:
         """D."""
         return int(self.unpenalized.observed.shape[0])
 
-    @property
-    def shape(self) -> tuple[int, int]:
-        """Shape (K-1, D) of the weights."""
-        return self.n_vectors, self.n_weights
-
-    @property
+    @cached_property
     def is_diagonal(self) -> bool:
         """Whether every term and its completion are diagonal."""
         return all(term.is_diagonal for term in self.terms) and self.unpenalized.axis_aligned
 
-    def matvec(self, weights: Floats, precisions: Precisions) -> Floats:
-        """Return Lambda w, with the vague precision of the unpenalized directions, (K-1, D)."""
-        total = self.unpenalized.matvec(weights)
-        for term in self.terms:
-            product = term.diagonal * weights if term.per_weight else term.matvec(weights)
-            total = total + precisions[term.name] * product
-        return total
+    def _split(self, precisions: Floats) -> list[tuple[PriorTerm, Floats]]:
+        """Return the terms with their precisions."""
+        ends = np.cumsum([term.n_precisions for term in self.terms])[:-1]
+        return list(zip(self.terms, np.split(precisions, ends), strict=True))
 
-    def penalty(self, weights: Floats, precisions: Precisions) -> float:
-        """Return 1/2 sum_c w^(c)T Lambda w^(c)."""
-        return 0.5 * float((weights * self.matvec(weights, precisions)).sum())
+    def by_term(self, precisions: Floats) -> dict[str, Floats]:
+        """Return the precisions of each term by its name: (), or with `per_weight` (D,), 0 for other weights."""
+        return {
+            term.name: np.asarray(term.scaled(part).diagonal() if term.per_weight else part[0])
+            for term, part in self._split(precisions)
+        }
 
-    def matrix(self, precisions: Precisions, fraction: float) -> Any:
+    def from_names(self, precisions: dict[str, Floats]) -> Floats:
+        """Return the vector (J,) of the precisions of each term by its name."""
+        values = [(term, np.asarray(precisions[term.name], dtype=np.float64)) for term in self.terms]
+        return np.concatenate(
+            [value[term.penalized] if term.per_weight else value.reshape(1) for term, value in values]
+        )
+
+    def quadratics(self, weights: Floats) -> Floats:
+        """Return sum_c w^(c)T P_j w^(c) for each precision, (J,)."""
+        parts = [term.per_precision((weights.T * (term.matrix @ weights.T)).sum(axis=1)) for term in self.terms]
+        return np.maximum(np.concatenate(parts), 0.0)
+
+    def counts(self) -> Floats:
+        """Return the number of directions of the weights of all classes under each precision, (J,)."""
+        return self.n_vectors * np.concatenate([term.counts() for term in self.terms])
+
+    def penalty(self, weights: Floats, precisions: Floats) -> float:
+        """Return 1/2 sum_c w^(c)T Lambda w^(c), with the vague precision."""
+        return 0.5 * (float(precisions @ self.quadratics(weights)) + self.unpenalized.quadratic(weights))
+
+    def matrix(self, precisions: Floats, fraction: float = VAGUE_PRECISION) -> Any:
         """Return Lambda, with `fraction` times the curvature of the observed unpenalized directions and 1 for others.
 
         It is a csr_array if all terms are, else an ndarray.
         """
         total: Any = sp.csr_array((self.n_weights, self.n_weights))
-        for term in self.terms:
-            precision = precisions[term.name]
-            if term.per_weight:
-                total = total + sp.dia_array(((precision * term.diagonal)[None], 0), shape=total.shape).tocsr()
-            else:
-                total = total + float(precision) * term.matrix
-        total = sp.csr_array(total) if sp.issparse(total) else np.asarray(total)
-        return self.unpenalized.regularize(total, fraction)
+        for term, part in self._split(precisions):
+            total = total + term.scaled(part)
+        return self.unpenalized.complete(total, fraction)

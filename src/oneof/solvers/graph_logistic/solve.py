@@ -10,27 +10,20 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from oneof.solvers.graph_logistic.bohning import bohning_mstep, coordinate_mstep
-from oneof.solvers.graph_logistic.coordinates import Coordinates, choose_coordinates
+from oneof.solvers.graph_logistic.bohning import bound_mstep
+from oneof.solvers.graph_logistic.coordinates import Coordinates, choose_coordinates, rotate_term, row_space_basis
+from oneof.solvers.graph_logistic.evidence import AndersonAcceleration, GammaHyperprior, laplace_evidence
 from oneof.solvers.graph_logistic.likelihood import CandidateLikelihood
 from oneof.solvers.graph_logistic.newton import newton_mstep
 from oneof.solvers.graph_logistic.posterior import LogisticPosterior, leave_one_out_scores, predictive_gain
-from oneof.solvers.graph_logistic.precision_updates import (
-    GammaHyperprior,
-    LaplaceEvidence,
-    PrecisionUpdater,
-    reference_precision,
-)
-from oneof.solvers.graph_logistic.prior import Precisions, Prior, PriorTerm
-from oneof.solvers.graph_logistic.row_space import rotate_term, row_space_basis
-from oneof.typing import Evidence, FeatureMatrix, Floats, Ints, Mask
+from oneof.solvers.graph_logistic.prior import Prior, PriorTerm
+from oneof.typing import Evidence, FeatureMatrix, Floats, Ints
 
-BOUND_MSTEPS = {"block": bohning_mstep, "sequential": coordinate_mstep}
 MAX_STEPS = {"newton": 200, "block": 50_000, "sequential": 50_000}
 """Maximum number of steps of an M-step."""
 MAX_STEPS_PER_ITERATION = 1000
 """Maximum number of bound steps in one of several M-steps, so that slow M-steps do not delay the precisions."""
-INITIAL_PRECISION = {"evidence": 1e-1, "em": 1e-3}
+INITIAL_PRECISION = {"evidence": 1e-1, "em": 1e-3, "fixed": 1.0}
 """Initial precisions, in units of the curvature of the labeled rows; low for "em", which may degenerate to w = 0."""
 INITIAL_MSTEP_TOL = 1e-3
 """Tolerance of the first of Newton's M-steps under "evidence"."""
@@ -72,8 +65,8 @@ class GraphLogisticSolution:
 
     weights: Floats
     """(K-1, D); class K has 0."""
-    precisions: Precisions
-    """Name of the term -> () or (D,)."""
+    precisions: dict[str, Floats]
+    """Name of the term -> its precision, (), or with `per_weight` (D,)."""
     objective_path: Floats
     """Value after each M-step: F under "em", the Laplace log evidence under "evidence", else the penalized l."""
     n_iter: int
@@ -88,7 +81,7 @@ def solve_graph_logistic(
     evidence: Evidence,
     terms: list[PriorTerm] | tuple[PriorTerm, ...],
     *,
-    precisions: Precisions | None = None,
+    precisions: dict[str, Floats] | None = None,
     sample_weight: Floats | None = None,
     span: FeatureMatrix | None = None,
     initial: Floats | None = None,
@@ -105,13 +98,13 @@ def solve_graph_logistic(
     terms : sequence of PriorTerm
         The terms of the prior.
     precisions : dict, optional
-        Initial precisions, or with precision="fixed" the precisions themselves.
+        Initial precisions of all terms, or with precision="fixed" the precisions themselves.
     sample_weight : ndarray of shape (m,), optional
         At least 0; a weight of 2 is equivalent to two equal rows.
     span : ndarray or csr_array of shape (n, D), optional
         Rows whose span contains the labeled rows, and outside of which all terms are 0 but ridge and ARD. With
-        Newton's method and few of them, the iterations are in their span (`row_space`), with the same result up to
-        `tol`, if the precisions are identified.
+        Newton's method and few of them, the iterations are in their span (`row_space_basis`), with the same result up
+        to `tol`, if the precisions are identified.
     initial : ndarray of shape (K-1, D), optional
         Initial weights; 0 by default.
     **settings
@@ -126,11 +119,9 @@ def solve_graph_logistic(
     Krishnapuram et al. (2004), On semi-supervised classification, NIPS 17.
     MacKay (1992), The evidence framework applied to classification networks, Neural Computation.
     """
-    rule = Settings(**settings)
-    terms = tuple(terms)
+    rule, terms = Settings(**settings), tuple(terms)
     likelihood = CandidateLikelihood.from_evidence(features, evidence, sample_weight)
     hyperprior = GammaHyperprior.from_likelihood(terms, likelihood, rule.alpha, rule.beta)
-    start = _initial_precisions(terms, likelihood, hyperprior, rule.precision, precisions)
     # "em" counts all directions under a precision, also those outside the span.
     use_weights = span is None or rule.solver != "newton" or rule.precision == "em"
     basis = None if use_weights else row_space_basis(terms, span)
@@ -138,32 +129,15 @@ def solve_graph_logistic(
         terms = tuple(rotate_term(term, basis) for term in terms)
         likelihood = replace(likelihood, features=np.asarray(likelihood.features @ basis))
         initial = None if initial is None else initial @ basis
-    problem = _Problem(likelihood, Prior.from_terms(terms, likelihood), hyperprior, rule)
-    weights = np.zeros(problem.prior.shape) if initial is None else np.array(initial, dtype=np.float64)
-    if rule.precision == "fixed" or len(likelihood.evidence) == 0:
-        solution = problem.solve_fixed(weights, start)
-    else:
-        solution = problem.estimate(weights, start)
+    prior = Prior.from_terms(terms, likelihood)
+    start = INITIAL_PRECISION[rule.precision] * hyperprior.reference
+    if precisions is not None:
+        start = prior.from_names(precisions)
+    problem = _Problem(likelihood, prior, hyperprior, rule)
+    weights = np.zeros((prior.n_vectors, prior.n_weights)) if initial is None else np.array(initial, dtype=np.float64)
+    is_fixed = rule.precision == "fixed" or len(likelihood.evidence) == 0
+    solution = problem.solve_fixed(weights, start) if is_fixed else problem.estimate(weights, start)
     return solution if basis is None else replace(solution, weights=solution.weights @ basis.T)
-
-
-def _initial_precisions(
-    terms: tuple[PriorTerm, ...],
-    likelihood: CandidateLikelihood,
-    hyperprior: GammaHyperprior,
-    rule: str,
-    precisions: Precisions | None,
-) -> Precisions:
-    initial = {}
-    for term in terms:
-        if precisions is not None and term.name in precisions:
-            value = np.asarray(precisions[term.name], dtype=np.float64)
-        else:
-            scaled = INITIAL_PRECISION.get(rule, 1.0) * reference_precision(term, likelihood)
-            value = np.asarray(min(scaled, hyperprior.max_precision[term.name]))
-        value = np.array(np.broadcast_to(value, term.shape))
-        initial[term.name] = np.where(term.diagonal > 0, value, 0.0) if term.per_weight else value
-    return initial
 
 
 @dataclass(frozen=True)
@@ -175,70 +149,69 @@ class _Problem:
     hyperprior: GammaHyperprior
     settings: Settings
 
-    def solve_fixed(self, weights: Floats, precisions: Precisions) -> GraphLogisticSolution:
+    def solve_fixed(self, weights: Floats, precisions: Floats) -> GraphLogisticSolution:
         """Return the solution for given precisions: one M-step."""
         weights, converged = self._mstep(weights, precisions, None, self.settings.tol)
-        value = self._log_likelihood(weights) - self.prior.penalty(weights, precisions)
-        return GraphLogisticSolution(weights, precisions, np.array([value]), 1, converged, degenerate=False)
+        path = np.array([self.likelihood.value(weights) - self.prior.penalty(weights, precisions)])
+        return GraphLogisticSolution(weights, self.prior.by_term(precisions), path, 1, converged, degenerate=False)
 
-    def estimate(self, weights: Floats, current: Precisions) -> GraphLogisticSolution:
+    def estimate(self, weights: Floats, precisions: Floats) -> GraphLogisticSolution:
         """Return the solution for estimated precisions."""
-        settings, terms, hyperprior = self.settings, self.prior.terms, self.hyperprior
+        settings, prior, hyperprior = self.settings, self.prior, self.hyperprior
         by_evidence = settings.precision == "evidence"
-        counts = {} if by_evidence else {term.name: term.counts(self.prior.n_vectors) for term in terms}
-        path: list[float] = []
-        updater = PrecisionUpdater(hyperprior, terms, current)
-        best = weights, current  # weights with the precisions of their M-step
+        counts = np.zeros(0) if by_evidence else prior.counts()
+        acceleration = AndersonAcceleration(np.log(hyperprior.lower), np.log(hyperprior.upper))
+        plain, path = None, []  # the plain update, if an accelerated one replaces it
+        best = weights, precisions  # weights with the precisions of their M-step
         converged, n_iter, strictest = False, 0, 0.1 * settings.tol
         mstep_tol = INITIAL_MSTEP_TOL if by_evidence and settings.solver == "newton" else strictest
         while n_iter < settings.max_iter and not converged:
             n_iter += 1
-            coordinates = choose_coordinates(self.prior, current, self.likelihood) if by_evidence else None
-            weights, mstep_converged = self._mstep(weights, current, coordinates, max(mstep_tol, strictest))
+            coordinates = choose_coordinates(prior, precisions, self.likelihood) if by_evidence else None
+            weights, mstep_converged = self._mstep(weights, precisions, coordinates, max(mstep_tol, strictest))
             if coordinates is None:
                 path.append(self._integrated_objective(weights, counts))
             else:
-                laplace = LaplaceEvidence.at_mode(self.likelihood, coordinates, current, weights, hyperprior)
+                value, counts = laplace_evidence(self.likelihood, coordinates, weights, hyperprior)
+                limit = DECREASE_TOL * max(1.0, counts.sum() / 100.0)
                 # With uncoupled evidence the fixed point is not a maximum of one objective, which could decrease.
-                limit = DECREASE_TOL * max(1.0, laplace.total_count / 100.0)
-                decreased = bool(path) and laplace.value < path[-1] - limit
-                if self._uncoupled is None and updater.plain is not None and decreased:
-                    current = updater.reject()
+                if self._uncoupled is None and plain is not None and value < path[-1] - limit:
+                    acceleration.restart()
+                    precisions, plain = plain, None
                     continue
-                path.append(laplace.value)
-                counts = {**laplace.posterior_counts, **self._uncoupled_counts(weights, current)}
-            best = weights, current
-            squares = {term.name: term.quadratic(weights) for term in terms}
-            gradients = {
-                term.name: hyperprior.gradient(term, current[term.name], counts[term.name], squares[term.name])
-                for term in terms
-            }
-            steepest = max((float(np.abs(gradient).max()) for gradient in gradients.values()), default=0.0)
-            residual = steepest / max([1.0, *(float(count.max()) for count in counts.values())])
+                path.append(value)
+                counts = self._with_uncoupled_counts(counts, weights, precisions)
+            best = weights, precisions
+            squares = prior.quadratics(weights)
+            gradient = hyperprior.gradient(precisions, counts, squares)
+            residual = float(np.abs(gradient).max(initial=0.0) / counts.max(initial=1.0))
             converged = mstep_converged and residual <= settings.tol and mstep_tol <= strictest
             mstep_tol = min(mstep_tol, MSTEP_TOL_RATIO * residual)
-            if not converged:
-                plain = {term.name: hyperprior.update(term, counts[term.name], squares[term.name]) for term in terms}
-                current = updater.propose(current, plain, gradients) if by_evidence else plain
-        weights, current = best
+            updated = hyperprior.update(counts, squares)
+            if by_evidence:
+                plain = updated
+                proposed = acceleration.extrapolate(np.log(precisions), np.log(plain), gradient)
+                updated = np.clip(np.exp(proposed), hyperprior.lower, hyperprior.upper)
+            precisions = updated
+        weights, precisions = best
         degenerate = not by_evidence and self._is_degenerate(weights)
         if degenerate:
-            weights = weights @ self.prior.unpenalized.observed @ self.prior.unpenalized.observed.T
-        return GraphLogisticSolution(weights, current, np.array(path), n_iter, converged, degenerate)
+            weights = weights @ prior.unpenalized.observed @ prior.unpenalized.observed.T
+        by_term = prior.by_term(precisions)
+        return GraphLogisticSolution(weights, by_term, np.array(path), n_iter, converged, degenerate)
 
     def _mstep(
-        self, weights: Floats, precisions: Precisions, coordinates: Coordinates | None, tol: float
+        self, weights: Floats, precisions: Floats, coordinates: Coordinates | None, tol: float
     ) -> tuple[Floats, bool]:
         """Return the weights of the next M-step, and whether it converged."""
-        if len(self.likelihood.evidence) == 0:
-            return np.zeros(self.prior.shape), True
         solver = self.settings.solver
+        if len(self.likelihood.evidence) == 0:
+            return np.zeros_like(weights), True
         if solver == "newton":
-            if coordinates is None:
-                coordinates = choose_coordinates(self.prior, precisions, self.likelihood)
+            coordinates = coordinates or choose_coordinates(self.prior, precisions, self.likelihood)
             return newton_mstep(self.likelihood, coordinates, weights, tol=tol, max_iter=MAX_STEPS[solver])
         max_steps = MAX_STEPS[solver] if self.settings.precision == "fixed" else MAX_STEPS_PER_ITERATION
-        return BOUND_MSTEPS[solver](self.likelihood, self.prior, precisions, weights, tol=tol, max_iter=max_steps)
+        return bound_mstep(solver, self.likelihood, self.prior, precisions, weights, tol=tol, max_iter=max_steps)
 
     @cached_property
     def _uncoupled(self) -> Prior | None:
@@ -246,33 +219,27 @@ class _Problem:
         terms = tuple(term for term in self.prior.terms if not term.couples_views)
         return None if len(terms) == len(self.prior.terms) else Prior.from_terms(terms, self.likelihood)
 
-    def _uncoupled_counts(self, weights: Floats, precisions: Precisions) -> Precisions:
-        """Return the counts of the uncoupled terms under the prior without coupling."""
+    def _with_uncoupled_counts(self, counts: Floats, weights: Floats, precisions: Floats) -> Floats:
+        """Return the counts with those of the uncoupled terms under the prior without coupling."""
         if self._uncoupled is None:
-            return {}
-        coordinates = choose_coordinates(self._uncoupled, precisions, self.likelihood)
-        laplace = LaplaceEvidence.at_mode(self.likelihood, coordinates, precisions, weights, self.hyperprior)
-        return laplace.posterior_counts
+            return counts
+        own = np.concatenate([np.full(term.n_precisions, not term.couples_views) for term in self.prior.terms])
+        coordinates = choose_coordinates(self._uncoupled, precisions[own], self.likelihood)
+        counts[own] = laplace_evidence(self.likelihood, coordinates, weights, self.hyperprior)[1]
+        return counts
 
-    def _log_likelihood(self, weights: Floats) -> float:
-        return self.likelihood.evaluate(np.asarray(self.likelihood.features @ weights.T)).log_likelihood
-
-    def _integrated_objective(self, weights: Floats, counts: Precisions) -> float:
+    def _integrated_objective(self, weights: Floats, counts: Floats) -> float:
         """Return F(w) = l(w) - sum_j (alpha + n_j / 2) log(2 beta + w^T P_j w).
 
         For a precision at its upper bound, the logarithm is replaced by its tangent lambda / 2 w^T P w, as in Q. F thus
         keeps increasing if EM runs to w = 0, and stays finite.
         """
-        hyperprior, unpenalized = self.hyperprior, self.prior.unpenalized
-        value = self._log_likelihood(weights) - 0.5 * float((weights * unpenalized.matvec(weights)).sum())
-        for term in self.prior.terms:
-            square = 2.0 * hyperprior.beta + term.quadratic(weights)
-            half = hyperprior.alpha + counts[term.name] / 2.0
-            knee = 2.0 * half / hyperprior.max_precision[term.name]
-            logarithm = np.log(np.maximum(square, np.where(knee > 0, knee, 1.0)))
-            tangent = np.where(knee > 0, np.minimum(square / np.where(knee > 0, knee, 1.0) - 1.0, 0.0), 0.0)
-            value -= float((half * (logarithm + tangent)).sum())
-        return value
+        half = self.hyperprior.alpha + counts / 2.0
+        knee = np.where(half > 0, 2.0 * half / self.hyperprior.upper, 1.0)
+        squares = 2.0 * self.hyperprior.beta + self.prior.quadratics(weights)
+        logarithms = np.log(np.maximum(squares, knee)) + np.minimum(squares / knee - 1.0, 0.0)
+        unpenalized = 0.5 * self.prior.unpenalized.quadratic(weights)
+        return self.likelihood.value(weights) - unpenalized - float(half @ logarithms)
 
     def _is_degenerate(self, weights: Floats) -> bool:
         """Return whether the weights are 0 in all penalized directions."""
@@ -299,8 +266,6 @@ class LabeledInstances(NamedTuple):
         The sample weights.
     view : ndarray of shape (m,)
         Index of the view.
-    row : ndarray of shape (m,)
-        Index of the row among the training rows.
     span : ndarray or csr_array of shape (n, D) or None
         See `solve_graph_logistic`.
     """
@@ -309,7 +274,6 @@ class LabeledInstances(NamedTuple):
     evidence: Evidence
     weight: Floats
     view: Ints
-    row: Ints
     span: FeatureMatrix | None = None
 
 
@@ -333,24 +297,17 @@ class FittedViews:
     @cached_property
     def posterior(self) -> LogisticPosterior:
         """The Laplace approximation to the posterior of the weights."""
-        rows, solution = self.labeled, self.solution
-        return LogisticPosterior.from_mode(
-            rows.instances, solution.weights, self.terms, solution.precisions, rows.weight, rows.evidence
-        )
-
-    @cached_property
-    def loo_scores(self) -> Floats:
-        """The leave-one-out scores of the labeled instances, (m, K-1)."""
-        rows = self.labeled
-        return leave_one_out_scores(self.posterior, rows.instances, rows.evidence, rows.weight)
+        likelihood = CandidateLikelihood(self.labeled.instances, self.labeled.evidence, self.labeled.weight)
+        return LogisticPosterior.from_terms(likelihood, self.terms, self.solution.precisions, self.solution.weights)
 
     @cached_property
     def predictive_gains(self) -> Floats:
         """Predictive gain of each view on left-out labels over the class frequencies, in nats per row, (V,)."""
         rows, gains = self.labeled, np.zeros(self.n_views)
+        scores = leave_one_out_scores(self.posterior, rows.instances, rows.evidence, rows.weight)
         for view in np.unique(rows.view):
             in_view = rows.view == view
-            gains[view] = predictive_gain(self.loo_scores[in_view], rows.evidence[in_view], rows.weight[in_view])
+            gains[view] = predictive_gain(scores[in_view], rows.evidence[in_view], rows.weight[in_view])
         return gains
 
     @cached_property
@@ -361,7 +318,7 @@ class FittedViews:
         gains = np.maximum(self.predictive_gains, 0.0)
         return gains / gains.sum() if gains.any() else np.full(self.n_views, 1.0 / self.n_views)
 
-    @cached_property
+    @property
     def total_predictive_gain(self) -> float:
         """Predictive gain on all left-out labels, each view on its own rows, in nats."""
         rows = np.bincount(self.labeled.view, weights=self.labeled.weight, minlength=self.n_views)
@@ -393,18 +350,11 @@ def fit_views(
     -------
     FittedViews
     """
+    X, evidence, weight, _, span = labeled
 
-    def solve(selected: tuple[PriorTerm, ...], initial: Floats | None = None) -> FittedViews:
-        solution = solve_graph_logistic(
-            labeled.instances,
-            labeled.evidence,
-            selected,
-            sample_weight=labeled.weight,
-            span=labeled.span,
-            initial=initial,
-            **settings,
-        )
-        return FittedViews(labeled, selected, n_views, solution)
+    def solve(own: tuple[PriorTerm, ...], initial: Floats | None = None) -> FittedViews:
+        options = {"sample_weight": weight, "span": span, "initial": initial, **settings}
+        return FittedViews(labeled, own, n_views, solve_graph_logistic(X, evidence, own, **options))
 
     uncoupled_terms = tuple(term for term in terms if not term.couples_views)
     if len(uncoupled_terms) == len(terms) or coregularization is True:
@@ -414,10 +364,3 @@ def fit_views(
         return uncoupled
     coupled = solve(terms, uncoupled.solution.weights)
     return coupled if coupled.total_predictive_gain >= uncoupled.total_predictive_gain else uncoupled
-
-
-def normalize_view_weights(available: Mask, view_weights: Floats) -> Floats:
-    """Return the (n, V) weights of the available views in each row, which sum to 1; equal if all of them are 0."""
-    weights = available * view_weights
-    weights = np.where(weights.any(axis=1, keepdims=True), weights, available.astype(np.float64))
-    return weights / np.maximum(weights.sum(axis=1, keepdims=True), np.finfo(float).tiny)

@@ -6,8 +6,8 @@ import scipy.sparse as sp
 
 from oneof.solvers.graph_logistic import PriorTerm, solve_graph_logistic
 from oneof.solvers.graph_logistic.coordinates import choose_coordinates
+from oneof.solvers.graph_logistic.evidence import GammaHyperprior, laplace_evidence
 from oneof.solvers.graph_logistic.likelihood import CandidateLikelihood
-from oneof.solvers.graph_logistic.precision_updates import GammaHyperprior, LaplaceEvidence
 from oneof.solvers.graph_logistic.prior import Prior
 from tests.oracles import graph_logistic as oracle
 from tests.solvers.graph_logistic.problems import draw_precisions, make_problem, make_terms, soften
@@ -25,19 +25,13 @@ def test_the_evidence_and_its_gradient(prior, m, d):
     W = solve_graph_logistic(X, mask, terms, precision="fixed", precisions=precisions, tol=1e-9).weights
     likelihood = CandidateLikelihood.from_evidence(X, mask, None)
     hyperprior = GammaHyperprior.from_likelihood(terms, likelihood, 0.0, 0.0)
-    coordinates = choose_coordinates(Prior.from_terms(terms, likelihood), precisions, likelihood)
-    evidence = LaplaceEvidence.at_mode(likelihood, coordinates, precisions, W, hyperprior)
-    assert evidence.value == pytest.approx(oracle.evidence(X, mask, W, terms, precisions), abs=1e-5)
-    gradient = [
-        hyperprior.gradient(
-            term, precisions[term.name], evidence.posterior_counts[term.name], term.quadratic(W)
-        ).ravel()
-        for term in terms
-    ]
+    own = Prior.from_terms(terms, likelihood)
+    coordinates = choose_coordinates(own, own.from_names(precisions), likelihood)
+    value, counts = laplace_evidence(likelihood, coordinates, W, hyperprior)
+    assert value == pytest.approx(oracle.evidence(X, mask, W, terms, precisions), abs=1e-5)
+    gradient = hyperprior.gradient(coordinates.precisions, counts, own.quadratics(W))
     if prior != "graph+ard":  # the constant column has a precision of 0 there, whose logarithm is not differentiable
-        np.testing.assert_allclose(
-            np.concatenate(gradient), oracle.evidence_gradient(X, mask, W, terms, precisions), atol=1e-3
-        )
+        np.testing.assert_allclose(gradient, oracle.evidence_gradient(X, mask, W, terms, precisions), atol=1e-3)
 
 
 @pytest.mark.parametrize("prior", ["graph", "ridge", "graph+ridge"])
@@ -59,8 +53,7 @@ def test_the_evidence_is_stationary_at_the_solution(prior, sets):
         tuple(terms), CandidateLikelihood.from_evidence(X, mask, None), 0.0, 0.0
     )
     gradient = oracle.evidence_gradient(X, mask, solution.weights, terms, solution.precisions)
-    lower = [np.full(solution.precisions[t.name].size, hyperprior.min_precision[t.name]) for t in terms]
-    inside = np.concatenate([solution.precisions[t.name].ravel() for t in terms]) > np.concatenate(lower) * 1.001
+    inside = np.array(list(solution.precisions.values())) > hyperprior.lower * 1.001
     assert inside.any()
     np.testing.assert_allclose(gradient[inside], 0, atol=1e-3)
     assert np.all(gradient[~inside] <= 1e-3)
@@ -92,10 +85,9 @@ def test_f_never_decreases_under_em(prior, sets, hyper):
         assert not solution.degenerate
         expected = oracle.integrated(X, mask, solution.weights, terms, *hyper)
         assert path[-1] == pytest.approx(expected, abs=1e-5)
-        for term in terms:
-            equation = (2 * hyper[0] + term.counts(2)) / (2 * hyper[1] + term.quadratic(solution.weights))
-            penalized = solution.precisions[term.name] > 0
-            np.testing.assert_allclose(solution.precisions[term.name][penalized], equation[penalized], rtol=1e-5)
+        own = Prior.from_terms(tuple(terms), CandidateLikelihood.from_evidence(X, mask, None))
+        equation = (2 * hyper[0] + own.counts()) / (2 * hyper[1] + own.quadratics(solution.weights))
+        np.testing.assert_allclose(own.from_names(solution.precisions), equation, rtol=1e-5)
 
 
 def test_em_degenerates_with_few_labels_and_the_evidence_does_not():
@@ -115,7 +107,7 @@ def test_em_degenerates_with_few_labels_and_the_evidence_does_not():
 
 
 def test_the_coregularization_of_copies_is_bounded():
-    """The precision of two equal views reaches its upper bound, and all results are finite."""
+    """The precision of two equal views reaches its upper bound, and their weights are equal."""
     X, mask, _, _ = make_problem(60, 4, 2)
     zero = np.zeros_like(X)
     both = np.vstack([np.hstack([X, zero]), np.hstack([zero, X])])
@@ -123,11 +115,14 @@ def test_the_coregularization_of_copies_is_bounded():
     terms = [
         PriorTerm("ridge 0", np.diag(np.r_[np.ones(4), np.zeros(6)])),
         PriorTerm("ridge 1", np.diag(np.r_[np.zeros(5), np.ones(4), 0.0])),
-        PriorTerm("coregularization", difference.T @ difference, max_precision=100.0),
+        PriorTerm("coregularization", difference.T @ difference),
     ]
+    masks = np.vstack([mask, mask])
+    likelihood = CandidateLikelihood.from_evidence(both, masks, None)
+    upper = GammaHyperprior.from_likelihood(tuple(terms), likelihood, 0.0, 0.0).upper[2]
     for precision in ("evidence", "em"):
-        solution = solve_graph_logistic(both, np.vstack([mask, mask]), terms, precision=precision)
-        assert solution.precisions["coregularization"] <= 100.0
+        solution = solve_graph_logistic(both, masks, terms, precision=precision)
+        assert solution.precisions["coregularization"] == pytest.approx(upper)
         np.testing.assert_allclose(solution.weights[:, :5], solution.weights[:, 5:], atol=1e-3)
 
 

@@ -1,23 +1,101 @@
-"""Audio files are served from their folder only, in parts on request, and give features."""
+"""Images and audio files are served from their folder only, audio in parts on request, and give features."""
 
 import wave
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
 import polars as pl
 import pytest
 
-from oneof.errors import InputError
-from oneof.labeling.content.media import AudioFolder, read_wav
+from oneof.errors import DataError, InputError
+from oneof.labeling.content import media as media_module
+from oneof.labeling.content.media import AudioFolder, ImageFolder, read_wav
 from oneof.labeling.content.table import LabelTable
 from oneof.labeling.session import LabelingSession
 from tests.labeling.browser import Page, needs_browser
-from tests.labeling.conftest import CLASSES
+from tests.labeling.conftest import CLASSES, NAMES, SECRET
+from tests.labeling.page_states import showing
 from tests.labeling.serving import Client, serving
 
+PATHS = [
+    "../session.py",
+    "..%2fsession.py",
+    "%2e%2e/session.py",
+    "page/index.html",
+    "label.js/../../session.py",
+    "....//session.py",
+    "label.js%00.css",
+    "image/../../../etc/passwd",
+    "image/..%2f..%2fsecret.png",
+    "image/%2e%2e%2fsecret.png",
+    "image/red.png",
+    "image/-1",
+    "image/60",
+    "image/99999999999999999999999",
+    "api/export.db",
+    "api/export.csv/../../../../etc/passwd",
+    "api/export.%2e%2e%2fetc%2fpasswd",
+    "/etc/passwd",
+]
+
+
+@pytest.mark.parametrize("path", PATHS)
+def test_path_traversal(client: Client, path: str) -> None:
+    """A request names a row or a file of the page; no file name of a request reaches the disk."""
+    reply = client.get(path)
+    assert reply.status == 404
+    assert b"root:" not in reply.body
+    assert SECRET not in reply.body
+
+
+@pytest.mark.parametrize("row", range(len(NAMES)))
+def test_images_come_from_their_folder(client: Client, row: int) -> None:
+    """Files outside the folder (by dots, links or absolute paths) and of other types are not found."""
+    reply = client.get(f"image/{row}")
+    assert reply.status == (200 if row == 0 else 404)
+    assert SECRET not in reply.body
+    if row == 0:
+        assert reply.headers["content-type"] == "image/png"
+
+
+def test_images_as_features(folder: Path, tmp_path: Path) -> None:
+    """Features are 16 by 16 pixels of three colors, in [0, 1]; an invalid image is an error with its row."""
+    images = ImageFolder(folder)
+    features = images.features(["red.png", "red.png"])
+    assert features.shape == (2, 768)
+    assert np.allclose(features.reshape(2, 256, 3), np.array([200, 0, 0]) / 255)
+    (folder / "text.png").write_text("no image")
+    for names, sentence in ((["red.png", "text.png"], "row 1"), ([None], "row 0"), (["../secret.png"], "not found")):
+        with pytest.raises(InputError, match=sentence):
+            images.features(names)
+    with pytest.raises(DataError, match="does not exist"):
+        ImageFolder(tmp_path / "absent")
+
+
+def test_a_script_with_an_image_name_is_not_executed(begin: Callable[..., LabelingSession], tmp_path: Path) -> None:
+    """HTML or SVG with an image extension is served as an image, with content sniffing disabled."""
+    (tmp_path / "page.png").write_text(
+        "<svg xmlns='http://www.w3.org/2000/svg' onload='alert(1)'/><script>alert(1)</script>"
+    )
+    table = LabelTable(pl.DataFrame({"file": ["page.png"] * 60}), "kind", "image", "file")
+    with serving(begin(table=table), images=ImageFolder(tmp_path)) as server:
+        reply = Client(server.link).get("image/0")
+    assert reply.headers["content-type"] == "image/png"
+    assert reply.headers["x-content-type-options"] == "nosniff"
+    assert "script-src 'self'" in reply.headers["content-security-policy"]
+
+
+def test_large_images_are_not_read(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A file above the size limit is an error."""
+    assert ImageFolder(folder).find("red.png").is_file()
+    monkeypatch.setattr(media_module, "_MAX_FILE_BYTES", 10)
+    with pytest.raises(InputError, match="must be at most"):
+        ImageFolder(folder).find("red.png")
+
+
 RATE = 8000
-NAMES = ["low.wav", "../secret.wav", "link.wav", "note.txt", "high.wav", "absent.wav"]
+SOUNDS = ["low.wav", "../secret.wav", "link.wav", "note.txt", "high.wav", "absent.wav"]
 
 
 def write_tone(
@@ -49,7 +127,7 @@ def sounds(tmp_path: Path) -> Path:
 @pytest.fixture
 def heard() -> Iterator[LabelingSession]:
     """Yield a session of audio files."""
-    table = LabelTable(pl.DataFrame({"file": NAMES}), "kind", "audio", "file")
+    table = LabelTable(pl.DataFrame({"file": SOUNDS}), "kind", "audio", "file")
     with LabelingSession(np.eye(6), classes=CLASSES, table=table, strategy="random", random_state=0) as session:
         yield session
 
@@ -106,8 +184,7 @@ class TestInBrowser:
 
     def test_audio_is_played_by_the_keyboard(self, page: Page, heard: LabelingSession, sounds: Path) -> None:
         """The element has controls, a name and a duration; a missing file is a sentence."""
-        with serving(heard, annotator="Ann", images=AudioFolder(sounds)) as server:
-            page.open(server.link)
+        with showing(page, heard, images=AudioFolder(sounds)):
             seen = set()
             while len(seen) < 2:
                 row = page.row()
@@ -115,13 +192,13 @@ class TestInBrowser:
                     audio = page.one("#item audio")
                     page.until(lambda audio=audio: audio.get_property("duration"))
                     assert abs(audio.get_property("duration") - 0.5) < 0.01
-                    assert audio.get_attribute("aria-label") == f"Row {row}: sound {NAMES[row]}"
+                    assert audio.get_attribute("aria-label") == f"Row {row}: sound {SOUNDS[row]}"
                     assert audio.get_property("controls")
                     assert audio.get_property("preload") == "metadata"
                     seen.add("audio")
                 else:
                     page.until(lambda: page.all("#item .alert"))
-                    assert page.one("#item .alert").text == f"The file {NAMES[row]} cannot be displayed."
+                    assert page.one("#item .alert").text == f"The file {SOUNDS[row]} cannot be displayed."
                     seen.add("missing")
                 page.settle(lambda: page.press("1", "\ue007"))
         page.browser.get_log("browser")  # messages about the missing files

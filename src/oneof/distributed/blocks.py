@@ -39,6 +39,7 @@ def require_dask() -> None:
 
 def rows_to_delayed(X: Any) -> DelayedBlocks:
     """Return the blocks of X."""
+    require_dask()
     rows = _to_delayed(X)
     if rows is None or getattr(X, "ndim", 2) != 2:
         raise InputTypeError(

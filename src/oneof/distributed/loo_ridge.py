@@ -18,14 +18,7 @@ from oneof.estimators.loo_ridge import LOORidge
 from oneof.solvers.loo_ridge import CandidateGroups
 from oneof.typing import FeatureMatrix, Ints
 
-_ROW_ATTRIBUTES = (
-    "label_distributions_",
-    "loo_scores_",
-    "transduction_",
-    "runner_up_",
-    "influential_rows_",
-    "influences_",
-)
+_PER_ROW = ("label_distributions_", "loo_scores_", "transduction_", "runner_up_", "influential_rows_", "influences_")
 
 
 def check_loo_ridge(model: LOORidge) -> None:
@@ -46,7 +39,7 @@ def fit_loo_ridge(model: LOORidge, blocks: RowBlocks) -> None:
     evidence = np.concatenate(compute([delayed_task(_labeled_evidence, block) for block in labeled.blocks]))
     blocks.set_input_attributes(model)
     model._solve(_WorkerRows.from_blocks(labeled), CandidateGroups.from_evidence(evidence), np.arange(len(evidence)))
-    for name in _ROW_ATTRIBUTES:
+    for name in _PER_ROW:
         model.__dict__.pop(name, None)
 
 

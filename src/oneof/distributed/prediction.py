@@ -9,13 +9,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from oneof.distributed.blocks import (
-    DelayedBlocks,
-    block_error_context,
-    labels_to_delayed,
-    require_dask,
-    rows_to_delayed,
-)
+from oneof.distributed.blocks import DelayedBlocks, block_error_context, labels_to_delayed, rows_to_delayed
 from oneof.distributed.reduction import delayed_task, shared
 from oneof.errors import InputTypeError
 from oneof.estimators.base import Disambiguation
@@ -142,7 +136,6 @@ def _classes(estimator: Any) -> Labels:
 
 def _map_blocks(estimator: Any, method: str, X: Any, *outputs: Output, y: Any = None) -> list[Any]:
     """Return the outputs of a method, each as a dask array in the blocks of X."""
-    require_dask()
     if not hasattr(estimator, method):
         raise InputTypeError(f"`estimator` must have the method {method}; {type(estimator).__name__} does not have it.")
     rows, model = rows_to_delayed(X), shared(estimator)
@@ -158,14 +151,12 @@ def _concatenate(tasks: Sequence[Any], rows: DelayedBlocks, dtype: Any, width: t
     import dask.array as da
 
     lengths: list[float] = [*rows.lengths] if rows.lengths else [float("nan") for _ in tasks]
-    arrays = [
-        da.from_delayed(task, shape=(length, *width), dtype=dtype) for task, length in zip(tasks, lengths, strict=True)
-    ]
-    return da.concatenate(arrays, axis=0)
+    blocks = zip(tasks, lengths, strict=True)
+    return da.concatenate([da.from_delayed(task, shape=(length, *width), dtype=dtype) for task, length in blocks])
 
 
 def _call_method(
-    number: int, estimator: Any, method: str, outputs: tuple[Output, ...], X: Any, *y: Any
+    number: int, estimator: Any, method: str, outputs: Sequence[Output], X: Any, *y: Any
 ) -> tuple[Any, ...]:
     if X.shape[0] == 0:
         return tuple(np.empty((0, *width), dtype=dtype) for dtype, width in outputs)

@@ -85,31 +85,26 @@ def save(path: str | os.PathLike[str], model: Any) -> None:
     estimator = model.pipeline if saved else model
     if isinstance(estimator, type) or not hasattr(estimator, "fit"):
         raise InputTypeError(f"`model` must be a fitted estimator; got {estimator!r}. Call save(path, model).")
+    name = type(estimator).__name__
     if saved and model.columns and not isinstance(estimator, Pipeline):
         raise InputTypeError(
             "the `pipeline` of a SavedModel must be a Pipeline whose first step reads the columns of a table; got "
-            f"{type(estimator).__name__}. Wrap the last step of a pipeline instead of the whole one."
+            f"{name}. Wrap the last step of a pipeline instead of the whole one."
         )
     try:
         check_is_fitted(estimator)
     except NotFittedError:
-        raise InputTypeError(f"{type(estimator).__name__} is not fitted. Fit it before saving.") from None
+        raise InputTypeError(f"{name} is not fitted. Fit it before saving.") from None
     if any(map(is_torch_array, walk_objects(estimator))):
-        raise InputTypeError(
-            f"{type(estimator).__name__} was fitted to tensors, which a model file cannot contain. Fit it to "
-            "X.cpu().numpy()."
-        )
+        raise InputTypeError(f"{name} was fitted to tensors, which a file cannot contain. Fit it to X.cpu().numpy().")
     if part := inconsistent_part(estimator):
         raise InputTypeError(
-            f"{type(estimator).__name__} cannot be saved: {part} are inconsistent, or have splits of categorical "
+            f"{name} cannot be saved: {part} are inconsistent, or have splits of categorical "
             "features. Encode the categories, for example by OneHotEncoder."
         )
     if type(estimator).__module__.startswith("oneof.crowd."):
-        has_classifier = "estimator_" in vars(estimator)
-        raise InputTypeError(
-            f"{type(estimator).__name__} cannot be saved, because it contains the answers. Save "
-            + ("its classifier, `model.estimator_`." if has_classifier else "its attributes, such as `posterior_`.")
-        )
+        part = "classifier, `estimator_`" if "estimator_" in vars(estimator) else "attributes, such as `posterior_`"
+        raise InputTypeError(f"{name} cannot be saved, because it contains the answers. Save its {part}.")
     path = as_path(path)
     _check_suffix(path)
     if not path.absolute().parent.is_dir():
@@ -129,7 +124,7 @@ def save(path: str | os.PathLike[str], model: Any) -> None:
             data = skops_io.dumps(content, compression=zipfile.ZIP_STORED)
         untrusted = archive.untrusted_types(data, skops_io)
     except Exception as error:  # skops raises exceptions of many types
-        raise InputTypeError(f"{type(estimator).__name__} cannot be saved: {_first_line(error)}") from error
+        raise InputTypeError(f"{name} cannot be saved: {_first_line(error)}") from error
     if untrusted:
         remedy = " Save its best_estimator_." if hasattr(estimator, "best_estimator_") else ""
         raise InputTypeError(f"the model cannot be saved, because `load` does not trust {untrusted}.{remedy}")

@@ -9,6 +9,7 @@ from typing import Any
 
 from oneof.archives import check_array, check_members, check_size
 from oneof.errors import DataError, MissingExtraError, ModelFileError
+from oneof.messages import enumerate_items
 from oneof.persistence.trusted import TRUSTED
 
 _SCHEMA = "schema.json"
@@ -39,8 +40,7 @@ def untrusted_types(data: bytes, skops_io: Any) -> str:
         # skops trusts random generators, but their seed may need any amount of memory.
         if b'"RandomGeneratorNode"' in archive.read(_SCHEMA):
             untrusted.add("numpy.random.Generator")
-    names = sorted(untrusted)
-    return ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
+    return enumerate_items(sorted(untrusted), 3)
 
 
 def declared_format(data: bytes) -> dict[str, Any]:

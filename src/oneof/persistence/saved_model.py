@@ -22,25 +22,14 @@ from oneof.io.findings import describe
 from oneof.io.formats.source import format_of
 from oneof.io.vectors import match_vectors, saved_vectors
 from oneof.messages import warn
-from oneof.persistence.prediction_sets import (
-    CoverageOptions,
-    calibrate_rows,
-    check_set_options,
-    guarantee,
-    n_partial,
-    predict_mask,
-)
+from oneof.persistence import prediction_sets
+from oneof.persistence.prediction_sets import CoverageOptions, n_partial
 from oneof.solvers.conformal import describe_few_rows
 from oneof.typing import Floats, Labels
 from oneof.validation import MIN_HUGE
 
 if TYPE_CHECKING:
     import polars as pl
-
-
-def _has_probabilities(model: Any) -> bool:
-    """Return whether the pipeline predicts probabilities."""
-    return hasattr(model.pipeline, "predict_proba")
 
 
 @dataclass(frozen=True)
@@ -131,7 +120,7 @@ class SavedModel:
         with self._rows(table, strict) as rows:
             return np.asarray(self.pipeline.predict(rows))
 
-    @available_if(_has_probabilities)
+    @available_if(lambda model: hasattr(model.pipeline, "predict_proba"))
     def predict_proba(self, table: Any, *, strict: bool = False) -> Floats:
         """Return the probability of each class for each row of a table, if the method has probabilities.
 
@@ -193,7 +182,7 @@ class SavedModel:
         from oneof.model_selection import get_proba
 
         options = CoverageOptions(coverage, method, calibration, class_conditional)
-        check_set_options(options)
+        prediction_sets.check_set_options(options)
         check_calibrated(self)
         with self._rows(table, strict) as rows:
             proba = get_proba(self.pipeline, rows).proba
@@ -228,10 +217,10 @@ def check_calibrated(model: SavedModel, subject: str = "prediction sets need") -
 def predict_sets(model: SavedModel, proba: Floats, options: CoverageOptions) -> tuple[CandidateSets, list[str]]:
     """Return the prediction sets of rows with these probabilities, and notes about sets that have all classes."""
     assert model.calibration is not None
-    calibrated = calibrate_rows(model.calibration, options)
+    calibrated = prediction_sets.calibrate_rows(model.calibration, options)
     few = describe_few_rows([calibrated], len(model.classes), options.coverage, options.class_conditional)
     notes = [few] if few else []
-    mask = predict_mask(calibrated, proba, options)
+    mask = prediction_sets.predict_mask(calibrated, proba, options)
     is_worst = options.calibration == "conservative" and n_partial(model.calibration) > 0
     if is_worst and not few and 2 * mask.all(axis=1).sum() > len(mask):
         notes.append(
@@ -252,7 +241,7 @@ def describe_calibration(model: SavedModel, options: CoverageOptions) -> dict[st
     groups = model.summary.get("groups")
     facts: dict[str, Any] = {
         "rule": options.calibration,
-        "guarantee": guarantee(model.calibration, options, of_groups=groups is not None),
+        "guarantee": prediction_sets.guarantee(model.calibration, options, of_groups=groups is not None),
         "rows": len(model.calibration["evidence"]),
         "several_candidates": n_partial(model.calibration),
     }

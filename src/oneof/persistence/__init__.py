@@ -103,7 +103,7 @@ def save(path: str | os.PathLike[str], model: Any) -> None:
             "features. Encode the categories, for example by OneHotEncoder."
         )
     if type(estimator).__module__.startswith("oneof.crowd."):
-        part = "classifier, `estimator_`" if "estimator_" in vars(estimator) else "attributes, such as `posterior_`"
+        part = "classifier, `model.estimator_`" if hasattr(model, "estimator_") else "attributes, such as `posterior_`"
         raise InputTypeError(f"{name} cannot be saved, because it contains the answers. Save its {part}.")
     path = as_path(path)
     _check_suffix(path)

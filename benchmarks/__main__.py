@@ -30,8 +30,6 @@ loo-ridge: distractors
   sets                    30 min     with and without the judge on sets of all kinds; writes docs/loo_ridge_sets.csv
   sets-summary            1 s        the means of docs/loo_ridge_sets.csv
 semi-supervised: semi_supervised
-  solver                  5 min *    labels over a given graph compared with scikit-learn
-  full                    5 min *    the same from rows to labels
   large                   5 min *    200,000 rows: time and memory
   neighbors               1 min *    exact and approximate nearest neighbors, with recall
   mnist                   5 min*     graph methods on MNIST with 1 and 5 labels a class

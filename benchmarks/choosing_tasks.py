@@ -85,13 +85,16 @@ def decrease_classes(X: Any, truth: np.ndarray, seed: int, ratio: float) -> tupl
     return X[kept], truth[kept]
 
 
-def generated(name: str, seed: int, *, imbalance: float = 1.0, noise: float = 0.0, **options: Any) -> Rows:
+def generated(
+    name: str, seed: int, kind: str, size: int, *, imbalance: float = 1.0, noise: float = 0.0, **options: Any
+) -> Rows:
     """Return sets of `make_partial_labels`; in a fraction `noise` of them the true label is replaced by another."""
     X, truth = labeled_rows(name, N_ROWS if imbalance == 1.0 else 3 * N_ROWS, seed)
     if imbalance != 1.0:
         X, truth = decrease_classes(X, truth, seed, imbalance)
         X, (_, truth) = X[:N_ROWS], np.unique(truth[:N_ROWS], return_inverse=True)
-    mask = oneof.make_partial_labels(truth, random_state=seed, **options).mask.copy()
+    options |= {"distractors": kind, "n_distractors": size, "random_state": seed}
+    mask = oneof.make_partial_labels(truth, **options).mask.copy()
     rng = np.random.default_rng(seed + 1)
     for i in np.flatnonzero(rng.random(len(truth)) < noise):
         outside = np.flatnonzero(~mask[i])
@@ -202,18 +205,6 @@ def annotators(name: str, seed: int, *, skill: float = 0.65, preferred: bool = F
     return X, truth, mask
 
 
-def _uniform(n: int) -> dict[str, Any]:
-    return {"distractors": "uniform", "n_distractors": n}
-
-
-def _confusable(n: int, epsilon: float) -> dict[str, Any]:
-    return {"distractors": "confusable", "n_distractors": n, "epsilon": epsilon}
-
-
-def _cooccurring(n: int) -> dict[str, Any]:
-    return {"distractors": "cooccurring", "n_distractors": n}
-
-
 TASKS: dict[str, Callable[[], Rows]] = {
     "lost": lambda: published_sets("lost", 1122),
     "msrcv2": lambda: published_sets("msrcv2", 1200),
@@ -230,26 +221,26 @@ TASKS: dict[str, Callable[[], Rows]] = {
     "news20, weak linear": lambda: weak_lists(
         "news20", 1, 500, n=1200, classifier=LogisticRegression(C=1000.0, max_iter=300), text=True
     ),
-    "news20, uniform": lambda: generated("news20", 2, **_uniform(2)),
+    "news20, uniform": lambda: generated("news20", 2, "uniform", 2),
     "reuters, weak": lambda: weak_lists("reuters21578", 0, 150, n=1200, text=True),
-    "glass, uniform": lambda: generated("glass", 0, **_uniform(1)),
-    "segment, uniform": lambda: generated("segment", 1, **_uniform(3)),
-    "letter, uniform": lambda: generated("letter", 2, **_uniform(2)),
-    "vehicle, uniform": lambda: generated("vehicle", 3, **_uniform(1)),
-    "leaf, uniform": lambda: generated("leaf", 4, **_uniform(3)),
-    "satimage, noise": lambda: generated("satimage", 5, noise=0.15, **_uniform(2)),
-    "mfeat_zernike, noise": lambda: generated("mfeat_zernike", 6, noise=0.2, **_uniform(1)),
-    "ecoli, confusable": lambda: generated("ecoli", 7, **_confusable(1, 0.7)),
-    "segment, confusable": lambda: generated("segment", 8, **_confusable(1, 0.8)),
-    "mfeat_fourier, confusable": lambda: generated("mfeat_fourier", 9, **_confusable(2, 0.7)),
-    "pendigits, confusable": lambda: generated("pendigits", 10, **_confusable(1, 0.9)),
-    "dermatology, confusable, noise": lambda: generated("dermatology", 11, noise=0.1, **_confusable(1, 0.7)),
-    "vehicle, confusable": lambda: generated("vehicle", 12, **_confusable(1, 0.6)),
-    "usps, cooccurring": lambda: generated("usps", 13, **_cooccurring(2)),
-    "mfeat_factors, cooccurring": lambda: generated("mfeat_factors", 14, **_cooccurring(3)),
-    "satimage, cooccurring": lambda: generated("satimage", 15, imbalance=12, **_cooccurring(2)),
-    "letter, cooccurring": lambda: generated("letter", 16, imbalance=12, **_cooccurring(2)),
-    "segment, cooccurring, noise": lambda: generated("segment", 17, noise=0.1, **_cooccurring(2)),
+    "glass, uniform": lambda: generated("glass", 0, "uniform", 1),
+    "segment, uniform": lambda: generated("segment", 1, "uniform", 3),
+    "letter, uniform": lambda: generated("letter", 2, "uniform", 2),
+    "vehicle, uniform": lambda: generated("vehicle", 3, "uniform", 1),
+    "leaf, uniform": lambda: generated("leaf", 4, "uniform", 3),
+    "satimage, noise": lambda: generated("satimage", 5, "uniform", 2, noise=0.15),
+    "mfeat_zernike, noise": lambda: generated("mfeat_zernike", 6, "uniform", 1, noise=0.2),
+    "ecoli, confusable": lambda: generated("ecoli", 7, "confusable", 1, epsilon=0.7),
+    "segment, confusable": lambda: generated("segment", 8, "confusable", 1, epsilon=0.8),
+    "mfeat_fourier, confusable": lambda: generated("mfeat_fourier", 9, "confusable", 2, epsilon=0.7),
+    "pendigits, confusable": lambda: generated("pendigits", 10, "confusable", 1, epsilon=0.9),
+    "dermatology, confusable, noise": lambda: generated("dermatology", 11, "confusable", 1, noise=0.1, epsilon=0.7),
+    "vehicle, confusable": lambda: generated("vehicle", 12, "confusable", 1, epsilon=0.6),
+    "usps, cooccurring": lambda: generated("usps", 13, "cooccurring", 2),
+    "mfeat_factors, cooccurring": lambda: generated("mfeat_factors", 14, "cooccurring", 3),
+    "satimage, cooccurring": lambda: generated("satimage", 15, "cooccurring", 2, imbalance=12),
+    "letter, cooccurring": lambda: generated("letter", 16, "cooccurring", 2, imbalance=12),
+    "segment, cooccurring, noise": lambda: generated("segment", 17, "cooccurring", 2, noise=0.1),
     "satimage, clusters": lambda: dictionary("satimage", 0, of_clusters=True, rows_per_word=6),
     "pendigits, clusters": lambda: dictionary("pendigits", 1, of_clusters=True, rows_per_word=6),
     "letter, clusters": lambda: dictionary("letter", 2, of_clusters=True),
@@ -268,8 +259,8 @@ TASKS: dict[str, Callable[[], Rows]] = {
     "pendigits, annotators": lambda: annotators("pendigits", 0),
     "vehicle, annotators": lambda: annotators("vehicle", 1, preferred=True),
     "mfeat_zernike, annotators": lambda: annotators("mfeat_zernike", 2, skill=0.5),
-    "usps, unlabeled": lambda: unlabeled(generated("usps", 31, **_confusable(1, 0.5)), 0.5),
-    "segment, unlabeled": lambda: unlabeled(generated("segment", 32, **_uniform(2)), 0.6),
+    "usps, unlabeled": lambda: unlabeled(generated("usps", 31, "confusable", 1, epsilon=0.5), 0.5),
+    "segment, unlabeled": lambda: unlabeled(generated("segment", 32, "uniform", 2), 0.6),
 }
 """Tasks in a fixed order: the rule of `compare` was chosen on the tasks of even position, counted from 0."""
 

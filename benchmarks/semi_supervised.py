@@ -1,4 +1,6 @@
-"""Semi-supervised methods: speed over graphs compared with scikit-learn, and errors on the published benchmark.
+"""Semi-supervised methods: times of large graphs and neighbors, and errors on the published benchmark.
+
+`python -m benchmarks peers graphs` compares them with scikit-learn and graphlearning.
 
 The benchmark is that of Chapelle, Schölkopf & Zien (2006): error in percent on the unlabeled rows over the 12 official
 splits with 10 and with 100 labeled rows. The data sets are read from $ONEOF_DATA.
@@ -14,18 +16,15 @@ from sklearn.datasets import make_blobs
 from sklearn.decomposition import PCA
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.neighbors import KNeighborsClassifier, NearestNeighbors
-from sklearn.semi_supervised import LabelPropagation, LabelSpreading
 
 import oneof
 from benchmarks.common import candidate_columns, hide_labels, peak_memory
 from benchmarks.speed import make_clusters
-from oneof import HarmonicField, LocalGlobalConsistency, MarkovWalk
+from oneof import HarmonicField
 from oneof.datasets import load
 from oneof.graphs import NeighborGraph
 from oneof.graphs.neighbors import NeighborIndex
 from oneof.solvers.generative.gaussian import COVARIANCE_TYPES
-
-DEFAULT_ROWS = (20_000, 50_000)
 
 
 def make_blob_labels(n, seed=0):
@@ -67,95 +66,6 @@ def print_sides(title, sides, y, partial, repeats=3, X=None):
 def given(W):
     """Return the affinity as a callable parameter; its checks are part of the measured time."""
     return lambda *_: W
-
-
-def time_solver(n):
-    """Time the solvers on a given graph."""
-    X, y, partial = make_blob_labels(n)
-    W = NeighborGraph(n_neighbors=7).graph(X).affinity
-    sample = np.random.default_rng(0).choice(n, 500, replace=False)
-    rest = np.setdiff1d(np.arange(n), sample)
-    print(f"{n} rows: 1-NN is right on {KNeighborsClassifier(1).fit(X[rest], y[rest]).score(X[sample], y[sample]):.3f}")
-    HarmonicField(affinity=given(W)).fit(X, partial)  # compiles
-    print_sides(
-        "harmonic functions, graph given",
-        {
-            "HarmonicField": lambda: HarmonicField(affinity=given(W)).fit(X, partial),
-            "LabelPropagation (1,000 sweeps)": lambda: LabelPropagation(kernel=given(W)).fit(X, partial),
-        },
-        y,
-        partial,
-        repeats=1 if n > 20_000 else 2,
-    )
-    for alpha in (0.2, 0.9, 0.99):
-        print_sides(
-            f"local and global consistency, graph given, alpha = {alpha}",
-            {
-                "LocalGlobalConsistency (tol 1e-6)": lambda a=alpha: LocalGlobalConsistency(a, affinity=given(W)).fit(
-                    X, partial
-                ),
-                "LocalGlobalConsistency (tol 1e-3)": lambda a=alpha: LocalGlobalConsistency(
-                    a, affinity=given(W), tol=1e-3
-                ).fit(X, partial),
-                "LabelSpreading (30 sweeps at most)": lambda a=alpha: LabelSpreading(kernel=given(W), alpha=a).fit(
-                    X, partial
-                ),
-            },
-            y,
-            partial,
-        )
-    print_sides(
-        "local and global consistency, graph given, alpha = 0.99, both to convergence",
-        {
-            "LocalGlobalConsistency": lambda: LocalGlobalConsistency(affinity=given(W)).fit(X, partial),
-            "LabelSpreading (10,000 sweeps at most)": lambda: LabelSpreading(
-                kernel=given(W), alpha=0.99, max_iter=10_000
-            ).fit(X, partial),
-        },
-        y,
-        partial,
-        repeats=1,
-    )
-    print_sides(
-        "Markov walks, graph given",
-        {"MarkovWalk": lambda: MarkovWalk(affinity=given(W)).fit(X, partial)},
-        y,
-        partial,
-        1,
-    )
-
-
-def time_full(n):
-    """Time the path from rows to labels."""
-    X, y, partial = make_blob_labels(n)
-    options = {"algorithm": "approximate", "n_neighbors": 7}
-    print_sides(
-        f"{n} rows, from rows to labels",
-        {
-            "HarmonicField(approximate)": lambda: HarmonicField(**options).fit(X, partial),
-            "LocalGlobalConsistency(approximate)": lambda: LocalGlobalConsistency(**options).fit(X, partial),
-            'LabelSpreading(kernel="knn")': lambda: LabelSpreading(kernel="knn", n_neighbors=7).fit(X, partial),
-        },
-        y,
-        partial,
-        repeats=1,
-    )
-
-
-def solver(*n_rows: int):
-    """Time the label solvers on a graph that both sides are given, and scikit-learn's LabelPropagation and -Spreading.
-
-    Seconds are processor seconds of one thread, the minimum of some rounds in which the sides alternate, so that other
-    load does not change them. Accuracies are those of the unlabeled rows.
-    """
-    for n in n_rows or DEFAULT_ROWS:
-        time_solver(n)
-
-
-def full(*n_rows: int):
-    """Time the path from rows to labels with approximate neighbors; seconds and accuracies as for `solver`."""
-    for n in n_rows or DEFAULT_ROWS:
-        time_full(n)
 
 
 def large(n=200_000):
@@ -228,19 +138,19 @@ def mnist(*numbers: int, draws: int = 2):
             labeled = np.concatenate(
                 [rng.choice(np.flatnonzero(y == k), int(number), replace=False) for k in range(10)]
             )
-            sizes, options = np.bincount(y), {"affinity": given(W)}
+            sizes, options = {"class_prior": np.bincount(y)}, {"affinity": given(W)}
             print_sides(
                 f"MNIST, {number} labels a class, draw {seed}",
                 {
-                    "HarmonicField, published": lambda o=options: oneof.HarmonicField(
-                        class_prior=None, class_mass=False, **o
+                    "HarmonicField, published": lambda o=options | {"class_prior": None, "class_mass": False}: (
+                        HarmonicField(**o)
                     ),
-                    "HarmonicField": lambda o=options: oneof.HarmonicField(**o),
+                    "HarmonicField": lambda o=options: HarmonicField(**o),
                     "LocalGlobalConsistency": lambda o=options: oneof.LocalGlobalConsistency(**o),
                     "PoissonLearning": lambda o=options: oneof.PoissonLearning(**o),
-                    "PoissonLearning, sizes": lambda o=options, q=sizes: oneof.PoissonLearning(class_prior=q, **o),
-                    "PoissonLearning, volume_constraint, sizes": lambda o=options, q=sizes: oneof.PoissonLearning(
-                        True, class_prior=q, **o
+                    "PoissonLearning, sizes": lambda o=options | sizes: oneof.PoissonLearning(**o),
+                    "PoissonLearning, volume_constraint, sizes": lambda o=options | sizes: oneof.PoissonLearning(
+                        True, **o
                     ),
                 },
                 y,

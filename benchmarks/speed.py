@@ -13,17 +13,7 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 
-from benchmarks.common import (
-    ONE_THREAD,
-    describe_machine,
-    load_average,
-    markdown,
-    process_memory,
-    reset_peak_memory,
-    run_child,
-    timed,
-    write_section,
-)
+from benchmarks import common
 
 
 def make_clusters(n, d, n_classes, seed=0):
@@ -104,12 +94,12 @@ def measure_call(run) -> tuple[Any, float, float]:
     gc.collect()
     try:
         ctypes.CDLL(None).malloc_trim(0)  # freed memory is returned, and counts again when it is allocated
-        reset_peak_memory()
-        before = process_memory("VmRSS") / 2**20
+        common.reset_peak_memory()
+        before = common.process_memory("VmRSS") / 2**20
     except (OSError, AttributeError, KeyError):
         before = np.nan
-    outcome, seconds = timed(run)
-    return outcome, seconds, (process_memory("VmHWM") / 2**20 - before if np.isfinite(before) else np.nan)
+    outcome, seconds = common.timed(run)
+    return outcome, seconds, (common.process_memory("VmHWM") / 2**20 - before if np.isfinite(before) else np.nan)
 
 
 def measure_size(name: str, n: int, n_classes: int) -> dict[str, float]:
@@ -196,7 +186,7 @@ GROWTH_COLUMNS = (
     "iterations: n, 8n, 4K",
 )
 GROWTH_ENVIRONMENT = {
-    **ONE_THREAD,
+    **common.ONE_THREAD,
     "MALLOC_MMAP_THRESHOLD_": "131072",  # freed arrays are returned to the system
 }
 
@@ -216,11 +206,11 @@ def growth(*estimators: str) -> None:
 
     public = [getattr(oneof, name) for name in oneof.__all__]
     names = [c.__name__ for c in public if isinstance(c, type) and issubclass(c, CandidateClassifier)]
-    before, rows = load_average(), []
+    before, rows = common.load_average(), []
     for name in estimators or names:
         row = [name, "no sizes are defined for it"]
         if name in PLANS:
-            done = run_child("speed", "growth-child", name, env=GROWTH_ENVIRONMENT)
+            done = common.run_child("speed", "growth-child", name, env=GROWTH_ENVIRONMENT)
             cells = [json.loads(line) for line in done.stdout.splitlines()]
             failed = (done.stderr.strip().splitlines() or ["it ended early"])[-1]
             row = format_row(name, cells) if len(cells) == 6 else [name, f"failed: {failed}"]
@@ -228,18 +218,18 @@ def growth(*estimators: str) -> None:
         print(*row, sep=" | ", flush=True)
     text = f"""## Growth with rows and classes
 
-`python -m benchmarks speed growth`, on {describe_machine()}, one thread.
-Load average: {before} at the start, {load_average()} at the end. A cell of the columns "in n" and "in K" has
+`python -m benchmarks speed growth`, on {common.describe_machine()}, one thread.
+Load average: {before} at the start, {common.load_average()} at the end. A cell of the columns "in n" and "in K" has
 the fitted exponent and that of the last doubling; for time also, after a semicolon, that of an iteration;
 and in parentheses the documented exponent of an iteration. In bold: cells with all exponents more than
 {EXPONENT_TOL:g} above it. K grows at 2n rows. Memory is that of fit beyond
 the data; "-" if it is below {MIN_MEMORY:g} MB.
 
-""" + markdown(GROWTH_COLUMNS, rows)
+""" + common.markdown(GROWTH_COLUMNS, rows)
     if estimators:
         print(text)
     else:
-        write_section("growth", text)
+        common.write_section("growth", text)
 
 
 def threads_child(name: str, n: int, share_small: int) -> None:
@@ -256,7 +246,7 @@ def threads_child(name: str, n: int, share_small: int) -> None:
     clone(estimator).fit(X[:200], mask[:200])  # compiles
     if share_small:
         parallel.MIN_SHARED_SIZE = 0
-    (_, processor), wall = timed(lambda: timed(lambda: estimator.fit(X, mask)), time.perf_counter)
+    (_, processor), wall = common.timed(lambda: common.timed(lambda: estimator.fit(X, mask)), time.perf_counter)
     print(wall, processor)
 
 
@@ -266,13 +256,13 @@ def threads(*estimators: str, n: int = 1000, limit: float = 60.0) -> None:
     A cell has the seconds and the processor seconds of a process of its own; "-" is a fit that took more than `limit`
     seconds with its start. Run it on a quiet machine, and beside other processes.
     """
-    sides = {"default": (0, {}), "one thread": (0, ONE_THREAD), "all threads": (1, {})}
-    print(f"{n} x 64 rows, load average {load_average()}")
+    sides = {"default": (0, {}), "one thread": (0, common.ONE_THREAD), "all threads": (1, {})}
+    print(f"{n} x 64 rows, load average {common.load_average()}")
     for name in estimators or PLANS:
         cells = []
         for share_small, env in sides.values():
             try:
-                done = run_child("speed", "threads-child", name, n, share_small, env=env, timeout=limit)
+                done = common.run_child("speed", "threads-child", name, n, share_small, env=env, timeout=limit)
                 cells.append("{:.2f} ({:.2f})".format(*map(float, done.stdout.split())))
             except subprocess.TimeoutExpired:
                 cells.append("-")

@@ -38,11 +38,8 @@ def _sgd(learner, forms):
 
 def _vowpal_wabbit(bits):
     readings = [{"reading": reading, "bits": bits} for reading in ("text", "cache", "parsed")]
-    return Entrant(
-        "vowpalwabbit",
-        "csoaa",
-        tuple({**reading, "options": options} for reading in readings for options in ("", "--sgd")),
-    )
+    variants = tuple({**reading, "options": options} for reading in readings for options in ("", "--sgd"))
+    return Entrant("vowpalwabbit", "csoaa", variants)
 
 
 def _river(n_rows):
@@ -62,51 +59,23 @@ MNIST, WORDS = "60,000 x 784 pixels, 10 classes", "100,000 x 50,000 words, 20 cl
 
 def online_races():
     """Return the races of online learners, which use each row once."""
-    few, words = 2_000, data.synthetic_words
-    ours = tuple({"learner": name, "form": "dense32", "n_rows": few} for name in PERCEPTRONS)
+    few, pixels, words = 2_000, data.mnist_rows, data.synthetic_words
+    batches = tuple({"learner": name, "form": "dense32", "n_rows": few} for name in PERCEPTRONS)
+    single = tuple({"learner": name, "n_rows": few} for name in PERCEPTRONS)
+    batch, row = "exact labels, mini-batches of 500, 2,000 x 784", "exact labels, one row per call, 2,000 x 784 pixels"
+    one_by_one = Entrant("oneof", "row_by_row", single)
+    sets = {"learners": BOTH_FAMILIES, "sets": True}
     return [
-        _online(f"hinge, exact labels, {MNIST}", data.mnist_rows, 60_000, FORMS, _sgd("SGDClassifier", FORMS), PEGASOS),
-        _online(f"Perceptron, exact, {MNIST}", data.mnist_rows, 60_000, FORMS, _sgd("Perceptron", FORMS), PERCEPTRONS),
+        _online(f"hinge, exact labels, {MNIST}", pixels, 60_000, FORMS, _sgd("SGDClassifier", FORMS), PEGASOS),
+        _online(f"Perceptron, exact, {MNIST}", pixels, 60_000, FORMS, _sgd("Perceptron", FORMS), PERCEPTRONS),
         _online(f"hinge, exact, {WORDS}", words, 100_000, SPARSE, _sgd("SGDClassifier", SPARSE), PEGASOS),
-        _online(
-            f"Perceptron, exact, {WORDS}",
-            data.synthetic_words,
-            100_000,
-            SPARSE,
-            _sgd("Perceptron", SPARSE),
-            PERCEPTRONS,
-        ),
-        _online(f"sets of 2, {MNIST}", data.mnist_rows, 60_000, FORMS, _vowpal_wabbit(18), BOTH_FAMILIES, sets=True),
-        _online(
-            f"sets of 2, {WORDS}",
-            data.synthetic_words,
-            100_000,
-            SPARSE,
-            _vowpal_wabbit(20),
-            BOTH_FAMILIES,
-            sets=True,
-        ),
-        Race(
-            "online",
-            "exact labels, mini-batches of 500, 2,000 x 784 pixels",
-            data.mnist_rows,
-            Entrant("oneof", "online", ours, EPOCHS),
-            _river_batches(few),
-            ONE_PASS,
-            10,
-            few,
-        ),
-        Race(
-            "online",
-            "exact labels, one row per call, 2,000 x 784 pixels",
-            data.mnist_rows,
-            Entrant("oneof", "row_by_row", tuple({"learner": name, "n_rows": few} for name in PERCEPTRONS)),
-            _river(few),
-            ROWS,
-            10,
-            few,
-        ),
-    ]
+        _online(f"Perceptron, exact, {WORDS}", words, 100_000, SPARSE, _sgd("Perceptron", SPARSE), PERCEPTRONS),
+        _online(f"sets of 2, {MNIST}", pixels, 60_000, FORMS, _vowpal_wabbit(18), **sets),
+        _online(f"sets of 2, {WORDS}", words, 100_000, SPARSE, _vowpal_wabbit(20), **sets),
+        Race("online", f"{batch} pixels", pixels, Entrant("oneof", "online", batches, EPOCHS), _river_batches(few),
+             ONE_PASS, 10, few),
+        Race("online", row, pixels, one_by_one, _river(few), ROWS, 10, few),
+    ]  # fmt: skip
 
 
 def svm_races():
@@ -123,15 +92,11 @@ def svm_races():
         task = f"Crammer and Singer's SVM, {what}"
         svc = _with(forms, multi_class="crammer_singer", lam=weight)
         races += [
-            Race("linear SVMs", task, make, plsvm, Entrant("scikit-learn", "linear_svc", svc, theirs), OBJECTIVE),
-            Race(
-                "linear SVMs",
-                task,
-                make,
-                plsvm,
+            Race("linear SVMs", task, make, plsvm, peer, OBJECTIVE)
+            for peer in (
+                Entrant("scikit-learn", "linear_svc", svc, theirs),
                 Entrant("liblinear-official", "linear", ({"kind": 4, "lam": weight},), theirs),
-                OBJECTIVE,
-            ),
+            )
         ]
     for make, what, forms in (
         (data.ten_clusters, "5,000 x 100, 10 classes", FORMS[1:4:2]),
@@ -141,15 +106,11 @@ def svm_races():
         task = f"one squared hinge per class, {what}, C = 1"
         svc = tuple({**form, "dual": dual, "C": 1.0} for form in forms for dual in (True, False))
         races += [
-            Race("linear SVMs", task, make, clpl, Entrant("scikit-learn", "linear_svc", svc, theirs), OBJECTIVE),
-            Race(
-                "linear SVMs",
-                task,
-                make,
-                clpl,
+            Race("linear SVMs", task, make, clpl, peer, OBJECTIVE)
+            for peer in (
+                Entrant("scikit-learn", "linear_svc", svc, theirs),
                 Entrant("liblinear-official", "linear", tuple({"kind": k, "C": 1.0} for k in (1, 2)), theirs),
-                OBJECTIVE,
-            ),
+            )
         ]
     return races
 
@@ -185,27 +146,16 @@ def graph_races():
     for given, how in (("given", "graph given"), ("approximate", "from the rows")):
         graph, knn = ({"graph": given},), ({"graph": "given" if given == "given" else "knn"},)
         task = f"20,000 rows, 10 labels per class, {how}"
-        races += [
-            Race(
-                "graphs",
-                f"harmonic functions, {task}",
-                data.blobs,
-                Entrant("oneof", "harmonic", graph, iterations),
-                Entrant("scikit-learn", "propagation", knn, sweeps),
-                line,
-            ),
-            *(
-                Race(
-                    "graphs",
-                    f"local and global consistency, alpha {alpha}, {task}",
-                    data.blobs,
-                    Entrant("oneof", "local_global_consistency", _with(graph, alpha=alpha), iterations),
-                    Entrant("scikit-learn", "spreading", _with(knn, alpha=alpha), sweeps),
-                    short,
-                )
-                for alpha in (0.2, 0.99)
-            ),
-        ]
+        ours, peer = (
+            Entrant("oneof", "harmonic", graph, iterations),
+            Entrant("scikit-learn", "propagation", knn, sweeps),
+        )
+        races.append(Race("graphs", f"harmonic functions, {task}", data.blobs, ours, peer, line))
+        for alpha in (0.2, 0.99):
+            words = f"local and global consistency, alpha {alpha}, {task}"
+            ours = Entrant("oneof", "local_global_consistency", _with(graph, alpha=alpha), iterations)
+            peer = Entrant("scikit-learn", "spreading", _with(knn, alpha=alpha), sweeps)
+            races.append(Race("graphs", words, data.blobs, ours, peer, short))
     cuts = Target("rows", "each with its own tolerance; accuracies reported")
     for sizes, volume in ((False, False), (True, False), (True, True)):
         options = ({"sizes": sizes, "volume_constraint": volume},)
@@ -222,28 +172,15 @@ def naive_bayes_races():
     words = "20 Newsgroups, 11,314 x 32,443 counts"
     thresholds = tuple({"form": "csr64", "threshold": t} for t in (0.75, 0.9, 0.99))
     best = tuple({"form": "csr64", "criterion": "k_best", "k_best": k, "max_iter": None} for k in (100, 500, 2000))
+    ours, theirs = (Entrant(library, "naive_bayes", SPARSE[1:]) for library in ("oneof", "scikit-learn"))
+    few = Target("accuracy", "accuracy on new documents of the best of six self-training settings")
+    steps = tuple({"max_iter": n} for n in (1, 2, 3, 5, 10, 30, 1000))
+    unlabeled = Entrant("oneof", "naive_bayes_unlabeled", SPARSE[1:], steps)
+    trained = Entrant("scikit-learn", "self_training", thresholds + best)
+    counts = data.newsgroup_counts
     return [
-        Race(
-            "naive Bayes",
-            f"exact labels, {words}",
-            data.newsgroup_counts,
-            Entrant("oneof", "naive_bayes", SPARSE[1:]),
-            Entrant("scikit-learn", "naive_bayes", SPARSE[1:]),
-            exact,
-        ),
-        Race(
-            "naive Bayes",
-            f"300 labeled documents, {words}",
-            data.newsgroup_counts,
-            Entrant(
-                "oneof",
-                "naive_bayes_unlabeled",
-                SPARSE[1:],
-                tuple({"max_iter": n} for n in (1, 2, 3, 5, 10, 30, 1000)),
-            ),
-            Entrant("scikit-learn", "self_training", thresholds + best),
-            Target("accuracy", "accuracy on new documents of the best of six self-training settings"),
-        ),
+        Race("naive Bayes", f"exact labels, {words}", counts, ours, theirs, exact),
+        Race("naive Bayes", f"300 labeled documents, {words}", counts, unlabeled, trained, few),
     ]
 
 

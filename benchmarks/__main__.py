@@ -30,7 +30,6 @@ loo-ridge: distractors
   sets                    30 min     with and without the judge on sets of all kinds; writes docs/loo_ridge_sets.csv
   sets-summary            1 s        the means of docs/loo_ridge_sets.csv
 semi-supervised: semi_supervised
-  large                   5 min *    200,000 rows: time and memory
   neighbors               1 min *    exact and approximate nearest neighbors, with recall
   mnist                   5 min*     graph methods on MNIST with 1 and 5 labels a class
   graph-methods           20 min     graph methods on the semi-supervised benchmark

@@ -61,16 +61,11 @@ def read_arrays(file: str) -> dict[str, np.ndarray]:
 
 
 def time_alternating(
-    sides: Mapping[str, Callable[[], Any]],
-    repeats: int,
-    *,
-    clock: Callable[[], float] = time.perf_counter,
-    warm_up: bool = True,
+    sides: Mapping[str, Callable[[], Any]], repeats: int, clock: Callable[[], float] = time.perf_counter
 ) -> dict[str, np.ndarray]:
-    """Return the seconds of each side in each round; sides alternate, so that other load affects all of them."""
-    if warm_up:
-        for run in sides.values():
-            run()
+    """Return the seconds of each side in each round after a first one; sides alternate, as other load affects all."""
+    for run in sides.values():
+        run()
     seconds: dict[str, list[float]] = {name: [] for name in sides}
     for _ in range(repeats):
         for name, run in sides.items():
@@ -91,11 +86,6 @@ def process_memory(field: str) -> int:
     if match is None:
         raise KeyError(field)
     return 1024 * int(match[1])
-
-
-def peak_memory() -> float:
-    """Return the peak memory of this process in GB."""
-    return process_memory("VmHWM") / 1e9
 
 
 def reset_peak_memory() -> None:

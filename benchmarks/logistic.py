@@ -114,7 +114,7 @@ def compare_times(name, X, y, sets, repeats):
         "peer": lambda: logistic_regression(solver, peer_tol).fit(X, y),
         "sets": lambda: PLEM(tol=tol).fit(X, sets),
     }
-    seconds = time_alternating(sides, repeats, clock=time.process_time, warm_up=False)
+    seconds = time_alternating(sides, repeats, time.process_time)
     middle = {side: np.median(values) for side, values in seconds.items()}
     cells = {s: f"{middle[s]:.3f} [{min(v):.3f}, {max(v):.3f}]" for s, v in seconds.items()}
     cells["ratio"], cells["sets/exact"] = (f"{middle[s] / middle['PLEM']:.2f}" for s in ("peer", "sets"))

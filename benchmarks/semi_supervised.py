@@ -1,4 +1,4 @@
-"""Semi-supervised methods: times of large graphs and neighbors, and errors on the published benchmark.
+"""Semi-supervised methods: times on MNIST and of neighbors, and errors on the published benchmark.
 
 `python -m benchmarks peers graphs` compares them with scikit-learn and graphlearning.
 
@@ -18,9 +18,8 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.neighbors import KNeighborsClassifier, NearestNeighbors
 
 import oneof
-from benchmarks.common import candidate_columns, hide_labels, peak_memory
+from benchmarks.common import candidate_columns, hide_labels
 from benchmarks.speed import make_clusters
-from oneof import HarmonicField
 from oneof.datasets import load
 from oneof.graphs import NeighborGraph
 from oneof.graphs.neighbors import NeighborIndex
@@ -35,30 +34,20 @@ def make_blob_labels(n, seed=0):
     return X, y, hide_labels(y, np.concatenate(labeled))
 
 
-def print_sides(title, sides, y, partial, repeats=3, X=None):
-    """Print the minimum seconds and the accuracy of each side, and its time relative to the first side.
-
-    A side returns a fitted model, or one that is fitted to X if that is given.
-    """
-    unlabeled = partial == -1
-    seconds, accuracy = dict.fromkeys(sides, np.inf), {}
-    for _ in range(repeats):
-        for name, make in sides.items():
-            start = time.process_time()
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore", ConvergenceWarning)
-                model = make() if X is None else make().fit(X, partial)
-            seconds[name] = min(seconds[name], time.process_time() - start)
-            accuracy[name] = float((model.transduction_ == y)[unlabeled].mean())
-            iterations = model.n_iter_
-            accuracy[name] = (accuracy[name], iterations)
-    first = seconds[next(iter(sides))]
+def print_sides(title, sides, X, y, partial):
+    """Print the seconds and the accuracy of each side, fitted to X, and its time relative to the first side."""
     print(title)
-    for name, value in seconds.items():
-        fraction_right, iterations = accuracy[name]
+    first = None
+    for name, model in sides.items():
+        start = time.process_time()
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            model.fit(X, partial)
+        seconds = time.process_time() - start
+        first = first or seconds
+        rate = float((model.transduction_ == y)[partial == -1].mean())
         print(
-            f"  {name:46s} {value:8.3f} s  {fraction_right:.4f} right  {iterations:5d} iterations  "
-            f"{value / first:6.2f} x",
+            f"  {name:46s} {seconds:8.3f} s  {rate:.4f} right  {model.n_iter_:5d} iterations  {seconds / first:6.2f} x",
             flush=True,
         )
 
@@ -66,20 +55,6 @@ def print_sides(title, sides, y, partial, repeats=3, X=None):
 def given(W):
     """Return the affinity as a callable parameter; its checks are part of the measured time."""
     return lambda *_: W
-
-
-def large(n=200_000):
-    """Time 200,000 rows, and print the peak memory."""
-    n = int(n)
-    X, y, partial = make_blob_labels(n)
-    print_sides(
-        f"{n} rows, from rows to labels",
-        {"HarmonicField(approximate)": lambda: HarmonicField(algorithm="approximate", n_neighbors=7).fit(X, partial)},
-        y,
-        partial,
-        repeats=1,
-    )
-    print(f"  peak memory {peak_memory() * 1e6 / 2**20:.2f} GiB")
 
 
 def neighbors(*kinds: str):
@@ -135,29 +110,18 @@ def mnist(*numbers: int, draws: int = 2):
     for number in numbers or (1, 5):
         for seed in range(draws):
             rng = np.random.default_rng(seed)
-            labeled = np.concatenate(
-                [rng.choice(np.flatnonzero(y == k), int(number), replace=False) for k in range(10)]
-            )
-            sizes, options = {"class_prior": np.bincount(y)}, {"affinity": given(W)}
-            print_sides(
-                f"MNIST, {number} labels a class, draw {seed}",
-                {
-                    "HarmonicField, published": lambda o=options | {"class_prior": None, "class_mass": False}: (
-                        HarmonicField(**o)
-                    ),
-                    "HarmonicField": lambda o=options: HarmonicField(**o),
-                    "LocalGlobalConsistency": lambda o=options: oneof.LocalGlobalConsistency(**o),
-                    "PoissonLearning": lambda o=options: oneof.PoissonLearning(**o),
-                    "PoissonLearning, sizes": lambda o=options | sizes: oneof.PoissonLearning(**o),
-                    "PoissonLearning, volume_constraint, sizes": lambda o=options | sizes: oneof.PoissonLearning(
-                        True, **o
-                    ),
-                },
-                y,
-                hide_labels(y, labeled),
-                1,
-                X=X,
-            )
+            known = [rng.choice(np.flatnonzero(y == k), int(number), replace=False) for k in range(10)]
+            partial = hide_labels(y, np.concatenate(known))
+            sizes, graph = {"class_prior": np.bincount(y)}, {"affinity": given(W)}
+            sides = {
+                "HarmonicField, published": oneof.HarmonicField(class_prior=None, class_mass=False, **graph),
+                "HarmonicField": oneof.HarmonicField(**graph),
+                "LocalGlobalConsistency": oneof.LocalGlobalConsistency(**graph),
+                "PoissonLearning": oneof.PoissonLearning(**graph),
+                "PoissonLearning, sizes": oneof.PoissonLearning(**graph, **sizes),
+                "PoissonLearning, volume_constraint, sizes": oneof.PoissonLearning(True, **graph, **sizes),
+            }
+            print_sides(f"MNIST, {number} labels a class, draw {seed}", sides, X, y, partial)
 
 
 GRAPH_SETS = ("digit1", "usps", "g241c", "text")
@@ -261,9 +225,8 @@ def em_errors(data, number, covariance, weight):
     values, weights = [], []
     for labeled in data.splits[number]:
         partial = hide_labels(y, labeled)
-        model = oneof.GaussianEM(weight if weight == "cv" else float(weight), covariance=covariance).fit(
-            data.X, partial
-        )
+        unlabeled_weight = weight if weight == "cv" else float(weight)
+        model = oneof.GaussianEM(unlabeled_weight, covariance=covariance).fit(data.X, partial)
         values.append(100 * (model.transduction_ != y)[partial < 0].mean())
         weights.append(model.unlabeled_weight_)
     return values, weights

@@ -32,18 +32,10 @@ def _city_block(X: Floats, Y: Floats, out: Floats) -> None:
     n, d = X.shape
     m = Y.shape[0]
     zero = X.dtype.type(0)
-    # A tile of rows of Y stays in the cache while all rows of X pass by; four sums share each load of x.
-    for top in range(0, m, 64):
-        end = min(top + 64, m)
+    for top in range(0, m, 64):  # a tile of rows of Y stays in the cache while all rows of X pass by
         for i in range(n):
-            x = X[i]
-            # The rest of the tile takes the same loop with repeated rows: another loop would add in another order.
-            for j in range(top, end, 4):
-                second, third, fourth = min(j + 1, end - 1), min(j + 2, end - 1), min(j + 3, end - 1)
-                a, b, c, e = zero, zero, zero, zero
+            for j in range(top, min(top + 64, m)):
+                total = zero
                 for f in range(d):
-                    a += abs(x[f] - Y[j, f])
-                    b += abs(x[f] - Y[second, f])
-                    c += abs(x[f] - Y[third, f])
-                    e += abs(x[f] - Y[fourth, f])
-                out[i, j], out[i, second], out[i, third], out[i, fourth] = a, b, c, e
+                    total += abs(X[i, f] - Y[j, f])
+                out[i, j] = total

@@ -11,22 +11,11 @@ import scipy.sparse as sp
 from array_api_compat import is_numpy_array
 
 from oneof.errors import InputError
-from oneof.kernels.pairwise import (
-    NOT_FINITE,
-    OVERFLOW,
-    align_types,
-    center,
-    check_finite,
-    check_shape,
-    device_of,
-    namespace,
-    products,
-    squared_distances,
-    squares,
-)
+from oneof.kernels import pairwise
+from oneof.kernels.pairwise import namespace, squared_distances
 from oneof.typing import Array, FeatureMatrix, Floats
 
-_TILE = 1024  # rows: large enough for fast products, and small enough for small temporaries
+_TILE = 1024  # rows: large enough for fast pairwise.products, and small enough for small temporaries
 _OPERANDS: dict[str, tuple[str, ...]] = {"Sum": ("k1", "k2"), "Product": ("k1", "k2"), "Exponentiation": ("kernel",)}
 _STATIONARY = ("RBF", "Matern", "RationalQuadratic", "ExpSineSquared")
 _NATIVE = ("ConstantKernel", "WhiteKernel", "DotProduct", *_STATIONARY, *_OPERANDS)
@@ -61,22 +50,21 @@ def covariance(kernel: Any, X: FeatureMatrix, Y: FeatureMatrix | None = None) ->
     array([[2.   , 1.213],
            [1.213, 2.   ]])
     """
-    X, Y = align_types(X, Y)
+    X, Y = pairwise.align_types(X, Y)
     Z = X if Y is None else Y
     shape = n, m = X.shape[0], Z.shape[0]
     if not _is_native(kernel, X):
         return _call(kernel, shape, X, Y)
-    origin, message = center(X), _overflow_message(kernel, X)
-    gram = namespace(X).empty(shape, dtype=X.dtype, device=device_of(X))
+    origin, message = pairwise.center(X), _overflow_message(kernel, X)
+    gram = namespace(X).empty(shape, dtype=X.dtype, device=pairwise.device_of(X))
     for top in range(0, n, _TILE):
-        block = slice(top, min(top + _TILE, n))
         for left in range(0, top + 1 if Y is None else m, _TILE):
-            other = slice(left, min(left + _TILE, m))
+            block, other = slice(top, min(top + _TILE, n)), slice(left, min(left + _TILE, m))
             other_rows = None if Y is None and left == top else Z[other, :]
             with np.errstate(all="ignore"):  # the result is checked
                 gram[block, other] = _values(kernel, X[block, :], other_rows, origin)
             tile = gram[block, other]
-            check_finite(tile, message)
+            pairwise.check_finite(tile, message)
             if other_rows is None:
                 gram[block, other] = 0.5 * (tile + tile.T)
             elif Y is None:
@@ -86,13 +74,13 @@ def covariance(kernel: Any, X: FeatureMatrix, Y: FeatureMatrix | None = None) ->
 
 def variances(kernel: Any, X: FeatureMatrix) -> Array:
     """Return k(x_i, x_i), (n,), as `kernel.diag(X)` does; rows, precision and errors are those of `covariance`."""
-    X, _ = align_types(X, None)
+    X, _ = pairwise.align_types(X, None)
     if not _is_native(kernel, X):
         return _call(kernel.diag, (X.shape[0],), X)
-    values = namespace(X).zeros(X.shape[0], dtype=X.dtype, device=device_of(X))
+    values = namespace(X).zeros(X.shape[0], dtype=X.dtype, device=pairwise.device_of(X))
     with np.errstate(all="ignore"):
-        values += _variances(kernel, X)
-    check_finite(values, _overflow_message(kernel, X))
+        values += _values(kernel, X, None, None, diagonal=True)
+    pairwise.check_finite(values, _overflow_message(kernel, X))
     return values
 
 
@@ -140,44 +128,47 @@ def _is_native(kernel: Any, X: FeatureMatrix) -> bool:
 
 
 def _overflow_message(kernel: Any, X: FeatureMatrix) -> str:
-    return OVERFLOW if is_psd_by_construction(kernel, X.shape[1]) else NOT_FINITE
+    return pairwise.OVERFLOW if is_psd_by_construction(kernel, X.shape[1]) else pairwise.NOT_FINITE
 
 
 def _call(function: Callable[..., Any], shape: tuple[int, ...], *rows: Any) -> Floats:
     """Return the values of a kernel that is not evaluated natively."""
     values = function(*[R.toarray() if sp.issparse(R) else R for R in rows])
     values = np.asarray(values.toarray() if sp.issparse(values) else values)
-    check_shape(values, shape)
-    check_finite(values, NOT_FINITE)
+    pairwise.check_shape(values, shape)
+    pairwise.check_finite(values, pairwise.NOT_FINITE)
     return values.astype(rows[0].dtype, copy=False) if rows[0].dtype.kind == "f" else values
 
 
-def _values(kernel: Any, X: FeatureMatrix, Y: FeatureMatrix | None, origin: Array | None) -> Any:
-    """Return k(x_i, y_j) as a new array, or as a number if all are equal; without Y, of X with itself."""
+def _values(kernel: Any, X: FeatureMatrix, Y: FeatureMatrix | None, origin: Any, *, diagonal: bool = False) -> Any:
+    """Return k(x_i, y_j) as a new array, or as a number if all are equal; without Y, of X with itself.
+
+    With `diagonal`, return k(x_i, x_i).
+    """
     kind, xp = _kind(kernel), namespace(X)
     if kind in _OPERANDS:
-        return _combine(kernel, [_values(operand, X, Y, origin) for operand in _operands(kernel)])
+        return _combine(kernel, *(_values(operand, X, Y, origin, diagonal=diagonal) for operand in _operands(kernel)))
     if kind == "ConstantKernel":
         return float(kernel.constant_value)
     if kind == "WhiteKernel":
-        return float(kernel.noise_level) * xp.eye(X.shape[0], dtype=X.dtype, device=device_of(X)) if Y is None else 0.0
+        same = xp.eye(X.shape[0], dtype=X.dtype, device=pairwise.device_of(X)) if Y is None and not diagonal else None
+        return float(kernel.noise_level) * (float(diagonal) if same is None else same)
     if kind == "DotProduct":
-        values = products(X, X if Y is None else Y)
-        values += float(kernel.sigma_0) ** 2
-        return values
+        values = pairwise.squares(X) if diagonal else pairwise.products(X, X if Y is None else Y)
+        return values + float(kernel.sigma_0) ** 2
+    if diagonal:
+        return 1.0
     length = _length_scale(kernel, X.shape[1])
     if kind == "ExpSineSquared":
         angles = xp.sqrt(squared_distances(X, Y, origin, np.asarray(float(kernel.periodicity) / np.pi)))
         return xp.exp(-2.0 * (xp.sin(angles) / float(length)) ** 2)
     d2 = squared_distances(X, Y, origin, length)
     if kind == "RationalQuadratic":
-        alpha = float(kernel.alpha)
-        return (1.0 + d2 / (2.0 * alpha)) ** -alpha
+        return (1.0 + d2 / (2.0 * float(kernel.alpha))) ** -float(kernel.alpha)
     nu = np.inf if kind == "RBF" else float(kernel.nu)
+    d2 *= -0.5 if nu == np.inf else 2.0 * nu
     if nu == np.inf:
-        d2 *= -0.5
         return xp.exp(d2)
-    d2 *= 2.0 * nu
     t = xp.sqrt(d2)
     decay = xp.exp(-t)
     if nu != 0.5:
@@ -185,29 +176,13 @@ def _values(kernel: Any, X: FeatureMatrix, Y: FeatureMatrix | None, origin: Arra
     return decay
 
 
-def _variances(kernel: Any, X: FeatureMatrix) -> Any:
-    kind = _kind(kernel)
-    if kind in _OPERANDS:
-        return _combine(kernel, [_variances(operand, X) for operand in _operands(kernel)])
-    if kind in _STATIONARY:
-        return 1.0
-    if kind == "DotProduct":
-        return squares(X) + float(kernel.sigma_0) ** 2
-    return float(kernel.constant_value if kind == "ConstantKernel" else kernel.noise_level)
-
-
-def _combine(kernel: Any, values: list[Any]) -> Any:
-    """Return the sum, product or power of values, stored in their first array."""
+def _combine(kernel: Any, one: Any, other: Any = None) -> Any:
+    """Return the sum, product or power of values."""
     if _kind(kernel) == "Exponentiation":
-        base, exponent = values[0], float(kernel.exponent)
         # np.float64 gives infinity or NaN in cases in which a float would raise or become complex.
-        return float(np.float64(base) ** exponent) if isinstance(base, float) else base**exponent
-    one, other = reversed(values) if isinstance(values[0], float) else values
-    if _kind(kernel) == "Sum":
-        one += other
-    else:
-        one *= other
-    return one
+        exponent = float(kernel.exponent)
+        return float(np.float64(one) ** exponent) if isinstance(one, float) else one**exponent
+    return one + other if _kind(kernel) == "Sum" else one * other
 
 
 def _length_scale(kernel: Any, n_features: int) -> Floats:

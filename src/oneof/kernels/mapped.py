@@ -5,7 +5,7 @@ All have the methods `transform`, `gram` and `support_rows` that `oneof.solvers.
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 import scipy.sparse as sp
@@ -19,7 +19,7 @@ from oneof.kernels.gaussian_process import covariance
 from oneof.kernels.pairwise import check_gram, device_of, namespace, squares, total_variance
 from oneof.kernels.svc import Kernel
 from oneof.typing import Array, FeatureMatrix, Floats, Ints, Precision
-from oneof.validation import check_memory
+from oneof.validation import check_choice, check_memory
 
 RADIAL = ("rbf", "laplacian")
 RBF_GAMMA = 0.3
@@ -35,21 +35,24 @@ MappedRows: TypeAlias = Any
 """Rows in the representation of a kernel."""
 
 
-class RowKernel(Protocol):
-    """A kernel with its own representation of the rows."""
+class RowKernel:
+    """A kernel with its own representation of the rows; by default, the rows themselves."""
 
     def transform(self, X: FeatureMatrix) -> MappedRows:
         """Return the rows in the representation of the kernel."""
+        return X
 
     def gram(self, rows: MappedRows, other_rows: MappedRows | None = None) -> Array:
         """Return k of transformed rows, (n, m); without `other_rows`, of the rows with themselves, as a new array."""
+        raise NotImplementedError
 
     def support_rows(self, rows: MappedRows) -> MappedRows:
         """Return the representation of transformed rows that a fitted model stores."""
+        return rows
 
 
 @dataclass(frozen=True)
-class MappedKernel:
+class MappedKernel(RowKernel):
     """k(x, y) = exp(-gamma distance(map(x), map(y)) / scale)."""
 
     feature_map: FeatureMap
@@ -70,10 +73,6 @@ class MappedKernel:
         """Return the transformed features."""
         return as_floats(self.feature_map(X), self.dtype)
 
-    def support_rows(self, rows: FeatureMatrix) -> FeatureMatrix:
-        """Return the transformed features."""
-        return rows
-
     def gram(self, rows: FeatureMatrix, other_rows: FeatureMatrix | None = None) -> Array:
         """Return k of transformed rows, (n, m); without `other_rows`, of the rows with themselves.
 
@@ -90,8 +89,7 @@ class MappedKernel:
             from sklearn.gaussian_process.kernels import RBF
 
             # In scikit-learn's form, exp(-d^2 / 2 l^2).
-            gram: Array = covariance(RBF(np.sqrt(0.5 * self.scale / RBF_GAMMA)), rows, other_rows)
-            return gram
+            return covariance(RBF(np.sqrt(0.5 * self.scale / RBF_GAMMA)), rows, other_rows)
         if sp.issparse(rows):
             raise InputError('kernel="laplacian" requires features="standard", "quantile" or "spherical".')
         distances = city_block_distances(rows, rows if other_rows is None else other_rows)
@@ -100,14 +98,10 @@ class MappedKernel:
 
 
 @dataclass(frozen=True)
-class CallableKernel:
+class CallableKernel(RowKernel):
     """A function k(X, Y) of untransformed rows."""
 
     kernel: Kernel
-
-    def transform(self, X: FeatureMatrix) -> FeatureMatrix:
-        """Return the rows."""
-        return X
 
     def gram(self, rows: FeatureMatrix, other_rows: FeatureMatrix | None = None) -> Floats:
         """Return the values of the function."""
@@ -115,13 +109,9 @@ class CallableKernel:
             return self.kernel.gram(rows, other_rows)
         return check_gram(self.kernel.gram(rows, rows), np.arange(rows.shape[0]))
 
-    def support_rows(self, rows: FeatureMatrix) -> FeatureMatrix:
-        """Return the rows."""
-        return rows
-
 
 @dataclass(frozen=True)
-class PrecomputedGram:
+class PrecomputedGram(RowKernel):
     """Rows given by their kernel values with the training rows; only some of the latter are used."""
 
     used: Ints
@@ -143,7 +133,7 @@ class PrecomputedGram:
 
 
 @dataclass(frozen=True)
-class KernelSum:
+class KernelSum(RowKernel):
     """Weighted sum of kernels. Kernels with the same feature map share the transformed rows."""
 
     kernels: Sequence[RowKernel]
@@ -177,7 +167,6 @@ class KernelSum:
             else:
                 values *= float(weight)
                 total += values
-        assert total is not None
         return total
 
 
@@ -188,17 +177,11 @@ def take_rows(rows: list[MappedRows], index: Any) -> list[MappedRows]:
 
 def check_kernel(kernel: Any, features: Any) -> None:
     """Raise unless `kernel` and `features` are valid for `iter_kernels`, alone and together."""
-    names = ("auto", *RADIAL)
-    if not callable(kernel) and not (isinstance(kernel, str) and kernel in (*names, "precomputed")):
-        raise InputError(f"`kernel` must be one of {', '.join(names)}, precomputed, or a function; got {kernel!r}.")
-    choices = ("auto", *MAPS, *SPARSE_MAPS)
-    if not (isinstance(features, str) and features in choices):
-        raise InputError(f"`features` must be one of {', '.join(choices)}; got {features!r}.")
+    if not callable(kernel):
+        check_choice("kernel", kernel, ("auto", *RADIAL, "precomputed"), ", or a function")
+    check_choice("features", features, ("auto", *MAPS, *SPARSE_MAPS))
     if features in SPARSE_MAPS and kernel == "laplacian":
-        raise InputError(
-            f'`features` must be "auto", "standard", "quantile" or "spherical" with kernel="laplacian"; '
-            f"got {features!r}."
-        )
+        raise InputError(f'`features` must be a map that standardizes with kernel="laplacian"; got {features!r}.')
 
 
 def iter_kernels(kernel: Any, features: str, rows: FeatureMatrix, used: Ints) -> Iterator[tuple[str, RowKernel]]:
@@ -222,28 +205,22 @@ def iter_kernels(kernel: Any, features: str, rows: FeatureMatrix, used: Ints) ->
     tensor = rows if is_torch_array(rows) else None
     if tensor is not None:
         if kernel not in ("auto", *RADIAL):
-            raise InputError(
-                f'`kernel` must be "auto", "rbf" or "laplacian" if `X` is a tensor; got {kernel!r}. '
-                "Pass X.cpu().numpy()."
-            )
+            names = '"auto", "rbf" or "laplacian"'
+            raise InputError(f"`kernel` must be {names} if `X` is a tensor; got {kernel!r}. Pass X.cpu().numpy().")
         rows = as_numpy(tensor)
     if isinstance(kernel, str) and kernel == "precomputed":
         yield "precomputed", PrecomputedGram(used)
         return
     if callable(kernel):
-        function = Kernel.from_rows(kernel, rows, gamma="auto", degree=1, coef0=0.0)
-        yield "function", CallableKernel(function)
+        yield "function", CallableKernel(Kernel.from_rows(kernel, rows, gamma="auto", degree=1, coef0=0.0))
         return
     kinds = RADIAL if kernel == "auto" else (kernel,)
-    if features != "auto":
-        maps = {features: (MAPS | SPARSE_MAPS)[features]}
-    else:
-        maps = MAPS if kernel == "laplacian" else default_maps(rows)
+    maps = {features: (MAPS | SPARSE_MAPS)[features]} if features != "auto" else default_maps(rows)
+    maps = MAPS if kernel == "laplacian" and features == "auto" else maps
     dense = _as_dense(rows) if any(name in MAPS for name in maps) else None
     n_entries = len(used) * int(np.count_nonzero(count_nonzeros(rows)))
     dtype: Precision = "float32" if n_entries >= MIN_FLOAT32_ENTRIES else "float64"
-    if tensor is not None:
-        dtype = precision_of(tensor)
+    dtype = dtype if tensor is None else precision_of(tensor)
     for map_name, map_class in maps.items():
         source = dense if map_name in MAPS else rows
         feature_map = map_class.fit(source)

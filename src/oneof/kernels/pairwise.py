@@ -107,20 +107,8 @@ def _stored(X: FeatureMatrix) -> Array:
 
 def total_variance(X: FeatureMatrix) -> float:
     """Return the sum of the variances of the features, of rows of any namespace or in CSR."""
-    with np.errstate(over="ignore", invalid="ignore"):
-        if sp.issparse(X):
-            return checked_variance(float(mean_variance_axis(X, axis=0)[1].sum(dtype=np.float64)))
-        xp = array_namespace(X)
-        return checked_variance(float(xp.sum(xp.var(xp.astype(X, xp.float64), axis=0))))
-
-
-def entry_variance(X: FeatureMatrix) -> float:
-    """Return the variance of all entries, of NumPy or CSR rows."""
-    with np.errstate(over="ignore", invalid="ignore"):
-        if sp.issparse(X):
-            means, variances = mean_variance_axis(X, axis=0)
-            return checked_variance(float(variances.mean(dtype=np.float64) + means.var(dtype=np.float64)))
-        return checked_variance(float(X.var(dtype=np.float64)))
+    variances = _moments(X)[1]
+    return checked_variance(float(array_namespace(variances).sum(variances)))
 
 
 def scale_gamma(X: FeatureMatrix, weight: Floats | None = None) -> float:
@@ -128,24 +116,30 @@ def scale_gamma(X: FeatureMatrix, weight: Floats | None = None) -> float:
 
     With `weight`, (n,), each row is counted with its weight.
     """
-    if weight is None:
-        variance = entry_variance(X)
-    elif sp.issparse(X):
-        means, variances = mean_variance_axis(X.astype(np.float64), axis=0, weights=weight)
-        variance = checked_variance(float(variances.mean() + means.var()))
-    else:
-        means = np.average(X, axis=0, weights=weight)
-        variances = np.average((X - means) ** 2, axis=0, weights=weight)
-        variance = checked_variance(float(variances.mean() + means.var()))
+    means, variances = _moments(X, weight)
+    variance = checked_variance(float(variances.mean() + means.var()))
     return 1.0 / (X.shape[1] * variance) if variance > 0 else 1.0
+
+
+def _moments(X: FeatureMatrix, weight: Floats | None = None) -> tuple[Array, Array]:
+    """Return the mean and the variance of each feature, in float64."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        if sp.issparse(X):
+            rows = X if weight is None else X.astype(np.float64)
+            return tuple(moment.astype(np.float64) for moment in mean_variance_axis(rows, axis=0, weights=weight))
+        if weight is not None:
+            means = np.average(X, axis=0, weights=weight)
+            return means, np.average((X - means) ** 2, axis=0, weights=weight)
+        xp = array_namespace(X)
+        rows = xp.astype(X, xp.float64)
+        return xp.mean(rows, axis=0), xp.var(rows, axis=0)
 
 
 def checked_variance(variance: float) -> float:
     """Return a variance, or raise if it over- or underflows."""
     if not (np.isfinite(variance) and (variance == 0 or variance > 1e-290)):
         raise InputError(
-            "the variance of the features over- or underflows float64. Scale the features, for example with "
-            "StandardScaler."
+            "the variance of the features over- or underflows. Scale them, for example with StandardScaler."
         )
     return variance
 
@@ -156,9 +150,8 @@ def checked_variance(variance: float) -> float:
 def check_shape(values: Array, shape: tuple[int, ...]) -> None:
     """Raise unless the values of a kernel have the expected shape."""
     if tuple(values.shape) != shape:
-        raise InputError(
-            f"the kernel returned an array of shape {tuple(values.shape)}: for these rows it must be of shape {shape}."
-        )
+        got = tuple(values.shape)
+        raise InputError(f"the kernel returned an array of shape {got}: for these rows it must be of shape {shape}.")
 
 
 def check_finite(values: Array, message: str) -> None:

@@ -6,12 +6,11 @@ from typing import Any, Literal
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.metrics.pairwise import linear_kernel, polynomial_kernel, rbf_kernel
+from sklearn.metrics.pairwise import pairwise_kernels
 
-from oneof.errors import InputError
 from oneof.kernels.pairwise import NOT_FINITE, OVERFLOW, check_finite, check_shape, scale_gamma
 from oneof.typing import FeatureMatrix, Floats
-from oneof.validation import check_positive
+from oneof.validation import check_choice, check_positive
 
 KERNELS = ("linear", "poly", "rbf")
 
@@ -41,9 +40,8 @@ class Kernel:
         coef0 : float
             At least 0; with a negative value a polynomial is not a kernel.
         """
-        if not callable(name) and not (isinstance(name, str) and name in KERNELS):
-            names = ", ".join(KERNELS)
-            raise InputError(f"`kernel` must be one of {names}, precomputed, or a function; got {name!r}.")
+        if not callable(name):
+            check_choice("kernel", name, (*KERNELS, "precomputed"), ", or a function")
         check_positive("degree", degree, integer=True)
         check_positive("coef0", coef0, allow_zero=True)
         used = isinstance(name, str) and name in ("poly", "rbf")
@@ -61,12 +59,9 @@ class Kernel:
             if callable(self.name):
                 gram = self.name(X, Y)
                 gram = np.asarray(gram.toarray() if sp.issparse(gram) else gram, dtype=np.float64)
-            elif self.name == "linear":
-                gram = linear_kernel(X, Y)
-            elif self.name == "poly":
-                gram = polynomial_kernel(X, Y, degree=self.degree, gamma=self.gamma, coef0=self.coef0)
             else:
-                gram = rbf_kernel(X, Y, gamma=self.gamma)
+                parameters = {"gamma": self.gamma, "degree": self.degree, "coef0": self.coef0}
+                gram = pairwise_kernels(X, Y, metric=self.name, filter_params=True, **parameters)
         check_shape(gram, (X.shape[0], Y.shape[0]))
         check_finite(gram, NOT_FINITE if callable(self.name) else OVERFLOW)
         return gram.astype(np.float64, copy=False)

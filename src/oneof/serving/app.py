@@ -124,8 +124,7 @@ class _Predictions:
         finally:
             self._n_open -= 1
         answer = {"prediction": predictions[0]} if "row" in content else {"predictions": predictions}
-        notes = [*_describe_unreadable(predictions), *_describe_absent(predictions)]
-        return _respond(answer | ({"notes": notes} if notes else {}))
+        return _respond(answer | ({"notes": notes} if (notes := _describe(predictions)) else {}))
 
     async def _read(self, request: Request) -> bytes:
         """Return the body of a request, unless it is too long, too slow, or not JSON."""
@@ -174,21 +173,16 @@ def describe_model(predictor: RowPredictor, limits: dict[str, int]) -> dict[str,
     }
 
 
-def _describe_unreadable(predictions: list[dict[str, Any]]) -> list[str]:
-    """Return the note of `oneof predict` about cells that cannot be read, if there are any."""
-    cells = UnreadableCells()
+def _describe(predictions: list[dict[str, Any]]) -> list[str]:
+    """Return the note of `oneof predict` about cells that cannot be read, and one about absent columns, if any."""
+    cells, absent = UnreadableCells(), dict[str, None]()
     for row, prediction in enumerate(predictions):
+        absent |= dict.fromkeys(map(repr, prediction.get("absent", ())))
         for column, value in prediction.get("unreadable", {}).items():
             cells.add(column, [(row, value)], 1)
-    return cells.sentences()
-
-
-def _describe_absent(predictions: list[dict[str, Any]]) -> list[str]:
-    """Return a note about the columns that rows lack, if there are any."""
-    columns = dict.fromkeys(repr(column) for prediction in predictions for column in prediction.get("absent", ()))
-    names = enumerate_items(list(columns), _MAX_LISTED, conjunction=False)
+    names = enumerate_items([*absent], _MAX_LISTED, conjunction=False)
     note = f"absent columns are missing values: {names}. Use null for a missing value, or add its key."
-    return [note] if columns else []
+    return [*cells.sentences(), *[note] * bool(absent)]
 
 
 def _parse(body: bytes) -> Any:

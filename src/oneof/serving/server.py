@@ -1,6 +1,7 @@
 """Server of predictions, by default on localhost."""
 
 import ipaddress
+import logging
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -12,17 +13,6 @@ if TYPE_CHECKING:
 
 _KEEP_ALIVE_SECONDS = 30
 _STOP_SECONDS = 5
-_LOG = {
-    "version": 1,
-    "disable_existing_loggers": False,
-    "formatters": {"line": {"format": "%(asctime)s %(message)s"}},
-    "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "line"}},
-    "loggers": {
-        "uvicorn": {"handlers": ["stderr"], "level": "WARNING", "propagate": False},
-        "uvicorn.access": {"handlers": ["stderr"], "level": "INFO", "propagate": False},
-    },
-}
-"""Configuration of `logging`: one line for each request on standard error, after its time."""
 
 
 class PredictionServer(WebServer):
@@ -97,8 +87,18 @@ class PredictionServer(WebServer):
             stop_seconds=_STOP_SECONDS,
             limit_concurrency=MAX_CONNECTIONS,
             timeout_keep_alive=_KEEP_ALIVE_SECONDS,
-            **{"log_config": _LOG, "log_level": None, "access_log": True} if log else {},
+            **_log_requests() if log else {},
         )
+
+
+def _log_requests() -> dict[str, Any]:
+    """Write one line for each request to standard error, after its time; return the options of uvicorn for this."""
+    handler = logging.StreamHandler()
+    handler.setFormatter(logging.Formatter("%(asctime)s %(message)s"))
+    access = logging.getLogger("uvicorn.access")
+    access.handlers, access.propagate = [handler], False
+    access.setLevel("INFO")
+    return {"log_config": None, "log_level": None, "access_log": True}
 
 
 def serve(model: "SavedModel", *, host: str = LOCALHOST, port: int = DEFAULT_PORT, **options: Any) -> None:

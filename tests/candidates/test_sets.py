@@ -3,7 +3,6 @@
 import pickle
 import subprocess
 import sys
-import warnings
 
 import numpy as np
 import pandas as pd
@@ -121,29 +120,6 @@ def test_nullable_integers_remain_integers():
     y = as_candidates(pd.Series([2, 0, pd.NA], dtype="Int64"))
     assert y.classes.tolist() == [0, 2]
     assert y.classes.dtype.kind == "i"
-
-
-def test_lists_of_zeros_and_ones_cause_a_warning():
-    """Lists of 0 and 1 that may be an indicator are read as sets, with a warning that has the remedy."""
-    with pytest.warns(UserWarning, match=r"np.asarray\(y\)"):
-        y = as_candidates([[0, 1, 1], [1, 0, 0]])
-    assert y.shape == (2, 2)
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        assert as_candidates([[0, 1], [1]]).to_sets() == [{0, 1}, {1}]
-
-
-def test_labels_with_a_bar_cause_a_warning():
-    """Text such as "a|b" is one class, with a warning if "a" and "b" are labels, too."""
-    with pytest.warns(UserWarning, match=r"'a\|b' is read as one class: pass CandidateSets.from_strings"):
-        y = as_candidates(["a", "b", "a|b"])
-    assert y.classes.tolist() == ["a", "a|b", "b"]
-    with pytest.warns(UserWarning, match="a set of 3"):
-        as_candidates(["a|b|c", "c|d"])
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        as_candidates(["x|y", "z"])
-        as_candidates(["a", "a|b", "b"], classes=np.array(["a", "b", "a|b"]))
 
 
 def test_labels_without_information_are_errors():

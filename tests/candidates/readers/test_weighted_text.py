@@ -96,8 +96,6 @@ def test_weights_may_be_in_parentheses():
     expected = [[0, 0, 0.5, 0, 0, 1], [0, 0, 0.5, 0, 0, 1], [0, 1, 0, 1, 0, 0], [0, 0, 0, 0, 1, 0]]
     np.testing.assert_array_equal(y.weights[:4], expected)
     assert y[4] == {"(0.5)", "wren"}
-    with pytest.warns(UserWarning, match=r"'finch \(0.5\)' is read as one label. Pass weighted=True"):
-        CandidateSets.from_strings(["finch (0.5)|wren (0.1)"])
 
 
 names = (

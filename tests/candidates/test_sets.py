@@ -18,15 +18,6 @@ from oneof.errors import InputError, InputTypeError, LabelError
 MASK = np.array([[1, 0, 0], [1, 1, 0], [1, 1, 1], [0, 0, 1]], dtype=bool)
 
 
-@pytest.mark.parametrize("rows", [slice(1, 3), np.array([3, 0]), [2, 2], np.array([True, False, False, True])])
-def test_indexing_selects_rows(rows):
-    """Slices, masks and arrays select sets in the same way as rows of the mask."""
-    y = CandidateSets(MASK, ["a", "b", "c"])
-    np.testing.assert_array_equal(y[rows].mask, MASK[rows])
-    assert y[rows].classes.tolist() == ["a", "b", "c"]
-    assert len(y[rows]) == y[rows].shape[0] == len(MASK[rows])
-
-
 def test_one_row_is_a_set():
     """The index of a row gives its set of labels, as iteration does; rows and columns that do not exist are errors."""
     y = CandidateSets(MASK, ["a", "b", "c"])

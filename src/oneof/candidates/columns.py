@@ -164,7 +164,7 @@ def read_label_columns(
     except LabelError as error:
         if not errors or error.row is not None:
             raise
-        if 2 * len(errors) > frame.height:
+        if error.reason == _ALL_UNLABELED or 2 * len(errors) > frame.height:
             raise_together(errors)
         raise error.because(f"{error.reason} {describe_unreadable(errors)}.") from None
 

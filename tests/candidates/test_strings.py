@@ -95,25 +95,11 @@ def test_strings():
                 call(["a"], separator=separator)
 
 
-@pytest.mark.parametrize(
-    "texts", [["{'a', 'b'}", "{'b'}"], ["['a', 'b']", "['b']"], ['["a", "b"]'], ["frozenset({'a'})"]]
-)
-def test_lists_written_as_text_have_a_warning_as_labels(texts):
-    """They are lists in text, and one label each as `y`; intervals and names in parentheses are not lists."""
-    assert set().union(*CandidateSets.from_strings(texts).to_sets()) <= {"a", "b"}
-    with pytest.warns(UserWarning, match="is read as one class: pass .* if it is a list of labels written as text"):
-        as_candidates(texts)
-    assert as_candidates(["[0, 10]", "[10, 20]", "(Smith, J)"]).shape == (3, 3)
-
-
-def test_joined_weights_and_empty_texts_have_a_warning():
-    """A list with another separator, and the text of a missing label, are not read as classes in silence."""
+def test_joined_weights_have_a_warning():
+    """A list with another separator is not read as a class in silence."""
     for text in ("a (0.66), b (0.2)", "a: 0.66\nb: 0.2"):
         with pytest.warns(UserWarning, match="Pass `separator` if it is a list of labels with weights"):
             CandidateSets.from_strings([text, "b:0.9|a:0.1"], weighted=True)
-    for text in ("", "nan", "None"):
-        with pytest.warns(UserWarning, match=f"the text '{text}' is read as a class"):
-            as_candidates(["a", text])
 
 
 @pytest.mark.parametrize("weighted", [False, True])

@@ -3,7 +3,7 @@
 import contextlib
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
-from typing import Any, NamedTuple, Protocol, runtime_checkable
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -198,18 +198,10 @@ def _encode_sets(cells: list[Any], classes: Any) -> tuple[Ints, Mask, Labels]:
     return code, sets, known
 
 
-@runtime_checkable
-class SupportsCodes(Protocol):
-    """Answers that are encoded already, such as `oneof.crowd.Answers`."""
-
-    def to_codes(self) -> EncodedAnswers:
-        """Return the codes of an (items, annotators) table."""
-
-
 def encode_answers(answers: Any, classes: Any) -> EncodedAnswers:
     """Return the codes of an (items, annotators) table of labels and sets, or those of `oneof.crowd.Answers`."""
-    if isinstance(answers, SupportsCodes):
-        codes = answers.to_codes()
+    if hasattr(answers, "to_codes"):
+        codes: EncodedAnswers = answers.to_codes()
         check_classes(classes, codes.classes)
         return codes
     if hasattr(answers, "columns") and {"row", "annotator", "answer"} <= set(answers.columns):

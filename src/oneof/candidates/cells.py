@@ -656,11 +656,6 @@ class ParsedCells:
         has_label = [any(name == label for name, _ in pairs or ()) for pairs in self.pairs]
         return int(np.argmax(np.array(has_label)[self.code]))
 
-    @property
-    def is_empty(self) -> bool:
-        """Whether no row has labels."""
-        return not any(self.pairs)
-
     def errors_of_rows(self) -> dict[int, LabelError]:
         """Return the errors of the rows that cannot be read, in the order of the rows."""
         rows = np.flatnonzero(np.isin(self.code, list(self.errors))) if self.errors else np.zeros(0, dtype=int)

@@ -157,14 +157,14 @@ def read_label_columns(
         on_unreadable(errors)
     try:
         if isinstance(rows, ParsedCells):
-            rows, form = _with_classes(rows, form)
+            rows, form = _with_classes(rows, form, is_listed=frame[columns.names[0]].dtype.is_nested())
         evidence, known = columns.encode(rows, form)
         build = CandidateSets._from_likelihoods if form.weighted else CandidateSets._from_evidence
         return _check_classes(build(evidence, known))
     except LabelError as error:
         if not errors or error.row is not None:
             raise
-        if rows.is_empty or 2 * len(errors) > frame.height:
+        if error.reason == _ALL_UNLABELED or 2 * len(errors) > frame.height:
             raise_together(errors)
         raise error.because(f"{error.reason} {describe_unreadable(errors)}.") from None
 
@@ -177,14 +177,17 @@ def _check_classes(candidates: CandidateSets) -> CandidateSets:
     return candidates
 
 
-def _with_classes(cells: ParsedCells, form: LabelFormat) -> tuple[ParsedCells, LabelFormat]:
-    """Return cells and the form with the classes of a table, which are numbers if all labels are whole numbers."""
+def _with_classes(cells: ParsedCells, form: LabelFormat, *, is_listed: bool) -> tuple[ParsedCells, LabelFormat]:
+    """Return cells and the form with the classes of a table, which are numbers if all labels are whole numbers.
+
+    As many labels as rows are names of rows, unless the cells are lists.
+    """
     counts = LabelCounts.from_cells(cells)
     if not counts.counts:
         raise LabelError(_ALL_UNLABELED)
     classes = form.classes
     if classes is None:
-        if len(counts.counts) > max(_MAX_CLASSES_OF_ROWS, counts.n_labeled // 2) and not form.weighted:
+        if len(counts.counts) > max(_MAX_CLASSES_OF_ROWS, counts.n_labeled // 2) and not (form.weighted or is_listed):
             first = next(label for label, _ in counts.counts)
             raise LabelError(
                 f"the {counts.n_labeled:,} cells have {len(counts.counts):,} different labels, such as "
@@ -257,11 +260,6 @@ class MatrixRows:
     def is_set(self) -> Mask:
         """(n,): True for rows without numbers."""
         return np.asarray(np.isnan(self.values).all(axis=1))
-
-    @property
-    def is_empty(self) -> bool:
-        """Whether no row has labels."""
-        return bool(self.is_set.all())
 
     def errors_of_rows(self) -> dict[int, LabelError]:
         """Return the errors of the rows that cannot be read, in the order of the rows."""

@@ -37,7 +37,6 @@ from oneof.candidates.labels import (
     label_vector,
     list_rows,
     most_frequent_spellings,
-    object_vector,
     pack_classes,
     sort_labels,
     unknown_label,
@@ -499,11 +498,6 @@ def is_frame(y: Any) -> bool:
     return hasattr(y, "columns") and hasattr(y, "shape") and len(y.shape) == 2 and hasattr(y, "to_numpy")
 
 
-def is_table(y: Any) -> bool:
-    """Return whether `y` is a table with named columns (pandas, polars, Arrow)."""
-    return is_frame(y) or (hasattr(y, "column_names") and hasattr(y, "to_pydict"))
-
-
 def read_indicator(Y: Any, classes: Any = None) -> tuple[Mask, Labels]:
     """Return the mask and the classes of a 0/1 matrix; a row of NaN or masked entries is unlabeled."""
     check_no_mapping(Y)
@@ -521,7 +515,7 @@ def read_indicator(Y: Any, classes: Any = None) -> tuple[Mask, Labels]:
 
 def read_weights(W: Any, classes: Any, options: WeightOptions) -> tuple[Floats, Labels]:
     """Return the likelihoods and the classes of a matrix, a table, or rows of labels with weights."""
-    if not (is_table(W) or sp.issparse(W) or (isinstance(W, np.ndarray) and W.ndim != 1)):
+    if not (is_frame(W) or sp.issparse(W) or (isinstance(W, np.ndarray) and W.ndim != 1)):
         if hasattr(W, "__array__") and not hasattr(W, "to_numpy") and not isinstance(W, np.ndarray):
             W = np.asarray(W)  # an array of another library
         elif _are_ranked_lists(W := list_rows(W)):
@@ -575,7 +569,7 @@ def _read_matrix(M: Any, name: str, *, is_indicator: bool) -> tuple[np.ndarray[A
 
     Only indicators, tables and masked arrays may have rows of missing numbers.
     """
-    may_be_empty = is_indicator or is_table(M) or unmask(M) is not M
+    may_be_empty = is_indicator or is_frame(M) or unmask(M) is not M
     requirement = f"{name} must contain 0 and 1 only" if is_indicator else "weights must be numbers"
     values, names = _as_numbers(M.toarray() if sp.issparse(M) else M, requirement)
     if values.ndim != 2:
@@ -607,9 +601,6 @@ def _as_numbers(M: Any, requirement: str) -> tuple[np.ndarray[Any, Any], list[An
     names = None
     if is_frame(M):
         names, M = list(M.columns), M.to_numpy()
-    elif is_table(M):
-        columns = {name: object_vector(cells) for name, cells in M.to_pydict().items()}
-        names, M = list(columns), np.array([*columns.values()], dtype=object).reshape(len(columns), -1).T
     try:
         array = np.asarray(unmask(M))
     except (ValueError, TypeError):

@@ -29,6 +29,7 @@ from oneof.candidates.labels import (
     labels_with_weights,
     pack_classes,
     sort_labels,
+    unknown_label,
     warn_of_texts,
     without_minus_one_warning,
 )
@@ -769,12 +770,7 @@ def align(candidates: CandidateSets, classes: Labels) -> CandidateSets:
         if value in column:
             aligned[:, column[value]] = own
         elif own[is_labeled].any():
-            raise LabelError(
-                f"label {value!r} is not one of the {len(classes)} classes seen in fit.",
-                row=int(np.flatnonzero(is_labeled & (own > 0))[0]),
-                label=value,
-                cause="unknown label",
-            )
+            raise unknown_label(int(np.flatnonzero(is_labeled & (own > 0))[0]), value, classes)
     aligned[~is_labeled] = 1
     return CandidateSets._from_evidence(aligned, classes)
 
@@ -807,14 +803,10 @@ def as_candidates(y: Any, *, classes: Labels | None = None) -> CandidateSets:
         )
     if isinstance(y, CandidateSets):
         return y if classes is None else align(y, classes)
-    if (
-        hasattr(y, "__array__")
-        and not isinstance(y, np.ndarray)
-        and not (hasattr(y, "to_numpy") or encoding.is_table(y))
-    ):
+    if hasattr(y, "__array__") and not isinstance(y, np.ndarray) and not hasattr(y, "to_numpy"):
         y = np.asarray(y)
     if _is_indicator(y):
-        if classes is None or not encoding.is_table(y):
+        if classes is None or not encoding.is_frame(y):
             return CandidateSets.from_indicator(y, classes=classes)
         return align(CandidateSets.from_indicator(y), classes)  # by the names of the columns
     column = _as_column(y)
@@ -838,13 +830,13 @@ def as_candidates(y: Any, *, classes: Labels | None = None) -> CandidateSets:
 
 def _is_indicator(y: Any) -> bool:
     """Return whether `y` is a matrix or a table with a column for each class."""
-    is_matrix = encoding.is_table(y) or (isinstance(y, np.ndarray) and y.ndim == 2)
-    return sp.issparse(y) or (is_matrix and (y.shape[1] != 1 or hasattr(y, "column_names")))
+    is_matrix = encoding.is_frame(y) or (isinstance(y, np.ndarray) and y.ndim == 2)
+    return sp.issparse(y) or (is_matrix and y.shape[1] != 1)
 
 
 def _as_column(y: Any) -> Any:
     """Return the only column of a table or matrix; any other labels are returned as they are."""
-    if encoding.is_table(y):
+    if encoding.is_frame(y):
         return y[y.columns[0]]
     return y.ravel() if isinstance(y, np.ndarray) and y.ndim == 2 else y
 

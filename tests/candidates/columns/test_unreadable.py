@@ -171,19 +171,6 @@ def test_marks_and_numbers_have_one_meaning_in_columns_of_any_type(
     sets = read_label_columns(frame, ["y"], on_unreadable=errors.update, **options)
     assert sorted(errors) == wrong
     assert sets.is_unlabeled[wrong].all()
-    if not wrong:
-        return
-    for read_all in (
-        lambda: read_label_columns(frame, ["y"], **options),
-        lambda: CandidateSets.from_strings(cells, **options),
-    ):
-        with pytest.raises(LabelError) as caught:
-            read_all()
-        assert caught.value.row == wrong[0]
-        assert caught.value.rows == tuple(wrong)
-    with pytest.warns(UserWarning, match="cannot be read"):
-        text = CandidateSets.from_strings(cells, errors="unlabeled", **options)
-    assert text.is_unlabeled[wrong].all()
 
 
 def test_the_error_of_too_few_classes_has_the_number_of_unreadable_cells():

@@ -16,7 +16,6 @@ SETS = [["a", "b"], ["c"], [], ["c", "b"], ["a", "b"]]
 WEIGHTED, SECOND = {"weighted": True}, {"weights": "w"}
 FORMS = [
     ({"y": ["a:0.5|b:0.25", "c", None, "c:1e0|b:.5", "a|b"]}, WEIGHTED),
-    ({"y": ["a:0.5;b:0.25", "c", " ", "c:1;b:.5", "a;b"]}, {"weighted": True, "separator": ";"}),
     ({"y": ['{"a": 0.5, "b": 0.25}', '{"c": 1}', None, '{"c": 1e0, "b": 0.5, "a": null}', "a|b"]}, WEIGHTED),
     ({"y": ['[["a", 2], ["b", 1]]', '[{"label": "c", "score": 1}]', "[]", '{"c": "100%", "b": 0.5}', "a|b"]}, WEIGHTED),
     ({"y": [{"a": 0.5, "b": 0.25, "c": None}, {"c": 1.0}, None, {"b": 0.5, "c": 1.0}, {"a": 2.0, "b": 2.0}]}, WEIGHTED),

@@ -14,21 +14,6 @@ from oneof.crowd import Answers
 from oneof.errors import InputError, LabelError
 
 
-@given(st.integers(2, 5), st.integers(1, 6), st.integers(0, 2**32 - 1))
-def test_reliable_annotations_equal_the_literal_likelihood(n_classes, n_annotators, seed):
-    """The weight of a class is the product over the answers of their probabilities if the class is the true one."""
-    rng = np.random.default_rng(seed)
-    answers = rng.integers(-1, n_classes, (8, n_annotators))
-    accuracy = rng.uniform(1 / n_classes + 0.01, 0.99, n_annotators)
-    y = CandidateSets.from_annotations(answers, classes=range(n_classes), reliabilities=accuracy)
-    expected = np.ones((8, n_classes))
-    for (i, j), answer in np.ndenumerate(answers):
-        for k in range(n_classes):
-            if answer >= 0:
-                expected[i, k] *= accuracy[j] if answer == k else (1 - accuracy[j]) / (n_classes - 1)
-    np.testing.assert_allclose(y.weights, expected / expected.max(axis=1, keepdims=True), rtol=1e-9)
-
-
 def draw_sets(rng, n_classes, n_annotators, n_rows=8):
     """Return a table of missing answers, labels and sets as an array of objects."""
     table = np.empty((n_rows, n_annotators), dtype=object)

@@ -14,7 +14,6 @@ from oneof import CandidateSets
 from oneof.candidates.cells import LISTS, literal_kind
 from oneof.candidates.labels import clean
 from oneof.candidates.literals import parse_text
-from oneof.candidates.separators import detect_separator
 from tests.candidates.columns import label_reader, read_label_columns
 
 LABEL = st.text(st.characters(codec="utf-8", exclude_characters="\0"), min_size=1).map(clean).filter(bool)
@@ -110,26 +109,3 @@ def test_a_table_of_pandas_keeps_its_lists(tmp_path):
     y = CandidateSets.from_strings(texts, separator="auto")
     expected = [["finch", "wren"], "owl", None, None, ["it's"], ["owl", "wren"], ["finch"], ["3", "7"]]
     assert y == CandidateSets.from_sets(expected)
-
-
-@pytest.mark.parametrize(
-    ("texts", "separator"),
-    [
-        (['["a", "b"]', "c"], LISTS),
-        (["['a|b']", "c"], LISTS),
-        (["a", "b", "['a']", None, ""], LISTS),
-        (["{a,b}", "{a}", "{}", "{b}"], LISTS),
-        (["[3]", "[3, 7]"], LISTS),
-        (["[7, 3]", "[3, 7]"], LISTS),
-        (["[0, 10]", "[10, 20]"], "|"),
-        (["[0, 10]", "[]"], "|"),
-        (["[0.5, 1.5, 2.5]"], "|"),
-        (["[sic]", "[note 1]", "a"], "|"),
-        (["(0, 10]", "[0, 10)", "[10, 20)"], "|"),
-        (["['a', 'b']", "a|b"], "|"),
-    ],
-)
-def test_lists_are_detected_if_they_cannot_be_classes(texts, separator):
-    """Two ascending numbers may be an interval, which is one class; a label in quotation marks is not."""
-    assert detect_separator(texts) == separator
-    assert detect_separator(texts, [text for text in texts if text]) == "|"

@@ -38,22 +38,6 @@ def test_weighted_text_round_trip(rows, separator):
     assert CandidateSets.from_strings(text, separator=separator, classes=classes, weighted=weighted) == y
 
 
-def test_weighted_text():
-    """A label without a number has weight 1, an empty text is unlabeled, and weights are written if there are any."""
-    y = CandidateSets.from_strings(["finch:0.7|wren : .35", "wren|finch:5e-1|owl:0", "owl", "", None], weighted=True)
-    assert y.classes.tolist() == ["finch", "owl", "wren"]
-    np.testing.assert_array_equal(y.weights, [[1, 0, 0.5], [0.5, 0, 1], [0, 1, 0], [1, 1, 1], [1, 1, 1]])
-    assert y.to_strings() == ["finch:1.0|wren:0.5", "finch:0.5|wren:1.0", "owl", "", ""]
-    assert y[2:].to_strings() == ["owl", "", ""]
-    assert CandidateSets.from_strings([r"a\:b:0.5|c", "x:y:0.5|c"], weighted=True).classes.tolist() == [
-        "a:b",
-        "c",
-        "x:y",
-    ]
-    assert CandidateSets.from_strings(["a:0.5"]).classes.tolist() == ["a:0.5"]
-    assert CandidateSets.from_labels(["a:b", "c"]).to_strings() == ["a:b", "c"]
-
-
 @pytest.mark.parametrize(
     "fence",
     [
@@ -96,8 +80,6 @@ def test_weights_may_be_in_parentheses():
     expected = [[0, 0, 0.5, 0, 0, 1], [0, 0, 0.5, 0, 0, 1], [0, 1, 0, 1, 0, 0], [0, 0, 0, 0, 1, 0]]
     np.testing.assert_array_equal(y.weights[:4], expected)
     assert y[4] == {"(0.5)", "wren"}
-    with pytest.warns(UserWarning, match=r"'finch \(0.5\)' is read as one label. Pass weighted=True"):
-        CandidateSets.from_strings(["finch (0.5)|wren (0.1)"])
 
 
 names = (
@@ -112,35 +94,32 @@ json_weights = st.dictionaries(names, st.floats(1e-300, 1e300), min_size=1)
 @pytest.mark.filterwarnings("ignore:.* is read as a class")  # such as "-" and "?"
 @pytest.mark.filterwarnings("ignore:.* differ only in case")
 @pytest.mark.filterwarnings("ignore:.* is read as one label")  # names such as ":0;0"
-@given(st.lists(json_weights, min_size=1, max_size=5), st.sampled_from(["|", ",", '"', "{"]))
-def test_json_objects_give_the_weights_of_their_mappings(rows, separator):
-    """A JSON object in a text is read as its mapping, also with labels that have separators, colons and quotes."""
-    texts = [json.dumps(row, ensure_ascii=bool(i % 2)) for i, row in enumerate(rows)]
-    y = CandidateSets.from_strings(texts, weighted=True, separator=separator)
-    assert y == CandidateSets.from_weights(rows)
-    options = {"kind": "posterior", "prior": np.ones(len(y.classes)), "rest": "other"}
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)  # sums above 1
-        read = CandidateSets.from_strings(texts, weighted=True, **options)
-        assert read == CandidateSets.from_weights(rows, **options)
+@given(
+    st.lists(json_weights, min_size=1, max_size=5),
+    st.sampled_from(["|", ",", '"', "{"]),
+    st.sampled_from(["label", "name", "class"]),
+    st.sampled_from(["probability", "prob", "score", "weight", "confidence"]),
+)
+def test_pairs_records_and_json_give_the_weights_of_their_mappings(rows, separator, label_key, weight_key):
+    """Objects, pairs and records, as text of JSON or as values, are the mapping of the same labels and weights.
 
-
-@pytest.mark.filterwarnings("ignore:.* is read as a class")  # such as "-" and "?"
-@pytest.mark.filterwarnings("ignore:.* is read as one label")
-@pytest.mark.filterwarnings("ignore:.* differ only in case")
-@given(st.lists(json_weights, min_size=1, max_size=5), st.sampled_from(["label", "name", "class"]), st.data())
-def test_lists_of_pairs_and_of_records_give_the_weights_of_their_mappings(rows, label_key, data):
-    """Pairs and records, as text of JSON or as objects, are read as the mapping of the same labels and weights."""
+    Labels may have separators, colons and quotes.
+    """
     y = CandidateSets.from_weights(rows)
-    weight_key = data.draw(st.sampled_from(["probability", "prob", "score", "weight", "confidence"]))
     pairs = [[[label, weight] for label, weight in row.items()] for row in rows]
     records = [[{label_key: label, "why": "x", weight_key: weight} for label, weight in row] for row in pairs]
     for form in (pairs, records, pd.Series(records), [np.array(row, dtype=object) for row in records]):
         assert CandidateSets.from_weights(form) == y
-    for form in (pairs, records):
-        assert CandidateSets.from_strings([json.dumps(row) for row in form], weighted=True) == y
+    for form in (rows, pairs, records):
+        texts = [json.dumps(row, ensure_ascii=bool(i % 2)) for i, row in enumerate(form)]
+        assert CandidateSets.from_strings(texts, weighted=True, separator=separator) == y
     single = [row[0] for row in records]
     assert CandidateSets.from_weights(single) == CandidateSets.from_weights([[pair] for pair in single])
+    options = {"kind": "posterior", "prior": np.ones(len(y.classes)), "rest": "other"}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # sums above 1
+        read = CandidateSets.from_strings([*map(json.dumps, rows)], weighted=True, **options)
+        assert read == CandidateSets.from_weights(rows, **options)
 
 
 def test_empty_lists_and_mappings_are_unlabeled():

@@ -69,7 +69,7 @@ def test_matrices_of_every_number_type(dtype):
 def test_tables_are_matched_by_name():
     """Columns of tables are matched with the classes by name, cells may be nullable, and an empty row is unlabeled."""
     frame = pd.DataFrame({"wren": [0.5, None], "finch": [1.0, None]})
-    tables = (frame, frame.astype("Float64"), pl.from_pandas(frame), pa.Table.from_pandas(frame))
+    tables = (frame, frame.astype("Float64"), pl.from_pandas(frame))
     for table in tables:
         y = CandidateSets.from_weights(table)
         assert y.classes.tolist() == ["wren", "finch"]

@@ -58,35 +58,66 @@ def test_tuples_may_be_labels():
     np.testing.assert_array_equal(CandidateSets.from_sets(pairs, classes=classes).mask, [[1, 1], [1, 0]])
 
 
-def test_labels_with_numbers_cause_a_warning():
-    """Two labels such as "finch:0.7" without weighted=True are read as labels, with a warning that has the remedy."""
-    texts = ["finch:0.7|wren:0.3", "wren"]
-    with pytest.warns(UserWarning, match=r"'finch:0.7' is read as one label. Pass weighted=True") as caught:
-        y = CandidateSets.from_strings(texts)
+OBJECTS = ['{"finch": 0.7, "wren": 0.3}', '{"finch": 1}', "owl"]
+NUMBERED = ["finch:0.7", "wren:0.3", "owl"]
+
+
+@pytest.mark.parametrize(
+    ("read", "y", "message"),
+    [
+        (
+            CandidateSets.from_strings,
+            ["finch:0.7|wren:0.3", "wren"],
+            r"'finch:0.7' is read as one label.*weighted=True",
+        ),
+        (
+            CandidateSets.from_strings,
+            ["finch (0.5)|wren (0.1)"],
+            r"'finch \(0.5\)' is read as one label.*weighted=True",
+        ),
+        (
+            as_candidates,
+            NUMBERED,
+            r"'finch:0.7' is read as one class: pass CandidateSets.from_strings\(y, weighted=True",
+        ),
+        (lambda y: PLKNN(n_neighbors=1).fit(np.eye(3), y), NUMBERED, r"'finch:0.7' is read as one class: pass"),
+        (as_candidates, ["{'a', 'b'}", "{'b'}"], "if it is a list of labels written as text"),
+        (as_candidates, ["['a', 'b']", "['b']"], "if it is a list of labels written as text"),
+        (as_candidates, ["frozenset({'a'})"], "if it is a list of labels written as text"),
+        (as_candidates, ["a", "b", "a|b"], r"'a\|b' is read as one class: pass CandidateSets.from_strings"),
+        (as_candidates, ["a|b|c", "c|d"], "a set of 3"),
+        (as_candidates, [[0, 1, 1], [1, 0, 0]], r"zeros and ones.*np.asarray\(y\)"),
+        *((as_candidates, ["a", text], f"the text '{text}' is read as a class") for text in ("", "nan", "None")),
+    ],
+)
+def test_labels_that_may_be_sets_or_weights_have_a_warning(read, y, message):
+    """Labels are read as they are, with a warning that has the remedy."""
+    with pytest.warns(UserWarning, match=message) as caught:
+        read(y)
     assert caught[0].filename == __file__
-    assert y.classes.tolist() == ["finch:0.7", "wren", "wren:0.3"]
-    objects = ['{"finch": 0.7, "wren": 0.3}', '{"finch": 1}', "owl"]
-    with pytest.raises(LabelError, match=r"row 0: the labels have weights, such as .*weighted=True"):
-        CandidateSets.from_strings(objects)
-    labels = ["finch:0.7", "wren:0.3", "owl"]
-    message = r"'finch:0.7' is read as one class: pass CandidateSets.from_strings\(y, weighted=True\)"
-    with pytest.warns(UserWarning, match=message):
-        assert as_candidates(labels).classes.tolist() == sorted(labels)
-    with pytest.warns(UserWarning, match=message):
-        PLKNN(n_neighbors=1).fit(np.eye(3), labels)
+
+
+@pytest.mark.parametrize(
+    "y",
+    [
+        ["finch:0.7", "wren"],
+        ["ratio 1:2", "ratio 1:3"],
+        ["B (2)", "B (1)"],
+        ["finch:0.7", "wren:0.3", "a", "b", "c"],
+        ["[0, 10]", "[10, 20]", "(Smith, J)"],
+        ["x|y", "z"],
+        [[0, 1], [1]],
+    ],
+)
+def test_usual_labels_have_no_warning(y):
+    """Neither do labels whose classes are given, weights that are read, and texts that occur as one label."""
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        CandidateSets.from_strings(texts, weighted=True)
-        CandidateSets.from_strings(texts, classes=y.classes)
-        as_candidates(labels, classes=np.array(labels))
-        for few in (
-            ["finch:0.7", "wren"],
-            ["ratio 1:2", "ratio 1:3"],
-            ["B (2)", "B (1)"],
-            ["finch:0.7", "wren:0.3", "a", "b", "c"],
-        ):
-            CandidateSets.from_strings(few)
-            as_candidates(few)
+        as_candidates(y)
+        as_candidates(NUMBERED, classes=np.array(NUMBERED))
+        CandidateSets.from_strings(["finch:0.7|wren:0.3", "wren"], weighted=True)
+    with pytest.raises(LabelError, match=r"row 0: the labels have weights, such as .*weighted=True"):
+        CandidateSets.from_strings(OBJECTS)
 
 
 @given(

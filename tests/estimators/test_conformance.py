@@ -26,6 +26,7 @@ from tests.fuzz.outcome import outcome
 every = pytest.mark.parametrize("estimator", ALL, ids=name)
 batch = pytest.mark.parametrize("estimator", BATCH, ids=name)
 NAMES = np.array(["ant", "bee", "cat"])
+OF_WORK = ("n_neighbors", "max_iter", "n_epochs", "code_length", "cv")
 
 
 @batch
@@ -315,7 +316,7 @@ def test_a_failed_fit_does_not_mix_models(estimator):
     X, mask = table(20, like=estimator)
     model = clone(estimator).fit(X, mask)
     expected = model.predict(X)
-    parameter = next(p for p in ("n_neighbors", "max_iter", "n_epochs", "code_length", "cv") if hasattr(model, p))
+    parameter = next(p for p in (*OF_WORK, "shrinkage") if hasattr(model, p))
     stored = getattr(model, parameter)
     with pytest.raises(InputError, match=parameter):
         model.set_params(**{parameter: -1}).fit(np.hstack([X, X]), mask)

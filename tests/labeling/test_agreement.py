@@ -10,7 +10,6 @@ import pytest
 
 from oneof.candidates import CandidateSets
 from oneof.crowd import AnnotatorModel, krippendorff_alpha, krippendorff_interval
-from oneof.errors import InputError
 from oneof.io import read_labels, read_table
 from oneof.labeling.annotators import MIN_SHARED_ROWS, compare_pairs
 from oneof.labeling.content.table import LabelTable
@@ -195,13 +194,6 @@ def test_the_model_is_trained_with_the_weights(begin: Begin, truth: np.ndarray) 
     assert model._training_input().candidates == model.candidates("model")
     assert votes._training_input().candidates == votes.candidates("votes")
     assert not np.allclose(votes.snapshot.proba, model.snapshot.proba)
-
-
-def test_an_unknown_combination_is_an_error(begin: Begin) -> None:
-    with pytest.raises(InputError, match="`combination` must be"):
-        begin(combination="average")
-    with pytest.raises(InputError, match="`combination` must be"):
-        begin().candidates("average")
 
 
 NAMES = ("Ann", "Bob", "Cem", "Dan")

@@ -2,17 +2,13 @@
 
 from collections.abc import Callable
 from itertools import combinations
-from pathlib import Path
 
 import numpy as np
-import polars as pl
 import pytest
 
 from oneof.candidates import CandidateSets
 from oneof.crowd import AnnotatorModel, krippendorff_alpha, krippendorff_interval
-from oneof.io import read_labels, read_table
 from oneof.labeling.annotators import MIN_SHARED_ROWS, compare_pairs
-from oneof.labeling.content.table import LabelTable
 from oneof.labeling.session import LabelingSession
 from tests.labeling.conftest import CLASSES, make_rows
 
@@ -167,22 +163,6 @@ def test_the_initial_evidence_of_unanswered_rows_stays(rows: np.ndarray) -> None
         answer(session, 0, Ann="finch", Bob="owl")
         assert np.array_equal(session.candidates().weights[5], [1, 0.5, 0])
         assert session.candidates().is_weighted[0]
-
-
-@pytest.mark.parametrize("suffix", [".csv", ".parquet"])
-def test_an_export_has_the_weights_of_the_model(begin: Begin, truth: np.ndarray, tmp_path: Path, suffix: str) -> None:
-    """By default an export has sets; with combination="model", weights that the command line reads."""
-    table = LabelTable(pl.DataFrame({"x": make_rows()[0][:, 0]}), "species")
-    session = begin(table=table)
-    answer_at_random(session, truth)
-    sets = read_table(session.export(tmp_path / f"sets{suffix}"), labels=["species"])
-    assert read_labels(sets, ["species"], classes=CLASSES) == session.candidates("votes")
-    path = session.export(tmp_path / f"weights{suffix}", combination="model")
-    read = read_labels(
-        read_table(path, labels=["species"]), ["species"], classes=CLASSES, weighted=True, kind="likelihood"
-    )
-    assert np.allclose(read.weights, session.candidates("model").weights, atol=1e-6)
-    assert session.candidates("model").is_weighted.any()
 
 
 def test_the_model_is_trained_with_the_weights(begin: Begin, truth: np.ndarray) -> None:

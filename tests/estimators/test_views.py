@@ -147,35 +147,24 @@ def test_without_rows_of_both_views_each_is_fitted_separately():
         )
 
 
-@pytest.mark.parametrize(
-    "views",
-    [
-        [slice(0, 3), slice(3, 6)],
-        [[2, 0, 1], (5, 4, 3)],
-        [np.array([True] * 3 + [False] * 3), [-3, -2, -1]],
-        [range(3), pd.Series([3, 4, 5])],
-    ],
-    ids=["slices", "another order", "mask", "range"],
-)
-def test_forms_of_column_groups(views):
-    """Slices, lists, masks and ranges of the same columns, in any order, give the same model."""
-    X, _, y = two_views()
-    expected = GraphLogisticRegression(views=HALVES).fit(X, y)
-    model = GraphLogisticRegression(views=views).fit(X, y)
-    np.testing.assert_allclose(model.predict_proba(X), expected.predict_proba(X), atol=1e-6)
+FORMS = {
+    "slices": [slice(0, 3), slice(3, 6)],
+    "another order": [[2, 0, 1], (5, 4, 3)],
+    "mask": [np.array([True] * 3 + [False] * 3), [-3, -2, -1]],
+    "range": [range(3), pd.Series([3, 4, 5])],
+    "names": [["a", "b", "c"], ["d", "e", "f"]],
+}
 
 
-def test_columns_by_name():
-    """With a table, groups may have column names, and errors contain them."""
+@pytest.mark.parametrize("form", FORMS)
+def test_forms_of_column_groups(form):
+    """Slices, lists, masks, ranges and names of the same columns, in any order, give the same model."""
     X, _, y = two_views()
     X, _ = with_gaps(X)
-    table = pd.DataFrame(X, columns=list("abcdef"))
-    model = GraphLogisticRegression(views=[["a", "b", "c"], ["d", "e", "f"]]).fit(table, y)
+    rows = pd.DataFrame(X, columns=list("abcdef")) if form == "names" else X
     expected = GraphLogisticRegression(views=HALVES).fit(X, y)
-    np.testing.assert_allclose(model.predict_proba(table), expected.predict_proba(X), atol=1e-9)
-    table.loc[7, ["d", "e", "f"]] = [np.nan, 1.0, 2.0]
-    with pytest.raises(InputError, match="row 7, column 'd': NaN"):
-        model.predict(table)
+    model = GraphLogisticRegression(views=FORMS[form]).fit(rows, y)
+    np.testing.assert_allclose(model.predict_proba(rows), expected.predict_proba(X), atol=1e-6)
 
 
 @pytest.mark.parametrize("features", ["raw", "kernel"])
@@ -235,6 +224,8 @@ def test_errors_name_the_missing_values():
     partial[4, 1] = np.nan
     with pytest.raises(InputError, match="row 4, column 1: NaN in a view"):
         GraphLogisticRegression(views=HALVES).fit(partial, y)
+    with pytest.raises(InputError, match="row 4, column 'b': NaN in a view"):
+        GraphLogisticRegression(views=HALVES).fit(pd.DataFrame(partial, columns=list("abcdef")), y)
     with pytest.raises(ValueError, match="NaN"):
         GraphLogisticRegression().fit(partial, y)
     absent = X.copy()

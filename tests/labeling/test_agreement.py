@@ -2,18 +2,13 @@
 
 from collections.abc import Callable
 from itertools import combinations
-from pathlib import Path
 
 import numpy as np
-import polars as pl
 import pytest
 
 from oneof.candidates import CandidateSets
 from oneof.crowd import AnnotatorModel, krippendorff_alpha, krippendorff_interval
-from oneof.errors import InputError
-from oneof.io import read_labels, read_table
 from oneof.labeling.annotators import MIN_SHARED_ROWS, compare_pairs
-from oneof.labeling.content.table import LabelTable
 from oneof.labeling.session import LabelingSession
 from tests.labeling.conftest import CLASSES, make_rows
 
@@ -170,22 +165,6 @@ def test_the_initial_evidence_of_unanswered_rows_stays(rows: np.ndarray) -> None
         assert session.candidates().is_weighted[0]
 
 
-@pytest.mark.parametrize("suffix", [".csv", ".parquet"])
-def test_an_export_has_the_weights_of_the_model(begin: Begin, truth: np.ndarray, tmp_path: Path, suffix: str) -> None:
-    """By default an export has sets; with combination="model", weights that the command line reads."""
-    table = LabelTable(pl.DataFrame({"x": make_rows()[0][:, 0]}), "species")
-    session = begin(table=table)
-    answer_at_random(session, truth)
-    sets = read_table(session.export(tmp_path / f"sets{suffix}"), labels=["species"])
-    assert read_labels(sets, ["species"], classes=CLASSES) == session.candidates("votes")
-    path = session.export(tmp_path / f"weights{suffix}", combination="model")
-    read = read_labels(
-        read_table(path, labels=["species"]), ["species"], classes=CLASSES, weighted=True, kind="likelihood"
-    )
-    assert np.allclose(read.weights, session.candidates("model").weights, atol=1e-6)
-    assert session.candidates("model").is_weighted.any()
-
-
 def test_the_model_is_trained_with_the_weights(begin: Begin, truth: np.ndarray) -> None:
     """With combination="model" a fit has the weights of the annotators' model."""
     votes, model = begin(), begin(combination="model")
@@ -195,13 +174,6 @@ def test_the_model_is_trained_with_the_weights(begin: Begin, truth: np.ndarray) 
     assert model._training_input().candidates == model.candidates("model")
     assert votes._training_input().candidates == votes.candidates("votes")
     assert not np.allclose(votes.snapshot.proba, model.snapshot.proba)
-
-
-def test_an_unknown_combination_is_an_error(begin: Begin) -> None:
-    with pytest.raises(InputError, match="`combination` must be"):
-        begin(combination="average")
-    with pytest.raises(InputError, match="`combination` must be"):
-        begin().candidates("average")
 
 
 NAMES = ("Ann", "Bob", "Cem", "Dan")

@@ -10,7 +10,6 @@ import polars as pl
 import pytest
 
 from oneof.errors import DataError, InputError
-from oneof.io import read_labels, read_table
 from oneof.labeling.answers.database import expected_schema, schema_of
 from oneof.labeling.answers.degrees import (
     ANNOTATOR_STRENGTH,
@@ -330,16 +329,6 @@ def test_a_repeated_key_has_one_degree() -> None:
 @pytest.fixture
 def table(rows: np.ndarray) -> LabelTable:
     return LabelTable(pl.DataFrame({"name": [f"bird {i}" for i in range(len(rows))], "x": rows[:, 0]}), "species")
-
-
-def test_an_export_has_weights(begin: Begin, table: LabelTable, tmp_path: Path) -> None:
-    """The command line reads the weights of rows with degrees, and the sets of others."""
-    session = begin(table=table)
-    say(session, 0, "Ann", "owl", "probably")
-    say(session, 1, "Ann", ["owl", "wren"])
-    read = read_table(session.export(tmp_path / "out.csv"), labels=["species"])
-    labels = read_labels(read, ["species"], classes=CLASSES, weighted=True, kind="likelihood")
-    np.testing.assert_allclose(labels.weights, session.candidates().weights, atol=1e-6)
 
 
 @pytest.mark.parametrize("suffix", [".csv", ".jsonl", ".parquet"])

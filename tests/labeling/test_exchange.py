@@ -13,7 +13,7 @@ from oneof.io import read_labels, read_table
 from oneof.labeling.content import table as table_module
 from oneof.labeling.content.table import LabelTable
 from oneof.labeling.session import LabelingSession
-from tests.labeling.conftest import CLASSES
+from tests.labeling.conftest import CLASSES, say
 
 Begin = Callable[..., LabelingSession]
 
@@ -25,16 +25,27 @@ def table(rows: np.ndarray) -> LabelTable:
 
 
 @pytest.mark.parametrize("suffix", [".csv", ".parquet"])
-def test_an_export_has_the_candidate_sets(begin: Begin, table: LabelTable, tmp_path: Path, suffix: str) -> None:
-    """The reader of the command line returns the sets of the session and the unchanged columns."""
+@pytest.mark.parametrize("evidence", ["sets", "degrees", "model"])
+def test_an_export_is_read_back(
+    begin: Begin, table: LabelTable, tmp_path: Path, suffix: str, evidence: str
+) -> None:
+    """The command line reads the sets, the weights of degrees or of the annotators' model, and unchanged columns."""
     session = begin(table=table)
-    session.answer(session.question_for(0), "owl")
-    session.answer(session.question_for(1), ["owl", "wren"])
+    say(session, 0, "Ann", "owl", "probably" if evidence == "degrees" else None)
+    say(session, 1, "Ann", ["owl", "wren"])
     session.reject(session.question_for(2), "wren")
     session.dont_know(session.question_for(3))
-    path = session.export(tmp_path / f"out{suffix}")
+    for row in range(4, 16):
+        say(session, row, "Ann", CLASSES[row % 3])
+        say(session, row, "Bob", CLASSES[row % 2])
+    combination = "model" if evidence == "model" else "votes"
+    path = session.export(tmp_path / f"out{suffix}", **({"combination": "model"} if evidence == "model" else {}))
     exported = read_table(path, labels=["species"])
-    assert read_labels(exported, ["species"], classes=CLASSES) == session.candidates()
+    weights = {"weighted": True, "kind": "likelihood"} if evidence != "sets" else {}
+    labels = read_labels(exported, ["species"], classes=CLASSES, **weights)
+    expected = session.candidates(combination)
+    assert np.allclose(labels.weights, expected.weights, atol=1e-6)
+    assert expected.is_weighted.any() == (evidence != "sets")
     assert exported.frame["name"].to_list() == table.frame["name"].to_list()
     assert np.allclose(exported.frame["x"], table.frame["x"])
 

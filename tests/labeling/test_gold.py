@@ -8,7 +8,6 @@ import polars as pl
 import pytest
 
 from oneof.crowd import AnnotatorModel
-from oneof.errors import InputError, InputTypeError, LabelError
 from oneof.labeling.annotators import answer_rate, measure_progress
 from oneof.labeling.answers.log import Entry
 from oneof.labeling.answers.state import AnswerState
@@ -142,28 +141,6 @@ def test_a_gold_row_looks_like_any_other_row() -> None:
             assert questions[-1].score is questions[0].score is None
         rates = [session.snapshot.proba[row, TRUTH[row]] for row in GOLD]
         assert np.mean(rates) < 1 - 1e-6
-
-
-@pytest.mark.parametrize(
-    ("gold", "error", "sentence"),
-    [
-        ([1, 2], InputTypeError, "`gold` must be a dict of row to label, or None; got list"),
-        ({300: "owl"}, InputError, "row indices from 0 to 299 as keys; got 300"),
-        ({-1: "owl"}, InputError, "row indices from 0 to 299"),
-        ({"1": "owl"}, InputError, "row indices from 0 to 299 as keys; got '1'"),
-        ({True: "owl"}, InputError, "row indices from 0 to 299"),
-        ({1: "emu"}, LabelError, "one of the classes finch, owl, wren for row 1; got 'emu'"),
-        ({1: ["owl"]}, LabelError, "for row 1"),
-    ],
-)
-def test_invalid_gold_rows(gold: Any, error: type[Exception], sentence: str) -> None:
-    with pytest.raises(error, match=sentence):
-        begin(gold=gold)
-
-
-def test_an_invalid_gold_interval() -> None:
-    with pytest.raises(InputError, match="`gold_interval` must be"):
-        begin(gold_interval=0)
 
 
 def test_the_progress_of_each_annotator() -> None:

@@ -12,7 +12,7 @@ import pytest
 import scipy.sparse as sp
 
 import oneof
-from oneof.errors import ConflictError, DataError, InputError, InputTypeError
+from oneof.errors import ConflictError, DataError, InputError, InputTypeError, LabelError
 from oneof.labeling.answers.log import AnswerLog, Entry
 from oneof.labeling.answers.store import AnswerStore
 from oneof.labeling.content.table import LabelTable
@@ -208,13 +208,6 @@ def test_a_queue_is_asked_first(begin: Begin, truth: np.ndarray) -> None:
     assert session.ask() is None
 
 
-@pytest.mark.parametrize("queue", [[60], [-1], [1, 1], [0.5], [[1]]])
-def test_an_invalid_queue(begin: Begin, queue: Any) -> None:
-    """A queue has distinct row indices."""
-    with pytest.raises(InputError, match="`queue` must"):
-        begin(queue=queue)
-
-
 def test_several_annotators(begin: Begin, truth: np.ndarray) -> None:
     """With two annotations per item, each row is asked of two people, and never twice of one."""
     session = begin(annotations_per_item=2, strategy="random", refit_every=100)
@@ -302,11 +295,23 @@ def test_the_nearest_labeled_rows(begin: Begin, rows: np.ndarray, truth: np.ndar
         ({"table": "x"}, "`table` must be a .*LabelTable or None; got str"),
         ({"table": LabelTable.from_rows(np.zeros((1, 2)), "kind")}, r"one row per row of `X` \(60\); got 1 rows"),
         ({"path": 3}, "`path` must be a string or a pathlib.Path"),
+        *(({"queue": queue}, "`queue` must") for queue in ([60], [-1], [1, 1], [0.5], [[1]])),
+        ({"combination": "average"}, "`combination` must be"),
+        ({"annotations_per_item": 3, "max_annotations": 2}, r"`max_annotations` must be at least .* \(3\); got 2"),
+        *(({"max_annotations": wrong}, "`max_annotations` must be") for wrong in (0, 2.5)),
+        ({"double_annotated": 1.5}, "`double_annotated` must be a fraction from 0 to 1; got 1.5"),
+        *(({"double_annotated": wrong}, "`double_annotated` must be") for wrong in (-0.1, "all")),
+        *(({"exclude_annotators": wrong}, "must be a") for wrong in ("bot", [""], 3)),
+        ({"gold": {1: "owl"}, "gold_interval": 0}, "`gold_interval` must be"),
+        ({"gold": [1, 2]}, "`gold` must be a dict of row to label, or None; got list"),
+        *(({"gold": {row: "owl"}}, "row indices from 0 to 59 as keys; got") for row in (60, -1, "1", True)),
+        ({"gold": {1: "emu"}}, "one of the classes finch, owl, wren for row 1; got 'emu'"),
+        ({"gold": {1: ["owl"]}}, "for row 1"),
     ],
 )
 def test_invalid_options_are_errors(begin: Begin, options: dict[str, Any], sentence: str, tmp_path: Path) -> None:
     """Invalid options are errors at once, and no file is created."""
-    with pytest.raises((InputError, InputTypeError), match=sentence):
+    with pytest.raises((InputError, InputTypeError, LabelError), match=sentence):
         begin(**{"path": tmp_path / "log"} | options)
     assert not list(tmp_path.iterdir())
 
@@ -328,6 +333,7 @@ def test_invalid_answers_are_errors(begin: Begin) -> None:
         (lambda: session.undo(None), "`annotator` must be a name"),
         (lambda: session.get_question([1]), r"`question` must be text; got \[1\]"),
         (lambda: session.nearest(0, -1), "`n` must be"),
+        (lambda: session.candidates("average"), "`combination` must be"),
     ):
         with pytest.raises((InputError, InputTypeError), match=sentence):
             act()

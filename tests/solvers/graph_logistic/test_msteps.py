@@ -147,16 +147,3 @@ def test_separable_rows_and_a_class_without_rows_have_a_finite_optimum(solver, m
     assert np.isfinite(weights).all()
     assert np.array_equal(oracle.probabilities(X, weights).argmax(axis=1), mask.argmax(axis=1))
     assert oracle.probabilities(X, weights)[:, 2].max() < 1e-2
-
-
-def test_many_sparse_columns_and_few_labels():
-    """With 5,000 sparse columns and 60 labels, sweeps and Newton's method agree."""
-    rng = np.random.default_rng(0)
-    X = sp.random_array((60, 5000), density=0.01, rng=rng, format="csr")
-    mask = np.eye(4, dtype=bool)[rng.integers(4, size=60)]
-    terms = [PriorTerm("ridge", sp.csr_array(sp.eye_array(5000)))]
-    precisions = {"ridge": np.array(0.1)}
-    newton_weights, sequential_weights = (
-        solve_fixed(X, mask, terms, precisions, solver=solver).weights for solver in ("newton", "sequential")
-    )
-    np.testing.assert_allclose(sequential_weights, newton_weights, atol=1e-6)

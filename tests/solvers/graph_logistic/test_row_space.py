@@ -6,7 +6,7 @@ import scipy.sparse as sp
 
 from oneof.solvers.graph_logistic import PriorTerm, solve, solve_graph_logistic
 from oneof.solvers.graph_logistic.coordinates import row_space_basis
-from oneof.solvers.graph_logistic.prior import disagreement_blocks
+from oneof.solvers.graph_logistic.prior import disagreement_matrix
 from tests.solvers.graph_logistic.problems import draw_precisions, make_terms, soften
 
 D, N, M = 70, 24, 15
@@ -93,10 +93,7 @@ def test_views_have_separate_bases():
     half = D // 2
     left, right = np.zeros(D + 1), np.zeros(D + 1)
     left[:half], right[half:D] = 1.0, 1.0
-    blocks = disagreement_blocks(span[M:, :half], span[M:, half:D], np.ones(N - M))
-    disagreement = np.zeros((D + 1, D + 1))
-    disagreement[:half, :half], disagreement[:half, half:D] = blocks[0], blocks[1]
-    disagreement[half:D, :half], disagreement[half:D, half:D] = blocks[1].T, blocks[2]
+    disagreement = disagreement_matrix(span[M:] * left, span[M:] * right, np.ones(N - M))
     terms = [
         PriorTerm("ridge 0", sp.csr_array(np.diag(left))),
         PriorTerm("ridge 1", sp.csr_array(np.diag(right))),

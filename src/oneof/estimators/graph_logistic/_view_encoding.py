@@ -16,7 +16,7 @@ from oneof.graphs import NeighborGraph, check_affinity
 from oneof.kernels import Kernel
 from oneof.likelihoods import constant_rows
 from oneof.solvers.graph_logistic import PriorTerm
-from oneof.solvers.graph_logistic.prior import block_matrix, disagreement_blocks, smoothness_matrix
+from oneof.solvers.graph_logistic.prior import densify_if_full, disagreement_matrix, smoothness_matrix
 from oneof.solvers.graph_logistic.solve import LabeledInstances
 from oneof.typing import Evidence, FeatureMatrix, Floats, Ints, Labels, Mask
 
@@ -181,9 +181,11 @@ def prior_terms(encoder: ViewEncoder, views: list[EncodedView], prior: str, *, n
         mean = float(diagonal[diagonal > 0].mean()) if (diagonal > 0).any() else 1.0
         size_factor = max(n_features, _REFERENCE_N_FEATURES) / _REFERENCE_N_FEATURES
         scaled = view.smoothness * (size_factor / mean)
-        terms.append(
-            ScaledTerm(PriorTerm(f"graph{suffix}", block_matrix({(index, index): scaled}, sizes)), size_factor / mean)
-        )
+        if len(views) > 1:
+            blocks = [sp.csr_array((size, size)) for size in sizes]
+            blocks[index] = scaled
+            scaled = densify_if_full(sp.csr_array(sp.block_diag(blocks)))
+        terms.append(ScaledTerm(PriorTerm(f"graph{suffix}", scaled), size_factor / mean))
         if prior != "graph":
             kind = prior.removeprefix("graph+")
             scale = 1.0 if kind == "ard" else size_factor
@@ -193,25 +195,17 @@ def prior_terms(encoder: ViewEncoder, views: list[EncodedView], prior: str, *, n
             term = PriorTerm(f"{kind}{suffix}", sp.diags_array(entries, format="csr"), per_weight=kind == "ard")
             with np.errstate(over="ignore", under="ignore"):
                 terms.append(ScaledTerm(term, float(scale * np.float64(view.features.total_scale) ** 2)))
-    blocks, pairs = _disagreement(encoder, views)
-    if blocks:
-        # Features have mean variance 1, and so does the diagonal if they are centered; sparse features are not.
-        mean = 2.0 * pairs / len(views)
-        coregularization = PriorTerm("coregularization", block_matrix(blocks, sizes) / mean, couples_views=True)
-        terms.append(ScaledTerm(coregularization, 1.0 / mean))
-    return terms
-
-
-def _disagreement(encoder: ViewEncoder, views: list[EncodedView]) -> tuple[dict[tuple[int, int], Any], float]:
-    """Return the upper blocks of the disagreement matrix C of unlabeled rows with two views, and their total weight."""
-    blocks: dict[tuple[int, int], Any] = {}
-    pairs = 0.0
+    matrices, pairs = [], 0.0
     for a, b in combinations(range(len(views)), 2):
         both = np.flatnonzero(views[a].present & views[b].present & ~encoder.labeled & (encoder.weight > 0))
         if not len(both):
             continue
-        left, right = (views[v].features.instances(encoder.rows[both]) for v in (a, b))
-        for key, block in zip(((a, a), (a, b), (b, b)), disagreement_blocks(left, right, encoder.weight[both])):
-            blocks[key] = blocks[key] + block if key in blocks else block
+        left, right = (place_columns(views[v].features.instances(encoder.rows[both]), v, sizes) for v in (a, b))
+        matrices.append(disagreement_matrix(left, right, encoder.weight[both]))
         pairs += float(encoder.weight[both].sum())
-    return blocks, pairs
+    if matrices:
+        # Features have mean variance 1, and so does the diagonal if they are centered; sparse features are not.
+        mean = 2.0 * pairs / len(views)
+        coregularization = PriorTerm("coregularization", sum(matrices) / mean, couples_views=True)
+        terms.append(ScaledTerm(coregularization, 1.0 / mean))
+    return terms

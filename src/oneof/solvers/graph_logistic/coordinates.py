@@ -91,15 +91,15 @@ class Coordinates:
     @classmethod
     def from_rows(cls, prior: Prior, precisions: Floats, X: FeatureMatrix) -> "Coordinates":
         """Factorize Lambda, and X Lambda^+ X^T."""
-        unpenalized, factor = prior.unpenalized, PrecisionFactor.from_prior(prior, precisions)
-        free_scores = np.asarray(X @ unpenalized.observed)
-        solved = factor.solve_rows(X) - free_scores / unpenalized.curvature @ unpenalized.observed.T
+        free_scores = np.asarray(X @ prior.observed)
+        solved = PrecisionFactor.from_prior(prior, precisions).solve_rows(X)
+        solved -= free_scores / prior.curvature @ prior.observed.T
         values, vectors = np.linalg.eigh(symmetric_part(np.asarray(X @ solved.T)))
         roots = np.sqrt(np.where(values > EIGENVALUE_RTOL * values.max(initial=0.0), values, 0.0))
         rotation = np.where(roots > 0, 1.0 / np.where(roots > 0, roots, 1.0), 0.0)[:, None] * vectors.T
         features = np.hstack([free_scores, vectors * roots])
-        basis = np.hstack([unpenalized.observed, solved.T @ rotation.T])
-        precision = np.diag(np.concatenate([VAGUE_PRECISION * unpenalized.curvature, np.ones(len(roots))]))
+        basis = np.hstack([prior.observed, solved.T @ rotation.T])
+        precision = np.diag(np.concatenate([VAGUE_PRECISION * prior.curvature, np.ones(len(roots))]))
         return cls(prior, precisions, X, features, precision, basis, rotation)
 
     @cached_property
@@ -110,7 +110,7 @@ class Coordinates:
     @property
     def n_unpenalized(self) -> int:
         """Number of coordinates of unpenalized directions, r."""
-        return len(self.prior.unpenalized.curvature)
+        return len(self.prior.curvature)
 
     def prior_matvec(self, z: Floats) -> Floats:
         """Return the prior precision times (K-1, size) coordinates."""
@@ -120,7 +120,7 @@ class Coordinates:
         """Return the coordinates of the (K-1, D) weights with the same scores."""
         if self.rotation is None:
             return weights
-        observed = self.prior.unpenalized.observed
+        observed = self.prior.observed
         components = weights @ observed
         scores = np.asarray(self.rows @ (weights - components @ observed.T).T)
         return np.hstack([components, (self.rotation @ scores).T])
@@ -133,18 +133,16 @@ class Coordinates:
         """Return the (t, size) features of any rows, without their component in unobserved directions."""
         if self.basis is not None:
             return np.asarray(rows @ self.basis)
-        x, unobserved = to_dense(rows), self.prior.unpenalized.unobserved
+        x, unobserved = to_dense(rows), self.prior.unobserved
         return x - x @ unobserved @ unobserved.T
 
     def residual_covariance(self, left: FeatureMatrix, right: FeatureMatrix, *, pairs: bool) -> Floats:
         """Return the prior covariance of rows outside the coordinates: of all pairs, (t, s), or of `pairs`, (t,)."""
         if self.basis is None:
             return np.zeros(left.shape[0] if pairs else (left.shape[0], right.shape[0]))
-        unpenalized, scale = self.prior.unpenalized, np.ones(self.basis.shape[1])
-        scale[: self.n_unpenalized] /= unpenalized.curvature
-        inside = [
-            np.hstack([self.transform(rows), np.asarray(rows @ unpenalized.unobserved)]) for rows in (left, right)
-        ]
+        scale = np.ones(self.basis.shape[1])
+        scale[: self.n_unpenalized] /= self.prior.curvature
+        inside = [np.hstack([self.transform(x), np.asarray(x @ self.prior.unobserved)]) for x in (left, right)]
         inside[0][:, : len(scale)] *= scale
         if not pairs:
             return np.asarray(left @ self.factor.solve_rows(right).T) - inside[0] @ inside[1].T
@@ -157,8 +155,7 @@ class Coordinates:
         """Sum_c log |Lambda| outside the unpenalized directions, in these coordinates."""
         if self.basis is not None:
             return 0.0
-        unpenalized = float(np.log(self.prior.unpenalized.curvature).sum())
-        return self.prior.n_vectors * (self.factor.log_determinant - unpenalized)
+        return self.prior.n_vectors * (self.factor.log_determinant - float(np.log(self.prior.curvature).sum()))
 
     def posterior_counts(self, total: Floats) -> Floats:
         """Return gamma_j = lambda_j sum_c tr[(Lambda^+ - H_cc^-1) P_j] for each precision, (J,).

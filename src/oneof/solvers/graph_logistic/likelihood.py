@@ -60,11 +60,6 @@ class CandidateLikelihood:
         rows = slice(None) if labeled.all() else labeled
         return cls(features[rows].astype(np.float64, copy=False), evidence[rows], row_weight[rows])
 
-    @property
-    def n_vectors(self) -> int:
-        """K-1."""
-        return self.evidence.shape[1] - 1
-
     @cached_property
     def n_candidates(self) -> Ints:
         """Number of candidates of each row, (m,)."""

@@ -74,11 +74,6 @@ class LogisticPosterior:
         blocks = {(c, k): inverse[c * r : (c + 1) * r, k * r : (k + 1) * r] for c in range(n) for k in range(c, n)}
         return cls(weights, coordinates, blocks, log_determinant)
 
-    @property
-    def n_vectors(self) -> int:
-        """K-1."""
-        return len(self.weights)
-
     def covariance(self, left: FeatureMatrix, right: FeatureMatrix | None = None) -> Floats:
         """Return the posterior covariance of the scores of pairs of instances.
 
@@ -98,7 +93,7 @@ class LogisticPosterior:
             If a covariance overflows float64.
         """
         right = left if right is None else right
-        full = np.zeros((left.shape[0], self.n_vectors, self.n_vectors))
+        full = np.zeros((left.shape[0], len(self.weights), len(self.weights)))
         for start in range(0, len(full), CHUNK_ROWS):
             chunk = slice(start, start + CHUNK_ROWS)
             left_rows = left[chunk]
@@ -118,7 +113,7 @@ class LogisticPosterior:
         a = self.coordinates.transform(left)
         b = a if left is right else self.coordinates.transform(right)
         residual = self.coordinates.residual_covariance(left, right, pairs=pairs)
-        full = np.zeros((*residual.shape, self.n_vectors, self.n_vectors))
+        full = np.zeros((*residual.shape, len(self.weights), len(self.weights)))
 
         def product(block: Floats) -> Floats:
             return ((a @ block) * b).sum(axis=1) if pairs else a @ (block @ b.T)

@@ -7,7 +7,7 @@ Each weight vector w^(c), c = 1..K-1, has the prior N(0, Lambda^-1) (6) with
 P_j is the smoothness matrix X^T L X of a graph, the identity (ridge), a diagonal mask with one precision per weight
 (ARD), or the disagreement of views (coregularization). The precisions lambda of all terms are one vector (J,), in the
 order of the terms. The prior is improper in the directions that no term penalizes, such as the intercept;
-`UnpenalizedDirections` completes it there.
+`Prior` completes it there.
 """
 
 from dataclasses import dataclass
@@ -59,26 +59,17 @@ def smoothness_matrix(features: FeatureMatrix, affinity: sp.csr_array, weight: F
     """
     diagonal = sp.diags_array(weight, format="csr")
     L = laplacian(diagonal @ affinity @ diagonal)
-    A = features.T @ (L @ features)
+    A = densify_if_full(features.T @ (L @ features))
     # Features that are equal along all edges, such as a constant, have 0 here up to rounding.
     squares = np.asarray((features * features).T @ L.diagonal()).ravel()
     varies = (A.diagonal() > SMOOTHNESS_RTOL * squares).astype(np.float64)
     return symmetric_part(scale_rows(scale_rows(A, varies).T, varies).T)
 
 
-def disagreement_blocks(left: FeatureMatrix, right: FeatureMatrix, weight: Floats) -> tuple[Any, Any, Any]:
-    """Return the blocks C_ll, C_lr and C_rr of C = sum_i w_i [l_i, -r_i] [l_i, -r_i]^T (8) over rows with two views."""
-    L, R = (scale_rows(rows, np.sqrt(weight)) for rows in (left, right))
-    return symmetric_part(L.T @ L), densify_if_full(-(L.T @ R)), symmetric_part(R.T @ R)
-
-
-def block_matrix(blocks: dict[tuple[int, int], Any], sizes: list[int]) -> Any:
-    """Return a symmetric matrix from its blocks on and above the diagonal; absent blocks are 0."""
-    both = {**{(j, i): block.T for (i, j), block in blocks.items()}, **blocks}
-    is_sparse = any(sp.issparse(block) for block in blocks.values()) or len(blocks) < len(sizes)
-    zeros = sp.csr_array if is_sparse else np.zeros
-    grid = [[both[i, j] if (i, j) in both else zeros((n, m)) for j, m in enumerate(sizes)] for i, n in enumerate(sizes)]
-    return densify_if_full(sp.csr_array(sp.block_array(grid))) if is_sparse else np.block(grid)
+def disagreement_matrix(left: FeatureMatrix, right: FeatureMatrix, weight: Floats) -> Any:
+    """Return C = sum_i w_i (l_i - r_i) (l_i - r_i)^T (8), with the instances in the columns of all views."""
+    difference = scale_rows(left - right, np.sqrt(weight))
+    return symmetric_part(difference.T @ difference)
 
 
 def symmetric_part(matrix: Any) -> Any:
@@ -167,61 +158,6 @@ class PriorTerm:
 # -- the directions without a penalty -------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class UnpenalizedDirections:
-    """Orthonormal directions of the weights that no term penalizes, split by whether the labeled rows observe them.
-
-    A direction is observed if some labeled row has a score along it. An observed direction gets a vague precision of
-    `VAGUE_PRECISION` times its curvature, so that an optimum exists if the classes are separable or a class has no row.
-    In an unobserved direction the weights are 0; determinants, inverses and covariances are those of the other
-    directions.
-    """
-
-    observed: Floats
-    """(D, r)."""
-    curvature: Floats
-    """(r,): 1/4 sum_i (x_i^T u)^2 of each observed direction, above 0. The directions are uncorrelated in it."""
-    unobserved: Floats
-    """(D, u)."""
-
-    @classmethod
-    def from_terms(
-        cls, terms: tuple[PriorTerm, ...], features: FeatureMatrix, row_weight: Floats
-    ) -> "UnpenalizedDirections":
-        """Compute the null space of the sum of the terms, and the curvature of the labeled rows in it."""
-        basis = _unpenalized_basis(terms, features.shape[1])
-        roots = np.sqrt(row_weight) / 2.0
-        scores = roots[:, None] * np.asarray(features @ basis)
-        # Rows without a component in the null space have scores there only by rounding; these are not observations.
-        norms = np.sqrt(np.asarray((features * features).sum(axis=1)).ravel()) * roots
-        scores[np.abs(scores) <= SCORE_RTOL * norms[:, None]] = 0.0
-        gram = scores.T @ scores
-        hidden = null_space(gram)
-        rotation = np.linalg.qr(hidden, mode="complete")[0]  # its first columns span the hidden directions
-        hidden, complement = np.split(rotation, [hidden.shape[1]], axis=1)
-        curvature, vectors = np.linalg.eigh(complement.T @ gram @ complement)
-        return cls(basis @ (complement @ vectors), np.maximum(curvature, np.finfo(float).tiny), basis @ hidden)
-
-    @property
-    def axis_aligned(self) -> bool:
-        """Whether each direction is that of a single weight."""
-        directions = np.hstack([self.observed, self.unobserved])
-        return bool((np.count_nonzero(np.abs(directions) > EIGENVALUE_RTOL, axis=0) == 1).all())
-
-    def quadratic(self, weights: Floats) -> float:
-        """Return sum_c w^(c)T M w^(c) under the vague precision M; unobserved directions have the precision 1."""
-        scores = (weights @ self.observed) ** 2 @ (VAGUE_PRECISION * self.curvature)
-        return float(scores.sum() + ((weights @ self.unobserved) ** 2).sum())
-
-    def complete(self, matrix: Any, fraction: float) -> Any:
-        """Add `fraction` times the curvature of observed directions, and 1 for unobserved ones, to Lambda."""
-        roots = np.hstack([self.observed * np.sqrt(fraction * self.curvature), self.unobserved])
-        if sp.issparse(matrix):
-            roots = sp.csr_array(roots)
-            return sp.csr_array(matrix + roots @ roots.T)
-        return np.asarray(matrix + roots @ roots.T)
-
-
 def _unpenalized_basis(terms: tuple[PriorTerm, ...], n_weights: int) -> Floats:
     """Return an orthonormal basis of the unpenalized directions, (D, r).
 
@@ -261,28 +197,52 @@ def null_space(matrix: Floats) -> Floats:
 
 @dataclass(frozen=True)
 class Prior:
-    """Sum of the terms over K-1 weight vectors, completed in the unpenalized directions."""
+    """Sum of the terms over K-1 weight vectors, completed in the directions that no term penalizes.
+
+    An unpenalized direction is observed if some labeled row has a score along it. It gets a vague precision of
+    `VAGUE_PRECISION` times its curvature, so that an optimum exists if the classes are separable or a class has no row.
+    In an unobserved direction the weights are 0; determinants, inverses and covariances are those of the other
+    directions.
+    """
 
     terms: tuple[PriorTerm, ...]
     n_vectors: int
     """K-1."""
-    unpenalized: UnpenalizedDirections
+    observed: Floats
+    """(D, r): orthonormal directions that are unpenalized and observed."""
+    curvature: Floats
+    """(r,): 1/4 sum_i (x_i^T u)^2 of each observed direction, above 0. The directions are uncorrelated in it."""
+    unobserved: Floats
+    """(D, u): orthonormal directions that are neither penalized nor observed."""
 
     @classmethod
     def from_terms(cls, terms: tuple[PriorTerm, ...], likelihood: CandidateLikelihood) -> "Prior":
-        """Complete the terms in the directions that none of them penalizes."""
-        unpenalized = UnpenalizedDirections.from_terms(terms, likelihood.features, likelihood.row_weight)
-        return cls(terms, likelihood.n_vectors, unpenalized)
+        """Compute the null space of the sum of the terms, and the curvature of the labeled rows in it."""
+        X, roots = likelihood.features, np.sqrt(likelihood.row_weight) / 2.0
+        basis = _unpenalized_basis(terms, X.shape[1])
+        scores = roots[:, None] * np.asarray(X @ basis)
+        # Rows without a component in the null space have scores there only by rounding; these are not observations.
+        norms = np.sqrt(np.asarray((X * X).sum(axis=1)).ravel()) * roots
+        scores[np.abs(scores) <= SCORE_RTOL * norms[:, None]] = 0.0
+        gram = scores.T @ scores
+        hidden = null_space(gram)
+        rotation = np.linalg.qr(hidden, mode="complete")[0]  # its first columns span the hidden directions
+        hidden, complement = np.split(rotation, [hidden.shape[1]], axis=1)
+        curvature, vectors = np.linalg.eigh(complement.T @ gram @ complement)
+        curvature = np.maximum(curvature, np.finfo(float).tiny)
+        n_vectors = likelihood.evidence.shape[1] - 1
+        return cls(terms, n_vectors, basis @ (complement @ vectors), curvature, basis @ hidden)
 
     @property
     def n_weights(self) -> int:
         """D."""
-        return int(self.unpenalized.observed.shape[0])
+        return len(self.observed)
 
     @cached_property
     def is_diagonal(self) -> bool:
-        """Whether every term and its completion are diagonal."""
-        return all(term.is_diagonal for term in self.terms) and self.unpenalized.axis_aligned
+        """Whether every term is diagonal, and every unpenalized direction that of a single weight."""
+        directions = np.abs(np.hstack([self.observed, self.unobserved])) > EIGENVALUE_RTOL
+        return all(term.is_diagonal for term in self.terms) and bool((directions.sum(axis=0) == 1).all())
 
     def _split(self, precisions: Floats) -> list[tuple[PriorTerm, Floats]]:
         """Return the terms with their precisions."""
@@ -312,9 +272,14 @@ class Prior:
         """Return the number of directions of the weights of all classes under each precision, (J,)."""
         return self.n_vectors * np.concatenate([term.counts() for term in self.terms])
 
+    def vague_quadratic(self, weights: Floats) -> float:
+        """Return sum_c w^(c)T M w^(c) under the vague precision M; unobserved directions have the precision 1."""
+        scores = (weights @ self.observed) ** 2 @ (VAGUE_PRECISION * self.curvature)
+        return float(scores.sum() + ((weights @ self.unobserved) ** 2).sum())
+
     def penalty(self, weights: Floats, precisions: Floats) -> float:
         """Return 1/2 sum_c w^(c)T Lambda w^(c), with the vague precision."""
-        return 0.5 * (float(precisions @ self.quadratics(weights)) + self.unpenalized.quadratic(weights))
+        return 0.5 * (float(precisions @ self.quadratics(weights)) + self.vague_quadratic(weights))
 
     def matrix(self, precisions: Floats, fraction: float = VAGUE_PRECISION) -> Any:
         """Return Lambda, with `fraction` times the curvature of the observed unpenalized directions and 1 for others.
@@ -324,4 +289,8 @@ class Prior:
         total: Any = sp.csr_array((self.n_weights, self.n_weights))
         for term, part in self._split(precisions):
             total = total + term.scaled(part)
-        return self.unpenalized.complete(total, fraction)
+        roots = np.hstack([self.observed * np.sqrt(fraction * self.curvature), self.unobserved])
+        if not sp.issparse(total):
+            return np.asarray(total + roots @ roots.T)
+        roots = sp.csr_array(roots)
+        return sp.csr_array(total + roots @ roots.T)

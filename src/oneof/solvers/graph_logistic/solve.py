@@ -196,7 +196,7 @@ class _Problem:
         weights, precisions = best
         degenerate = not by_evidence and self._is_degenerate(weights)
         if degenerate:
-            weights = weights @ prior.unpenalized.observed @ prior.unpenalized.observed.T
+            weights = weights @ prior.observed @ prior.observed.T
         by_term = prior.by_term(precisions)
         return GraphLogisticSolution(weights, by_term, np.array(path), n_iter, converged, degenerate)
 
@@ -238,13 +238,13 @@ class _Problem:
         knee = np.where(half > 0, 2.0 * half / self.hyperprior.upper, 1.0)
         squares = 2.0 * self.hyperprior.beta + self.prior.quadratics(weights)
         logarithms = np.log(np.maximum(squares, knee)) + np.minimum(squares / knee - 1.0, 0.0)
-        unpenalized = 0.5 * self.prior.unpenalized.quadratic(weights)
+        unpenalized = 0.5 * self.prior.vague_quadratic(weights)
         return self.likelihood.value(weights) - unpenalized - float(half @ logarithms)
 
     def _is_degenerate(self, weights: Floats) -> bool:
         """Return whether the weights are 0 in all penalized directions."""
-        observed, unobserved = self.prior.unpenalized.observed, self.prior.unpenalized.unobserved
-        if observed.shape[1] + unobserved.shape[1] == self.prior.n_weights:
+        observed = self.prior.observed
+        if observed.shape[1] + self.prior.unobserved.shape[1] == self.prior.n_weights:
             return False  # no direction is penalized
         penalized = weights - weights @ observed @ observed.T
         return bool(np.abs(np.asarray(self.likelihood.features @ penalized.T)).max(initial=0.0) <= SCORE_TOL)

@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta, timezone
 import polars as pl
 import pytest
 
-from oneof.io.formats import dates
+from oneof.io.formats import cells as dates
 from oneof.io.formats.cells import CellFormat
 
 KNOWN = [*map("".join, itertools.product(dates._DAYS, dates._TIMES)), *dates._MONTHS]

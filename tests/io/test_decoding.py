@@ -10,10 +10,8 @@ import pytest
 
 from oneof import trial
 from oneof.errors import DataError
-from oneof.io.batch_spec import BatchSpec
-from oneof.io.batches import file_sizes, iterate_batches
-from oneof.io.formats import decoding
-from oneof.io.table import read_table
+from oneof.io.formats import binary as decoding
+from oneof.io.table import BatchSpec, file_sizes, iterate_batches, read_table
 from oneof.stream import open_source
 
 DAMAGED = Path(__file__).parent / "damaged" / "page_lengths.parquet"
@@ -46,7 +44,7 @@ def test_files_before_a_damaged_one_are_read(tmp_path: Path) -> None:
     parquet(tmp_path, 3)
     shutil.copy(DAMAGED, tmp_path / "1.parquet")
     batches = iterate_batches(open_source(tmp_path), 10, BatchSpec())
-    assert next(batches).content.height == 2
+    assert next(batches).frame.height == 2
     with pytest.raises(DataError, match=r"1\.parquet cannot be read"):
         next(batches)
 
@@ -55,10 +53,10 @@ def test_small_files_share_a_process_and_are_decoded_once(tmp_path: Path, trials
     files = parquet(tmp_path, 5)
     source = open_source(tmp_path)
     assert file_sizes(source) == [2] * 5
-    assert sum(batch.content.height for batch in iterate_batches(source, 10, BatchSpec())) == 10
+    assert sum(batch.frame.height for batch in iterate_batches(source, 10, BatchSpec())) == 10
     assert len(trials) == 1
     pl.DataFrame({"x": [1.0], "species": ["wren"]}).write_parquet(files[2])
-    assert sum(batch.content.height for batch in iterate_batches(source, 10, BatchSpec())) == 9
+    assert sum(batch.frame.height for batch in iterate_batches(source, 10, BatchSpec())) == 9
     assert len(trials) == 2
 
 

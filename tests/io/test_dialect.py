@@ -28,7 +28,7 @@ from oneof.io.formats.dialect import detect_dialect, detect_encoding
 )
 def test_delimiters_and_decimals(text: str, expected: tuple[str, str]) -> None:
     """The delimiter splits the records into as many cells as the header; a comma within numbers is decimal."""
-    dialect, n_above = detect_dialect(text.encode(), Dialect())
+    dialect, n_above, _ = detect_dialect(text.encode(), Dialect())
     assert n_above == 0
     assert (dialect.delimiter, dialect.decimal) == expected
 

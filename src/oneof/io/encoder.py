@@ -13,8 +13,8 @@ import scipy.sparse as sp
 from sklearn.base import BaseEstimator, TransformerMixin
 
 from oneof.errors import DataError
+from oneof.io.features import Column
 from oneof.io.findings import MAX_CELLS, UnreadableCells
-from oneof.io.kinds import Column
 from oneof.text import StopWords, make_vectorizer, stemmer_version
 from oneof.typing import FeatureMatrix, Floats
 

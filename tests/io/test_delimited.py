@@ -175,21 +175,29 @@ def _lines(delimiter: str = ",") -> list[str]:
     return [delimiter.join(row) for row in (HEADER, *ROWS)]
 
 
+ABOVE = {
+    "comments": (["# exported by\tX\t2026"], ["# exported by X, 2026"], ["#exported by\tX\t2026\tv1\tok\tyes"]),
+    "comments with blank lines": (["# a; b, c", "", "# d\te"],),
+    "titles": (["Birds of Lyon", ""], ["Birds", "of Lyon"]),
+    "names of groups": (["Measures,,Traits,"], ["Measures,,,"]),
+}
+
+
 @pytest.mark.parametrize("delimiter", [",", "\t", ";"])
-@pytest.mark.parametrize(
-    "comments",
-    [
-        ["# exported by\tX\t2026"],
-        ["# exported by X, 2026"],
-        ["#exported by\tX\t2026\tv1\tok\tyes"],
-        ["# a; b, c", "", "# d\te"],
-    ],
-)
-def test_comments_above_the_header_may_have_delimiters(tmp_path: Path, delimiter: str, comments: list[str]) -> None:
-    """The table is that without the comments, and a note quotes the first one."""
-    table = _read(tmp_path / "t.csv", comments + _lines(delimiter))
+@pytest.mark.parametrize("above", [lines for cases in ABOVE.values() for lines in cases])
+def test_lines_above_the_header_are_ignored(tmp_path: Path, delimiter: str, above: list[str]) -> None:
+    """The table and the stream are those without these lines; a note quotes the first one; errors count all lines."""
+    if ",," in above[0]:
+        above = [above[0].replace(",", delimiter)]
+    path = tmp_path / "t.csv"
+    table = _read(path, above + _lines(delimiter))
     assert table.frame.equals(_read(tmp_path / "plain.csv", _lines(delimiter)).frame)
-    assert [repr(comments[0]) in remark for remark in table.remarks] == [True]
+    lines = f"{len(above)} lines above the header are" if len(above) > 1 else "1 line above the header is"
+    assert table.remarks == (f"{lines} ignored: {above[0].strip()!r}.",)
+    _read(path, above + _lines(delimiter))
+    assert [batch.height for batch in read_batches(path, n_rows=30)] == [30, 10]
+    with pytest.raises(DataError, match=rf"line {len(above) + 42}: found 1 cells"):
+        _read(path, [*above, *_lines(delimiter), "1"])
 
 
 @pytest.mark.parametrize("header", ["#span,mass,color,species", "# span,mass,color,species", "#,mass,color,species"])
@@ -211,15 +219,6 @@ def test_lines_between_rows_with_other_cells_are_errors(tmp_path: Path, n_rows: 
     lines = _lines()[:1] + _lines()[1:] * (n_rows // len(ROWS))
     with pytest.raises(DataError, match=r"line 22: found . cells, but the header has 4: .* column '.*Correct the line"):
         _read(tmp_path / "t.csv", [*lines[:21], line, *lines[21:]])
-
-
-@pytest.mark.parametrize("delimiter", [",", ";", "\t"])
-def test_names_of_groups_above_the_header_are_ignored(tmp_path: Path, delimiter: str) -> None:
-    """A first line of merged cells is above the header if the second one has the names of all columns."""
-    groups = delimiter.join(["Measures", "", "Traits", ""])
-    table = _read(tmp_path / "t.csv", [groups, *_lines(delimiter)])
-    assert table.frame.equals(_read(tmp_path / "plain.csv", _lines(delimiter)).frame)
-    assert "1 line above the header is ignored: 'Measures" in table.remarks[0]
 
 
 @pytest.mark.parametrize("first", ["NA,NA,red,owl", "x1,x2,red,red", "x1,x2,red,", "1,2,red,owl"])
@@ -448,33 +447,6 @@ def test_quoted_cells_that_may_join_rows_have_a_note(tmp_path: Path) -> None:
     assert "--quote none" in table.remarks[0]
     path.write_text('id\tplace\tn\n1\t"old\nmill"\t5\n2\t"a\t\tb\nc"\t5\n')
     assert read_table(path).remarks == ()
-
-
-TITLES = {
-    "1 line above": "# exported 2021-03-04\na,b\n1,2\n",
-    "2 lines above": "Birds of Lyon\n\na,b\n1,2\n",
-    "2 lines": "Birds\nof Lyon\na,b,c\n1,2,3\n",
-    "1 line": "Birds;;\na;b;c\n1;2;3\n",
-}
-
-
-@pytest.mark.parametrize("name", TITLES)
-def test_title_lines_above_the_header_are_ignored(tmp_path: Path, name: str) -> None:
-    """A note names them; rows and lines in errors are those of the file."""
-    path = tmp_path / "t.csv"
-    content = TITLES[name]
-    n_cells = content.split("\n")[-2].count(";" if ";" in content else ",") + 1
-    path.write_text(content)
-    table = read_table(path)
-    assert table.frame.rows() == [(1, 2, 3)[:n_cells]]
-    assert name.split(maxsplit=1)[0] in table.remarks[0]
-    assert "above the header" in table.remarks[0]
-    assert repr(content.split("\n")[0]) in table.remarks[0]
-    assert [batch.rows() for batch in read_batches(path, n_rows=1)] == [table.frame.rows()]
-    content += content.split("\n")[-2] + "\n"
-    path.write_text(content + content[content.rindex("\n", 0, -1) + 1 :] * 8 + "1\n")
-    with pytest.raises(DataError, match=rf"line {content.count(chr(10)) + 9}: found 1 cells"):
-        read_table(path)
 
 
 def test_lines_that_may_be_a_header_are_never_ignored(tmp_path: Path) -> None:

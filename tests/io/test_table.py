@@ -59,16 +59,8 @@ def test_marks_of_missing_cells(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [
-        ("t.csv", b"a,b\n1,2\n3\n", "line 3: found 1 cells, but the header has 2"),
-        ("t.csv", b"a,b\n1,2,3\n", "line 2: found 3 cells"),
-        ("t.csv", "a,b\n\u00e9,2\n".encode() + b"\xff,4\n", r"UTF-8 \(line 3\)"),
-        ("t.csv", b'a,b\n1,"2\n', "line 2, column 'b': a quotation mark is not closed"),
         ("t.csv", b",\n1,2\n", "is empty. The first line must have the names"),
-        ("t.csv", b"", "is empty"),
         ("t.csv", b"a,b\n", "no rows"),
-        ("t.parquet", b"PAR1 but not really", "cannot be read"),
-        ("t.jsonl", b'{"a": 1}\n{"a":\n', "line 2: invalid JSON"),
-        ("t.jsonl", b"[1, 2]\n", "line 1: a line must be an object"),
         ("t.jsonl", b"", "no rows"),
         ("t.npz", b"PK\x03\x04 but not really", "damaged"),
         ("t.docx", b"", "unknown format"),
@@ -486,8 +478,8 @@ def test_a_stream_reads_compressed_standard_input(stdin: Callable[[bytes], None]
     """The rule for a stream is that of a table: compressed standard input is read."""
     content = b"x,n\n" + b"".join(b"%d,%d\n" % (i, i * i) for i in range(999))
     batches = []
-    for given in (content, gzip.compress(content)):
-        stdin(given)
+    for written in (content, gzip.compress(content)):
+        stdin(written)
         batches.append([batch["n"].to_list() for batch in read_batches("-", n_rows=100, format="csv")])
     assert batches[0] == batches[1]
     assert sum(map(len, batches[0])) == 999

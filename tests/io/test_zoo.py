@@ -22,10 +22,9 @@ from oneof.io import (
     read_table,
     saved_columns,
 )
-from oneof.io.batch_spec import BatchSpec
-from oneof.io.batches import iterate_batches
 from oneof.io.findings import MAX_CELLS
 from oneof.io.formats.delimited import DelimitedReader
+from oneof.io.table import BatchSpec, iterate_batches
 from oneof.stream import open_source
 from tests.io.sheets import CITIES, Sheet
 from tests.io.spreadsheets import WRITERS
@@ -151,14 +150,14 @@ def test_the_zoo_is_read_in_batches_too(tmp_path: Path) -> None:
         batches = list(iterate_batches(open_source(path), 25, spec))
         assert len(batches) == len(clean)
         for batch, other in zip(batches, clean, strict=True):
-            labels = batch.content["city"].fill_null("").to_list()
-            assert labels == other.content["city"].fill_null("").to_list(), name
+            labels = batch.frame["city"].fill_null("").to_list()
+            assert labels == other.frame["city"].fill_null("").to_list(), name
             frame, expected = (
-                align_columns(b.content, spec.features or (), path, cell_format=b.cell_format) for b in (batch, other)
+                align_columns(b.frame, spec.features or (), path, cell_format=b.cell_format) for b in (batch, other)
             )
             assert frame.equals(expected, null_equal=True), name
         after = list(iterate_batches(open_source(path), 25, spec, batches[0].after))
-        assert [b.content["city"].to_list() for b in after] == [b.content["city"].to_list() for b in batches[1:]], name
+        assert [b.frame["city"].to_list() for b in after] == [b.frame["city"].to_list() for b in batches[1:]], name
 
 
 def test_predictions_read_other_forms_than_the_training(tmp_path: Path) -> None:

@@ -1,28 +1,27 @@
 """Reading of tables and streams. A table is a stream of one batch, so there is one reader for each format.
 
-Reading order: `formats` (one reader for each format of files), `columns`, `kinds` and `features` (names, kinds and
-choice of columns), `batch_spec` and `batches` (the rows of all formats), `table` (whole files and their options),
-`vectors` (embeddings as columns), `frames` (rows that a program has as a DataFrame or a list), `labels` (columns of
-labels), `findings` (notes about a table), `encoder` (the values as input of an estimator), `answers` (files of answers
-of annotators).
+Reading order: `formats` (one reader for each format of files), `columns` (their names), `features` (kinds and choice
+of columns), `table` (the rows of all formats, and of a program), `vectors` (embeddings as columns), `labels` (columns
+of labels), `findings` (notes about a table), `encoder` (the values as input of an estimator), `answers` (files of
+answers of annotators).
 """
 
-from oneof.io.columns import (
-    align_columns,
-    describe_cells,
-    find_column,
-    saved_columns,
-    select_column,
-)
+from oneof.io.columns import find_column, select_column
 from oneof.io.encoder import TextOptions, check_texts, make_encoder, read_text_options
-from oneof.io.features import Overrides, choose_columns, choose_features
+from oneof.io.features import (
+    Column,
+    Overrides,
+    align_columns,
+    choose_columns,
+    choose_features,
+    describe_cells,
+    saved_columns,
+)
 from oneof.io.findings import Finding, Kind, TableFindings, UnreadableCells, describe, notes
 from oneof.io.formats.binary import read_answers_npz
 from oneof.io.formats.cells import CellFormat
 from oneof.io.formats.dialect import Dialect, make_dialect
 from oneof.io.formats.source import stem_of
-from oneof.io.frames import table_from_rows
-from oneof.io.kinds import Column
 from oneof.io.labels.class_findings import check_no_weights, class_findings, label_findings
 from oneof.io.labels.known_labels import (
     check_new_labels,
@@ -38,7 +37,7 @@ from oneof.io.labels.label_columns import (
     merge_ranked_columns,
     read_labels,
 )
-from oneof.io.table import Table, TableOptions, is_whole_table, read_table
+from oneof.io.table import Table, TableOptions, is_whole_table, read_table, table_from_rows
 
 __all__ = [
     "CellFormat",

@@ -13,8 +13,8 @@ import scipy.sparse as sp
 from sklearn.base import BaseEstimator, TransformerMixin
 
 from oneof.errors import DataError
+from oneof.io.features import Column
 from oneof.io.findings import MAX_CELLS, UnreadableCells
-from oneof.io.kinds import Column
 from oneof.text import StopWords, make_vectorizer, stemmer_version
 from oneof.typing import FeatureMatrix, Floats
 
@@ -76,8 +76,8 @@ def read_text_options(stop_words: str = NONE, stem: str = NONE) -> TextOptions:
     MissingExtraError
         If snowballstemmer is not installed and `stem` names a language.
     """
-    lower = stop_words.lower()
-    words = {NONE: None, "english": "english"}[lower] if lower in (NONE, "english") else _read_words(Path(stop_words))
+    known: dict[str, Any] = {NONE: None, "english": "english"}
+    words = known[stop_words.lower()] if stop_words.lower() in known else _read_words(Path(stop_words))
     options = TextOptions(words, None if stem.lower() == NONE else stem.lower())
     options.vectorizer()  # raises before a table is read
     return options
@@ -186,16 +186,12 @@ class Encoder(TransformerMixin, BaseEstimator):
         if imputed.width:
             scaler = StandardScaler().fit(numbers)
             self.mean_, self.scale_ = scaler.mean_, scaler.scale_
-            numbers = self._standardize(numbers)
         booleans = [X[name] for name in self._named("yes/no")]
         self.modes_ = [float(2 * (cells == 1.0).sum() > cells.is_not_nan().sum()) for cells in booleans]
         self.categories_ = [sorted(X[name].unique().to_list()) for name in self._named("category")]
-        options = TextOptions(self.stop_words, self.stem)
-        self.vectorizers_ = [options.vectorizer(sublinear_tf=True, max_features=MAX_WORDS) for _ in self._named("text")]
-        texts = [
-            vectorizer.fit_transform(X[name].to_list())
-            for name, vectorizer in zip(self._named("text"), self.vectorizers_, strict=True)
-        ]
+        options, names = TextOptions(self.stop_words, self.stem), self._named("text")
+        self.vectorizers_ = [options.vectorizer(sublinear_tf=True, max_features=MAX_WORDS) for _ in names]
+        texts = [known.fit_transform(X[name].to_list()) for name, known in zip(names, self.vectorizers_, strict=True)]
         blocks = self._blocks(X, numbers, texts)
         n_nonzero = sum(block.nnz if sp.issparse(block) else block.size for block in blocks)
         n_cells = sum(block.shape[0] * block.shape[1] for block in blocks)
@@ -215,12 +211,8 @@ class Encoder(TransformerMixin, BaseEstimator):
         ndarray or CSR matrix of shape (n, d)
         """
         numbers = self._impute(X)
-        if numbers.shape[1]:
-            numbers = self._standardize(numbers)
-        texts = [
-            vectorizer.transform(X[name].to_list())
-            for name, vectorizer in zip(self._named("text"), self.vectorizers_, strict=True)
-        ]
+        known = zip(self._named("text"), self.vectorizers_, strict=True)
+        texts = [vectorizer.transform(X[name].to_list()) for name, vectorizer in known]
         return self._stack(self._blocks(X, numbers, texts))
 
     def get_feature_names_out(self, input_features: Any = None) -> Any:  # noqa: ARG002 - as in scikit-learn
@@ -254,17 +246,13 @@ class Encoder(TransformerMixin, BaseEstimator):
         features[:, end:] = missing[:, self.indicated_]
         return features
 
-    def _standardize(self, numbers: Floats) -> Floats:
-        numbers -= self.mean_
-        numbers /= self.scale_
-        return numbers
-
     def _blocks(self, X: "pl.DataFrame", numbers: Floats, texts: list[Any]) -> list[Any]:
-        """Return the features of all kinds of columns."""
+        """Return the features of all kinds of columns; the numbers are standardized in place."""
+        if numbers.shape[1]:
+            numbers -= self.mean_
+            numbers /= self.scale_
         booleans = [X[name].fill_nan(mode) for name, mode in zip(self._named("yes/no"), self.modes_, strict=True)]
-        categories = [
-            _indicators(X[name], known) for name, known in zip(self._named("category"), self.categories_, strict=True)
-        ]
+        categories = map(_indicators, map(X.get_column, self._named("category")), self.categories_)
         dense = np.column_stack([numbers, *(cells.to_numpy() for cells in booleans)]) if booleans else numbers
         return [*([dense] if dense.shape[1] else []), *categories, *texts]
 

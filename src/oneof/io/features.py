@@ -1,43 +1,33 @@
-"""Features of a table: the kinds of its columns, and their choice.
+"""Features of a table: the kinds of its columns, their choice, and their cells as numbers and text.
 
-Reading order: `choose_features` infers the kind of each column by the readers of `kinds` and reads its cells,
-`columns.align_columns` converts another table to numbers and text, `encoder` transforms the values.
+One ordered table of readers, `READERS`, serves training tables, new rows and streams. A reader detects the formats of
+the cells of a column and returns their values. `choose_features` tries the readers in order on each column of training;
+`align_columns` reads the cells of another table with the kinds and the formats of training. `encoder` transforms the
+values.
 """
 
 import re
 import shlex
-from collections.abc import Collection
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from oneof.candidates.columns import name_type
 from oneof.errors import DataError, InputError
-from oneof.io.columns import match_columns
-from oneof.io.findings import KINDS, Finding, Kind, TableFindings
-from oneof.io.formats.cells import (
-    CODE,
-    GROUPS,
-    CellFormat,
-    count_other_decimals,
-    count_tokens,
-    read_numbers,
-    sample_cells,
-    strip_missing_numbers,
-    strip_text,
+from oneof.io.columns import match_columns, suggest_columns
+from oneof.io.findings import (
+    KINDS,
+    MAX_CELLS,
+    Finding,
+    Kind,
+    TableFindings,
+    UnreadableCells,
+    describe,
+    describe_columns,
 )
-from oneof.io.formats.dates import COMPACT_DATE, days_to_text, detect_date_formats, is_compact_range, read_dates
-from oneof.io.kinds import (
-    MIN_SHARE,
-    READERS,
-    SAMPLE_ROWS,
-    Column,
-    Reader,
-    as_text,
-    is_text,
-    list_cells,
-    to_values,
-    unreadable_cell,
-)
+from oneof.io.formats import cells as forms
+from oneof.io.formats.cells import CellFormat, strip_missing_numbers, strip_text
 from oneof.messages import enumerate_items
 from oneof.validation import check_squares
 
@@ -46,6 +36,12 @@ if TYPE_CHECKING:
 
     from oneof.io.table import Table
 
+SAMPLE_ROWS = 1_000
+"""Number of cells that show the kind and the unit of a column of text."""
+MIN_SHARE = 0.9
+"""Share of the cells, apart from tokens of missing values, that a reader must read."""
+_MAX_EXACT = 2.0**53
+"""Largest float up to which all whole numbers are floats."""
 _MIN_READ_IF_NAMED = 0.5
 """Share of the cells that must be numbers if the user says so, or if the others are at most `_MAX_WORDS` words."""
 _MAX_WORDS = 2
@@ -61,7 +57,180 @@ _MIN_UNIQUE = 0.95
 _IDENTIFIER = re.compile(r"(^|[\W_])(?i:id|key|index|uuid)$|[a-z](Id|ID|Key|Index)$")
 _SPACE = re.compile(r"\s")
 _CONSTANT = "one value (add --numeric, --categorical or --text to include)"
+_COUNTS = "a count of the rows (add --numeric to include)"
+_NUMBERS_ROWS = "a different number in each row, and a name of an identifier (add --numeric to include)"
 _IDENTIFIES = "a different word in each row, such as a name or an identifier (add --text or --categorical to include)"
+_HAS_CODES = "some of the codes have leading zeros (--numeric reads numbers)"
+_REMEDIES = {
+    "yes/no": "--missing adds tokens of missing values",
+    "duration": "--missing adds tokens of missing values",
+    "number": "write one decimal separator in all cells, or read the others as missing values by --numeric",
+    "date": "--missing adds tokens of missing values, --date-format formats",
+}
+_MIN_UNREADABLE = 10
+"""Minimum number of unreadable cells for an error, if no cell of the column can be read."""
+_MAX_JOINED = 100
+"""Number of rows up to which columns of one kind are read at once."""
+
+
+class Column(NamedTuple):
+    """A feature: the name and the kind of a column, and the formats of its cells of text.
+
+    The formats of dates are those of `strptime`. Numbers such as "1234,5", "1,234.5" and "1.234,5" have the format ",",
+    ",." and ".,", which is followed by the unit if there is one: "1.234,5 EUR" has the formats ".," and "EUR".
+    """
+
+    name: str
+    kind: Kind
+    formats: tuple[str, ...] = ()
+
+
+class Reader(NamedTuple):
+    """Reader of the cells of one kind.
+
+    Attributes
+    ----------
+    kind : str
+    detect : callable
+        Returns the formats of cells of text, or None if they are not of the kind.
+    read : callable
+        Returns the values of cells of text in given formats, null for cells that cannot be read.
+    min_share : float
+        Share of the cells, apart from tokens of missing values, that the reader must read.
+    """
+
+    kind: Kind
+    detect: "Callable[[pl.Series, CellFormat], tuple[str, ...] | None]"
+    read: "Callable[[pl.Series, Sequence[str], CellFormat], pl.Series]"
+    min_share: float = MIN_SHARE
+
+
+def _detect_numbers(text: "pl.Series", cell_format: CellFormat) -> tuple[str, ...]:
+    number_format = forms.detect_number_format(text, cell_format.decimal)
+    return () if number_format == "." else (number_format,)
+
+
+def _detect_quantities(text: "pl.Series", cell_format: CellFormat) -> tuple[str, ...] | None:
+    unit = forms.detect_unit(forms.sample_cells(text, SAMPLE_ROWS))
+    return (forms.detect_number_format(text, cell_format.decimal, unit), unit) if unit else None
+
+
+def format_of_training(formats: Sequence[str], cell_format: CellFormat) -> tuple[Any, str]:
+    """Return the number format of training, None if it does not apply to a table, and the unit.
+
+    It applies if its decimal separator is that of the table, or if the table has the separator of the table of
+    training, from which some of its columns differ.
+    """
+    known, unit = (*formats, "")[:2] if formats else (cell_format.trained_decimal or ".", "")
+    applies = known in forms.NUMBER_FORMATS and cell_format.decimal in (known[-1], cell_format.trained_decimal)
+    return known if applies else None, unit
+
+
+def _read_numbers(text: "pl.Series", formats: Sequence[str], cell_format: CellFormat) -> "pl.Series":
+    """Return numbers in the format of training, or in the format of this table if that does not read all cells."""
+    known, unit = format_of_training(formats, cell_format)
+    values = text if known is None else forms.read_numbers(text, known, unit)
+    if known is not None and values.null_count() == text.null_count():
+        return values
+    return forms.read_numbers(text, forms.detect_number_format(text, cell_format.decimal, unit), unit)
+
+
+def _read_dates(text: "pl.Series", formats: Sequence[str], _: CellFormat) -> "pl.Series":
+    values = forms.read_dates(text, formats)
+    if values.null_count() > text.null_count():  # another table may have unambiguous formats of its own
+        values = values.zip_with(values.is_not_null(), forms.read_dates(text, forms.UNAMBIGUOUS_DATES))
+    return values
+
+
+READERS = (
+    Reader("yes/no", lambda text, _: forms.detect_yes_no(text), lambda text, *_: forms.read_yes_no(text), 1.0),
+    Reader("number", _detect_numbers, _read_numbers),
+    Reader("date", lambda text, cell_format: forms.detect_date_formats(text, cell_format) or None, _read_dates),
+    Reader("duration", lambda *_: (), lambda text, *_: forms.read_durations(text)),
+    Reader("number", _detect_quantities, _read_numbers),
+)
+"""Readers of text in their order: the first one that reads enough cells applies. All other text is words."""
+_READERS = {reader.kind: reader for reader in READERS}
+
+
+def is_text(cells: "pl.Series") -> bool:
+    """Return whether a column has cells of text, as all files of text have."""
+    import polars as pl
+
+    return cells.dtype in (pl.String, pl.Categorical, pl.Enum)
+
+
+def to_values(cells: "pl.Series", column: Column, cell_format: CellFormat) -> tuple["pl.Series", "pl.Series"]:
+    """Return the values of cells, and a mask of the cells that are not of the kind of the column.
+
+    Values are floats, null if missing: dates are days since 1970-01-01, durations are hours, yes and no are 1 and 0.
+    Categories and texts are text, empty if missing; "Red" and "red" are one category.
+    """
+    import polars as pl
+
+    kind, tokens = column.kind, forms.missing_numbers(cell_format)
+    unreadable = pl.Series([False]).new_from_index(0, len(cells))
+    if kind in ("category", "text"):
+        text = _to_text(cells, cell_format, tokens)
+        return text.str.to_lowercase() if kind == "category" else text, unreadable
+    if cells.dtype in {"date": (pl.Date, pl.Datetime), "duration": (pl.Time, pl.Duration)}.get(kind, ()):
+        values = forms.dates_to_days(cells) if kind == "date" else forms.to_hours(cells)
+    elif not (is_text(cells) or cells.dtype.is_numeric() or cells.dtype in (pl.Boolean, pl.Null)):
+        raise DataError(f"column {cells.name!r} must contain {KINDS[kind]}; got values of type {cells.dtype}.")
+    elif is_text(cells) or kind in ("date", "duration"):
+        text = strip_missing_numbers(strip_text(as_text(cells), cell_format))
+        values = _READERS[kind].read(text, column.formats, cell_format)
+        unreadable = text.is_not_null() & values.is_null()
+    else:
+        numbers = cells.cast(pl.Float64, strict=False).fill_nan(None)
+        is_value = numbers.is_in([0.0, 1.0, *tokens]) if kind == "yes/no" else numbers.is_finite()
+        unreadable = ~is_value.fill_null(value=True)
+        values = numbers.set(unreadable, None)
+    if kind in ("date", "duration") and cell_format.missing:  # 9999-12-31 is also missing as a native date
+        text = pl.Series(cell_format.missing, dtype=pl.String).str.strip_chars()
+        tokens = _READERS[kind].read(text, forms.UNAMBIGUOUS_DATES, cell_format).drop_nulls().to_list()
+    return values.set(values.is_in(tokens).fill_null(value=False), None) if tokens else values, unreadable
+
+
+def _to_text(cells: "pl.Series", cell_format: CellFormat, tokens: Sequence[float]) -> "pl.Series":
+    """Return the cells as text; a missing cell is the empty text, which is a separate category."""
+    import polars as pl
+
+    if cells.dtype.is_nested():
+        raise DataError(f"column {cells.name!r} must contain text; got values of type {cells.dtype}.")
+    if is_text(cells):
+        return strip_text(cells, cell_format).fill_null("")
+    if tokens and cells.dtype.is_numeric():
+        cells = cells.set(cells.cast(pl.Float64, strict=False).is_in(tokens).fill_null(value=False), None)
+    return as_text(cells).fill_null("")
+
+
+def as_text(cells: "pl.Series") -> "pl.Series":
+    """Return cells as text, in which 3.0 is 3 as an integer is, whatever the other cells of the column are."""
+    import polars as pl
+
+    if not cells.dtype.is_float():
+        return cells.cast(pl.String)
+    cells = cells.fill_nan(None)
+    is_whole = ((cells % 1 == 0) & (cells.abs() <= _MAX_EXACT)).fill_null(value=False)
+    whole = cells.set(~is_whole, None).cast(pl.Int64).cast(pl.String)
+    return whole.zip_with(is_whole, cells.cast(pl.String))
+
+
+def list_cells(cells: "pl.Series", mask: "pl.Series") -> list[tuple[int, str]]:
+    """Return rows and texts of the first cells in a mask."""
+    return [(int(row), str(cells[int(row)])) for row in mask.arg_true().head(MAX_CELLS).to_list()]
+
+
+def unreadable_cell(cells: "pl.Series", column: Column, row: int) -> DataError:
+    """Return the error for a cell that is not of the kind of its column."""
+    cell, content = cells[row], KINDS[column.kind]
+    got, remedy = repr(cell), "Correct the cell, leave it empty, or name the token of missing values by --missing."
+    if column.kind == "number" and str(cell).strip().lower().lstrip("+-") in ("inf", "infinity"):
+        got, content, remedy = str(cell).strip(), "finite numbers", "Use a finite number, or leave the cell empty."
+    elif column.kind == "date" and column.formats:
+        content = f"dates as in training, {forms.name_date_formats(column.formats)}"
+    return DataError(f"column {cells.name!r} must contain {content}; got {got}. {remedy}", row=row)
 
 
 @dataclass(frozen=True)
@@ -88,6 +257,14 @@ class _Read:
     values: "pl.Series"
     unreadable: "pl.Series"
     reason: str = ""
+
+
+class _ExcludedError(Exception):
+    """Reason why a column is not a feature, with the number of its values if they identify the rows."""
+
+    def __init__(self, reason: str, n_values: int = 0) -> None:
+        self.reason = reason
+        self.n_values = n_values
 
 
 @dataclass(frozen=True)
@@ -157,26 +334,26 @@ def choose_features(
     stripped = {name.strip() for name in exclude}  # as `find_column` finds them
     excluded = {name for name in table.frame.columns if name.strip() in stripped}
     dropped = {*excluded, *table.label_columns, *match_columns(overrides.drop, table.names, table.path)}
-    forced = _forced_kinds(table, overrides)
+    named = _named_kinds(table, overrides)
     found: list[Finding] = []
     columns: list[Column] = []
     values: list[pl.Series] = []
     try:
         for cells in table.frame.drop(dropped, strict=False).iter_columns():
-            read = _infer(cells, forced.get(cells.name), table.cell_format)
-            if isinstance(read, Finding):
-                found.append(replace(read, detail=f"{read.detail}{scope}"))
+            try:
+                read = _infer(cells, named.get(cells.name), table.cell_format)
+            except _ExcludedError as error:
+                found.append(Finding("excluded", cells.name, error.n_values, detail=f"excluded: {error.reason}{scope}"))
                 continue
             if strict and read.unreadable.any():
                 row = int(read.unreadable.arg_true()[0])
                 raise unreadable_cell(cells, read.column._replace(formats=()), row)
-            if read.column.kind not in ("category", "text"):
-                # divided by its deviation, it would be 0
+            is_words = read.values.dtype == pl.String
+            if not is_words:  # divided by its deviation, it would be 0
                 check_squares(read.values.to_numpy(), f"column {cells.name!r}")
             found += _describe(cells, read, table)
             columns.append(read.column)
-            is_text = read.values.dtype == pl.String
-            values.append(read.values if is_text else read.values.fill_null(float("nan")))
+            values.append(read.values if is_words else read.values.fill_null(float("nan")))
     except InputError as error:
         raise DataError(error.reason, source=str(table.path), row=error.row) from None
     findings = TableFindings(tuple(found), table.dialect, table.remarks)
@@ -198,8 +375,25 @@ def choose_columns(
     return features.columns, features.findings
 
 
-def _infer(cells: "pl.Series", kind: Kind | None, cell_format: CellFormat) -> _Read | Finding:
-    """Return a column with the kind that the user names or the inferred one, or the reason why it is excluded."""
+def _named_kinds(table: "Table", overrides: Overrides) -> dict[str, Kind]:
+    """Return the kinds of the columns that the user names; a name takes precedence over a pattern."""
+    kinds: dict[Kind, tuple[str, ...]] = {
+        "number": overrides.numbers,
+        "category": overrides.categories,
+        "text": overrides.texts,
+    }
+    found: dict[bool, dict[str, Kind]] = {False: {}, True: {}}
+    for kind, patterns in kinds.items():
+        for pattern in patterns:
+            for name in match_columns([pattern], table.names, table.path):
+                known = found[name == pattern].setdefault(name, kind)
+                if known != kind:
+                    raise DataError(f"column {name!r} must have one kind; got {known} and {kind}.")
+    return found[False] | found[True]
+
+
+def _infer(cells: "pl.Series", kind: Kind | None, cell_format: CellFormat) -> _Read:
+    """Return a column with the kind that the user names or the inferred one, or raise if it is excluded."""
     if kind is not None:
         return _check_named(cells, kind, cell_format)
     return (_infer_text if is_text(cells) else _infer_values)(cells, cell_format)
@@ -224,137 +418,124 @@ def _check_named(cells: "pl.Series", kind: Kind, cell_format: CellFormat) -> _Re
     return read
 
 
-def _infer_values(cells: "pl.Series", cell_format: CellFormat) -> _Read | Finding:
-    """Return the kind of a column that has a type other than text, or the reason why it is excluded."""
+def _infer_values(cells: "pl.Series", cell_format: CellFormat) -> _Read:
+    """Return a column that has a type other than text, or raise if it is excluded."""
     import polars as pl
 
     name, dtype = cells.name, cells.dtype
     if cells.null_count() == len(cells):
-        return _exclude(name, "no values")
+        raise _ExcludedError("no values")
     kinds: dict[Any, Kind] = {pl.Date: "date", pl.Datetime: "date", pl.Time: "duration", pl.Duration: "duration"}
     kind = "number" if dtype.is_numeric() else (kinds | {pl.Boolean: "yes/no"}).get(dtype.base_type())
     if kind is None:
-        return _exclude(name, f"its values have the type {name_type(dtype)}: write a column for each number or text")
+        raise _ExcludedError(f"its values have the type {name_type(dtype)}: write a column for each number or text")
     read = _read(cells, Column(name, kind), cell_format)
-    if not _varies(read.values):
-        return _without_values(cells) if read.values.null_count() else _exclude(name, _CONSTANT)
-    if kind == "number" and not read.unreadable.any() and (formats := _compact_formats(read.values, cell_format)):
-        return _read(cells, Column(name, "date", formats), cell_format)
-    if dtype.is_integer() and len(cells) >= _MIN_INDEX_ROWS and not cells.null_count():
+    _check_varies(read.values)
+    read = _as_dates(cells, read, cell_format)
+    if read.column.kind == "number" and dtype.is_integer() and len(cells) >= _MIN_INDEX_ROWS and not cells.null_count():
         if bool((cells.cast(float).diff().drop_nulls() == 1).all()):
-            return _exclude(name, "a count of the rows (add --numeric to include)", n_values=len(cells))
+            raise _ExcludedError(_COUNTS, len(cells))
         if _IDENTIFIER.search(name.strip()) and cells.n_unique() == len(cells):
-            reason = "a different number in each row, and a name of an identifier (add --numeric to include)"
-            return _exclude(name, reason, n_values=len(cells))
+            raise _ExcludedError(_NUMBERS_ROWS, len(cells))
     return read
 
 
-def _infer_text(cells: "pl.Series", cell_format: CellFormat) -> _Read | Finding:
-    """Return the kind of a column of text: that of the first reader that reads enough cells, or else words."""
+def _infer_text(cells: "pl.Series", cell_format: CellFormat) -> _Read:
+    """Return a column of text as the first reader that reads enough cells reads it, or as words."""
     text = strip_text(cells, cell_format)
     stripped = strip_missing_numbers(text)
     present = stripped.drop_nulls()
-    if not len(present):  # tokens such as "+" and "-" may be categories
-        return _infer_words(cells, text, cell_format) if _varies(text) else _without_values(cells)
-    is_named_date = cell_format.dates and _share_read(read_dates(present, cell_format.dates)) >= MIN_SHARE
-    if not is_named_date and _has_codes(present):
-        return _infer_words(cells, text, cell_format, is_code=True)
-    reader = _find_reader(present, cell_format, only_dates=bool(is_named_date))
-    if reader is None:
-        return _infer_words(cells, text, cell_format)
+    is_named_date = bool(cell_format.dates) and _share_read(forms.read_dates(present, cell_format.dates)) >= MIN_SHARE
+    is_code = not is_named_date and _has_codes(present)
+    reader = None if is_code else _find_reader(present, cell_format, only_dates=is_named_date)
+    if reader is None:  # tokens such as "+" and "-" may be categories
+        return _infer_words(cells, text, cell_format, is_code=is_code)
     column = Column(cells.name, reader.kind, reader.detect(present, cell_format) or ())
     read = _read(cells, column, cell_format)
-    share = 1 - int(read.unreadable.sum()) / len(present)
-    is_enough = share >= reader.min_share
-    if is_enough or (share >= _MIN_READ_IF_NAMED and _are_words(stripped.filter(read.unreadable), read.values)):
-        if not _varies(read.values):
-            return _exclude(cells.name, _CONSTANT)
-        formats = _compact_formats(read.values, cell_format) if column == Column(cells.name, "number") else ()
-        return _read(cells, Column(cells.name, "date", formats), cell_format) if formats else read
-    found = _infer_words(cells, text, cell_format)
-    if share < _MIN_READ_IF_NAMED:
-        return found
-    mixed = _describe_mixed(cells, read, len(present))
-    return replace(found, detail=f"excluded: {mixed}") if isinstance(found, Finding) else replace(found, reason=mixed)
+    n_unreadable = int(read.unreadable.sum())
+    share = 1 - n_unreadable / len(present)
+    has_half = share >= _MIN_READ_IF_NAMED
+    if share >= reader.min_share or (has_half and _are_words(stripped.filter(read.unreadable), read.values)):
+        _check_varies(read.values)
+        return _as_dates(cells, read, cell_format)
+    unit = f" in {column.formats[1]!r}" * (reader.kind == "number") if column.formats[1:] else ""
+    row, cell = list_cells(cells, read.unreadable)[0]
+    mixed = (
+        f"{n_unreadable:,} of {len(present):,} cells {'are' if n_unreadable > 1 else 'is'} not {KINDS[reader.kind]}"
+        f"{unit}, such as {cell!r} in row {row} ({_REMEDIES[reader.kind]})"
+    )
+    return _infer_words(cells, text, cell_format, reason=mixed * has_half)
 
 
 def _has_codes(present: "pl.Series") -> bool:
     """Return whether the cells are codes of digits, some of which have leading zeros."""
-    if not present.str.contains(CODE).any():
-        return False
-    return float(present.str.contains(r"^\d+$").mean()) >= MIN_SHARE  # type: ignore[arg-type]  # booleans
+    return bool(present.str.contains(forms.CODE).any()) and _mean(present.str.contains(r"^\d+$")) >= MIN_SHARE
 
 
 def _find_reader(present: "pl.Series", cell_format: CellFormat, *, only_dates: bool) -> Reader | None:
     """Return the first reader that reads enough cells of a sample, or the one that reads the most of at least half."""
-    sample = sample_cells(present, SAMPLE_ROWS)
+    sample = forms.sample_cells(present, SAMPLE_ROWS)
     has_digits = sample.str.contains(r"\d").any()
-    shares: list[tuple[float, Reader]] = []
+    best, best_share = None, 0.0
     for reader in READERS:
         if (only_dates and reader.kind != "date") or not (has_digits or reader.kind == "yes/no"):
             continue
         formats = reader.detect(sample, cell_format)
-        if formats is None:
-            continue
-        share = _share_read(reader.read(sample, formats))
+        share = 0.0 if formats is None else _share_read(reader.read(sample, formats, cell_format))
         if share >= reader.min_share:
             return reader
-        shares.append((share, reader))
-    enough = [found for found in shares if found[0] >= _MIN_READ_IF_NAMED]
-    return max(enough, key=lambda found: found[0])[1] if enough else None
+        if share > best_share and share >= _MIN_READ_IF_NAMED:
+            best, best_share = reader, share
+    return best
 
 
-def _compact_formats(numbers: "pl.Series", cell_format: CellFormat) -> tuple[str, ...]:
-    """Return the formats of numbers that are all dates, such as 20210314 or in the formats of the user."""
+def _as_dates(cells: "pl.Series", read: _Read, cell_format: CellFormat) -> _Read:
+    """Return a column of numbers as dates if all are, such as 20210314 or in a format of the user."""
     import polars as pl
 
-    present = numbers.drop_nulls()
-    if not (present % 1 == 0).all():
-        return ()
+    present = read.values.drop_nulls()
+    if read.column != Column(cells.name, "number") or not (present % 1 == 0).all():
+        return read
     text = present.cast(pl.Int64, strict=False).cast(pl.String)
-    for formats in ((COMPACT_DATE,) * is_compact_range(present), cell_format.dates):
-        if formats and not read_dates(text, formats).null_count():
-            return formats
-    return ()
+    for formats in ((forms.COMPACT_DATE,) * forms.is_compact_range(present), cell_format.dates):
+        if formats and not forms.read_dates(text, formats).null_count():
+            return _read(cells, Column(cells.name, "date", formats), cell_format)
+    return read
 
 
 def _infer_words(
-    cells: "pl.Series", text: "pl.Series", cell_format: CellFormat, *, is_code: bool = False
-) -> _Read | Finding:
-    """Return a column of words as categories or texts, or exclude it as an identifier or a constant."""
-    if not _varies(text.str.to_lowercase()):
-        return _exclude(cells.name, _CONSTANT)
+    cells: "pl.Series", text: "pl.Series", cell_format: CellFormat, *, is_code: bool = False, reason: str = ""
+) -> _Read:
+    """Return a column of words as categories or texts, or raise if it is an identifier or a constant.
+
+    `reason` says why the cells are not read as another kind.
+    """
+    _check_varies(text.str.to_lowercase())
     present = text.drop_nulls()
     distinct = present.n_unique()
-    mean_words = float(present.str.count_matches(r"\w+").mean())  # type: ignore[arg-type]  # a column of counts
     is_few = (distinct <= _FEW_CATEGORIES and distinct < len(present)) or (
-        distinct <= min(_MAX_CATEGORIES, len(cells) // 2) and mean_words < _MIN_MEAN_WORDS
+        distinct <= min(_MAX_CATEGORIES, len(cells) // 2) and _mean(present.str.count_matches(r"\w+")) < _MIN_MEAN_WORDS
     )
     if not is_few and distinct >= _MIN_UNIQUE * len(present) and not present.str.contains(r"\s").any():
-        return _exclude(cells.name, _IDENTIFIES, n_values=len(cells))
+        raise _ExcludedError(reason or _IDENTIFIES, len(cells))
     read = _read(cells, Column(cells.name, "category" if is_few or is_code else "text"), cell_format)
-    return replace(read, reason="some of the codes have leading zeros (--numeric reads numbers)" if is_code else "")
+    return replace(read, reason=_HAS_CODES if is_code else reason)
 
 
-def _exclude(name: str, reason: str, *, n_values: int = 0) -> Finding:
-    """Return the finding about an excluded column; it has the number of its values if they identify the rows."""
-    return Finding("excluded", name, n_values, detail=f"excluded: {reason}")
-
-
-def _without_values(cells: "pl.Series") -> Finding:
-    tokens = [repr(token) for token, _ in count_tokens(cells, cells.is_not_null())]
-    return _exclude(cells.name, "no values" + f" besides {', '.join(tokens[:3])}" * bool(tokens))
+def _mean(cells: "pl.Series") -> float:
+    return float(cells.mean() or 0.0)  # type: ignore[arg-type]  # numbers or booleans
 
 
 def _share_read(values: "pl.Series") -> float:
     return 1 - values.null_count() / len(values) if len(values) else 0.0
 
 
-def _varies(cells: "pl.Series") -> bool:
-    """Return whether there are two different values, or a value and a missing one."""
-    if cells.null_count():
-        return cells.null_count() < len(cells)
-    return len(cells) > 0 and bool((cells != cells[0]).any())
+def _check_varies(values: "pl.Series") -> None:
+    """Raise unless there are two different values, or a value and a missing one."""
+    if values.null_count() == len(values):
+        raise _ExcludedError("no values")
+    if not values.null_count() and not (values != values[0]).any():
+        raise _ExcludedError(_CONSTANT)
 
 
 def _are_words(others: "pl.Series", values: "pl.Series") -> bool:
@@ -367,21 +548,6 @@ def _are_words(others: "pl.Series", values: "pl.Series") -> bool:
     return is_few and values.drop_nulls().n_unique() >= _MIN_DISTINCT_READ
 
 
-def _describe_mixed(cells: "pl.Series", read: _Read, n_present: int) -> str:
-    """Return the reason of a column of text of which at least half is of another kind."""
-    [(row, cell), *_], n_others = list_cells(cells, read.unreadable), int(read.unreadable.sum())
-    unit = f" in {read.column.formats[1]!r}" if read.column.kind == "number" and read.column.formats[1:] else ""
-    is_not = f"{'are' if n_others > 1 else 'is'} not {KINDS[read.column.kind]}{unit}"
-    remedies = {
-        "number": "write one decimal separator in all cells, or read the others as missing values by --numeric",
-        "date": "--missing adds tokens of missing values, --date-format formats",
-    }
-    return (
-        f"{n_others:,} of {n_present:,} cells {is_not}, such as {cell!r} in row {row} "
-        f"({remedies.get(read.column.kind, '--missing adds tokens of missing values')})"
-    )
-
-
 def _describe(cells: "pl.Series", read: _Read, table: "Table") -> list[Finding]:
     """Return the findings about a feature."""
     (name, kind, formats), values, unreadable = read.column, read.values, read.unreadable
@@ -389,12 +555,8 @@ def _describe(cells: "pl.Series", read: _Read, table: "Table") -> list[Finding]:
     if n_unreadable := int(unreadable.sum()):
         rows, texts = zip(*list_cells(cells, unreadable), strict=True)
         found.append(Finding("unreadable", name, n_unreadable, rows, texts, kind))
-        other = count_other_decimals(cells.filter(unreadable), formats) if kind == "number" and is_text(cells) else 0
-        marks = ("point", "comma") if formats and formats[0][-1] == "," else ("comma", "point")
-        detail = f"{marks[0]}, and other cells a decimal {marks[1]}"
-        found += [Finding("decimal sign", name, other, detail=detail)] * bool(other)
     is_empty = values == "" if is_words else values.is_null() & ~unreadable
-    if tokens := count_tokens(cells, is_empty) if is_empty.any() else ():  # of categories they are a category
+    if tokens := forms.count_tokens(cells, is_empty) if is_empty.any() else ():  # of categories they are a category
         missing, counts = zip(*tokens, strict=True)
         found.append(Finding("missing category" if is_words else "missing", name, sum(counts), examples=missing))
     if read.reason:
@@ -402,62 +564,175 @@ def _describe(cells: "pl.Series", read: _Read, table: "Table") -> list[Finding]:
     has_format = is_text(cells) or (kind == "date" and cells.dtype.is_numeric())
     is_format_of_file = kind == "number" and formats in ((), (table.dialect and table.dialect.decimal,))
     if has_format and not (is_words or is_format_of_file):
-        found += _show_format(cells, read.column, values, table.cell_format)
+        found += _show_format(cells, read, table.cell_format)
     return found
 
 
-def _show_format(cells: "pl.Series", column: Column, values: "pl.Series", cell_format: CellFormat) -> list[Finding]:
+def _show_format(cells: "pl.Series", read: _Read, cell_format: CellFormat) -> list[Finding]:
     """Return the finding about the format of cells with a cell that shows it, or about others that read the cells."""
-    name, kind, formats = column
+    (name, kind, formats), values = read.column, read.values
     text, is_read = strip_text(as_text(cells), CellFormat()), values.is_not_null()
+
+    def show(shown: "pl.Series", written: str = "") -> str:
+        row = int((is_read & shown.fill_null(value=False)).arg_max() or 0)
+        return f"{_SPACE.sub(' ', str(text[row]))!r} is {written or f'{values[row]:.12g}'}"
+
     if kind == "yes/no":
-        rows = [(values == value).fill_null(value=False).arg_true().head(1).to_list() for value in (0.0, 1.0)]
-        shown = [(str(text[row]), f"{values[row]:g}") for first in rows for row in first]
-        is_usual = {cell.lower() for cell, _ in shown} <= {"true", "false"}
-        return [] if is_usual else [Finding("format", name, detail=f"read as {KINDS[kind]} ({_enumerate(shown)})")]
-    details, others, group = {"duration": "in hours"}, is_read, ""
-    alternative: tuple[str, ...] = ()
-    if kind == "number":
-        details["number"] = f"in {formats[1]!r}" if len(formats) > 1 else ""
-        group = formats[0][0] if formats and len(formats[0]) == 2 else ""
-        others = text.str.contains(GROUPS[group] if group else r"[^\d+-]")
-    elif kind == "date":
-        details["date"] = enumerate_items([*map(repr, formats)])
-        alternative = detect_date_formats(text.filter(is_read), cell_format)[1]
-        others = values != read_dates(text, alternative or formats[:1])
-        others = others if alternative else read_dates(text, formats[:1]).is_not_null()
-    others = is_read & others.fill_null(value=False)
-    row = int((others if others.any() else is_read).arg_true()[0])
-    value = float(values[row])
-    written = days_to_text(value) if kind == "date" else f"{value:.{12 if kind == 'number' else 4}g}"
-    example = _enumerate([(str(text[row]), written)])
-    if group in (",", ".") and (read_numbers(text, group, *formats[1:]).is_null() == ~is_read).all():  # type: ignore[arg-type]
-        return [Finding("digit groups", name, examples=(example,), detail=repr(group))]
-    if alternative:
-        other = next(new for new, known in zip(alternative, formats, strict=True) if new != known)
-        first = "day" if other.startswith("%d") else "month"
-        advice = f"if the {first} is first, add --date-format {shlex.quote(other)}"
-        return [Finding("date order", name, examples=(example,), detail=advice)]
-    return [Finding("format", name, detail=f"read as {f'{KINDS[kind]} {details[kind]}'.strip()} ({example})")]
+        both = [show(values == value) for value in (0.0, 1.0) if (values == value).any()]
+        is_usual = {one.split("'")[1].lower() for one in both} <= {"true", "false"}
+        return [] if is_usual else [Finding("format", name, detail=f"read as {KINDS[kind]} ({enumerate_items(both)})")]
+    if kind == "date":
+        example = show(is_read, forms.days_to_text(float(values.drop_nulls()[0])))
+        swapped = formats if set(formats) & {*cell_format.dates} else forms.swap_day_and_month(formats)
+        n_unread = [forms.read_dates(text, known).null_count() for known in dict.fromkeys((formats, swapped))]
+        if len(n_unread) > 1 and n_unread[0] == n_unread[1]:
+            other = next(new for new, known in zip(swapped, formats, strict=True) if new != known)
+            first = "day" if other.startswith("%d") else "month"
+            advice = f"if the {first} is first, add --date-format {shlex.quote(other)}"
+            return [Finding("date order", name, examples=(example,), detail=advice)]
+        detail = enumerate_items([*map(repr, formats)])
+    elif kind == "number":
+        example = show(text.str.contains(r"[^\d+-]"))
+        group, unit = formats[0][:-1], formats[1:]
+        if group in (",", ".") and (forms.read_numbers(text, group, *unit).is_null() == ~is_read).all():  # type: ignore[arg-type]
+            return [Finding("digit groups", name, examples=(example,), detail=repr(group))]
+        detail = f"in {unit[0]!r}" if unit else ""
+    else:
+        example, detail = show(is_read, f"{values.drop_nulls()[0]:.4g}"), "in hours"
+    return [Finding("format", name, detail=f"read as {f'{KINDS[kind]} {detail}'.strip()} ({example})")]
 
 
-def _enumerate(cells: Collection[tuple[str, str]]) -> str:
-    """Return cells with their values."""
-    return enumerate_items([f"{_SPACE.sub(' ', text)!r} is {value}" for text, value in cells])
+def align_columns(
+    frame: "pl.DataFrame",
+    columns: Sequence[Column],
+    path: Path,
+    *,
+    cell_format: CellFormat | None = None,
+    unreadable: UnreadableCells | None = None,
+    first_row: int = 0,
+) -> "pl.DataFrame":
+    """Return the features with the types that the encoder expects: categories and texts as text, all others as floats.
+
+    Dates are days since 1970-01-01, and durations are hours.
+
+    Parameters
+    ----------
+    frame : polars.DataFrame
+    columns : sequence of Column
+        The features; other columns of `frame` are ignored.
+    path : Path
+        For messages.
+    cell_format : CellFormat, optional
+        The form of the cells of the table.
+    unreadable : UnreadableCells, optional
+        Counts cells that are not of the kind of their column, which become missing values. Without it they are errors.
+        A column at the beginning of a file that has no cell of the kind is an error in either case.
+    first_row : int
+        The row of the file at which the frame begins.
+
+    Raises
+    ------
+    DataError
+        If a column is missing, or a cell is not of the kind of its column, such as a finite number; the error names row
+        and column.
+    """
+    missing = [column.name for column in columns if column.name not in frame.columns]
+    if missing:
+        others = set(frame.columns) - {column.name for column in columns}
+        similar = suggest_columns(missing, [name for name in frame.columns if name in others])
+        raise DataError(
+            f"missing {describe_columns(missing)}, which the model was trained on.{similar}", source=str(path)
+        )
+    try:
+        aligned, masks = read_columns(frame, columns, cell_format or CellFormat())
+        for column in columns:
+            if column.name not in masks:
+                continue
+            cells, mask = frame[column.name], masks[column.name]
+            count = int(mask.sum())
+            has_value = not aligned[column.name].is_nan().all()
+            if unreadable is None or not (first_row or has_value or count < _MIN_UNREADABLE):
+                raise unreadable_cell(cells, column, int(mask.arg_true()[0]))
+            unreadable.add(column.name, list_cells(cells, mask), count, first_row=first_row)
+    except DataError as error:
+        raise error.at(path) from None
+    return aligned
 
 
-def _forced_kinds(table: "Table", overrides: Overrides) -> dict[str, Kind]:
-    """Return the kinds of the columns that the user names; a name takes precedence over a pattern."""
-    kinds: list[tuple[tuple[str, ...], Kind]] = [
-        (overrides.numbers, "number"),
-        (overrides.categories, "category"),
-        (overrides.texts, "text"),
-    ]
-    by_pattern: dict[str, Kind] = {}
-    by_name: dict[str, Kind] = {}
-    for pattern, kind in ((pattern, kind) for patterns, kind in kinds for pattern in patterns):
-        for name in match_columns([pattern], table.names, table.path):
-            known = by_name if name == pattern else by_pattern
-            if known.setdefault(name, kind) != kind:
-                raise DataError(f"column {name!r} must have one kind; got {known[name]} and {kind}.")
-    return by_pattern | by_name
+def read_columns(
+    frame: "pl.DataFrame", columns: Sequence[Column], cell_format: CellFormat
+) -> "tuple[pl.DataFrame, dict[str, pl.Series]]":
+    """Return the features of a table, and a mask of the unreadable cells of each column that has any.
+
+    A call of polars takes longer than the work of a few cells. Therefore short columns of the same kind, format and
+    type are read as one column, if the format of training reads all of their cells.
+    """
+    import polars as pl
+
+    groups: dict[Any, list[Column]] = {}
+    for column in columns:
+        cells = frame[column.name]
+        has_own_format = column.kind == "number" and format_of_training(column.formats, cell_format)[0] is None
+        is_alone = len(cells) > _MAX_JOINED or has_own_format
+        groups.setdefault((column[1:], column.name if is_alone else cells.dtype), []).append(column)
+    pending, read, masks = [*groups.values()], {}, {}
+    while pending:
+        group = pending.pop()
+        cells = pl.concat([frame[column.name] for column in group])
+        values, unreadable = to_values(cells, group[0], cell_format)
+        if len(group) > 1 and group[0].kind == "number" and is_text(cells) and unreadable.any():
+            pending += [[column] for column in group]
+            continue
+        values = values if values.dtype == pl.String else values.fill_null(float("nan"))
+        for i, (name, *_) in enumerate(group):
+            read[name] = values.slice(i * frame.height, frame.height).alias(name)
+            if unreadable.any() and (mask := unreadable.slice(i * frame.height, frame.height)).any():
+                masks[name] = mask
+    return pl.DataFrame([read[column.name] for column in columns]), masks
+
+
+def describe_dates(columns: Sequence[Column], unreadable: UnreadableCells) -> list[str]:
+    """Return a note about the columns of dates with unreadable cells that have digits: they may have another format."""
+    return describe(
+        Finding("other dates", column.name, detail=forms.name_date_formats(column.formats))
+        for column in columns
+        if column.kind == "date"
+        and any(any(map(str.isdigit, text)) for _, text in unreadable.examples.get(column.name, ()))
+    )
+
+
+def describe_cells(columns: Sequence[Column], cell_format: CellFormat) -> dict[str, Any]:
+    """Return the properties of cells that a saved model needs for another table, in the types of JSON.
+
+    A saved model has them in its summary, as "cells"; `saved_columns` reads them.
+    """
+    return {
+        "missing": list(cell_format.missing),
+        "decimal": cell_format.decimal,
+        "folds_labels": cell_format.folds_labels,
+        "label_errors": cell_format.label_errors,
+        "formats": {column.name: list(column.formats) for column in columns if column.formats},
+    }
+
+
+def saved_columns(columns: Sequence[Sequence[Any]], summary: Mapping[str, Any]) -> tuple[list[Column], CellFormat]:
+    """Return the columns of a saved model with their formats, and the form of the cells of a table.
+
+    Parameters
+    ----------
+    columns : sequence of (name, kind)
+    summary : dict
+        See `oneof.persistence.SavedModel`; a model of an earlier version has no formats.
+    """
+    given = summary.get("cells")
+    cells: dict[str, Any] = given if isinstance(given, dict) else {}
+    formats = cells["formats"] if isinstance(cells.get("formats"), dict) else {}
+    tokens = cells["missing"] if isinstance(cells.get("missing"), list | tuple) else ()
+    decimal = "," if cells.get("decimal") == "," else "."
+    return [Column(name, kind, tuple(map(str, formats.get(name, ())))) for name, kind in columns], CellFormat(
+        decimal,
+        tuple(map(str, tokens)),
+        folds_labels=cells.get("folds_labels") is True,
+        label_errors="unlabeled" if cells.get("label_errors") == "unlabeled" else "raise",
+        trained_decimal=decimal,
+    )

@@ -42,19 +42,18 @@ def split_vectors(
     """
     import polars as pl
 
+    sizes: dict[str, int] = {}
     columns: list[pl.Series] = []
-    sizes = {}
     for given in frame.iter_columns():
-        is_text = not has_only_text or given.name in exclude or "*" in exclude
-        cells = given if is_text else _read_texts(given)
-        size = 0 if cells.name in exclude else _vector_size(cells)
-        names = member_names(cells.name, size)
+        is_read = has_only_text and not {given.name, "*"} & {*exclude}
+        cells = _as_lists(_read_texts(given) if is_read else given)
+        size = 0 if given.name in exclude else _vector_size(cells)
+        names = member_names(given.name, size)
         if not size or not set(names).isdisjoint(frame.columns):
             columns.append(given)
             continue
-        vectors = cells.arr.to_list() if isinstance(cells.dtype, pl.Array) else cells
-        columns += [vectors.list.get(j).alias(name) for j, name in enumerate(names)]
-        sizes[cells.name] = size
+        columns += [cells.list.get(j).alias(name) for j, name in enumerate(names)]
+        sizes[given.name] = size
     return pl.DataFrame(columns) if sizes else frame, sizes
 
 
@@ -64,6 +63,13 @@ def describe_vectors(sizes: Mapping[str, int]) -> list[str]:
         f"column {name!r} of vectors is read as {size:,} columns of numbers, {name}[0] etc."
         for name, size in sizes.items()
     ]
+
+
+def _as_lists(cells: "pl.Series") -> "pl.Series":
+    """Return arrays of one length as lists; other cells as they are."""
+    import polars as pl
+
+    return cells.arr.to_list() if isinstance(cells.dtype, pl.Array) else cells
 
 
 def _read_texts(cells: "pl.Series") -> "pl.Series":
@@ -83,10 +89,7 @@ def _vector_size(cells: "pl.Series") -> int:
     """Return the length of the vectors of a column, 0 for another column."""
     import polars as pl
 
-    inner = getattr(cells.dtype, "inner", None)
-    if isinstance(cells.dtype, pl.Array) and isinstance(inner, pl.DataType) and inner.is_numeric():
-        return cells.dtype.size
-    if not isinstance(cells.dtype, pl.List) or inner not in (pl.Float32, pl.Float64):
+    if cells.dtype not in (pl.List(pl.Float32), pl.List(pl.Float64)):
         return 0
     sizes = cells.list.len().drop_nulls().unique().to_list()
     return sizes[0] if len(sizes) == 1 and sizes[0] > 1 else 0
@@ -138,34 +141,36 @@ def match_vectors(frame: "pl.DataFrame", sizes: Mapping[str, int], split: Mappin
     import polars as pl
 
     for name, size in sizes.items():
-        if split.get(name, size) != size:
-            present = frame.select(pl.any_horizontal(pl.col(member_names(name, split[name])).is_not_null()))
-            raise _error(name, size, f"a vector of {split[name]:,}", present.to_series().arg_max() or 0)
-        if name in split or name not in frame.columns:
+        members = member_names(name, size)
+        if name in split:
+            if split[name] != size:
+                present = frame.select(pl.any_horizontal(pl.col(member_names(name, split[name])).is_not_null()))
+                raise _error(name, size, f"a vector of {split[name]:,}", present.to_series().arg_max())
             continue
-        members, cells = member_names(name, size), frame[name]
-        cells = cells.arr.to_list() if isinstance(cells.dtype, pl.Array) else cells
-        is_present = cells.is_not_null()
-        row, is_list = is_present.arg_max() or 0, isinstance(cells.dtype, pl.List)
+        if name not in frame.columns:
+            continue
+        cells = _as_lists(frame[name])
+        row, has_any = cells.is_not_null().arg_max(), cells.null_count() < len(cells)
+        is_list = isinstance(cells.dtype, pl.List)
         if given := [member for member in members if member in frame.columns]:
-            if is_list and is_present.any():
+            if is_list and has_any:
                 reason = f"column {name!r} has a vector, whose number {given[0]!r} is also a column. Remove one."
                 raise DataError(reason, row=row)
             continue
-        if is_present.any() and not is_list:
+        if has_any and not is_list:
             raise _error(name, size, f"a value of type {cells.dtype}", row)
         lists = cells if is_list else cells.cast(pl.List(pl.Float64))
         is_wrong = (lists.list.len() != size).fill_null(value=False)
         if is_wrong.any():
-            row = int(is_wrong.arg_true()[0])
-            raise _error(name, size, f"a vector of {len(lists[row]):,}", row)
+            row = is_wrong.arg_max()
+            raise _error(name, size, f"a vector of {len(lists[row or 0]):,}", row)
         frame = frame.drop(name).with_columns(lists.list.get(j).alias(member) for j, member in enumerate(members))
     return frame
 
 
-def _error(name: str, size: int, got: str, row: int) -> DataError:
+def _error(name: str, size: int, got: str, row: int | None) -> DataError:
     return DataError(
         f"column {name!r} must have vectors of {size:,} numbers, as in training; got {got}. Write a list, null for a "
         f"missing vector, or the numbers as the columns {name}[0] to {name}[{size - 1}].",
-        row=row,
+        row=row or 0,
     )

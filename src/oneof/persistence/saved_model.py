@@ -16,8 +16,9 @@ from oneof.candidates import CandidateSets
 from oneof.errors import DataError, InputError
 from oneof.files import as_path
 from oneof.io import Column, Kind, Table, TableOptions, UnreadableCells, saved_columns, table_from_rows
-from oneof.io.columns import absent_columns, describe_dates, misspelled_column
+from oneof.io.columns import absent_columns, misspelled_column
 from oneof.io.encoder import find_new_categories
+from oneof.io.features import describe_dates
 from oneof.io.findings import describe
 from oneof.io.formats.source import format_of
 from oneof.io.vectors import match_vectors, saved_vectors

@@ -10,11 +10,10 @@ from sklearn.pipeline import Pipeline
 
 from oneof.candidates.labels import is_missing
 from oneof.errors import DataError, InputError, InputTypeError
-from oneof.io.columns import misspelled_column, read_columns, suggest_columns
+from oneof.io.columns import format_names, misspelled_column, suggest_columns
+from oneof.io.features import read_columns, unreadable_cell
 from oneof.io.findings import KINDS
-from oneof.io.formats.names import format_names
-from oneof.io.formats.values import to_series
-from oneof.io.kinds import unreadable_cell
+from oneof.io.formats.json_lines import to_series
 from oneof.io.vectors import match_vectors, member_names, saved_vectors
 from oneof.likelihoods import softmax
 from oneof.messages import shorten

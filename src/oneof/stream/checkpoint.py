@@ -19,8 +19,8 @@ from oneof.archives import read_arrays
 from oneof.errors import DataError
 from oneof.files import as_path, atomic_write, create_directories
 from oneof.io import Column, Finding, UnreadableCells
-from oneof.io.batches import Position
 from oneof.io.formats.source import Source
+from oneof.io.table import Position
 from oneof.solvers.online import OnlineState
 from oneof.stream.encoder import Moments
 from oneof.stream.options import StreamOptions

@@ -1,18 +1,35 @@
-"""Online learning from a stream: read, predict and learn each batch, update the losses, write checkpoints."""
+"""Online learning from a stream: read, predict and learn each batch, update the losses, write checkpoints.
+
+The classes, and the mean of posteriors, are read in passes over the labels before.
+"""
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from oneof.errors import DataError, InputTypeError
+import numpy as np
+
+from oneof.candidates.cells import LabelFormat
+from oneof.candidates.columns import LabelColumns, LabelCounts, LabelReader
+from oneof.errors import DataError, InputError, InputTypeError, LabelError
 from oneof.estimators.online._base import OnlineClassifier
-from oneof.io import Column, Table, UnreadableCells, align_columns, check_texts, choose_columns, describe
-from oneof.io.batches import Batch, Position, file_sizes, iterate_batches, progress_fraction
+from oneof.io import (
+    Column,
+    Finding,
+    Table,
+    UnreadableCells,
+    align_columns,
+    check_no_weights,
+    check_texts,
+    choose_columns,
+    class_findings,
+    describe,
+)
 from oneof.io.formats.source import Source, open_source
+from oneof.io.table import Position, file_sizes, iterate_batches, progress_fraction
 from oneof.stream.checkpoint import CheckpointConfig, RunState, fingerprint, read_checkpoint, write_checkpoint
 from oneof.stream.encoder import StreamEncoder
-from oneof.stream.label_passes import initialize, label_reader, sort_classes
 from oneof.stream.options import StreamOptions, batch_spec, check_arguments
 from oneof.stream.validation import ProgressiveValidation
 from oneof.typing import FeatureMatrix
@@ -172,7 +189,87 @@ def _learn(source: Source, estimator: OnlineClassifier, options: StreamOptions, 
         run = replace(run, epoch=run.epoch + 1, position=Position())
 
 
-def _with_columns(run: RunState, batch: Batch, options: StreamOptions) -> RunState:
+def initialize(source: Source, options: StreamOptions) -> RunState:
+    """Return the state before the first batch, with classes and prior if they are known or can be read in a pass."""
+    classes, findings = _initial_classes(source, options)
+    if options.kind != "posterior":
+        return RunState(classes=classes, findings=findings)
+    prior = _mean_posterior(source, options, classes or []) if options.prior is None else list(options.prior)
+    return RunState(classes=classes, findings=findings, prior=prior)
+
+
+def _initial_classes(source: Source, options: StreamOptions) -> tuple[list[str] | None, list[Finding]]:
+    if options.classes is not None:
+        return label_reader(options, options.classes, options.prior).classes, []
+    if len(options.labels) > 1:
+        return [name for name in options.labels if name != options.rest], []
+    if not source.can_be_read_again:
+        return None, []
+    counts = sum(_map_labels(source, options, label_reader(options).count), LabelCounts())
+    return sort_classes(counts, source.display_name, options)
+
+
+def _mean_posterior(source: Source, options: StreamOptions, classes: Sequence[str]) -> list[float]:
+    """Return the mean of the posteriors over all rows with weights."""
+    reader, total, n_rows = label_reader(options, classes), np.zeros(len(classes)), 0
+    for batch_sum, n_batch in _map_labels(source, options, reader.posterior_sum):
+        total, n_rows = total + batch_sum, n_rows + n_batch
+    return (total / n_rows).tolist() if n_rows else [1 / len(classes)] * len(classes)
+
+
+def _map_labels(source: Source, options: StreamOptions, function: Callable[[Any], Any]) -> Iterator[Any]:
+    """Yield a function of the labels of each batch, without the features; errors name the rows of the files."""
+    is_empty = True
+    for batch in iterate_batches(source, options.batch_rows, batch_spec(options, ())):
+        is_empty = False
+        with batch.localized():
+            result = function(batch.labels)
+        yield result
+    if is_empty:
+        raise DataError(f"{source.display_name} has no rows.")
+
+
+def label_reader(
+    options: StreamOptions,
+    classes: Sequence[str] | None = None,
+    prior: Sequence[float] | None = None,
+    *,
+    unreadable: UnreadableCells | None = None,
+    first_row: int = 0,
+) -> LabelReader:
+    """Return the reader of the labels; without a prior it reads posteriors as they are.
+
+    `unreadable` counts the rows that are unlabeled since their labels cannot be read, if these are not errors.
+    """
+    column = " to ".join(dict.fromkeys([*options.labels[:1], *options.labels[-1:]])) or "labels"
+
+    def count(errors: dict[int, LabelError]) -> None:
+        if unreadable is not None:
+            unreadable.add_labels(column, errors, first_row=first_row)
+
+    kind = "likelihood" if prior is None else options.kind
+    columns = LabelColumns(options.labels, label_format(options, classes), options.weights, kind, prior)
+    return LabelReader(columns, count if options.table.cell_format.label_errors == "unlabeled" else None)
+
+
+def label_format(options: StreamOptions, classes: Sequence[str] | None = None) -> LabelFormat:
+    """Return the form of the labels."""
+    cells = options.table.cell_format
+    return LabelFormat(options.separator, classes, options.weighted, options.rest, cells.folds_labels, cells.missing)
+
+
+def sort_classes(counts: LabelCounts, source: str, options: StreamOptions) -> tuple[list[str], list[Finding]]:
+    """Return the classes in their order, and findings about them; `source` is the name of the source in errors."""
+    if not options.has_weights:
+        check_no_weights({label for label, _ in counts.counts}, source)
+    try:
+        classes = counts.classes(label_format(options))
+    except InputError as error:
+        raise error.at(source) from None
+    return [*classes], class_findings(classes, options.separator, source=source)
+
+
+def _with_columns(run: RunState, batch: Table, options: StreamOptions) -> RunState:
     """Return the state with the features, and findings about the file and its columns, of the first batch.
 
     The kinds are inferred as for a table (`oneof.io.choose_columns`), from the rows of the first batch only. Cells that
@@ -180,20 +277,19 @@ def _with_columns(run: RunState, batch: Batch, options: StreamOptions) -> RunSta
     """
     if run.columns is not None or not options.labels:
         return run
-    table = Table(batch.content, batch.path, (), batch.cell_format, batch.dialect, batch.remarks)
     scope = f", according to the first {len(batch):,} rows (--batch-rows)"
-    columns, found = choose_columns(table, exclude=set(options.label_columns), overrides=options.overrides, scope=scope)
+    columns, found = choose_columns(batch, exclude=set(options.label_columns), overrides=options.overrides, scope=scope)
     # A column that the user named as text may have its first words in later rows.
     inferred = [column for column in columns if column.name not in options.overrides.texts]
     if not options.overrides.texts or any(column.kind == "text" for column in inferred):
         texts = [column for column in inferred if column.kind == "text"]
-        frame = align_columns(batch.content, texts, batch.path, cell_format=batch.cell_format)
+        frame = align_columns(batch.frame, texts, batch.path, cell_format=batch.cell_format)
         check_texts(frame, texts, options.text_options, batch.path)
     findings = [finding for finding in found.findings() if finding.kind not in ("unreadable", "decimal sign")]
     return replace(run, columns=columns, findings=[*run.findings, *findings])
 
 
-def _with_classes(run: RunState, batch: Batch, options: StreamOptions) -> RunState:
+def _with_classes(run: RunState, batch: Table, options: StreamOptions) -> RunState:
     """Return the state with the classes of the first batch, unless they are known, and findings about them."""
     if run.classes is not None:
         return run
@@ -204,7 +300,7 @@ def _with_classes(run: RunState, batch: Batch, options: StreamOptions) -> RunSta
 
 
 def _learn_batch(
-    run: RunState, batch: Batch, estimator: OnlineClassifier, options: StreamOptions, start: float
+    run: RunState, batch: Table, estimator: OnlineClassifier, options: StreamOptions, start: float
 ) -> RunState:
     """Return the state after a batch; losses, moments and unreadable cells are those of the first pass."""
     unreadable, unlabeled = UnreadableCells(), UnreadableCells()
@@ -228,20 +324,13 @@ def _learn_batch(
 
 
 def _encode(
-    run: RunState, batch: Batch, options: StreamOptions, unreadable: UnreadableCells
+    run: RunState, batch: Table, options: StreamOptions, unreadable: UnreadableCells
 ) -> tuple[StreamEncoder | None, FeatureMatrix]:
     """Return the encoder and the rows of a batch; after the first pass the encoder does not change."""
     encoder = _encoder(run, options)
     if encoder is None:
-        return None, batch.content.rows
-    frame = align_columns(
-        batch.content,
-        run.columns or [],
-        batch.path,
-        cell_format=batch.cell_format,
-        unreadable=None if options.table.strict else unreadable,
-        first_row=batch.first_row,
-    )
+        return None, batch.rows
+    frame = options.table.align(batch, run.columns or [], unreadable)
     return encoder.partial_fit_transform(frame) if run.epoch == 0 else (encoder, encoder.transform(frame))
 
 

@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
     from oneof.cli.prediction.options import PredictOptions
     from oneof.io import Table
-    from oneof.io.batches import Batch
     from oneof.persistence import SavedModel
     from oneof.persistence.prediction_sets import CoverageOptions
 
@@ -236,8 +235,9 @@ class StreamPrediction(Prediction):
 
     def frames(self) -> "Iterator[pl.DataFrame]":
         """Yield the predictions of each batch."""
-        from oneof.io.batches import BATCH_ROWS, iterate_batches
-        from oneof.io.columns import absent_columns, describe_dates
+        from oneof.io.columns import absent_columns
+        from oneof.io.features import describe_dates
+        from oneof.io.table import BATCH_ROWS, iterate_batches
         from oneof.persistence.saved_model import check_stemmer
         from oneof.stream.options import batch_spec
 
@@ -274,26 +274,17 @@ class StreamPrediction(Prediction):
             self.notes.append(absent_columns(names, self._source.display_name))
         self.notes += self.unreadable.sentences()
 
-    def _encode(self, batch: "Batch") -> Any:
+    def _encode(self, batch: "Table") -> Any:
         """Return the rows of a batch as the input of the method."""
-        from oneof.io import align_columns
-
         if not self._columns:
-            return batch.content.rows
-        frame = align_columns(
-            batch.content,
-            self._columns,
-            batch.path,
-            cell_format=batch.cell_format,
-            unreadable=None if self._table_options.strict else self.unreadable,
-            first_row=batch.first_row,
-        )
+            return batch.rows
+        frame = self._table_options.align(batch, self._columns, self.unreadable)
         return self._model.pipeline[:-1].transform(frame)
 
-    def _update_rates(self, batch: "Batch", labels: Any) -> None:
-        from oneof.stream.label_passes import label_reader
+    def _update_rates(self, batch: "Table", labels: Any) -> None:
+        from oneof.stream.fit_stream import label_reader
 
-        names = batch.content.columns if self._model.columns else ()
+        names = batch.frame.columns if self._model.columns else ()
         if self._options.truth is not None:
             self._count_truth(self._read_truth(batch, self._options.truth), labels)
         if not self._has_rate or not set(label_columns(self._model)) <= set(names):
@@ -308,7 +299,7 @@ class StreamPrediction(Prediction):
             return
         self._count_labels(evidence, labels)
 
-    def _read_truth(self, batch: "Batch", name: str) -> Any:
+    def _read_truth(self, batch: "Table", name: str) -> Any:
         """Return the true labels of a batch: None if they are missing, also those that are not classes."""
         import numpy as np
 
@@ -317,7 +308,7 @@ class StreamPrediction(Prediction):
 
         cell_format, classes = self._table_options.cell_format, np.array(self._model.classes, dtype=object)
         true, unknown = match_true_labels(
-            batch.content[find_column(name, batch.content.columns, batch.path)].to_list(),
+            batch.frame[find_column(name, batch.frame.columns, batch.path)].to_list(),
             classes,  # text, as the labels of a stream
             separator=self._model.summary["separator"],
             folds_case=cell_format.folds_labels,

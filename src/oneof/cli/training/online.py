@@ -122,9 +122,8 @@ def inspect_stream(path: Path, read_options: ReadOptions, online_options: "Onlin
     """Return the facts of the first batch of a stream."""
     from oneof.cli.tables.facts import Inspection, TableFacts, describe, describe_prepared
     from oneof.errors import LabelError
-    from oneof.io import Finding, Table, TableFindings, check_indicator, notes
-    from oneof.io.batch_spec import BatchSpec
-    from oneof.io.batches import file_sizes, iterate_batches, progress_fraction
+    from oneof.io import Finding, TableFindings, check_indicator, notes
+    from oneof.io.table import BatchSpec, file_sizes, iterate_batches, progress_fraction
     from oneof.stream import open_source
 
     source = open_source(path, read_options.table.format)
@@ -146,7 +145,7 @@ def inspect_stream(path: Path, read_options: ReadOptions, online_options: "Onlin
     if is_sparse:
         facts = TableFacts(source.name, len(batch), [], [], sparse_features=2**online_options.hash_bits)
         return Inspection(replace(facts, is_complete=is_complete), TableFindings())
-    table = Table(batch.content, batch.path, (), batch.cell_format, batch.dialect, batch.remarks)
+    table = batch
     of_labels: list[Finding] = []
     if read_options.labels:
         if not read_options.weights.weighted and len(read_options.labels) > 1:
@@ -166,16 +165,14 @@ def inspect_stream(path: Path, read_options: ReadOptions, online_options: "Onlin
 
 def _resolve_separator(source: "Source", read_options: ReadOptions) -> tuple[str, tuple[str, ...]]:
     """Return the text between two labels and a note if it was detected, which takes the labels of the first rows."""
-    from oneof.io import Table
-    from oneof.io.batch_spec import BatchSpec
-    from oneof.io.batches import BATCH_ROWS, iterate_batches
+    from oneof.io.table import BATCH_ROWS, BatchSpec, iterate_batches
 
     if read_options.separator is not None or source.format == "svmlight" or not source.can_be_read_again:
         return read_options.separator or DEFAULT_SEPARATOR, ()
     table_options = read_options.table
     spec = BatchSpec(read_options.labels, (), dialect=table_options.dialect, cell_format=table_options.cell_format)
     for batch in iterate_batches(source, BATCH_ROWS, spec):
-        return resolve_separator(Table(batch.content, batch.path, cell_format=batch.cell_format), read_options)
+        return resolve_separator(batch, read_options)
     return DEFAULT_SEPARATOR, ()
 
 

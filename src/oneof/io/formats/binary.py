@@ -4,9 +4,16 @@ A NumPy archive has the form of the project's data sets. Its features become the
 becomes the column `text`. The arrays `y` (an index into `classes`, -1 if unknown) and `candidates` (packed bits) become
 columns of labels. A sparse matrix (`X_data`, `X_indices`, `X_indptr`, `X_shape`) has no columns: its rows are features.
 The answers of annotators are in `answers`, with their names in `worker_id`.
+
+The compiled code of polars allocates the lengths that a damaged page declares, and ends the process if there is not
+enough memory. Python cannot catch that. Parquet and Arrow files are therefore decoded once by another process, whose
+result is discarded: if it ends abnormally, the file is rejected with an error. Ordinary errors are left to the actual
+reading, which has the message.
 """
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+import itertools
+import os
+from collections.abc import Callable, Collection, Iterator, Sequence, Sized
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -16,10 +23,29 @@ import numpy as np
 from oneof.archives import CSR_KEYS, read_arrays, unpack_classes, unpack_csr, unpack_masks, unpack_texts
 from oneof.errors import DataError
 from oneof.io.formats.source import polars_errors_as_data_errors
+from oneof.trial import run_trial
 
 if TYPE_CHECKING:
     import polars as pl
 
+_GROUP_BYTES = 2**28
+_GROUP_FILES = 256
+"""Files are tried in groups, so that many small files do not start a process each."""
+
+_TRIAL = """
+import polars as pl
+scan = {"parquet": lambda file: pl.scan_parquet(file, hive_partitioning=False), "arrow": pl.scan_ipc}[request["kind"]]
+for number, file in enumerate(request["files"]):
+    print(number, flush=True)
+    try:
+        for _ in scan(file).collect_batches():
+            pass
+    except BaseException:
+        pass
+"""
+
+_decoded: set[tuple[str, int, int]] = set()
+"""Path, size and modification time of the files that were decoded."""
 _FETCH_BYTES = 2**24
 _MAX_FETCHED_BATCHES = 16
 _TEXT_CELL_BYTES = 256
@@ -85,7 +111,26 @@ def read_answers_npz(path: Path) -> AnswerCodes:
         If the archive has no answers or no classes, or an answer is not the index of a class.
     """
     with _archive(path, ("answers", "classes", "worker_id")) as arrays:
-        return _answer_codes(arrays)
+        for key in ("answers", "classes"):
+            if key not in arrays:
+                raise DataError(f"the archive has no array {key!r}, which answers of annotators need.")
+        codes, classes = arrays["answers"], unpack_classes(arrays["classes"])
+        if codes.ndim != 2 or not _are_codes(codes, classes):
+            raise DataError(
+                f"the array answers must contain indices into the {len(classes)} classes, or -1, and have the shape "
+                f"(rows, annotators); got {codes.dtype} of shape {codes.shape}."
+            )
+        workers = arrays.get("worker_id", np.arange(codes.shape[1]))
+        names = [str(name).strip() for name in workers.ravel().tolist()]
+        if workers.shape != (codes.shape[1],) or len(set(names)) < len(names):
+            raise DataError(f"the array worker_id must have {codes.shape[1]} different names.")
+        return AnswerCodes(codes.astype(np.int64), classes, names)
+
+
+def _are_codes(codes: Any, classes: Sized) -> bool:
+    """Return whether all numbers of an array are indices into the classes, or -1."""
+    is_integer = codes.dtype.kind in "iu"
+    return is_integer and (not codes.size or -1 <= int(codes.min()) <= int(codes.max()) < len(classes))
 
 
 def read_npz(path: Path) -> Archive:
@@ -132,24 +177,6 @@ def _sparse_rows(arrays: dict[str, Any]) -> Any:
     return rows
 
 
-def _answer_codes(arrays: dict[str, Any]) -> AnswerCodes:
-    for key in ("answers", "classes"):
-        if key not in arrays:
-            raise DataError(f"the archive has no array {key!r}, which answers of annotators need.")
-    codes, classes = arrays["answers"], unpack_classes(arrays["classes"])
-    is_table = codes.ndim == 2 and codes.dtype.kind in "iu"
-    if not is_table or (codes.size and not -1 <= int(codes.min()) <= int(codes.max()) < len(classes)):
-        raise DataError(
-            f"the array answers must contain indices into the {len(classes)} classes, or -1, and have the shape (rows, "
-            f"annotators); got {codes.dtype} of shape {codes.shape}."
-        )
-    workers = arrays.get("worker_id", np.arange(codes.shape[1]))
-    names = [str(name).strip() for name in workers.ravel().tolist()]
-    if workers.shape != (codes.shape[1],) or len(set(names)) < len(names):
-        raise DataError(f"the array worker_id must have {codes.shape[1]} different names.")
-    return AnswerCodes(codes.astype(np.int64), classes, names)
-
-
 def _npz_labels(arrays: dict[str, Any], n_rows: int) -> "list[pl.Series]":
     import polars as pl
 
@@ -185,6 +212,48 @@ def _codes_to_labels(y: Any, classes: list[Any] | None, n_rows: int) -> list[Any
         raise DataError(f"the array y must have {n_rows} rows; got shape {y.shape}.")
     if classes is None:
         return list(y.tolist())
-    if y.ndim != 1 or y.dtype.kind not in "iu" or (len(y) and not -1 <= y.min() <= y.max() < len(classes)):
+    if y.ndim != 1 or not _are_codes(y, classes):
         raise DataError(f"the array y must contain indices into the {len(classes)} classes, or -1.")
     return [classes[code] if code >= 0 else None for code in y.tolist()]
+
+
+def check_decodable(files: Sequence[Path], kind: str) -> None:
+    """Raise if the process that decodes the first of some Parquet or Arrow files ends abnormally.
+
+    The next files may be decoded by the same process. A file that has not changed since is not decoded again. Where
+    no second Python can be started (an embedded or frozen interpreter), nothing is checked.
+
+    Raises
+    ------
+    DataError
+        If the first file cannot be decoded.
+    """
+    if not files or _identity(files[0]) in _decoded:
+        return
+    sizes = itertools.accumulate(_identity(file)[1] for file in files[:_GROUP_FILES])
+    group = files[: max(sum(size <= _GROUP_BYTES for size in sizes), 1)]
+    trial = run_trial(_TRIAL, {"kind": kind, "files": [os.fspath(file.absolute()) for file in group]})
+    if trial is None:
+        return
+    begun = trial.stdout.count(b"\n")
+    if not begun:  # polars is not installed or does not start, which the actual reading reports
+        return
+    n_decoded = begun - (trial.returncode != 0)
+    _decoded.update(_identity(file) for file in group[:n_decoded])
+    if n_decoded == 0:
+        raise DataError(
+            f"{files[0]} cannot be read: the process that decoded it ended with {_describe(trial.returncode)}. The "
+            "file is damaged, or needs more memory than there is. Write it again, or convert it to CSV elsewhere."
+        )
+
+
+def _identity(file: Path) -> tuple[str, int, int]:
+    try:
+        status = file.stat()
+    except OSError:
+        return (str(file.absolute()), 0, -1)
+    return (str(file.absolute()), status.st_size, status.st_mtime_ns)
+
+
+def _describe(returncode: int) -> str:
+    return f"signal {-returncode}" if returncode < 0 else f"exit code {returncode}"

@@ -8,8 +8,7 @@ with missing tokens, dates and other kinds in the text.
 
 import contextlib
 import itertools
-import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -18,21 +17,20 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from oneof.errors import DataError
-from oneof.io.batch_spec import BatchSpec
+from oneof.io.columns import make_unique, match_all, unnamed_columns
 from oneof.io.formats.cells import CODE, CellFormat, read_numbers, strip_text
-from oneof.io.formats.dialect import COMMENT, COMMON, detect_dialect, western_encoding
-from oneof.io.formats.names import make_unique, match_all, unnamed_columns
+from oneof.io.formats.dialect import COMMON, detect_dialect, western_encoding
 from oneof.io.formats.records import PART_BYTES, Block, QuoteError, Record, RecordOffset, RecordReader
-from oneof.io.formats.source import polars_errors_as_data_errors
 
 if TYPE_CHECKING:
     import polars as pl
+
+    from oneof.io.table import BatchSpec
 
 _MAX_SHOWN = 60
 """Maximum number of characters of a text in a message."""
 _SLICE_BYTES = 2**17
 """Number of bytes that are searched at once, which fit in the cache of a processor."""
-_ZERO = np.uint8(ord("0"))
 
 
 class DelimitedReader:
@@ -65,7 +63,7 @@ class DelimitedReader:
     def __init__(
         self,
         path: Path,
-        spec: BatchSpec,
+        spec: "BatchSpec",
         *,
         tab: bool = False,
         display: Path | None = None,
@@ -76,12 +74,12 @@ class DelimitedReader:
         self._detect = partial(detect_dialect, tab=tab, default_decimal=spec.cell_format.decimal)
         self._make_records = partial(RecordReader, path, display=display, part_bytes=part_bytes)
         self.path = self._make_records().path
-        self.dropped: tuple[str, ...] = ()
         self._reset()
 
     def _reset(self) -> None:
         self.dialect = COMMON
         self.columns: list[str] = []
+        self.dropped: tuple[str, ...] = ()
         self._n_named = 0
         self._is_ascii = True
         self._first_blank = 0
@@ -103,81 +101,92 @@ class DelimitedReader:
         import polars as pl
 
         for block, after in self._blocks(n_rows, start):
-            features = self._spec.features
-            if features is None:
-                yield self._parse(block, self.columns, self._unknown_types(self.columns))[0], after
+            if self._spec.features is None:
+                frame = self._infer(self._parse(block, self.columns, {}), self._texts())
+                yield frame.with_columns(pl.col(pl.Null).cast(pl.String)), after
                 continue
-            kinds = {column.name: column.kind for column in features} | dict.fromkeys(self._spec.labels)
+            kinds = {column.name: column.kind for column in self._spec.features} | dict.fromkeys(self._spec.labels)
             names = [name for name in self.columns if name in kinds]
-            yield self._parse(block, names, {name: pl.Float64 for name in names if kinds[name] == "number"})[0], after
+            yield self._parse(block, names, {name: pl.Float64 for name in names if kinds[name] == "number"}), after
 
     def read_file(self) -> "pl.DataFrame":
         """Return all rows of the file; a late cell of text, or of another encoding, makes it read them again."""
         import polars as pl
 
-        text: set[str] = set()
+        texts: set[str] = set()
         while True:
             self._reset()
             try:
-                frames, late = self._read_parts(text)
+                frames, is_late = self._read_parts(texts)
             except _EncodingError as error:
                 if self._given.encoding is not None or error.is_damaged:
                     raise
                 self._given = replace(self._given, encoding=western_encoding(error.content))
                 continue
-            if not late:
-                return self._finish(pl.concat(frames, rechunk=False))
-            text |= late
+            if not is_late:
+                frame = pl.concat(frames, how="vertical_relaxed", rechunk=False)
+                return self._finish(frame.with_columns(pl.col(pl.Null).cast(pl.String)))
             frames.clear()
 
-    def _read_parts(self, text: set[str]) -> "tuple[list[pl.DataFrame], set[str]]":
-        """Return the rows of each part, and the columns that are text in a part after one in which they are numbers."""
+    def _read_parts(self, texts: set[str]) -> "tuple[list[pl.DataFrame], bool]":
+        """Return the rows of each part, and whether a column of numbers has text later; add its name to `texts`."""
         import polars as pl
 
         frames: list[pl.DataFrame] = []
-        types: dict[str, Any] = {}
+        numbers: dict[str, Any] = {}
+        is_late = False
         for block, _ in self._blocks(None, RecordOffset()):
-            dropped = self._spec.dropped(self.columns)
-            names = [name for name in self.columns if name not in dropped]
-            types = types if frames else {name: None for name in self._unknown_types(names) if name not in text}
-            frame, types = self._parse(block, names, types)
+            names = self._names_of_file()
+            texts |= self._texts()
+            frame = self._infer(self._parse(block, names, numbers), texts)
+            found = {cells.name for cells in frame if cells.dtype == pl.String}
+            is_late |= not numbers.keys().isdisjoint(found)
+            texts |= found
+            kinds = {cells.name: cells.dtype for cells in frame if cells.dtype.is_numeric()}
+            floats = {name for name, kind in numbers.items() if kind == pl.Float64}
+            numbers |= kinds | dict.fromkeys(floats & kinds.keys(), pl.Float64)
+            numbers = {name: kind for name, kind in numbers.items() if name not in texts}
             frames.append(frame)
-        self.dropped = self._spec.dropped(self.columns)
-        if not frames:
-            frames = [pl.DataFrame(schema={name: pl.String for name in self.columns if name not in self.dropped})]
-        late = {cells.name for frame in frames for cells in frame if cells.dtype != pl.String} - types.keys()
-        numbers: Any = {name: kind for name, kind in types.items() if kind is not None}
-        if not late and any(dict(frame.schema) != dict(frames[-1].schema) for frame in frames):
-            frames = [frame.cast(numbers, strict=False) for frame in frames]
-        return frames, late
+        return frames or [pl.DataFrame(schema=dict.fromkeys(self._names_of_file(), pl.String))], is_late
 
-    def _unknown_types(self, names: Sequence[str]) -> "dict[str, Any]":
-        """Return a type for each column that may be numbers: None until a cell shows it."""
-        text = {*self._spec.labels, *match_all(self._spec.as_text, self.columns)}
-        return dict.fromkeys(name for name in names if name not in text)
+    def _names_of_file(self) -> list[str]:
+        """Return the columns of a whole file that are read."""
+        self.dropped = self._spec.dropped(self.columns)
+        return [name for name in self.columns if name not in self.dropped]
+
+    def _texts(self) -> set[str]:
+        """Return the columns that are text whatever their cells are."""
+        return {*self._spec.labels, *match_all(self._spec.as_text, self.columns)}
+
+    def _infer(self, frame: "pl.DataFrame", texts: Collection[str]) -> "pl.DataFrame":
+        """Return a part in which columns of text that are numbers are numbers, and empty ones have no type."""
+        import polars as pl
+
+        texts = {*texts, *frame.select(pl.exclude(pl.String)).columns}
+        decimal = str(self.dialect.decimal)
+        return frame.with_columns(plain_numbers(cells, decimal) for cells in frame if cells.name not in texts)
 
     def _blocks(self, n_rows: int | None, start: RecordOffset) -> Iterator[tuple[Block, RecordOffset]]:
         records = self._make_records(detect=partial(self._detect, given=self._given))
         blocks = records.blocks(n_rows, start)
         try:
             first = next(blocks, None)
-            if not self.columns:
-                self._read_header(records)
+            self._read_header(records)
             if first is not None:
                 yield first
                 yield from blocks
         except QuoteError as error:
             if not self.columns and records.header is not None:  # at the first row
                 self._read_header(records)
-            problem = "a quotation mark is not closed" if error.is_open else "text follows a closing quotation mark"
             column = f", column {self.columns[error.cell]!r}" if error.cell < len(self.columns) else ""
             raise DataError(
-                f"{self.path}, line {error.line}{column}: {problem}: {_shown(error.text)}. Correct the line, or add "
-                "--quote none if marks are ordinary characters in this file."
+                f"{self.path}, line {error.line}{column}: a quotation mark is not closed, or is followed by text: "
+                f"{_shown(error.text)}. Correct the line, or add --quote none if marks are ordinary characters in this "
+                "file."
             ) from None
 
     def _read_header(self, records: RecordReader) -> None:
-        self.dialect = records.dialect
+        self.dialect = records.layout.dialect
         self._is_ascii = not records.has_mark
         cells: list[str] = []
         if records.header is not None:
@@ -193,54 +202,25 @@ class DelimitedReader:
             self._remarks["above"] = f"{lines} ignored: {_shown(described[0].strip())}."
         self._remarks |= dict(zip(changes, changes, strict=True))
 
-    def _parse(
-        self, block: Block, names: Sequence[str], types: "Mapping[str, Any]"
-    ) -> "tuple[pl.DataFrame, dict[str, Any]]":
-        """Return columns of a block as numbers or text, and the types after it, without those of text.
+    def _parse(self, block: Block, names: Sequence[str], numbers: Mapping[str, Any]) -> "pl.DataFrame":
+        """Return columns of a block; those in `numbers` have their types if all cells of them have, else all are text.
 
-        Parameters
-        ----------
-        block : Block
-        names : sequence of str
-            The columns to parse.
-        types : mapping of str to a type of polars or None
-            The types of the columns that are numbers up to now; None if all cells up to now are empty. All others are
-            text.
+        A cell such as 007 is a number only if the kinds of the columns are known.
         """
         import polars as pl
 
         self._check_encoding(block)
         self._note_joined_lines(block)
-        known = {name: kind for name, kind in types.items() if kind is not None}
-        frame = None
-        if block.is_plain and known and not (self.dialect.decimal == "," and b"." in block.content):
-            if self._spec.features is not None or not has_codes(block.content, block.delimiter + block.quote):
-                frame = self._read_plain(block, names, known)
-            if frame is not None:
-                is_finite = frame.select(pl.col(pl.Float64).is_finite().all()).rows()
-                frame = frame if all(map(all, is_finite)) else None
-        if frame is None and block.is_plain:
-            frame = self._read_plain(block, names, {})
-        if frame is None:
-            content = self._complete_rows(block)
-            with polars_errors_as_data_errors(Path(f"{self.path}, line {block.start.line} or later,")):
-                frame = self._read_cells(content, COMMON.quote, names, {}).select(names)
-        texts = [cells for cells in frame if cells.name in types and cells.dtype == pl.String]
-        inferred = {cells.name: self._infer(cells, types[cells.name]) for cells in texts}
-        after = dict(types) | {name: kind for name, (_, kind) in inferred.items()}
-        numbers = {name: kind for name, kind in after.items() if kind != pl.String}
-        return frame.with_columns(cells for cells, _ in inferred.values()), numbers
+        if block.is_plain and numbers and not (self.dialect.decimal == "," and b"." in block.content):
+            is_known = self._spec.features is not None
+            if is_known or not may_have_codes(block.content, block.delimiter + block.quote):
+                frame = self._read_plain(block, names, numbers)
+                if frame is not None and all(map(all, frame.select(pl.col(pl.Float64).is_finite().all()).rows())):
+                    return frame
+        frame = self._read_plain(block, names, {}) if block.is_plain else None
+        return self._read_cells(block, names) if frame is None else frame
 
-    def _infer(self, cells: "pl.Series", kind: Any) -> "tuple[pl.Series, Any]":
-        """Return cells of text as numbers if all of them are, and the type of their column from now on."""
-        import polars as pl
-
-        numbers = plain_numbers(cells, str(self.dialect.decimal))
-        if numbers is not None:
-            return numbers, pl.Float64 if kind == pl.Float64 else numbers.dtype
-        return cells, pl.String if (cells.str.strip_chars() != "").any() else kind
-
-    def _read_plain(self, block: Block, names: Sequence[str], types: "Mapping[str, Any]") -> "pl.DataFrame | None":
+    def _read_plain(self, block: Block, names: Sequence[str], types: Mapping[str, Any]) -> "pl.DataFrame | None":
         """Return columns of the given types, or of text; None if a cell has another type or a line is not a row.
 
         polars refuses a line with too many cells if the last column is read. It fills the cells that a short line
@@ -249,37 +229,27 @@ class DelimitedReader:
         """
         import polars as pl
 
+        last, n_columns, dialect = self.columns[-1], len(self.columns), self.dialect
+        read = {*names, last}
         with contextlib.suppress(pl.exceptions.PolarsError):
-            frame = self._read_cells(block.content, self.dialect.quote or None, names, types)
-            if len(frame) == len(block) and (
-                not frame[self.columns[-1]].null_count() or block.n_delimiters() == (len(self.columns) - 1) * len(block)
+            frame = pl.read_csv(
+                block.content,
+                has_header=False,
+                schema={name: types.get(name, pl.String) for name in self.columns},
+                columns=None if len(read) == n_columns else [j for j, name in enumerate(self.columns) if name in read],
+                separator=str(dialect.delimiter),
+                quote_char=dialect.quote or None,
+                decimal_comma=dialect.decimal == "," != dialect.delimiter,
+            )
+            if frame.height == len(block) and (
+                not frame[last].null_count() or block.n_delimiters() == (n_columns - 1) * len(block)
             ):
                 self._note_blank()
                 return frame.select(names)
         return None
 
-    def _read_cells(
-        self, content: bytes, quote: str | None, names: Sequence[str], types: "Mapping[str, Any]"
-    ) -> "pl.DataFrame":
-        """Return columns of the given types, or of text, and the last column."""
-        import polars as pl
-
-        schema = {name: types.get(name, pl.String) for name in self.columns}
-        if not content:
-            return pl.DataFrame(schema=schema)
-        indices = [number for number, name in enumerate(self.columns) if name in {*names, self.columns[-1]}]
-        return pl.read_csv(
-            content,
-            has_header=False,
-            schema=schema,
-            columns=None if len(indices) == len(self.columns) else indices,
-            separator=str(self.dialect.delimiter),
-            quote_char=quote,
-            decimal_comma=self.dialect.decimal == "," != self.dialect.delimiter,
-        )
-
-    def _complete_rows(self, block: Block) -> bytes:
-        """Return the rows of a block without blank lines, each with a cell for each column, in double quotation marks.
+    def _read_cells(self, block: Block, names: Sequence[str]) -> "pl.DataFrame":
+        """Return columns of the rows of a block, which has blank lines, cells beyond the header, or odd marks, as text.
 
         A row may end after the last column with a name, or have further cells that are empty.
 
@@ -288,35 +258,33 @@ class DelimitedReader:
         DataError
             At the first line that is not a row of the table.
         """
-        n_columns, mark = len(self.columns), b'"'
-        special = re.compile(b'["\r\n%b]' % re.escape(block.delimiter))
-        rows = []
+        import polars as pl
+
+        n_columns, rows = len(self.columns), []
         for record in block.records():
             width = len(record.cells)
             if width < n_columns and not block.content[record.begin : record.end].strip():
                 self._first_blank = self._first_blank or record.line
                 continue
             if width < self._n_named or any(cell.strip() for cell in record.cells[n_columns:]):
-                raise self._width_error(block, record)
+                raise self._width_error(record)
             self._note_blank()
-            cells = [*record.cells[:n_columns], *[b""] * (n_columns - width)]
-            quoted = [mark + c.replace(mark, 2 * mark) + mark if special.search(c) else c for c in cells]
-            rows.append(block.delimiter.join(quoted) or mark * 2)
-        return b"".join(row + b"\n" for row in rows)
+            rows.append([cell.decode() or None for cell in record.cells[:n_columns]] + [None] * (n_columns - width))
+        columns = zip(*rows, strict=True) if rows else [()] * n_columns
+        cells = dict(zip(self.columns, columns, strict=True))
+        return pl.DataFrame({name: cells[name] for name in names}, schema=dict.fromkeys(names, pl.String))
 
-    def _width_error(self, block: Block, record: Record) -> DataError:
+    def _width_error(self, record: Record) -> DataError:
         width, n_columns = len(record.cells), len(self.columns)
-        advice = "Correct the line."
-        if width > n_columns and not block.start.row and not record.begin:
-            advice += " If the lines above it are not part of the table, delete them."
-        if record.cells[0].startswith(COMMENT.encode()):
-            advice = "Correct the line, or delete it if it is a comment."
-        if width < n_columns:
-            place = f"it ends before column {self.columns[width]!r}"
-        else:
-            place = f"after column {self.columns[-1]!r}, it has {_shown(record.cells[n_columns])}"
-        found = f"found {width} cells, but the header has {n_columns}: {place}"
-        return DataError(f"{self.path}, line {record.line}: {found}. {advice}")
+        place = (
+            f"it ends before column {self.columns[width]!r}"
+            if width < n_columns
+            else (f"after column {self.columns[-1]!r}, it has {_shown(record.cells[n_columns])}")
+        )
+        return DataError(
+            f"{self.path}, line {record.line}: found {width} cells, but the header has {n_columns}: {place}. Correct "
+            "the line. If it or lines above it are not part of the table, delete them."
+        )
 
     def _check_encoding(self, block: Block) -> None:
         if block.content.isascii():
@@ -362,8 +330,7 @@ class DelimitedReader:
         self.columns = [name for name in self.columns if name not in empty]
         if frame.width > 1 and len(frame) and not any(cell is not None for cell in frame.row(-1)):
             has_value = frame.select(pl.any_horizontal(pl.all().is_not_null())).to_series()
-            n_empty = int(has_value.reverse().arg_max() or 0) if has_value.any() else len(frame)
-            frame = frame.head(-n_empty)
+            frame = frame.head(int(has_value.arg_true()[-1]) + 1 if has_value.any() else 0)
         return frame
 
 
@@ -371,60 +338,48 @@ def as_plain_numbers(frame: "pl.DataFrame", cell_format: CellFormat) -> "pl.Data
     """Return a table in which tokens of missing values such as NA are null, and text that is numbers is numbers."""
     import polars as pl
 
-    columns = []
-    for cells in frame.select(pl.col(pl.String)).iter_columns():
-        text = cells.set(strip_text(cells, cell_format).is_null(), None)
-        numbers = None if text.null_count() == cells.null_count() else plain_numbers(text, cell_format.decimal)
-        columns.append(text if numbers is None else numbers)
-    return frame.with_columns(columns)
+    texts = [cells.set(strip_text(cells, cell_format).is_null(), None) for cells in frame.select(pl.col(pl.String))]
+    frame = frame.with_columns(plain_numbers(text, cell_format.decimal) for text in texts)
+    return frame.with_columns(pl.col(pl.Null).cast(pl.String))
 
 
-def plain_numbers(cells: "pl.Series", decimal: str) -> "pl.Series | None":
-    """Return text as integers, or as floats, if every cell is a finite number or empty, and one is a number.
+def plain_numbers(cells: "pl.Series", decimal: str) -> "pl.Series":
+    """Return text as integers, or as floats, if every cell is a finite number or empty, and other text as it is.
 
-    A code such as 007 is not a number.
+    A code such as 007 is not a number. Cells that are all empty have no type.
     """
     import polars as pl
 
     text = cells.str.strip_chars()
     text = text.set((text == "").fill_null(value=False), None)
-    n_present = len(text) - text.null_count()
-    first = text.drop_nulls().head(100)  # most columns of text are not read further
-    if not n_present or read_numbers(first, "," if decimal == "," else ".").null_count():
-        return None
-    if text.str.contains(CODE).any():
-        return None
+    present = text.drop_nulls()
+    if not len(present):
+        return cells.clear(len(cells)).cast(pl.Null)
+    decimal_format: Any = "," if decimal == "," else "."
+    first = present.head(100)  # most columns of text are not read further
+    if read_numbers(first, decimal_format).null_count() or present.str.contains(CODE).any():
+        return cells
     integers = text.cast(pl.Int64, strict=False)
-    if integers.null_count() == len(text) - n_present:
-        return integers
-    numbers = read_numbers(text, "," if decimal == "," else ".")
-    return numbers if numbers.null_count() == len(text) - n_present else None
+    numbers = integers if integers.null_count() == text.null_count() else read_numbers(text, decimal_format)
+    return numbers if numbers.null_count() == text.null_count() else cells
 
 
-def has_codes(content: bytes, borders: bytes) -> bool:
-    """Return whether a cell or a word is a code such as 007 or -01.
+def may_have_codes(content: bytes, borders: bytes) -> bool:
+    """Return whether a word may begin with a code such as 007 or -01: a zero before a digit, after a border or a sign.
 
     Parameters
     ----------
     content : bytes
-        Lines with their ends.
     borders : bytes
         The delimiter, and the quotation mark if there is one.
     """
-    text = b"\n" + content
-    cells = np.frombuffer(text, dtype=np.uint8)
-    is_border = np.zeros(256, dtype=bool)
-    is_border[[*borders, *b" \t\r\n"]] = True
-    code = re.compile(rb"0\d+[\s%b]" % re.escape(borders))
-    for start in range(0, len(cells), _SLICE_BYTES):
-        part = cells[start : start + _SLICE_BYTES + 2]
-        is_zero = (part[1:-1] == _ZERO) & (part[2:] - _ZERO < 10)  # smaller bytes wrap around
-        is_before = part[:-2] < ord(".")  # all borders and signs, apart from some delimiters
-        is_zero &= is_before if borders[0] < ord(".") else is_before | (part[:-2] == borders[0])
-        zeros = np.flatnonzero(is_zero) + start + 1
-        is_signed = (cells[zeros - 1] == ord("+")) | (cells[zeros - 1] == ord("-"))
-        zeros = zeros[is_border[cells[zeros - 1 - is_signed]]]
-        if any(code.match(text, zero) for zero in zeros.tolist()):
+    text = np.frombuffer(b"\n" + content, dtype=np.uint8)
+    zero, last_before = np.uint8(ord("0")), max(*borders, ord("-"), ord(" "))
+    for start in range(0, len(text), _SLICE_BYTES):
+        part = text[start : start + _SLICE_BYTES + 2]
+        is_code = (part[1:-1] == zero) & (part[2:] - zero < 10)  # smaller bytes wrap around
+        is_code &= (part[:-2] <= last_before) & (part[:-2] != ord(".")) & (part[:-2] - zero >= 10)
+        if is_code.any():
             return True
     return False
 

@@ -8,6 +8,7 @@ import contextlib
 import csv
 import itertools
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -124,10 +125,16 @@ def make_dialect(
     return Dialect(encoding, delimiter, decimal, None if quote is None else _QUOTES_BY_NAME.get(quote.lower(), quote))
 
 
-def detect_dialect(
-    head: bytes, given: Dialect, *, tab: bool = False, default_decimal: str = "."
-) -> tuple[Dialect, int]:
-    """Return the dialect of a file, and the number of lines above its header.
+class Layout(NamedTuple):
+    """Dialect of a file, number of lines above its header, and whether its lines end with a carriage return alone."""
+
+    dialect: Dialect
+    n_above: int = 0
+    has_returns: bool = False
+
+
+def detect_dialect(head: bytes, given: Dialect, *, tab: bool = False, default_decimal: str = ".") -> Layout:
+    """Return the layout of a file.
 
     Parameters
     ----------
@@ -141,24 +148,28 @@ def detect_dialect(
         The decimal separator if no number shows it, such as that of the rows of training.
     """
     encoding = given.encoding or detect_encoding(head)
-    text = _decode_head(head, encoding).removeprefix("\ufeff")
+    try:  # bytes that are not in the encoding are refused when they are read
+        text = codecs.getincrementaldecoder(encoding)("replace").decode(head).removeprefix("\ufeff")
+    except UnicodeError:  # UTF-16 without a byte order mark
+        text = head.decode("latin-1")
     lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
     if len(head) >= HEAD_BYTES and len(lines) > 1:
         lines = lines[:-1]
     quote = _QUOTES[0] if given.quote is None else given.quote
-    layout = _detect_layout(lines, quote, given.delimiter, tab=tab)
+    delimiters = ("\t",) * tab + _DELIMITERS if given.delimiter is None else (given.delimiter,)
+    found = _detect_header(lines, delimiters, quote)
     if given.quote is None and _QUOTES[0] not in text:
-        header, single = lines[layout.n_above].rstrip(), _QUOTES[1]
-        if header.startswith(single) and header.endswith(single) and single + layout.delimiter + single in header:
+        header, single = lines[found.n_above].rstrip(), _QUOTES[1]
+        if header.startswith(single) and header.endswith(single) and single + found.delimiter + single in header:
             quote = single
-            layout = _detect_layout(lines, quote, given.delimiter, tab=tab)
-    rows = _read(lines[layout.n_above :], layout.delimiter, quote)[1][1:]
-    decimal = given.decimal or _detect_decimal(rows, layout.delimiter, default_decimal)
-    return Dialect(encoding, layout.delimiter, decimal, quote), layout.n_above
+            found = _detect_header(lines, delimiters, quote)
+    rows = _read(lines[found.n_above :], found.delimiter, quote)[1][1:]
+    decimal = given.decimal or _detect_decimal(rows, found.delimiter, default_decimal)
+    return Layout(Dialect(encoding, found.delimiter, decimal, quote), found.n_above, "\r" in text and "\n" not in text)
 
 
-class _Layout(NamedTuple):
-    """Records with one delimiter. The best layout has the largest share, the first header and the most columns."""
+class _Header(NamedTuple):
+    """Header of the records with one delimiter. The best one has the largest share, is first, and has most columns."""
 
     share: float
     """Share of the records that have the cells of the header."""
@@ -169,17 +180,17 @@ class _Layout(NamedTuple):
     delimiter: str
 
 
-def _detect_layout(lines: list[str], quote: str, delimiter: str | None, *, tab: bool) -> _Layout:
-    delimiters = ("\t", *_DELIMITERS) if tab else _DELIMITERS
-    layouts = [_layout(lines, other, quote) for other in ((delimiter,) if delimiter is not None else delimiters)]
-    if tab and delimiter is None and layouts[0].width > 1:
-        return layouts[0]
-    found = [layout for layout in layouts if layout.width > 1]
-    return max(found or layouts[:1], key=lambda layout: (layout.share, -layout.n_above, layout.width))
+def _detect_header(lines: list[str], delimiters: Sequence[str], quote: str) -> _Header:
+    """Return the header of the most plausible delimiter; a first tab is that of the suffix, if there are any."""
+    headers = [_header(lines, delimiter, quote) for delimiter in delimiters]
+    if len(delimiters) > len(_DELIMITERS) and headers[0].width > 1:
+        return headers[0]
+    wide = [header for header in headers if header.width > 1]
+    return max(wide or headers[:1], key=lambda header: (header.share, -header.n_above, header.width))
 
 
-def _layout(lines: list[str], delimiter: str, quote: str) -> _Layout:
-    """Return the layout of the records with a delimiter.
+def _header(lines: list[str], delimiter: str, quote: str) -> _Header:
+    """Return the header of the records with a delimiter.
 
     A line is above the header if at most half of the cells of most rows are filled in it, such as a title, a blank line
     or the names of merged cells, or if it begins with "#" and has another number of cells than most rows. The header
@@ -190,23 +201,20 @@ def _layout(lines: list[str], delimiter: str, quote: str) -> _Layout:
     widths = [len(record) for record in records if _width(record)]
     common = max(set(widths), key=lambda width: (widths.count(width), width), default=1)
 
-    def is_above(i: int) -> bool:
-        line = lines[begins[i]]
-        if line.lstrip().startswith(COMMENT) and len(records[i]) != common:
+    def is_above(begin: int, record: Record) -> bool:
+        if lines[begin].lstrip().startswith(COMMENT) and len(record) != common:
             return True
-        is_title = all(_n_filled(line.split(other)) <= _MAX_TITLE_CELLS for other in _DELIMITERS if other != delimiter)
-        return is_title and 2 * _n_filled(records[i]) <= common
+        cells = [lines[begin].split(other) for other in _DELIMITERS if other != delimiter]
+        return max(map(_n_filled, cells)) <= _MAX_TITLE_CELLS and 2 * _n_filled(record) <= common
 
-    first = next((i for i in range(len(records)) if not is_above(i)), 0)
+    first = next((i for i, record in enumerate(records) if not is_above(begins[i], record)), 0)
     if first:
         has_sign = any(line.strip()[:1] in ("", COMMENT) for line in lines[: begins[first]])
-        if not _is_header(records[first], records[first + 1 :], needs_numbers=not has_sign):
-            first = 0
+        first *= _is_header(records[first], records[first + 1 :], needs_numbers=not has_sign)
     header = records[first] if records else []
     filled = [record for record in records[first:] if _width(record)]
     n_same = sum(len(record) >= _width(header) and _width(record) <= len(header) for record in filled)
-    n_above = begins[first] if records else 0
-    return _Layout(n_same / max(len(filled), 1), n_above, _width(header), delimiter)
+    return _Header(n_same / max(len(filled), 1), begins[first], _width(header), delimiter)
 
 
 def _is_header(header: Record, below: list[Record], *, needs_numbers: bool) -> bool:
@@ -214,17 +222,16 @@ def _is_header(header: Record, below: list[Record], *, needs_numbers: bool) -> b
     names = [cell.strip() for cell in header][: _width(header)]
     rows = [record for record in below if _width(record)]
     n_same = sum(len(record) == len(header) and _width(record) <= len(names) for record in rows)
-    is_complete = n_same >= max(_MIN_SAME_SHARE * len(rows), 1)
     is_name = [bool(name) and not _NUMBER.fullmatch(name) and name.lower() not in _NO_NAMES for name in names]
-    if not is_complete or not all(is_name) or len(set(names)) < len(names):
+    if n_same < max(_MIN_SAME_SHARE * len(rows), 1) or not all(is_name) or len(set(names)) < len(names):
         return False
-    if not needs_numbers:
-        return True
-    for column in itertools.zip_longest(*rows, fillvalue=""):
-        cells = [cell.strip() for cell in column if cell.strip()]
-        if cells and sum(map(bool, map(_NUMBER.fullmatch, cells))) >= _MIN_SAME_SHARE * len(cells):
-            return True
-    return False
+    columns = [
+        [cell for cell in map(str.strip, column) if cell] for column in itertools.zip_longest(*rows, fillvalue="")
+    ]
+    n_numbers = [sum(map(bool, map(_NUMBER.fullmatch, cells))) for cells in columns]
+    return not needs_numbers or any(
+        cells and n >= _MIN_SAME_SHARE * len(cells) for n, cells in zip(n_numbers, columns, strict=True)
+    )
 
 
 def _read(lines: list[str], delimiter: str, quote: str) -> tuple[list[int], list[Record]]:
@@ -276,20 +283,6 @@ def western_encoding(content: bytes) -> str:
     except UnicodeDecodeError:
         return _WESTERN[1]
     return _WESTERN[0]
-
-
-def has_carriage_returns_only(head: bytes, encoding: str) -> bool:
-    r"""Return whether the lines of a file end with ``\r`` alone."""
-    text = _decode_head(head, encoding)
-    return "\r" in text and "\n" not in text
-
-
-def _decode_head(head: bytes, encoding: str) -> str:
-    """Return the first characters; bytes that are not in the encoding are read anyway, and refused by `Utf8File`."""
-    try:
-        return codecs.getincrementaldecoder(encoding)("replace").decode(head)
-    except UnicodeError:  # UTF-16 without a byte order mark
-        return head.decode("latin-1")
 
 
 def _detect_decimal(rows: list[Record], delimiter: str, default: str) -> str:

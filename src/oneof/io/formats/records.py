@@ -2,8 +2,7 @@ r"""Records of a text file, in blocks from any offset: lines, or lines joined wh
 
 A line end is outside of quoted cells if the number of quotation marks before it is even. That is exact if each mark is
 at a border of its cell, or doubled in a quoted cell: then polars finds the same cells. The records of other blocks,
-such as those with ``5" pipe``, are found cell by cell in `read_records`, which raises at a mark that is not closed, or
-is followed by text.
+such as those with ``5" pipe``, are found cell by cell in `read_records`.
 """
 
 import codecs
@@ -13,7 +12,6 @@ import io
 import itertools
 import re
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
@@ -22,7 +20,7 @@ import numpy as np
 
 from oneof.archives import GZIP
 from oneof.errors import DataError
-from oneof.io.formats.dialect import Dialect, has_carriage_returns_only
+from oneof.io.formats.dialect import Dialect, Layout
 from oneof.io.formats.source import (
     CHUNK_BYTES,
     HEAD_BYTES,
@@ -51,6 +49,24 @@ class RecordOffset(NamedTuple):
     """Number of earlier bytes, after decompression."""
     prefix_hash: str = ""
     """Hash of these bytes; empty for files, which can be read again."""
+
+
+class Record(NamedTuple):
+    """Cells of a record without quotation marks, with its first line and its borders in the text."""
+
+    cells: list[bytes]
+    line: int
+    begin: int
+    end: int
+
+
+class QuoteError(Exception):
+    """Quotation mark that is not closed, or is followed by text: its line, its cell in the record, and the text."""
+
+    def __init__(self, line: int, cell: int, text: bytes) -> None:
+        self.line = line
+        self.cell = cell
+        self.text = text
 
 
 @dataclass(frozen=True)
@@ -87,47 +103,16 @@ class Block:
     def __len__(self) -> int:
         return len(self.ends)
 
-    def records(self) -> "Iterator[Record]":
+    def records(self) -> Iterator[Record]:
         """Yield the records; see `read_records`."""
         return read_records(self.content, self.delimiter, self.quote, self.start.line)
 
     def n_delimiters(self) -> int:
         """Return the number of delimiters between cells of a plain block."""
         delimiters = _positions(self.content, self.delimiter)
-        if self.quote and self.quote in self.content:
-            return int((np.searchsorted(_positions(self.content, self.quote), delimiters) % 2 == 0).sum())
-        return len(delimiters)
-
-
-class Record(NamedTuple):
-    """Cells of a record without quotation marks, with its first line and its borders in the text."""
-
-    cells: list[bytes]
-    line: int
-    begin: int
-    end: int
-
-
-class QuoteError(Exception):
-    """Quotation mark that is not closed, or is followed by text.
-
-    Attributes
-    ----------
-    line : int
-        The line at which the quoted cell begins.
-    cell : int
-        The number of the cell in its record, counted from 0.
-    text : bytes
-        The text from the mark on.
-    is_open : bool
-        Whether the mark is not closed.
-    """
-
-    def __init__(self, line: int, cell: int, text: bytes, *, is_open: bool) -> None:
-        self.line = line
-        self.cell = cell
-        self.text = text
-        self.is_open = is_open
+        if not self.quote:
+            return len(delimiters)
+        return int((np.searchsorted(_positions(self.content, self.quote), delimiters) % 2 == 0).sum())
 
 
 def read_records(
@@ -152,11 +137,10 @@ def read_records(
         match = cell.match(text, position)
         if match is None:
             closed = re.compile(quoted).match(text, position)
-            is_open = closed is None or text[closed.end() :] in (b"", b"\r")
-            if is_open and not is_complete:
+            if not is_complete and (closed is None or text[closed.end() :] in (b"", b"\r")):
                 return
             found = line + text.count(b"\n", begin, position)
-            raise QuoteError(found, len(cells), text[position : position + _MAX_SHOWN], is_open=is_open)
+            raise QuoteError(found, len(cells), text[position : position + _MAX_SHOWN])
         inside, plain, end = match.groups()
         position = match.end()
         cells.append(inside.replace(2 * quote, quote) if plain is None else plain)
@@ -175,9 +159,8 @@ class RecordReader:
     ----------
     path : Path
     detect : callable, optional
-        Returns the dialect and the number of lines above the header, given the first bytes of the file. Without it a
-        record is a line, and there is no header. With it the records are in UTF-8, and quoted cells may contain line
-        ends.
+        Returns the layout, given the first bytes of the file. Without it a record is a line, and there is no header.
+        With it the records are in UTF-8, and quoted cells may contain line ends.
     display : Path, optional
         Name of the file for messages, if it is a copy.
     part_bytes : int
@@ -191,7 +174,7 @@ class RecordReader:
         The lines above the header, if `detect` is given; set by `blocks`.
     header : Block or None
         The record of the header, if `detect` is given and the file is not empty; set by `blocks`.
-    dialect : Dialect
+    layout : Layout
         Set by `blocks`.
     has_mark : bool
         Whether the file begins with the byte order mark of UTF-8; set by `blocks`.
@@ -206,7 +189,7 @@ class RecordReader:
         self,
         path: Path,
         *,
-        detect: Callable[[bytes], tuple[Dialect, int]] | None = None,
+        detect: Callable[[bytes], Layout] | None = None,
         display: Path | None = None,
         part_bytes: int = PART_BYTES,
     ) -> None:
@@ -214,7 +197,7 @@ class RecordReader:
         self.above = b""
         self.header: Block | None = None
         self.has_mark = False
-        self.dialect = Dialect(encoding="utf-8", quote="")
+        self.layout = Layout(Dialect(encoding="utf-8", quote=""))
         self._file = path
         self._detect = detect
         self._part_bytes = part_bytes
@@ -230,39 +213,30 @@ class RecordReader:
         QuoteError
             If a quoted cell is malformed.
         """
-        with self._opened() as (text, n_above):
-            quote = self.dialect.quote or ""
+        with file_errors_as_data_errors(self.path), _open(self._file) as content:
+            head = content.read(HEAD_BYTES if self._detect is not None else len(codecs.BOM_UTF8))
+            if head.startswith(GZIP):
+                raise DataError(f"{self.path} is compressed by gzip. Decompress it, or give it the suffix .gz.")
+            self.layout = self.layout if self._detect is None else self._detect(head)
+            text = _Text(content, head, self.layout, self.path, is_piped=self._file == STANDARD_INPUT)
             self.has_mark = text.ahead.startswith(codecs.BOM_UTF8)
             text.take(len(codecs.BOM_UTF8) * self.has_mark, 0)
-            if n_above:
-                self.above = self._next_block(text, n_above, 0, quote="").content
+            quote = self.layout.dialect.quote or ""
+            if self.layout.n_above:
+                self.above = self._next_block(text, self.layout.n_above, 0, "").content
             if self._detect is not None:
-                header = self._next_block(text, 1, 0, quote=quote)
+                header = self._next_block(text, 1, 0, quote)
                 self.header = header if len(header) else None
             if start.offset:
                 text.skip(start)
             row = start.row
-            while len(block := self._next_block(text, n_records, row, quote=quote)):
+            while len(block := self._next_block(text, n_records, row, quote)):
                 row += len(block)
                 yield block, text.offset(row)
 
-    @contextmanager
-    def _opened(self) -> Iterator["tuple[_Text, int]"]:
-        """Open the file and detect its dialect; raise errors of the file as a DataError."""
-        with file_errors_as_data_errors(self.path), _open(self._file) as content:
-            if isinstance(content, io.BufferedReader) and content.peek(2)[:2] == GZIP:
-                raise DataError(f"{self.path} is compressed by gzip. {self._gzip_advice()}")
-            head = content.read(HEAD_BYTES if self._detect is not None else len(codecs.BOM_UTF8))
-            has_returns, n_above = False, 0
-            if self._detect is not None:
-                self.dialect, n_above = self._detect(head)
-                has_returns = has_carriage_returns_only(head, str(self.dialect.encoding))
-            is_piped, encoding = self._file == STANDARD_INPUT, str(self.dialect.encoding)
-            yield _Text(content, head, encoding, self.path, has_returns=has_returns, is_piped=is_piped), n_above
-
-    def _next_block(self, text: "_Text", n_records: int | None, row: int, *, quote: str) -> Block:
+    def _next_block(self, text: "_Text", n_records: int | None, row: int, quote: str) -> Block:
         """Return the next records of a text and move behind them; none at its end."""
-        delimiter, mark = (self.dialect.delimiter or "").encode(), quote.encode()
+        delimiter, mark = (self.layout.dialect.delimiter or "").encode(), quote.encode()
         start = text.offset(row)
         part_bytes = self._part_bytes if row else self._part_bytes // 8
         n_bytes = part_bytes if n_records is None else 0
@@ -270,58 +244,28 @@ class RecordReader:
             text.fill(n_bytes, n_records or 0)
             content = text.ahead + b"\n" if text.is_at_end and text.ahead[-1:] not in (b"", b"\n") else text.ahead
             breaks = _positions(content, b"\n")
-            is_plain, ends = True, breaks + 1
-            is_last = text.is_at_end
-            if mark and mark in content:
-                is_plain, ends = _split(content, breaks, delimiter, mark)
-            if not is_plain:
-                found: list[int] = []
-                try:
-                    records = read_records(content, delimiter, mark, start.line, is_complete=is_last)
-                    found.extend(record.end for record in itertools.islice(records, n_records))
-                except QuoteError:
-                    is_last = True
-                ends = np.array(found, dtype=np.intp)
+            is_plain, ends = _split(content, breaks, delimiter, mark)
+            is_open = text.is_at_end and len(ends) < (n_records or len(breaks)) and content[int(ends[-1:].sum()) :]
+            if not is_plain or is_open:
+                records = read_records(content, delimiter, mark, start.line, is_complete=text.is_at_end)
+                ends = np.array([record.end for record in itertools.islice(records, n_records)], dtype=np.intp)
             n = n_records or max(int(np.searchsorted(ends, part_bytes, side="right")), 1)
-            rest = len(content) - (int(ends[-1]) if len(ends) else 0)
-            is_last |= rest > _MAX_RECORD_BYTES
-            if is_last and rest and not len(ends):
-                if mark:  # raises if one is wrong
-                    list(read_records(content + b"\n", delimiter, mark, start.line))
-                raise DataError(
-                    f"{self.path}, line {start.line}: the line is longer than {_MAX_RECORD_BYTES:,} bytes. Check the "
-                    "format of the file."
-                )
-            if len(ends) >= n or is_last:
+            if len(ends) >= n or text.is_at_end:
                 ends = ends[:n]
-                size = int(ends[-1]) if len(ends) else 0
+                size = int(ends[-1:].sum())
                 n_lines = int(np.searchsorted(breaks, size))
                 text.take(size, n_lines)
                 return Block(content[:size], ends, n_lines, is_plain, self.path, start, delimiter, mark)
+            if len(content) - int(ends[-1:].sum()) > _MAX_RECORD_BYTES:
+                raise DataError(
+                    f"{self.path}, line {start.line + int(np.searchsorted(breaks, ends[-1:].sum()))}: the line is "
+                    f"longer than {_MAX_RECORD_BYTES:,} bytes. Check the format and the quotation marks of the file."
+                )
             n_bytes = 2 * len(text.ahead)
-
-    def _gzip_advice(self) -> str:
-        if self._file == STANDARD_INPUT or self.path.suffix.lower() == ".gz":
-            return "Decompress it first, for example by `gzip -dc`."
-        return f"Decompress it, or rename it to {self.path.name}.gz."
 
 
 class _Text:
     r"""Content of a file in UTF-8 with line ends ``\n``, decoded from another encoding, and a position in it.
-
-    Parameters
-    ----------
-    content : binary file
-        At the position after `head`.
-    head : bytes
-        The first bytes.
-    encoding : str
-    path : Path
-        For messages.
-    has_returns : bool
-        Whether lines end with ``\r`` only.
-    is_piped : bool
-        Whether the text cannot be read again, so that its bytes are hashed.
 
     Attributes
     ----------
@@ -331,18 +275,16 @@ class _Text:
         Whether there are no further ones.
     """
 
-    def __init__(
-        self, content: Any, head: bytes, encoding: str, path: Path, *, has_returns: bool, is_piped: bool
-    ) -> None:
+    def __init__(self, content: Any, head: bytes, layout: Layout, path: Path, *, is_piped: bool) -> None:
         self._content = content
-        self._encoding = encoding
+        self._encoding = str(layout.dialect.encoding)
         self._path = path
-        self._has_returns = has_returns
-        is_utf8 = codecs.lookup(encoding).name == "utf-8"
-        self._decoder = None if is_utf8 else codecs.getincrementaldecoder(encoding)()
+        self._has_returns = layout.has_returns
+        is_utf8 = codecs.lookup(self._encoding).name == "utf-8"
+        self._decoder = None if is_utf8 else codecs.getincrementaldecoder(self._encoding)()
         is_file = isinstance(content, io.BufferedReader) and content.seekable() and not is_piped
-        self._can_seek = is_file and is_utf8 and not has_returns
-        self._hash = hashlib.blake2b(digest_size=16) if is_piped else None
+        self._can_seek = is_file and is_utf8 and not layout.has_returns
+        self._hash = hashlib.blake2b(digest_size=16) if is_piped else None  # the bytes cannot be read again
         self._size, self._line = 0, 1
         self.is_at_end = False
         self.ahead = self._decoded(head) if head else b""
@@ -405,6 +347,8 @@ def _positions(text: bytes, character: bytes) -> Any:
 
 def _split(text: bytes, breaks: Any, delimiter: bytes, quote: bytes) -> tuple[bool, Any]:
     """Return whether each mark that opens or closes a cell is at a border, and the position after each record."""
+    if not quote or quote not in text:
+        return True, breaks + 1
     cells, quotes = np.frombuffer(text, dtype=np.uint8), _positions(text, quote)
     before, after = quotes[::2] - 1, quotes[1::2] + 1
     if b"\r" in text:

@@ -19,7 +19,6 @@ MAX_INDEX_BITS = 30
 """Limit of the bits of an index, so that 2 ** bits columns of weights fit in memory."""
 
 _PAIR = re.compile(rb"(\d+|qid):")
-_MAX_INDEX_DIGITS = 19
 
 
 @dataclass(frozen=True)
@@ -62,28 +61,6 @@ def read_indexed_rows(block: Block, separator: str, n_columns: int) -> IndexedRo
     n_columns : int
         The number of columns of the rows; 0 if only labels are read, so that the pairs are not parsed.
     """
-    lines, labels, pairs = _split_lines(block, separator)
-    if not n_columns:
-        return IndexedRows(None, labels)
-    try:
-        return IndexedRows(_load(pairs, n_columns), labels)
-    except (ValueError, OverflowError):
-        for line, rest in zip(lines, pairs, strict=True):
-            try:
-                _load([rest], n_columns)
-            except (ValueError, OverflowError):
-                raise _pair_error(f"{block.path}, line {line}", rest, n_columns) from None
-        raise
-
-
-def _load(pairs: Sequence[bytes], n_columns: int) -> Any:
-    from sklearn.datasets import load_svmlight_file
-
-    return load_svmlight_file(io.BytesIO(b"0 " + b"\n0 ".join(pairs)), n_features=n_columns, zero_based=True)[0]
-
-
-def _split_lines(block: Block, separator: str) -> tuple[list[int], list[str], list[bytes]]:
-    """Return the number, the text of the labels and the pairs of each line that is not blank or a comment."""
     lines: list[int] = []
     labels: list[str] = []
     pairs: list[bytes] = []
@@ -99,8 +76,28 @@ def _split_lines(block: Block, separator: str) -> tuple[list[int], list[str], li
             texts[first] = _join_labels(first, separator, f"{block.path}, line {number}")
         lines.append(number)
         labels.append(texts[first])
-        pairs.append(rest[0] if rest else b"")
-    return lines, labels, pairs
+        pairs.append(b"".join(rest))
+    if not n_columns:
+        return IndexedRows(None, labels)
+    rows = _load(pairs, n_columns)
+    if rows is None:
+        wrong = next(line for line, one in zip(lines, pairs, strict=True) if _load([one], n_columns) is None)
+        raise DataError(
+            f"{block.path}, line {wrong}: a line must be labels and pairs index:value, such as `2,5 1:0.3 7:1`, with "
+            f"increasing indices less than {n_columns:,}, the number of columns. Correct the line, or fit with more "
+            "--hash-bits."
+        )
+    return IndexedRows(rows, labels)
+
+
+def _load(pairs: Sequence[bytes], n_columns: int) -> Any:
+    """Return the rows of lines without labels, None if a pair is wrong."""
+    from sklearn.datasets import load_svmlight_file
+
+    try:
+        return load_svmlight_file(io.BytesIO(b"0 " + b"\n0 ".join(pairs)), n_features=n_columns, zero_based=True)[0]
+    except (ValueError, OverflowError):
+        return None
 
 
 def _join_labels(labels: bytes, separator: str, location: str) -> str:
@@ -110,18 +107,3 @@ def _join_labels(labels: bytes, separator: str, location: str) -> str:
         raise DataError(f"{location}: the labels are not text in UTF-8. Save the file as UTF-8.") from None
     written = separators_of(separator)[0]
     return written.join(number_to_text(label) for label in split_labels(text.replace(",", written), separator))
-
-
-def _pair_error(location: str, pairs: bytes, n_columns: int) -> DataError:
-    # Further digits are ignored, since such an index exceeds every number of columns.
-    indices = [int(pair.split(b":", 1)[0][:_MAX_INDEX_DIGITS]) for pair in pairs.split() if re.match(rb"\d+:", pair)]
-    if indices and max(indices) >= n_columns:
-        bits = max(indices).bit_length()
-        advice = f"Fit with at least --hash-bits {bits}" if bits <= MAX_INDEX_BITS else "Renumber the features from 0"
-        return DataError(
-            f"{location}: the indices must be less than {n_columns:,}, the number of columns; got {max(indices)}. "
-            f"{advice}."
-        )
-    if indices != sorted(set(indices)):
-        return DataError(f"{location}: the indices must be strictly increasing. Sort them and remove duplicates.")
-    return DataError(f"{location}: a line must be labels and pairs index:value, such as `2,5 1:0.3 7:1`.")

@@ -118,7 +118,7 @@ def check_squares(values: Any, name: str) -> None:
 
 def _stored(rows: Any) -> Any:
     """Return the values of dense rows, or the stored ones of sparse rows, as a vector."""
-    return rows.data if sp.issparse(rows) else np.asarray(rows).ravel()
+    return rows.data if hasattr(rows, "indptr") or sp.issparse(rows) else np.asarray(rows).ravel()
 
 
 def _place(rows: Any, entry: int) -> tuple[int, int | None]:
@@ -126,6 +126,8 @@ def _place(rows: Any, entry: int) -> tuple[int, int | None]:
     if sp.issparse(rows):
         places = rows.tocoo()  # the order of CSR entries stays
         return int(places.row[entry]), int(places.col[entry])
+    if hasattr(rows, "indptr"):  # the arrays of CSR rows, as the online learners read them
+        return int(np.searchsorted(rows.indptr, entry, side="right")) - 1, int(rows.indices[entry])
     return (entry, None) if rows.ndim == 1 else divmod(entry, rows.shape[1])
 
 

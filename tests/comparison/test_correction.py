@@ -75,10 +75,7 @@ def test_predictions_are_those_of_fits_to_corrected_sets(noisy: tuple[Floats, Ca
     ("correct", "message"),
     [
         (lambda rows: [0] * len(rows), "must return a CandidateSets"),
-        (
-            lambda _: CandidateSets.from_labels([0, 1]),
-            "each of its 60 rows, .*; got <CandidateSets of 2 rows",
-        ),
+        (lambda _: CandidateSets.from_labels([0, 1]), "each of its 60 rows, .*; got <CandidateSets of 2 rows"),
         (lambda rows: CandidateSets.from_labels(["a", "b"] * (len(rows) // 2)), "over the classes of `y`"),
         ("audit", "must be a function of the training rows, or None"),
     ],

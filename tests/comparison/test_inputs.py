@@ -105,25 +105,22 @@ class Outputs(Frequencies):
     """Frequencies with other predictions and probabilities."""
 
     def __init__(self, predict=lambda values: values, proba=lambda values: values):
-        self.predict_, self.proba_ = predict, proba
+        self.change_labels, self.change_proba = predict, proba
 
     def __sklearn_clone__(self):
-        return Outputs(self.predict_, self.proba_)
+        return Outputs(self.change_labels, self.change_proba)
 
     def predict(self, X):
-        return self.predict_(np.repeat("a", len(X)))
+        return self.change_labels(np.repeat("a", len(X)))
 
     def predict_proba(self, X):
-        return self.proba_(np.full((len(X), 3), 1 / 3))
+        return self.change_proba(np.full((len(X), 3), 1 / 3))
 
 
 @pytest.mark.parametrize(
     ("outputs", "message"),
     [
-        (
-            {"predict": lambda values: values[:-1]},
-            "must return an array of shape (12,); got shape (11,)",
-        ),
+        ({"predict": lambda values: values[:-1]}, "must return an array of shape (12,); got shape (11,)"),
         ({"predict": lambda values: np.append(values, "a")}, "an array of shape (12,); got shape (13,)"),
         ({"predict": lambda _: None}, "predict of Outputs must return an array of shape (12,); got shape ()"),
         ({"proba": lambda values: values[:-1]}, "predict_proba of Outputs must return an array of shape (12, 3)"),

@@ -10,13 +10,7 @@ from sklearn.preprocessing import StandardScaler
 
 from oneof import CLPL, PLKNN
 from oneof.comparison import compare, default_estimators
-from oneof.comparison.methods import (
-    MAX_FEATURES_CUBIC,
-    SLOW_METHODS,
-    auto_methods,
-    excluded_from_auto,
-    has_unit_rows,
-)
+from oneof.comparison.methods import MAX_FEATURES_CUBIC, SLOW_METHODS, auto_methods, excluded_from_auto, has_unit_rows
 from oneof.errors import InputError, InputTypeError
 from oneof.text import make_vectorizer
 from tests.blobs import Frequencies, draw

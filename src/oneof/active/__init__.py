@@ -13,13 +13,4 @@ from oneof.active.queries import Query, query
 from oneof.active.simulation import Simulation, simulate
 from oneof.active.subsets import SubsetQuery, query_subsets
 
-__all__ = [
-    "AnswerModel",
-    "Query",
-    "Simulation",
-    "SubsetQuery",
-    "local_density",
-    "query",
-    "query_subsets",
-    "simulate",
-]
+__all__ = ["AnswerModel", "Query", "Simulation", "SubsetQuery", "local_density", "query", "query_subsets", "simulate"]

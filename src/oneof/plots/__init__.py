@@ -5,13 +5,7 @@ Reading order: `counts` (the numbers of every figure, without matplotlib), `styl
 figure is drawn.
 """
 
-from oneof.plots.figures import (
-    plot_class_frequencies,
-    plot_cooccurrence,
-    plot_decisions,
-    plot_set_sizes,
-    plot_weights,
-)
+from oneof.plots.figures import plot_class_frequencies, plot_cooccurrence, plot_decisions, plot_set_sizes, plot_weights
 from oneof.plots.learning_curve import LearningCurveLike, plot_learning_curve
 
 __all__ = [

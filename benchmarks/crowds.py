@@ -26,10 +26,7 @@ TABLE = Table(
 ANSWERS = ("labelme", "bluebirds", "dog", "web")
 N_VALIDATION = 500
 MANY_ANSWERS = 20
-CLASSIFIERS = {
-    "LOORidge": oneof.LOORidge,
-    "GaussianEM tied": lambda: oneof.GaussianEM(covariance="tied"),
-}
+CLASSIFIERS = {"LOORidge": oneof.LOORidge, "GaussianEM tied": lambda: oneof.GaussianEM(covariance="tied")}
 RULES = ("plf_trec", "lf_trec", "lf_youtube", "lf_chemprot")
 
 

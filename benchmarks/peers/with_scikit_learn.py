@@ -99,9 +99,6 @@ def _evaluate_words(data, form):
 
     def evaluate(model):
         logs = getattr(model, "estimator_", model).feature_log_prob_
-        return {
-            "accuracy": (model.predict(X_test) == y_test).mean(),
-            "objective": -np.float64(np.abs(logs).sum()),
-        }
+        return {"accuracy": (model.predict(X_test) == y_test).mean(), "objective": -np.float64(np.abs(logs).sum())}
 
     return evaluate

@@ -7,7 +7,7 @@ editors read `__init__.pyi`, which is the list of the names.
 
 from oneof.lazy import import_on_use, read_stub
 
-_PUBLIC = read_stub(__file__)
+_PUBLIC = read_stub(__name__)
 _LAZY_NAMES = [name for name, module in _PUBLIC.items() if module != "oneof"]
 _SUBMODULES = [name for name, module in _PUBLIC.items() if module == "oneof"]
 

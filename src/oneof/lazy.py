@@ -8,16 +8,17 @@ from pathlib import Path
 from typing import Any
 
 
-def read_stub(file: str) -> dict[str, str]:
+def read_stub(package: str) -> dict[str, str]:
     """Return the names that the stub of a package imports, and the module of each; that of a submodule is its package.
 
     Parameters
     ----------
-    file : str
-        ``__file__`` of the package.
+    package : str
+        ``__name__`` of the package, whose loader may read from a zip file.
     """
-    text = Path(file).with_suffix(".pyi").read_text(encoding="utf-8")
-    return {name: module for module, name in re.findall(r"^from (\S+) import (\w+)", text, re.MULTILINE)}
+    module: Any = sys.modules[package]
+    text = module.__spec__.loader.get_data(str(Path(module.__file__).with_suffix(".pyi"))).decode()
+    return {name: source for source, name in re.findall(r"^from (\S+) import (\w+)", text, re.MULTILINE)}
 
 
 def import_on_use(package: str, modules: Mapping[str, str]) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:

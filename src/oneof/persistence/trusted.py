@@ -1,6 +1,5 @@
 """The types that a model file may contain."""
 
-import oneof
 from oneof.lazy import read_stub
 
 _PARTS = {
@@ -36,7 +35,7 @@ _PARTS = {
     ),
 }
 """The types of the parts of estimators, by module."""
-_PUBLIC = read_stub(oneof.__file__).items()
+_PUBLIC = read_stub("oneof").items()
 TRUSTED: tuple[str, ...] = (
     *(f"{module}.{name}" for name, module in _PUBLIC if module.startswith("oneof.estimators.")),
     *(f"{module}.{name}" for module, names in _PARTS.items() for name in names),

@@ -8,7 +8,7 @@ Names are imported on first use, so that predicting in Python needs no web serve
 
 from oneof.lazy import import_on_use, read_stub
 
-_PUBLIC = read_stub(__file__)
+_PUBLIC = read_stub(__name__)
 
 __all__ = [*_PUBLIC]  # noqa: PLE0604 - as the stub file lists them
 __getattr__, __dir__ = import_on_use(__name__, _PUBLIC)

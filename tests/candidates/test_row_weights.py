@@ -98,7 +98,7 @@ def test_concatenation_by_label_equals_a_loop(parts, random):
 def test_bad_blocks_are_errors():
     """Other objects, no block, classes of two types, and a single class that could mean "unlabeled" are errors."""
     y = CandidateSets.from_labels(["ant", "bee"])
-    for blocks, message in ((y, "got <CandidateSets"), (3, "got 3"), ([y, ["ant"]], "got a list at position 1")):
+    for blocks, message in ((y, "got {'ant'}"), (3, "got 3"), ([y, ["ant"]], r"got \['ant'\]")):
         with pytest.raises(InputTypeError, match=f"`blocks` must be a list of CandidateSets; {message}"):
             CandidateSets.concatenate(blocks)
     with pytest.raises(InputError, match="`blocks` must have at least one CandidateSets"):

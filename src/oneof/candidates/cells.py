@@ -416,7 +416,9 @@ def as_pairs(row: Any) -> Pairs | None:
     if any(weight is None for _, weight in pairs):
         raise LabelError(
             "a row of weights must be a mapping from labels to weights, a list of (label, weight) pairs, a list of "
-            f'records such as {{"label": "finch", "probability": 0.7}}, or None for an unlabeled row; got {row!r}.'
+            f'records such as {{"label": "finch", "probability": 0.7}}, or None for an unlabeled row; got {row!r}. '
+            "CandidateSets.from_strings(y, weighted=True) reads text.",
+            label=row if isinstance(row, str) else None,
         )
     return pairs or None
 

@@ -545,21 +545,11 @@ def read_weights(W: Any, classes: Any, options: WeightOptions) -> tuple[Floats, 
 
 def _are_ranked_lists(rows: list[Any]) -> bool:
     """Return whether rows are mappings, lists of pairs or None, judged by the first row that is not empty."""
-    for i, row in enumerate(rows):
-        if isinstance(row, str):
-            raise LabelError(
-                f"{row!r} is text. Use CandidateSets.from_strings(y, weighted=True) for weights in text.",
-                row=i,
-                label=row,
-            )
+    for row in rows:
         if is_missing(row) or (is_collection(row) and not len(row)):
             continue
-        if (
-            isinstance(row, Mapping)
-            or not is_collection(row)
-            or (isinstance(row, np.ndarray) and row.dtype.kind != "O")
-        ):
-            return isinstance(row, Mapping)
+        if not is_collection(row) or (isinstance(row, np.ndarray) and row.dtype.kind != "O"):
+            return isinstance(row, str | Mapping)
         return isinstance(next(iter(row)), list | tuple | Mapping | np.ndarray)
     return bool(rows)
 

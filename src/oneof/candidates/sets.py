@@ -35,7 +35,7 @@ from oneof.candidates.labels import (
 )
 from oneof.candidates.separators import detect_separator, warn_of_syntax
 from oneof.errors import InputError, InputTypeError, LabelError
-from oneof.messages import warn
+from oneof.messages import shorten, warn
 from oneof.typing import Evidence, Floats, Ints, Labels, Mask
 from oneof.validation import as_array, check_choice
 
@@ -644,17 +644,14 @@ class CandidateSets:
                [1. , 1. , 1. ],
                [0. , 1. , 0.2]])
         """
-        if isinstance(blocks, CandidateSets) or not isinstance(blocks, Iterable):
-            raise InputTypeError(f"`blocks` must be a list of CandidateSets; got {blocks!r}.")
-        listed = list(blocks)
+        listed = list(blocks) if isinstance(blocks, Iterable) else [blocks]
+        if wrong := [block for block in listed if not isinstance(block, CandidateSets)]:
+            raise InputTypeError(
+                f"`blocks` must be a list of CandidateSets; got {shorten(repr(wrong[0]))}. Build each block with a "
+                "constructor such as CandidateSets.from_labels."
+            )
         if not listed:
             raise InputError("`blocks` must have at least one CandidateSets; got none.")
-        for number, block in enumerate(listed):
-            if not isinstance(block, CandidateSets):
-                raise InputTypeError(
-                    f"`blocks` must be a list of CandidateSets; got a {type(block).__name__} at position {number}. "
-                    "Build each block with a constructor such as CandidateSets.from_labels."
-                )
         classes = listed[0].classes
         labels = {label for block in listed for label in block.classes.tolist()}
         if not labels <= set(classes.tolist()):
@@ -679,14 +676,12 @@ class CandidateSets:
     def __getitem__(self, rows: Any) -> "CandidateSets": ...
 
     def __getitem__(self, rows: Any) -> "CandidateSets | set[Any]":
-        if isinstance(rows, int | np.integer) and not isinstance(rows, bool | np.bool_):
-            if not -len(self) <= rows < len(self):
-                raise InputError(f"candidate sets of {len(self)} rows cannot be indexed by {rows}.")
-            return self[[rows]].to_sets()[0]
         try:
             evidence = (self._mask if self._weights is None else self._weights)[rows]
         except (IndexError, TypeError, ValueError) as error:
             raise InputError(f"candidate sets of {len(self)} rows cannot be indexed by {rows!r}: {error}.") from None
+        if isinstance(rows, int | np.integer) and evidence.ndim == 1:
+            return set(itertools.compress(self._classes.tolist(), evidence))
         if evidence.ndim != 2 or evidence.shape[1] != len(self._classes):
             raise InputTypeError(
                 "candidate sets are indexed by rows only: a slice, a boolean mask or an array of rows."

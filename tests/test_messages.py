@@ -126,6 +126,17 @@ def test_a_warning_keeps_its_category() -> None:
         warn(FutureWarning("second"))
 
 
+def test_warnings_of_one_comparison_differ_in_more_than_a_name_and_numbers() -> None:
+    """Fits of several methods to several folds, each with its own number of rows, have one warning of one kind."""
+    rows = np.concatenate([X, X[:9] + 1e4, X[:9] - 1e4])
+    y = [*Y[:30], *[None] * 18]
+    methods = ["HarmonicField", "LocalGlobalConsistency", "MarkovWalk"]
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        oneof.compare(rows, y, methods, cv=3, refit=False)
+    assert ["in components of the graph" in str(warning.message) for warning in caught] == [True]
+
+
 def test_no_module_counts_frames() -> None:
     """Only `oneof.messages` calls the functions of `warnings` that issue one, so no warning names a line of oneof."""
     package = Path(oneof.__file__).parent

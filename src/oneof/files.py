@@ -126,7 +126,7 @@ def write_error(path: Path, error: OSError) -> WriteError:
 
 
 def check_writable(folder: Path) -> None:
-    """Raise if files cannot be written to `folder`, which may not exist yet; nothing is written."""
+    """Raise if files cannot be written to `folder`, which may not exist yet; nothing remains in it."""
     existing = folder.absolute()
     while not existing.exists() and not existing.is_symlink():
         existing = existing.parent
@@ -134,6 +134,10 @@ def check_writable(folder: Path) -> None:
         raise DataError(f"cannot create the folder {folder}: {existing} is a file.")
     if not os.access(existing, os.W_OK | os.X_OK):
         raise DataError(f"{folder} cannot be written to: no write permission for {existing}.")
+    try:
+        tempfile.TemporaryDirectory(dir=existing).cleanup()  # some file systems accept no files from anyone
+    except OSError as error:
+        raise write_error(folder, error) from None
 
 
 def check_not_input(outputs: Iterable[Path], inputs: Iterable[Path], option: str = "--out") -> None:

@@ -8,7 +8,8 @@ the user, by a pipeline of scikit-learn, or by `oneof.compare`. Here the first f
 import re
 import sys
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from types import FrameType
 
 _PACKAGES = frozenset({"oneof", "sklearn", "joblib", "threadpoolctl"})
@@ -16,6 +17,7 @@ _MODULES = frozenset({"contextlib", "functools", "threading", "concurrent", "mul
 """Modules of Python between two frames of the packages above, or behind them, as in a thread or a worker process."""
 MAX_NAMED = 3
 """Number of annotators or columns that a note names."""
+_NAME_OR_NUMBER = re.compile(r"^\w+|\d+")
 _NEEDS_QUOTES = re.compile(r'[",\r\n]|^\s|\s$')
 
 
@@ -95,6 +97,22 @@ def warn(message: str | Warning, category: type[Warning] = UserWarning) -> None:
         module=place.f_globals.get("__name__") or "<unknown>",
         registry=place.f_globals.setdefault("__warningregistry__", {}),
     )
+
+
+@contextmanager
+def merged_warnings() -> Iterator[None]:
+    """Issue the warnings of several fits after the block, and only one of those that differ in a name and numbers.
+
+    The name of the estimator is the first word of a warning.
+    """
+    caught: list[warnings.WarningMessage] = []
+    try:
+        with warnings.catch_warnings(record=True) as caught:
+            yield
+    finally:
+        kinds = {_NAME_OR_NUMBER.sub("", str(one.message)): one.message for one in reversed(caught)}
+        for message in reversed(kinds.values()):
+            warn(message)
 
 
 def _is_inside(frame: FrameType) -> bool:

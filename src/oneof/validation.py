@@ -1,5 +1,6 @@
 """Validation of parameters and arrays."""
 
+import difflib
 import numbers
 import os
 from collections.abc import Sequence
@@ -184,7 +185,10 @@ def check_choice(name: str, value: Any, choices: Sequence[str | None], alternati
     if not isinstance(value, str | None) or value not in choices:
         *first, last = ["None" if choice is None else f'"{choice}"' for choice in choices]
         requirement = f"{', '.join(first)} or {last}" if first else last
-        raise InputError(f"`{name}` must be {requirement}{alternatives}; got {value!r}.")
+        names = {choice.lower(): choice for choice in choices if choice is not None}
+        close = difflib.get_close_matches(str(value).lower(), names, n=1)
+        hint = f' Did you mean "{names[close[0]]}"?' if close else ""
+        raise InputError(f"`{name}` must be {requirement}{alternatives}; got {value!r}.{hint}")
 
 
 def check_bool(name: str, value: Any) -> None:

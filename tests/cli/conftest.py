@@ -1,6 +1,7 @@
 """A small table with labels of every kind, and a fixture that runs the command line."""
 
 import functools
+import json
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -21,6 +22,7 @@ testing._get_command = functools.cache(testing._get_command)
 
 QUICK = ("--method", "AvgPerceptron", "--folds", "2")
 N_ROWS = 60
+ONLINE = ("--labels", "species", "--drop", "truth,id", "--online", "--hash-bits", "8", "--out", "learned")
 
 
 class Result(NamedTuple):
@@ -52,6 +54,13 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.Fixture
         return Result(result.exit_code, result.stdout, result.stderr)
 
     return invoke
+
+
+def read_json(run: Run, *words: Any) -> dict[str, Any]:
+    """Run a command with --json, and return its output."""
+    result = run(*words, "--json")
+    assert result.code == 0, result.err
+    return dict(json.loads(result.out))
 
 
 def check_error(run: Run, *args: Any, message: str) -> None:
@@ -117,3 +126,12 @@ def model(run: Run, birds: Path, fitted: Path) -> Path:
     """Return the model fitted on the birds, copied to the working folder with its other files."""
     shutil.copytree(fitted, "birds-oneof")
     return Path("birds-oneof/model.skops")
+
+
+@pytest.fixture(params=[False, True], ids=["table", "online"])
+def either(run: Run, model: Path, request: pytest.FixtureRequest) -> Path:
+    """Return the model of the table, or of an online fit to it."""
+    if not request.param:
+        return model
+    assert run("fit", "birds.csv", *ONLINE).code == 0
+    return Path("learned/model.skops")

@@ -14,12 +14,13 @@ from oneof.audit import find_label_issues
 from oneof.candidates import CandidateSets
 from oneof.cli.auditing.issues import format_probability
 from oneof.labeling.http.app import question_to_dict
-from tests.cli.conftest import Run, check_error
+from tests.cli.conftest import Run, check_error, read_json
 from tests.cli.labeling.conftest import READ_OPTIONS, open_birds
 from tests.cli.test_archives import make_sparse, write_sparse
 
 NAMES = np.array(["finch", "owl", "wren"])
 N_ROWS = 150
+LABEL = ("label", "noisy.csv", "--no-browser", "--labels")
 AUDIT = ("audit", "noisy.csv", "--labels", "species", "--drop", "truth")
 
 
@@ -133,20 +134,12 @@ def test_weak_features_give_a_wide_interval(run: Run) -> None:
     """Without information in the features, the interval begins at 0 and all rows have a probability."""
     rng = np.random.default_rng(1)
     make_noisy().with_columns(span=rng.normal(size=N_ROWS), mass=rng.normal(size=N_ROWS)).write_csv("noisy.csv")
-    result = run(*AUDIT, "--out", "issues.csv", "--report", "issues.html", "--json")
-    assert result.code == 0, result.err
-    summary = json.loads(result.out)
+    summary = read_json(run, *AUDIT, "--out", "issues.csv", "--report", "issues.html")
     low, high = summary["noise_rate_interval"]
     assert low == 0.0
     assert high > 0.4
     assert pl.read_csv("issues.csv")["probability"].is_between(0, 1).sum() == N_ROWS - 1
     assert "nan" not in Path("issues.html").read_text("utf-8").split("</style>")[1]
-
-
-def test_one_fold_is_below_the_range_of_the_option(run: Run, noisy: Path) -> None:
-    """--folds begins at 2, which a method without leave-one-out predictions accepts."""
-    assert "Input should be greater than or equal to 2" in run(*AUDIT, "--folds", "1").err
-    assert run(*AUDIT, "--folds", "2", "--method", "PLKNN").code == 0
 
 
 def test_no_probability_is_printed_as_certain() -> None:
@@ -171,15 +164,6 @@ def test_fit_with_a_noise_rate_proposes_true_labels(run: Run, noisy: Path, rate:
     assert "fitted to corrected weights" in " ".join(section.split())
     assert "assigns every row a label of its set" not in section
     assert ("with the given noise rate of 10.0 %," in result.err) == (rate == "0.1")
-
-
-def test_report_of_fit_lists_suspects_without_a_truth_column(run: Run, noisy: Path) -> None:
-    """The report of a plain fit lists the wrong rows."""
-    assert run("fit", "noisy.csv", "--labels", "species", "--drop", "truth", "--folds", "2").code == 0
-    page = Path("noisy-oneof/report.html").read_text("utf-8")
-    assert 'id="suspects"' in page
-    section = page.split('id="suspects"')[1].split("</section>")[0]
-    assert section.count('<th scope="row"') >= 5
 
 
 @pytest.mark.parametrize("kind", ["exact", "partial", "grouped"])
@@ -232,27 +216,6 @@ def test_labeling_begins_with_the_suspected_rows(run: Run, noisy: Path) -> None:
     assert len(set(asked)) == 8
 
 
-def test_labeling_by_groups_begins_with_the_rows_of_the_audit_by_groups(run: Run) -> None:
-    """With --groups, the suspected rows are those of predictions without the rows of the group."""
-    frame = make_noisy().with_columns(recorder=pl.int_range(N_ROWS) // 5)
-    frame.write_csv("noisy.csv")
-    read_options = replace(READ_OPTIONS, groups="recorder")
-    opened = open_birds("noisy.csv", read_options, serves=True, audit=True)
-    audits = (run(*AUDIT, "--json", *options).out for options in (("--groups", "recorder"), ("--drop", "recorder")))
-    expected, without = ([issue["row"] for issue in json.loads(one)["issues"]] for one in audits)
-    assert expected != without
-    with opened.session as session:
-        assert [row for row in range(N_ROWS) if session.is_queued(row)] == sorted(expected)
-        question = session.ask()
-        assert "recorder" in [name for name, _ in question_to_dict(session, question)["item"]["cells"]]
-
-
-def test_groups_of_labeling_need_an_audit(run: Run, noisy: Path) -> None:
-    """Groups have no other use on the page."""
-    words = ("--labels", "species", "--groups", "truth", "--no-browser")
-    check_error(run, "label", "noisy.csv", *words, message="--groups needs --audit: add it.")
-
-
 @pytest.mark.parametrize(
     ("args", "message"),
     [
@@ -262,6 +225,8 @@ def test_groups_of_labeling_need_an_audit(run: Run, noisy: Path) -> None:
         ([*AUDIT, "--out", "a.csv", "--report", "a.csv"], "must be different files"),
         ([*AUDIT, "--out", "noisy.csv/x.csv"], "noisy.csv is a file"),
         (["audit", "noisy.csv", "--labels", "x"], "column 'x' does not exist"),
+        ([*LABEL, "species", "--groups", "truth"], "--groups needs --audit: add it."),
+        ([*LABEL, "none", "--classes", "finch,owl", "--audit"], "--audit needs a table with labels"),
         (["fit", "noisy.csv", "--labels", "species", "--noise-rate", "2"], "--noise-rate must be auto, or a number"),
         (["fit", "noisy.csv", "--labels", "species", "--online", "--noise-rate", "auto"], "--noise-rate cannot be"),
     ],
@@ -270,15 +235,6 @@ def test_invalid_arguments(run: Run, noisy: Path, args: list[Any], message: str)
     """Errors are one sentence, and nothing is written."""
     check_error(run, *args, message=message)
     assert {path.name for path in Path().iterdir()} == {"noisy.csv"}
-
-
-def test_audit_of_unlabeled_rows_is_an_error(run: Run) -> None:
-    """--audit needs labels."""
-    make_noisy().with_columns(species=pl.lit("")).write_csv("noisy.csv")
-    check_error(
-        run, "label", "noisy.csv", "--labels", "species", "--classes", "finch,owl,wren", "--audit", "--no-browser",
-        message="--audit needs a table with labels",
-    )  # fmt: skip
 
 
 def test_a_table_as_exported_has_the_same_issues(run: Run, noisy: Path) -> None:

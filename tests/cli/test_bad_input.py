@@ -1,6 +1,5 @@
 """Bad input: exit code 2, one sentence, and no file written."""
 
-import os
 import pickle
 from collections.abc import Callable
 from pathlib import Path
@@ -22,6 +21,14 @@ def _with(**columns: Any) -> Callable[[], bytes]:
 TABLES: dict[str, tuple[Callable[[], bytes], str]] = {
     "no rows": (lambda: make_birds().head(0).write_csv().encode(), "bad.csv has no rows"),
     "empty file": (lambda: b"", "bad.csv is empty"),
+    "binary": (
+        lambda: b"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR",
+        "bad.csv is not text: it has zero bytes. Give its format",
+    ),
+    "weights": (
+        _with(species=pl.concat_str(pl.lit('{"owl": 0.'), pl.arange(1, 61), pl.lit(', "wren": 0.1}'))),
+        "if they are probabilities of the classes. --unreadable",
+    ),
     "one class": (_with(species=pl.lit("owl")), "only one class occurs ('owl')"),
     "all unlabeled": (_with(species=pl.lit("")), "every row is unlabeled"),
     "all sets full": (_with(species=pl.lit("owl|wren")), "a set of all classes counts as a missing label"),
@@ -49,6 +56,13 @@ def test_tables(run: Run, name: str) -> None:
     make, message = TABLES[name]
     Path("bad.csv").write_bytes(make())
     check_error(run, *FIT, message=message)
+
+
+def test_three_rows_are_too_few_for_rates(run: Run) -> None:
+    """The error does not name folds, which no option has set."""
+    Path("few.csv").write_text("x,species\n1,owl\n2,wren\n3,owl\n")
+    message = "held-out rates need at least 5 labeled rows; got 3. Label more rows."
+    check_error(run, "compare", "few.csv", "--labels", "species", message=message)
 
 
 def test_empty_set_of_an_indicator(run: Run) -> None:
@@ -90,10 +104,19 @@ def test_invalid_arguments(run: Run, birds: Path, args: list[str], message: str)
     check_error(run, *args, message=message)
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
-def test_a_folder_without_permission(run: Run, birds: Path) -> None:
-    Path("locked").mkdir(mode=0o500)
-    check_error(run, "fit", birds, "--labels", "species", "--out", "locked/x", message="no write permission")
+@pytest.mark.parametrize("command", ["fit", "fit --online", "audit", "predict"])
+def test_outputs_are_checked_before_the_work(
+    run: Run, birds: Path, monkeypatch: pytest.MonkeyPatch, command: str
+) -> None:
+    """A folder in which no file can be made, even by root, is an error before the table or the model is read."""
+
+    def refuse(*_: Any, **__: Any) -> None:
+        raise OSError(30, "Read-only file system")
+
+    monkeypatch.setattr("tempfile.TemporaryDirectory", refuse)
+    name, *options = command.split()
+    words = ["none.skops", "none.csv"] if name == "predict" else [birds, "--labels", "none", *options]
+    check_error(run, name, *words, "--out", "new/x.csv", message="cannot be written (Read-only file system)")
 
 
 def test_tables_that_do_not_fit_the_model(run: Run, model: Path) -> None:
@@ -104,7 +127,7 @@ def test_tables_that_do_not_fit_the_model(run: Run, model: Path) -> None:
     birds.with_columns(span=pl.lit("wide")).write_csv("words.csv")
     check_error(run, "predict", model, "words.csv", message="words.csv, row 0: column 'span' must contain numbers")
     birds.write_csv("new.csv")
-    check_error(run, "predict", model, "new.csv", "--out", "nowhere/x.csv", message="the folder nowhere does not exist")
+    assert run("predict", model, "new.csv", "--out", "new/folder/x.csv").code == 0  # as the folder of a fit
     check_error(run, "predict", model, "new.csv", "--out", ".", message="is a folder")
     check_error(run, "predict", model, "new.csv", "--truth", "color", message="which is not a class of the model")
 

@@ -1,6 +1,7 @@
 """The method of `oneof fit`: the default one, the best of a comparison, the budget, the time and the progress."""
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -9,26 +10,35 @@ import pytest
 
 import oneof
 from oneof import persistence
-from tests.cli.conftest import QUICK, Run, make_birds
+from oneof.cli.training import train
+from oneof.comparison import folds, methods
+from tests.cli.conftest import QUICK, Run, check_error, make_birds, read_json
+
+Only = Callable[..., None]
+
+
+@pytest.fixture
+def only(monkeypatch: pytest.MonkeyPatch) -> Only:
+    """Return a function that makes the named methods the default ones."""
+    all_estimators = methods.default_estimators
+
+    def select(*names: str) -> None:
+        monkeypatch.setattr(
+            methods, "default_estimators", lambda **options: {name: all_estimators(**options)[name] for name in names}
+        )
+
+    return select
 
 
 @pytest.mark.long
-def test_best_fits_the_best_method_of_compare(run: Run, birds: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_best_fits_the_best_method_of_compare(run: Run, birds: Path, only: Only) -> None:
     """`fit` and `compare` see the same folds: same table, same best method; only `fit` writes."""
-    from oneof.comparison import methods
-
-    all_estimators = methods.default_estimators
-    few = ("CLPL", "LOORidge", "PLKNN", "PLSVM")
-    monkeypatch.setattr(
-        methods, "default_estimators", lambda **options: {name: all_estimators(**options)[name] for name in few}
-    )
+    only("CLPL", "LOORidge", "PLKNN", "PLSVM")
     before = sorted(Path.cwd().rglob("*"))
     args = [birds, "--labels", "species", "--truth", "truth", "--folds", "2"]
     compared = json.loads(run("compare", *args, "--json").out)
     assert sorted(Path.cwd().rglob("*")) == before
-    result = run("fit", *args, "--method", "best", "--json")
-    assert result.code == 0, result.err
-    fitted = json.loads(result.out)
+    fitted = read_json(run, "fit", *args, "--method", "best")
     assert len(compared["results"]) > 1
     assert fitted["method"] == compared["best_method"]
 
@@ -78,9 +88,6 @@ class Fits:
 @pytest.mark.figures
 def test_large_tables_are_fitted_twice(run: Run, birds: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Above the limit of cross-validation there is one split, a learning curve on few rows, and the final fit."""
-    from oneof.cli.training import train
-    from oneof.comparison import folds
-
     monkeypatch.setattr(folds, "MAX_ROWS_CROSS_VALIDATION", 40)
     monkeypatch.setattr(train, "MAX_CURVE_ROWS", 20)
     fits = Fits(monkeypatch, oneof.AvgPerceptron)
@@ -106,16 +113,9 @@ def test_large_tables_are_fitted_twice(run: Run, birds: Path, monkeypatch: pytes
     assert "2 folds, 50 held-out rows" in result.out
 
 
-def test_ctrl_c_fits_the_best_method_so_far(run: Run, birds: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_ctrl_c_fits_the_best_method_so_far(run: Run, birds: Path, only: Only, monkeypatch: pytest.MonkeyPatch) -> None:
     """Ctrl-C in the second method gives the first one; a second Ctrl-C, in its fit, ends the command without a file."""
-    from oneof.comparison import methods
-
-    all_estimators = methods.default_estimators
-    monkeypatch.setattr(
-        methods,
-        "default_estimators",
-        lambda **options: {name: all_estimators(**options)[name] for name in ("CLPL", "PLKNN")},
-    )
+    only("CLPL", "PLKNN")
 
     def interrupt(*_: Any) -> None:
         raise KeyboardInterrupt
@@ -130,7 +130,7 @@ def test_ctrl_c_fits_the_best_method_so_far(run: Run, birds: Path, monkeypatch: 
     assert facts["comparison"]["is_interrupted"]
     assert [r["incomplete"] for r in facts["comparison"]["results"]] == [None, "interrupted"]
     assert "No learning curve was measured" in Path("birds-oneof/report.html").read_text(encoding="utf-8")
-    assert "CLPL is the best of 1 method" in result.err
+    assert "the best method so far, CLPL, is fitted" in result.err
     compared = run("compare", *args)
     assert compared.code == 0
     assert "interrupted" in compared.out
@@ -148,16 +148,9 @@ def test_ctrl_c_fits_the_best_method_so_far(run: Run, birds: Path, monkeypatch: 
     assert not Path("second").exists()
 
 
-def test_the_budget_leaves_methods_out(run: Run, birds: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_budget_leaves_methods_out(run: Run, birds: Path, only: Only, monkeypatch: pytest.MonkeyPatch) -> None:
     """Methods that begin after the budget is used are in the table with the reason, and are not fitted."""
-    from oneof.comparison import folds, methods
-
-    all_estimators = methods.default_estimators
-    monkeypatch.setattr(
-        methods,
-        "default_estimators",
-        lambda **options: {name: all_estimators(**options)[name] for name in ("PLKNN", "CLPL")},
-    )
+    only("PLKNN", "CLPL")
     fit, now = oneof.CLPL.fit, [0.0]
 
     def slow(*call: Any) -> Any:
@@ -175,9 +168,7 @@ def test_the_budget_leaves_methods_out(run: Run, birds: Path, monkeypatch: pytes
     assert "left out: the budget is used" in Path("birds-oneof/report.html").read_text(encoding="utf-8")
     assert not fits.rows
     assert run("fit", *args).code == 2  # a budget needs --method best
-    result = run("compare", *args[:-1], "0.01")
-    assert result.code == 2
-    assert "no method has finished" in result.err
+    check_error(run, "compare", *args[:-1], "0.01", message="no method has finished")
 
 
 def test_progress_is_only_for_terminals(run: Run, birds: Path) -> None:
@@ -187,23 +178,17 @@ def test_progress_is_only_for_terminals(run: Run, birds: Path) -> None:
     assert [line.split(":")[0] for line in lines[:2]] == ["Note", "birds.csv"]
     assert all(line.startswith("  ") for line in lines[2:-4])
     assert lines[-4:] == [
-        "Note: Estimating the rates on held-out rows (step 1 of 4).",
-        "Note: Measuring the learning curve (step 2 of 4).",
-        "Note: Fitting all rows (step 3 of 4).",
-        "Note: Writing the model and the report (step 4 of 4).",
+        "Note: Estimating the rates on held-out rows.",
+        "Note: Measuring the learning curve.",
+        "Note: Fitting all rows.",
+        "Note: Writing the model and the report.",
     ]
 
 
-def test_a_comparison_has_a_line_for_each_method_and_phase(
-    run: Run, birds: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_comparison_has_a_line_for_each_method_and_phase(run: Run, birds: Path, only: Only) -> None:
     """If standard error is not a terminal, a comparison announces itself, each fit, its end, and the baseline."""
-    from oneof.comparison import methods
-
-    all_estimators, few = methods.default_estimators, ("AvgPerceptron", "CLPL", "PLKNN")
-    monkeypatch.setattr(
-        methods, "default_estimators", lambda **options: {name: all_estimators(**options)[name] for name in few}
-    )
+    few = ("AvgPerceptron", "CLPL", "PLKNN")
+    only(*few)
     result = run("compare", birds, "--labels", "species", "--drop", "truth,id", "--folds", "3")
     first, *lines = result.err.splitlines()
     assert first == "Note: comparing 3 methods for up to 10 min (--budget); Ctrl-C ends with the best so far."

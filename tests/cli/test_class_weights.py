@@ -12,7 +12,7 @@ from oneof.cli.tables.read_options import ReadOptions
 from oneof.comparison import compare
 from oneof.model_selection import compute_sample_weight
 from oneof.persistence import load
-from tests.cli.conftest import Run, check_error
+from tests.cli.conftest import Run, check_error, read_json
 
 TABLE = ("birds.csv", "--labels", "species", "--drop", "truth")
 BALANCED = ("--method", "CLPL", "--class-weight", "balanced")
@@ -20,9 +20,7 @@ BALANCED = ("--method", "CLPL", "--class-weight", "balanced")
 
 def test_the_model_is_fitted_with_balanced_weights(run: Run, birds: Path) -> None:
     """The model and the rates are those of the weights of the rows; the report repeats the option."""
-    result = run("fit", *TABLE, *BALANCED, "--folds", "2", "--json")
-    assert result.code == 0, result.err
-    summary = json.loads(result.out)
+    summary = read_json(run, "fit", *TABLE, *BALANCED, "--folds", "2")
     assert summary["class_weight"] == "balanced"
     assert "--class-weight balanced" in Path("birds-oneof/report.html").read_text(encoding="utf-8")
     prepared = prepare(Path("birds.csv"), ReadOptions(("species",), truth="truth"))

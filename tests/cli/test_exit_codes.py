@@ -24,7 +24,7 @@ def _fails_with(error: BaseException) -> Any:
 @pytest.mark.parametrize(
     ("error", "code", "message"),
     [
-        (RuntimeError("the\nroof fell"), 1, "internal error: RuntimeError: the. Run with --debug"),
+        (RuntimeError("the\nroof fell"), 1, "internal error: RuntimeError: the. --debug, or ONEOF_DEBUG=1, shows"),
         (KeyboardInterrupt(), 130, "interrupted"),
         (OSError(28, "No space left on device", "model.skops"), 2, "model.skops: No space left on device."),
         (MemoryError(), 1, "not enough memory"),
@@ -34,7 +34,7 @@ def test_endings(
     run: Run, birds: Path, monkeypatch: pytest.MonkeyPatch, error: BaseException, code: int, message: str
 ) -> None:
     """Each error has its exit code and one sentence; partial files and a new folder are removed."""
-    monkeypatch.setattr(files, "write_report", _fails_with(error))
+    monkeypatch.setattr(files, "write_labels", _fails_with(error))
     args = ["fit", birds, "--labels", "species", "--drop", "truth", *QUICK]
     result = run(*args)
     assert (result.code, result.out) == (code, "")

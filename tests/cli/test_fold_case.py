@@ -4,7 +4,6 @@ import json
 import warnings
 from collections import Counter
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import polars as pl
@@ -16,7 +15,7 @@ from oneof import CandidateSets
 from oneof.candidates.labels import fold_case
 from oneof.errors import DataError
 from tests.candidates.columns import label_reader, read_label_columns, stream_classes
-from tests.cli.conftest import QUICK, Run, make_birds
+from tests.cli.conftest import QUICK, Run, make_birds, read_json
 
 NAMES = ["finch", "sea owl", "wren"]
 LABEL = st.sampled_from([*NAMES, "Finch", "SEA  owl", "Sea-Owl", "sea_Owl", "WREN"])
@@ -54,13 +53,6 @@ def name_classes(birds: pl.DataFrame, spelled: pl.DataFrame) -> pl.DataFrame:
 def spellings_of(names: list[str]) -> list[str]:
     """Return names in one spelling, sorted."""
     return sorted(map(fold_case, names))
-
-
-def run_json(run: Run, *words: Any) -> dict[str, Any]:
-    """Run a command with --json, and return its output."""
-    result = run(*words, "--json")
-    assert result.code == 0, result.err
-    return json.loads(result.out)
 
 
 @given(st.lists(st.lists(LABEL, min_size=1, max_size=3, unique=True), min_size=2, max_size=8))
@@ -137,8 +129,8 @@ def test_fit_predict_and_compare_equal_those_of_one_spelling(run: Run) -> None:
     clean = name_classes(clean_birds(), spelled)
     clean.write_csv("clean.csv")
     spelled.write_csv("birds.csv")
-    expected = run_json(run, "fit", "clean.csv", *rows, "--out", "expected")
-    summary = run_json(run, "fit", "birds.csv", *rows, "--fold-case", "--out", "out")
+    expected = read_json(run, "fit", "clean.csv", *rows, "--out", "expected")
+    summary = read_json(run, "fit", "birds.csv", *rows, "--fold-case", "--out", "out")
     assert summary["classes"] == expected["classes"]
     assert spellings_of(summary["classes"]) == NAMES
     for name in ("exact", "partial", "unlabeled"):
@@ -146,8 +138,8 @@ def test_fit_predict_and_compare_equal_those_of_one_spelling(run: Run) -> None:
     for name in ("covering_rate", "accuracy"):
         assert summary["estimate"][name] == expected["estimate"][name]
     assert "--fold-case" in Path("out/report.html").read_text()
-    folded = run_json(run, "predict", "out/model.skops", "birds.csv", "--truth", "truth", "--out", "folded.csv")
-    one = run_json(run, "predict", "expected/model.skops", "clean.csv", "--truth", "truth", "--out", "one.csv")
+    folded = read_json(run, "predict", "out/model.skops", "birds.csv", "--truth", "truth", "--out", "folded.csv")
+    one = read_json(run, "predict", "expected/model.skops", "clean.csv", "--truth", "truth", "--out", "one.csv")
     assert folded["covering_rate"] == one["covering_rate"]
     assert folded["accuracy"] == one["accuracy"]
     assert Path("folded.csv").read_bytes() == Path("one.csv").read_bytes()
@@ -156,7 +148,7 @@ def test_fit_predict_and_compare_equal_those_of_one_spelling(run: Run) -> None:
         "differ only in case, spaces, underscores or hyphens, and are read as different classes: add --fold-case"
         in plain.err
     )
-    inspected = run_json(run, "inspect", "birds.csv", "--labels", "species", "--fold-case")
+    inspected = read_json(run, "inspect", "birds.csv", "--labels", "species", "--fold-case")
     assert [found["label"] for found in inspected["classes"]] == summary["classes"]
 
 
@@ -165,9 +157,9 @@ def test_labeling_begins_with_one_spelling(run: Run) -> None:
     birds = misspell(clean_birds().drop("truth"))
     birds.write_csv("birds.csv")
     words = ("birds.csv", "--labels", "species", "--export", "out.csv")
-    classes = run_json(run, "label", *words, "--fold-case")["classes"]
+    classes = read_json(run, "label", *words, "--fold-case")["classes"]
     assert spellings_of(classes) == NAMES
-    assert run_json(run, "label", *words)["classes"] == classes
+    assert read_json(run, "label", *words)["classes"] == classes
     exported = pl.read_csv("out.csv")["species"].fill_null("").to_list()
     assert [set(map(fold_case, text.split("|"))) for text in exported] == [
         set(map(fold_case, text.split("|"))) for text in birds["species"].fill_null("")

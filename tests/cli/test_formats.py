@@ -1,31 +1,59 @@
-"""Compressed files, standard input and spreadsheets in the commands."""
+"""Formats of tables in the commands: each gives the model and the predictions of the CSV file."""
 
 import gzip
 import io
-import json
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
 
-from tests.cli.conftest import QUICK, Run, make_birds
+from tests.cli.conftest import QUICK, Run, check_error, make_birds, read_json
 
 FIT = ("--labels", "species", "--truth", "truth", *QUICK)
 
 
-def _training_labels(folder: str) -> str:
-    return Path(folder, "training_labels.csv").read_text()
+def _with_lists(frame: pl.DataFrame) -> pl.DataFrame:
+    return frame.with_columns(pl.Series("species", [text.split("|") if text else None for text in frame["species"]]))
 
 
-def test_a_compressed_table(run: Run, model: Path) -> None:
-    """A compressed table gives the model and the predictions of the table, in files named after it."""
-    Path("finches.csv.gz").write_bytes(gzip.compress(make_birds().write_csv().encode()))
-    result = run("fit", "finches.csv.gz", *FIT)
+def _write_sheets(frame: pl.DataFrame, path: Path) -> None:
+    pytest.importorskip("fastexcel", reason="fastexcel is in the extra `excel`")
+    from tests.io.test_excel import write_xlsx
+
+    sheet = [frame.columns, *frame.with_columns(pl.col("species").replace("", None)).rows()]
+    write_xlsx(path, notes=[("a",), (1,)], birds=sheet)
+
+
+WRITERS: dict[str, Callable[[pl.DataFrame, Path], Any]] = {
+    "tsv": lambda frame, path: frame.write_csv(path, separator="\t"),
+    "csv.gz": lambda frame, path: path.write_bytes(gzip.compress(frame.write_csv().encode())),
+    "parquet": lambda frame, path: _with_lists(frame).write_parquet(path),
+    "jsonl": lambda frame, path: _with_lists(frame).write_ndjson(path),
+    "xlsx": _write_sheets,
+}
+
+
+@pytest.mark.parametrize("form", WRITERS)
+def test_the_format_does_not_matter(run: Run, model: Path, form: str) -> None:
+    """The same rows in another format give the same model and predictions, in files named after it."""
+    path, sheet = Path(f"finches.{form}"), ("--sheet", "birds") if form == "xlsx" else ()
+    WRITERS[form](make_birds(), path)
+    result = run("fit", path, *sheet, *FIT)
     assert result.code == 0, result.err
     assert _training_labels("finches-oneof") == _training_labels("birds-oneof")
-    assert run("predict", model, "finches.csv.gz").code == 0
-    assert run("predict", model, "birds.csv").code == 0
+    assert " ".join(sheet) in Path("finches-oneof/report.html").read_text()
+    for name in (path, "birds.csv"):
+        assert run("predict", model, name, *(sheet if name == path else ())).code == 0
     assert Path("finches-predictions.csv").read_text() == Path("birds-predictions.csv").read_text()
+    if sheet:
+        check_error(run, "fit", path, *FIT, message="column 'species' does not exist: the columns are a.")
+        check_error(run, "fit", "birds.csv", *sheet, *FIT, message="--sheet needs a spreadsheet")
+
+
+def _training_labels(folder: str) -> str:
+    return Path(folder, "training_labels.csv").read_text()
 
 
 def test_standard_input(run: Run, model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -38,9 +66,7 @@ def test_standard_input(run: Run, model: Path, monkeypatch: pytest.MonkeyPatch) 
             "oneof.io.formats.plain_file.open_standard_input",
             lambda: io.BufferedReader(io.FileIO(file.fileno(), closefd=False)),
         )
-        result = run("fit", "-", "--format", "csv", *FIT, "--json")
-        assert result.code == 0, result.err
-        facts = json.loads(result.out)
+        facts = read_json(run, "fit", "-", "--format", "csv", *FIT)
         assert facts["table"] == "standard input"
         assert _training_labels("stdin-oneof") == _training_labels("birds-oneof")
         report = Path("stdin-oneof/report.html").read_text()
@@ -50,25 +76,3 @@ def test_standard_input(run: Run, model: Path, monkeypatch: pytest.MonkeyPatch) 
         assert run("predict", model, "-", "--format", "csv").code == 0
     assert run("predict", model, "birds.csv").code == 0
     assert Path("stdin-predictions.csv").read_text() == Path("birds-predictions.csv").read_text()
-
-
-def test_a_spreadsheet(run: Run, model: Path) -> None:
-    """A sheet gives the model and the predictions of the table; a note names the other sheets."""
-    pytest.importorskip("fastexcel", reason="fastexcel is in the extra `excel`")
-    from tests.io.test_excel import write_xlsx
-
-    birds = make_birds()
-    sheet = [birds.columns, *birds.with_columns(pl.col("species").replace("", None)).rows()]
-    write_xlsx(Path("book.xlsx"), notes=[("a",), (1,)], birds=sheet)
-    result = run("fit", "book.xlsx", "--sheet", "birds", *FIT)
-    assert result.code == 0, result.err
-    assert _training_labels("book-oneof") == _training_labels("birds-oneof")
-    assert "--sheet birds" in Path("book-oneof/report.html").read_text()
-    assert run("predict", model, "book.xlsx", "--sheet", "birds").code == 0
-    assert run("predict", model, "birds.csv").code == 0
-    assert Path("book-predictions.csv").read_text() == Path("birds-predictions.csv").read_text()
-    result = run("fit", "book.xlsx", *FIT)
-    assert result.code == 2
-    assert "column 'species' does not exist: the columns are a." in result.err
-    result = run("fit", "birds.csv", "--sheet", "birds", *FIT)
-    assert (result.code, "--sheet needs a spreadsheet" in result.err) == (2, True)

@@ -12,7 +12,7 @@ from oneof.candidates.sets import insert_checked_labels
 from oneof.cli.tables.inputs import PreparedTable, prepare
 from oneof.cli.tables.read_options import ReadOptions
 from oneof.persistence import load
-from tests.cli.conftest import QUICK, Run, check_error, make_birds
+from tests.cli.conftest import QUICK, Run, check_error, make_birds, read_json
 from tests.cli.test_audit import make_noisy
 
 TABLE = ("birds.csv", "--labels", "species", "--gold", "checked")
@@ -145,10 +145,7 @@ def test_defects_of_checked_labels_are_errors(run: Run, cell: str | None, words:
     ("words", "message"),
     [
         (("--labels", "species", "--gold", "species"), "--gold and --labels must name different columns"),
-        (
-            ("--labels", "species", "--gold", "checked", "--groups", "checked"),
-            "--groups and --gold must name",
-        ),
+        (("--labels", "species", "--gold", "checked", "--groups", "checked"), "--groups and --gold must name"),
         (("--labels", "species", "--gold", "checked", "--online"), "--gold cannot be combined with --online"),
     ],
 )
@@ -220,8 +217,6 @@ def test_the_headline_names_its_basis(run: Run) -> None:
     ):
         write_checked(make_noisy(), is_checked, "noisy.csv")
         words = ("fit", "noisy.csv", "--labels", "species", "--gold", "checked", "--drop", "truth")
-        result = run(*words, "--folds", "2", "--out", "model", "--json")
-        assert result.code == 0, result.err
-        summary = json.loads(result.out)
+        summary = read_json(run, *words, "--folds", "2", "--out", "model")
         assert sentence in summary["headline"]["meaning"]
         assert summary["estimated_accuracy"]["n_checked"] == (150 if "All" in sentence else 75)

@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 from oneof.cli.tables.facts import ClassFacts, ColumnFacts, TableFacts
-from tests.cli.conftest import QUICK, Run, make_birds
+from tests.cli.conftest import QUICK, Run, check_error, make_birds
 
 INSPECT = ("--labels", "species", "--truth", "truth")
 
@@ -165,6 +165,14 @@ def test_options_without_effect_are_refused(run: Run, birds: Path, args: tuple[s
 
 
 def test_options_of_a_table_are_refused_for_a_model(run: Run, model: Path) -> None:
-    result = run("inspect", model, "--labels", "species")
-    assert result.code == 2
-    assert "--labels needs a table" in result.err
+    check_error(run, "inspect", model, "--labels", "species", message="--labels needs a table")
+
+
+def test_several_columns_of_labels_have_one_sentence(run: Run) -> None:
+    """`inspect` and `fit` give the same reason and remedy if several columns have labels and numbers."""
+    pl.DataFrame({"x": range(60), "label": ["owl", "wren"] * 30, "further": ["2", "[]"] * 30}).write_csv("t.csv")
+    results = [run(*command, "t.csv", "--labels", "label,further") for command in (["inspect"], ["fit", *QUICK])]
+    assert [result.code for result in results] == [2, 2]
+    [message] = {result.err for result in results}
+    assert "row 0: column 'label' must contain 0 and 1, as one of several label columns; got 'owl'." in message
+    assert "join them in one column" in message

@@ -2,6 +2,7 @@
 
 import datetime
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -10,11 +11,25 @@ import polars as pl
 import pytest
 
 from oneof.errors import DataError
-from oneof.persistence import load
+from oneof.persistence import SavedModel, load
 from oneof.serving import RowPredictor
-from tests.cli.conftest import QUICK, Run, check_error, make_birds
+from tests.cli.conftest import ONLINE, QUICK, Run, check_error, make_birds
 
-ONLINE = ("--labels", "species", "--drop", "truth,id", "--online", "--hash-bits", "8", "--out", "learned")
+
+def test_predictions_of_the_rows_of_the_fit_are_noted(run: Run, either: Path) -> None:
+    """Their rates are too high for new rows; other rows have no note, nor has the model of a folder."""
+    summary = "the running loss" if either.parts[0] == "learned" else "the rates of held-out rows"
+    note = "the model was fitted to the labeled rows of {}: their rates and confidences are too high for new rows."
+    shutil.copy("birds.csv", "copy.csv")
+    make_birds().head(50).write_csv("part.csv")
+    for name, has_note in (("birds.csv", True), ("copy.csv", True), ("part.csv", False)):
+        result = run("predict", either, name)
+        assert result.code == 0, result.err
+        assert (f"{note.format(name)} The summary of `oneof fit` has {summary}." in result.err) == has_note
+    Path("folder").mkdir()
+    Path("copy.csv").rename("folder/part.csv")
+    assert run("fit", "folder", *ONLINE).code == 0
+    assert "too high" not in run("predict", "learned/model.skops", "folder").err
 
 
 def _write_objects(path: Path, frame: pl.DataFrame, **names: str) -> None:
@@ -23,16 +38,12 @@ def _write_objects(path: Path, frame: pl.DataFrame, **names: str) -> None:
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))
 
 
-@pytest.mark.parametrize("online", [False, True])
-def test_an_absent_key_is_a_column_of_missing_values(run: Run, model: Path, online: bool) -> None:
+def test_an_absent_key_is_a_column_of_missing_values(run: Run, either: Path) -> None:
     """Objects without a key have the predictions of objects with null, and a note names the column."""
-    if online:
-        assert run("fit", "birds.csv", *ONLINE).code == 0
-        model = Path("learned/model.skops")
     birds = make_birds().drop("species", "truth")
     _write_objects(Path("null.jsonl"), birds.with_columns(mass=pl.lit(None)))
     _write_objects(Path("absent.jsonl"), birds.drop("mass"))
-    results = [run("predict", model, name) for name in ("null.jsonl", "absent.jsonl")]
+    results = [run("predict", either, name) for name in ("null.jsonl", "absent.jsonl")]
     assert [result.code for result in results] == [0, 0], results[1].err
     assert Path("absent-predictions.csv").read_text() == Path("null-predictions.csv").read_text()
     assert ["column 'mass' is absent from all rows" in result.err for result in results] == [False, True]
@@ -88,14 +99,19 @@ def _write(name: str, rows: list[dict[str, Any]]) -> str:
     return name
 
 
+def _fit(run: Run, rows: list[dict[str, Any]], *options: str) -> SavedModel:
+    """Return the model of some rows, which is written to the folder `out`."""
+    assert run("fit", _write("train.jsonl", rows), "--labels", "y", *options, *QUICK, "--out", "out").code == 0
+    return load("out/model.skops")
+
+
 def test_missing_vectors_are_predicted(run: Run) -> None:
     """A vector that is null has the same prediction in a table, in Python and in a program that serves the model."""
-    assert run("fit", _write("train.jsonl", _vectors()), "--labels", "y", *QUICK, "--out", "out").code == 0
+    saved = _fit(run, _vectors())
     rows: list[dict[str, Any]] = [{"a": row["a"]} for row in _vectors()[:5]]
     rows[1]["a"], rows[3]["a"] = None, [0] * 10
     result = run("predict", "out/model.skops", _write("new.jsonl", rows), "--json")
     assert result.code == 0, result.err
-    saved = load("out/model.skops")
     with pytest.warns(UserWarning, match="column 'a' of vectors is read as 10 columns"):
         labels = saved.predict(rows).tolist()
     assert saved.predict([{"a": None}]).tolist() == [labels[1]]
@@ -105,8 +121,7 @@ def test_missing_vectors_are_predicted(run: Run) -> None:
 
 def test_a_constant_number_of_a_vector_counts(run: Run) -> None:
     """The length is that of the vectors of training, although a number that is always 0 is not a feature."""
-    rows = [{**row, "a": [*row["a"], 0.0]} for row in _vectors()]
-    assert run("fit", _write("train.jsonl", rows), "--labels", "y", *QUICK, "--out", "out").code == 0
+    _fit(run, [{**row, "a": [*row["a"], 0.0]} for row in _vectors()])
     assert run("predict", "out/model.skops", "train.jsonl").code == 0
     message = "must have vectors of 11 numbers, as in training; got a vector of 10"
     check_error(run, "predict", "out/model.skops", _write("new.jsonl", _vectors()), message=message)
@@ -139,8 +154,7 @@ def test_columns_named_as_numbers_of_a_vector_are_ordinary_columns(run: Run) -> 
 def test_an_absent_number_is_missing_values(run: Run, form: str, absent: str) -> None:
     """Objects may lack any number, the first or the last, of columns in training and of a vector in training."""
     rows = _numbers().to_dicts()
-    train = _write("train.jsonl", rows if form == "numbers" else _vectors())
-    assert run("fit", train, "--labels", "y", *QUICK, "--out", "out").code == 0
+    _fit(run, rows if form == "numbers" else _vectors())
     new = [{name: cell for name, cell in row.items() if name != absent} for row in rows]
     result = run("predict", "out/model.skops", _write("new.jsonl", new))
     assert result.code == 0, result.err
@@ -153,23 +167,20 @@ def test_a_vector_of_integers_and_floats_is_read(run: Run) -> None:
     mixed = [{"a": [int(x) if x.is_integer() else x for x in row["a"]], "y": row["y"]} for row in rows]
     assert {type(x) for row in mixed for x in row["a"]} == {int, float}
     outputs = []
-    for name, table in (("floats", rows), ("mixed", mixed)):
-        _write(f"{name}.jsonl", table)
-        assert run("fit", f"{name}.jsonl", "--labels", "y", *QUICK, "--out", name).code == 0
-        result = run("predict", f"{name}/model.skops", f"{name}.jsonl", "--out", f"{name}.out")
-        assert result.code == 0, result.err
-        saved = load(f"{name}/model.skops")
+    for table in (rows, mixed):
+        saved = _fit(run, table)
+        assert run("predict", "out/model.skops", "train.jsonl", "--out", "new.csv").code == 0
         assert saved.summary["vectors"] == {"a": 10}
         served = [row["label"] for row in RowPredictor(saved).predict(table)]
         with pytest.warns(UserWarning, match="column 'a' of vectors is read as 10 columns of numbers"):
             assert saved.predict(table).tolist() == served
-        outputs.append((served, Path(f"{name}.out").read_text()))
+        outputs.append((served, Path("new.csv").read_text()))
     assert outputs[0] == outputs[1]
 
 
 def test_a_column_of_vectors_must_have_lists(run: Run) -> None:
     """Vectors as text are an error that says so, for tables and for single rows; CSV has them as JSON."""
-    assert run("fit", _write("train.jsonl", _vectors()), "--labels", "y", *QUICK, "--out", "out").code == 0
+    saved = _fit(run, _vectors())
     rows = [{"a": json.dumps(row["a"])} for row in _vectors()]
     message = "row 0: column 'a' must have vectors of 10 numbers, as in training; got a value of type String. Write"
     check_error(run, "predict", "out/model.skops", _write("new.jsonl", rows), message=message)
@@ -178,7 +189,7 @@ def test_a_column_of_vectors_must_have_lists(run: Run) -> None:
     assert run("predict", "out/model.skops", "new.csv", "--out", "-").out == lists.out
     pl.DataFrame({"a": ["[0.1 0.2]"] * 3}).write_csv("new.csv")
     check_error(run, "predict", "out/model.skops", "new.csv", message=message)
-    for predict in (load("out/model.skops").predict, RowPredictor(load("out/model.skops")).predict):
+    for predict in (saved.predict, RowPredictor(saved).predict):
         with pytest.raises(DataError, match=message):
             predict(rows)
 
@@ -207,18 +218,14 @@ def test_dates_in_another_format_than_in_training_are_named(run: Run) -> None:
     check_error(run, "predict", "out/model.skops", "dots.csv", message=message)
 
 
-@pytest.mark.parametrize("online", [False, True])
-def test_a_true_label_that_training_lacks_counts_as_wrong(run: Run, model: Path, online: bool) -> None:
+def test_a_true_label_that_training_lacks_counts_as_wrong(run: Run, either: Path) -> None:
     """The accuracy is that of all rows with a true label, and a note names the new classes."""
-    if online:
-        assert run("fit", "birds.csv", *ONLINE).code == 0
-        model = Path("learned/model.skops")
     birds = make_birds().drop("species")
     birds.write_csv("known.csv")
-    known = json.loads(run("predict", model, "known.csv", "--truth", "truth", "--json").out)
+    known = json.loads(run("predict", either, "known.csv", "--truth", "truth", "--json").out)
     is_new = pl.arange(0, 60) % 10 == 7
     birds.with_columns(truth=pl.when(is_new).then(pl.lit("kite")).otherwise("truth")).write_csv("new.csv")
-    result = run("predict", model, "new.csv", "--truth", "truth", "--json")
+    result = run("predict", either, "new.csv", "--truth", "truth", "--json")
     assert result.code == 0, result.err
     labels = pl.read_csv("known-predictions.csv")["label"]
     assert pl.read_csv("new-predictions.csv")["label"].equals(labels)
@@ -228,7 +235,6 @@ def test_a_true_label_that_training_lacks_counts_as_wrong(run: Run, model: Path,
     assert "6 of 60 true labels are not classes of the model ('kite')" in result.err
 
 
-@pytest.mark.parametrize("online", [False, True])
 @pytest.mark.parametrize(
     ("labels", "message"),
     [
@@ -243,33 +249,24 @@ def test_a_true_label_that_training_lacks_counts_as_wrong(run: Run, model: Path,
         ),
     ],
 )
-def test_a_true_label_that_is_probably_an_error(
-    run: Run, model: Path, online: bool, labels: list[str], message: str
-) -> None:
+def test_a_true_label_that_is_probably_an_error(run: Run, either: Path, labels: list[str], message: str) -> None:
     """Another case, a set, and a column with more other values than classes are not new classes."""
-    if online:
-        assert run("fit", "birds.csv", *ONLINE).code == 0
-        model = Path("learned/model.skops")
     make_birds().drop("species")[:3].with_columns(truth=pl.Series(labels)).write_csv("new.csv")
-    check_error(run, "predict", model, "new.csv", "--truth", "truth", message=message)
+    check_error(run, "predict", either, "new.csv", "--truth", "truth", message=message)
 
 
-@pytest.mark.parametrize("online", [False, True])
-def test_a_column_of_mostly_new_labels_is_another_column(run: Run, model: Path, online: bool) -> None:
+def test_a_column_of_mostly_new_labels_is_another_column(run: Run, either: Path) -> None:
     """Most labels are new, and more different ones than classes; a new class of most rows is counted as wrong.
 
     The order of the rows does not matter.
     """
-    if online:
-        assert run("fit", "birds.csv", *ONLINE).code == 0
-        model = Path("learned/model.skops")
     frame = make_birds().drop("species")
     kites = [f"kite {i % 4}" for i in range(31)]
     for labels in (kites + ["owl", "wren"] * 14 + ["owl"], ["owl"] * 29 + kites, ["kite"] * 60):
         frame.with_columns(truth=pl.Series(labels)).write_csv("new.csv")
-        check_error(run, "predict", model, "new.csv", "--truth", "truth", message="name the column of true labels")
+        check_error(run, "predict", either, "new.csv", "--truth", "truth", message="name the column of true labels")
     frame.with_columns(truth=pl.Series(["kite"] * 40 + ["owl", "wren"] * 10)).write_csv("new.csv")
-    result = run("predict", model, "new.csv", "--truth", "truth", "--json")
+    result = run("predict", either, "new.csv", "--truth", "truth", "--json")
     assert result.code == 0, result.err
     assert json.loads(result.out)["accuracy"] <= 1 / 3
 

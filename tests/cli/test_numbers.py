@@ -10,7 +10,7 @@ import pytest
 
 from oneof import make_partial_labels
 from tests.audit.test_lists import NAMES, make_lists
-from tests.cli.conftest import Run
+from tests.cli.conftest import Run, check_error
 
 POSTERIOR = ("--labels", "lists", "--weighted", "--kind", "posterior")
 
@@ -116,9 +116,7 @@ def test_rows_without_a_named_label_have_no_first_label(run: Run, lists: tuple[n
 def test_a_given_rate_of_lists_with_a_rest(run: Run, lists: tuple[np.ndarray, np.ndarray]) -> None:
     """The weights decide how many of these lists are wrong, so that --noise-rate has no number."""
     words = ("fit", "lists.csv", *POSTERIOR, "--rest", "auto", "--drop", "truth,gold", "--noise-rate", "0.1")
-    result = run(*words)
-    assert result.code == 2
-    assert "--noise-rate 0.1 cannot be used with --rest" in result.err
+    check_error(run, *words, message="--noise-rate 0.1 cannot be used with --rest")
 
 
 @pytest.mark.parametrize("n_distractors", [0, 1])

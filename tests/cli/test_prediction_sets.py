@@ -4,6 +4,7 @@ import dataclasses
 import json
 import re
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -12,12 +13,12 @@ import pytest
 from oneof import CandidateSets, persistence
 from oneof.cli.auditing.issues import find_issues
 from oneof.cli.options import CoverageGroup
-from oneof.cli.prediction.sets import held_out_calibration, print_sets
+from oneof.cli.prediction.sets import print_sets
 from oneof.cli.tables.inputs import prepare
 from oneof.cli.tables.read_options import ReadOptions
-from oneof.comparison import compare
+from oneof.cli.training import assessment
 from oneof.solvers.conformal import calibrate, candidate_proba, class_scores, p_values, prediction_sets
-from tests.cli.conftest import QUICK, Run, make_birds
+from tests.cli.conftest import QUICK, Run, check_error, make_birds
 from tests.cli.test_audit import make_noisy
 
 FIT = ("--labels", "species", "--method", "PLKNN", "--folds", "3", "--drop", "truth")
@@ -42,47 +43,38 @@ def predicted_sets() -> CandidateSets:
     return CandidateSets.from_strings(frame["set"].to_list(), classes=["finch", "owl", "wren"])
 
 
-def test_sets_are_those_of_the_held_out_rows(run: Run, model: Path) -> None:
+BY_CLASS = {"calibration": "conservative", "class_conditional": True}
+
+
+@pytest.mark.parametrize(
+    ("coverage", "options", "arguments", "note"),
+    [
+        (0.9, (), {"calibration": "conservative"}, ""),
+        (0.97, (), {"calibration": "conservative"}, "most prediction sets have all classes"),
+        (0.9, ("--calibration", "sampled"), {"calibration": "sampled"}, ""),
+        (0.9, ("--calibration", "optimistic"), {"calibration": "optimistic"}, ""),
+        (0.8, ("--class-conditional",), BY_CLASS, "most prediction sets have all classes"),
+        (0.97, ("--class-conditional",), BY_CLASS, "requires at least 33 calibration rows of each class"),
+    ],
+)
+def test_sets_are_those_of_the_held_out_rows(
+    run: Run, model: Path, coverage: float, options: tuple[str, ...], arguments: dict[str, Any], note: str
+) -> None:
     """The sets are those of the p-values of the stored held-out probabilities; the file has their sizes."""
     saved = persistence.load(model)
     proba, evidence = saved.calibration["proba"].astype(float), saved.calibration["evidence"]
     assert len(proba) == 50  # the labeled rows
-    np.testing.assert_array_equal(
-        evidence, CandidateSets.from_strings(noisy()["species"].to_list()).mask[saved.calibration["rows"]]
-    )
+    labels = CandidateSets.from_strings(noisy()["species"].to_list())
+    np.testing.assert_array_equal(evidence, labels.mask[saved.calibration["rows"]])
     new = saved.pipeline.predict_proba(noisy().select("mass")).astype(np.float32).astype(float)
-    for rule, options in (
-        ("conservative", ()),
-        *((rule, ("--calibration", rule)) for rule in ("sampled", "optimistic")),
-    ):
-        result = run("predict", model, "birds.csv", "--coverage", "0.9", *options)
-        assert result.code == 0, result.err
-        p = p_values(
-            [calibrate(class_scores(proba, "lac"), proba, evidence, calibration=rule)], [class_scores(new, "lac")]
-        )
-        np.testing.assert_array_equal(predicted_sets().mask, prediction_sets(p, 0.9, new))
-        sizes = pl.read_csv("birds-predictions.csv")["set_size"].to_list()
-        np.testing.assert_array_equal(sizes, predicted_sets().sizes)
-        assert "Prediction sets (nominal coverage 90.0 %)" in result.out
-    result = run("predict", model, "birds.csv", "--coverage", "0.97", "--calibration", "conservative")
-    assert predicted_sets().is_unlabeled.mean() > 0.5
-    assert "most prediction sets have all classes" in result.err
-
-
-def test_class_conditional_sets(run: Run, model: Path) -> None:
-    """The sets are those of p-values by class; too few rows of a class are a note."""
-    saved = persistence.load(model)
-    proba, evidence = saved.calibration["proba"].astype(float), saved.calibration["evidence"]
-    new = saved.pipeline.predict_proba(noisy().select("mass")).astype(np.float32).astype(float)
-    result = run("predict", model, "birds.csv", "--coverage", "0.8", "--class-conditional")
-    by_class = calibrate(
-        class_scores(proba, "lac"), proba, evidence, calibration="conservative", class_conditional=True
-    )
-    p = p_values([by_class], [class_scores(new, "lac")])
-    np.testing.assert_array_equal(predicted_sets().mask, prediction_sets(p, 0.8, new))
-    assert re.findall("(?m)^Note: .{20}", result.err) == ["Note: the model was fitted", "Note: most prediction sets"]
-    result = run("predict", model, "birds.csv", "--coverage", "0.97", "--class-conditional")
-    assert "requires at least 33 calibration rows of each class" in result.err
+    result = run("predict", model, "birds.csv", "--coverage", coverage, *options)
+    assert result.code == 0, result.err
+    calibration = calibrate(class_scores(proba, "lac"), proba, evidence, **arguments)
+    expected = prediction_sets(p_values([calibration], [class_scores(new, "lac")]), coverage, new)
+    np.testing.assert_array_equal(predicted_sets().mask, expected)
+    np.testing.assert_array_equal(pl.read_csv("birds-predictions.csv")["set_size"], expected.sum(axis=1))
+    assert f"Prediction sets (nominal coverage {100 * coverage:.1f} %)" in result.out
+    assert note in result.err
 
 
 def test_the_set_column_is_read_by_fit(run: Run, model: Path) -> None:
@@ -115,16 +107,11 @@ def test_coverage_is_reported(run: Run, model: Path) -> None:
     assert "prediction_sets" not in json.loads(run("predict", model, "new.csv", "--json").out)
 
 
-def test_the_coverage_of_the_rows_of_the_fit_is_not_called_too_high(run: Run, model: Path) -> None:
-    """With prediction sets, the note about the rows of the fit says that their coverage may be lower."""
-    sentence = "The coverage of their prediction sets is not that of new rows, and may be lower."
-    assert sentence in run("predict", model, "birds.csv", "--coverage", "0.8").err
-    assert sentence not in run("predict", model, "birds.csv").err
-
-
 def test_the_rows_for_which_the_coverage_is_are_named(run: Run, model: Path) -> None:
     """The output has the guarantee with its population, and a sentence if calibration rows have several candidates."""
-    output = run("predict", model, "birds.csv", "--coverage", "0.8").out
+    result = run("predict", model, "birds.csv", "--coverage", "0.8")
+    assert "The coverage of their prediction sets is not that of new rows, and may be lower." in result.err
+    output = result.out
     assert (
         "About 80 % of new rows like the calibration rows have the true label in the set, if every candidate" in output
     )
@@ -234,17 +221,15 @@ def test_checked_rows_calibrate_alone(run: Run) -> None:
     assert len(persistence.load("out/model.skops").calibration["rows"]) == 149  # the labeled rows
 
 
-def test_rows_are_kept_up_to_a_limit(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of many held-out rows, a random sample is kept; without probabilities, nothing is."""
-    rng = np.random.default_rng(0)
-    X, y = rng.normal(size=(90, 2)), rng.integers(3, size=90)
-    monkeypatch.setattr("oneof.cli.prediction.sets._MAX_ROWS", 40)
-    sets = CandidateSets.from_labels(y)
-    result = compare(X, sets, ["PLKNN"], cv=3, refit=False, keep_predictions="labeled")
-    kept = held_out_calibration(result, sets, 0)
+def test_rows_are_kept_up_to_a_limit(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of many held-out rows, a random sample is kept."""
+    monkeypatch.setattr(assessment, "_MAX_ROWS", 40)
+    noisy().write_csv("birds.csv")
+    assert run("fit", "birds.csv", *FIT, "--out", "out").code == 0
+    kept = persistence.load("out/model.skops").calibration
     assert kept["proba"].shape == kept["evidence"].shape == (40, 3)
+    sets = CandidateSets.from_strings(noisy()["species"].to_list())
     np.testing.assert_array_equal(kept["evidence"], sets.mask[kept["rows"]])
-    assert held_out_calibration(compare(X, sets, ["AvgPerceptron"], cv=3, keep_predictions="labeled"), sets, 0) is None
 
 
 def test_models_without_calibration_are_errors(run: Run, birds: Path, model: Path) -> None:
@@ -274,9 +259,7 @@ def test_wrong_options_are_errors(run: Run, model: Path) -> None:
         (("--coverage", "0.9", "--calibration", "x"), "--calibration must be conservative, sampled or optimistic"),
         (("--set-method", "aps"), "--set-method, --calibration and --class-conditional need --coverage: add it."),
     ):
-        result = run("predict", model, "birds.csv", *words)
-        assert result.code == 2, result
-        assert message in result.err
+        check_error(run, "predict", model, "birds.csv", *words, message=message)
     result = run("predict", model, "birds.csv", "--coverage", "0.995")
     expected = "3 of 3 classes are in every prediction set: a coverage of 0.995 requires at least 199 calibration rows."
     assert expected in result.err

@@ -3,7 +3,6 @@
 import http.client
 import json
 import threading
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -15,7 +14,7 @@ from oneof.errors import InputError
 from oneof.persistence import load, save
 from oneof.serving import RowPredictor, make_app
 from oneof.serving.server import PredictionServer
-from tests.cli.conftest import Run, check_error, make_birds
+from tests.cli.conftest import Run, check_error, make_birds, read_json
 from tests.serving.models import call, fit_birds
 
 
@@ -101,9 +100,7 @@ def test_the_description_has_the_prediction_sets(run: Run) -> None:
 
 def test_limits_and_json(run: Run, model: Path, replies: list[Any]) -> None:
     """--json prints the address; a request above --max-rows is an error."""
-    result = run("serve", model, "--port", "0", "--max-rows", "3", "--json")
-    assert result.code == 0
-    facts = json.loads(result.out)
+    facts = read_json(run, "serve", model, "--port", "0", "--max-rows", "3")
     assert facts["url"].startswith("http://127.0.0.1:")
     assert facts["method"] == "AvgPerceptron"
     [(status, content)] = replies
@@ -115,14 +112,6 @@ def test_other_machines(run: Run, model: Path, replies: list[Any]) -> None:
     result = run("serve", model, "--port", "0", "--host", "0.0.0.0")
     assert result.code == 0
     assert "no password and no encryption" in result.err
-
-
-def test_invalid_models(run: Run) -> None:
-    Path("model.skops").write_bytes(b"PK")
-    for name, message in (("none.skops", "does not exist"), ("model.skops", "truncated")):
-        result = run("serve", name)
-        assert result.code == 2
-        assert message in result.err
 
 
 def make_messy_birds(n_bad: int) -> pl.DataFrame:
@@ -186,9 +175,3 @@ def test_strict(run: Run, model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     run("serve", model)
     assert (given["strict"], given["log"], given["allowed_hosts"]) == (False, False, None)
     assert (given["max_rows"], given["max_body_bytes"], given["port"]) == (1_000, 4 * 2**20, 8_000)
-
-
-def test_a_model_without_columns(run: Run) -> None:
-    """A model of a sparse matrix cannot be served; the error says so in one sentence."""
-    save("model.skops", replace(fit_birds("PLEM"), columns=[]))
-    check_error(run, "serve", "model.skops", message="it was fitted to a sparse matrix")

@@ -170,16 +170,13 @@ def test_another_stemmer_is_noted(run: Run, table: Path, monkeypatch: pytest.Mon
 @pytest.mark.parametrize(
     ("args", "message"),
     [
-        (("--stem", "englsh"), "no stemmer for 'englsh'. Did you mean 'english'?"),
+        (("--stem", "englsh"), "no stemmer for 'englsh'. The languages are arabic"),
         (("--stop-words", "german"), "the file german of stop words does not exist. Give english, none, or a file"),
         (("--stop-words", "empty.txt"), "empty.txt must contain stop words"),
         (("--stop-words", "latin.txt"), "latin.txt is not text in UTF-8"),
         (("--stop-words", "."), "the file . of stop words does not exist"),
         (("--stem", "english", "--categorical", "body"), "--stop-words and --stem need a text column"),
-        (
-            ("--stop-words", "english", "--drop", "body", "--text", "more"),
-            "column 'more' has only stop words",
-        ),
+        (("--stop-words", "english", "--drop", "body", "--text", "more"), "column 'more' has only stop words"),
         (("--drop", "body", "--text", "signs"), "column 'signs' has no words. Exclude it by --drop signs"),
     ],
 )

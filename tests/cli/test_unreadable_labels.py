@@ -2,13 +2,12 @@
 
 import json
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import polars as pl
 import pytest
 
-from tests.cli.conftest import QUICK, Run
+from tests.cli.conftest import QUICK, Run, read_json
 
 WORDS = ("--labels", "labels", "--weighted", "--kind", "posterior", "--drop", "truth")
 PLEM = ("--method", "PLEM", "--folds", "2")
@@ -29,13 +28,6 @@ def table(run: Run) -> None:
     frame.with_columns(labels=pl.Series(blank)).write_csv("blank.csv")
 
 
-def run_json(run: Run, *words: Any) -> dict[str, Any]:
-    """Run a command with --json, and return its output."""
-    result = run(*words, "--json")
-    assert result.code == 0, result.err
-    return json.loads(result.out)
-
-
 @pytest.mark.usefixtures("table")
 def test_a_fit_is_that_of_empty_cells(run: Run) -> None:
     """By default a fit stops at such cells; with the option it is that of empty cells, and counts them."""
@@ -45,8 +37,8 @@ def test_a_fit_is_that_of_empty_cells(run: Run) -> None:
     assert "In all, 5 cells cannot be read" in refused.err
     assert "--unreadable-labels unlabeled" in refused.err
     words = (*WORDS, *QUICK)
-    summary = run_json(run, "fit", "t.csv", *words, "--unreadable-labels", "unlabeled", "--out", "out")
-    expected = run_json(run, "fit", "blank.csv", *words, "--out", "blank")
+    summary = read_json(run, "fit", "t.csv", *words, "--unreadable-labels", "unlabeled", "--out", "out")
+    expected = read_json(run, "fit", "blank.csv", *words, "--out", "blank")
     assert summary["estimate"]["covering_rate"] == expected["estimate"]["covering_rate"]
     assert summary["unlabeled"] == 5
     assert summary["unreadable_labels"]["labels"]["count"] == 5
@@ -54,7 +46,7 @@ def test_a_fit_is_that_of_empty_cells(run: Run) -> None:
     assert expected["unreadable_labels"] == {}
     assert any("5 rows are unlabeled, since the labels in column 'labels' (" in note for note in summary["notes"])
     assert "--unreadable-labels unlabeled" in Path("out/report.html").read_text()
-    inspected = run_json(run, "inspect", "t.csv", *WORDS)
+    inspected = read_json(run, "inspect", "t.csv", *WORDS)
     assert inspected["unreadable_labels"] == summary["unreadable_labels"]
     assert any("Other commands stop at such a row" in note for note in inspected["notes"])
     assert "must be error or unlabeled" in run("inspect", "t.csv", *WORDS, "--unreadable-labels", "skip").err
@@ -70,8 +62,8 @@ def test_a_stream_counts_the_rows_of_the_table(run: Run) -> None:
     models = []
     for size in ("7", "1000"):
         more = ("--unreadable-labels", "unlabeled", "--batch-rows", size)
-        summary = run_json(run, "fit", "t.csv", *words, *more, "--out", f"out{size}")
-        expected = run_json(run, "fit", "blank.csv", *words, "--batch-rows", size, "--out", f"blank{size}")
+        summary = read_json(run, "fit", "t.csv", *words, *more, "--out", f"out{size}")
+        expected = read_json(run, "fit", "blank.csv", *words, "--batch-rows", size, "--out", f"blank{size}")
         assert [row for row, _ in summary["unreadable_labels"]["labels"]["cells"]] == sorted(BROKEN)
         assert summary["unlabeled"] == expected["unlabeled"] == 5
         run("predict", f"out{size}/model.skops", "t.csv", "--out", "one.csv")
@@ -96,8 +88,8 @@ def test_a_calibrated_model_has_the_same_labels(run: Run, method: str, is_calibr
         method,
         *PLEM[2:],
     )
-    plain = run_json(run, "fit", *words, "--out", "plain")["confidences"]
-    scaled = run_json(run, "fit", *words, "--calibrate", "--out", "scaled")["confidences"]
+    plain = read_json(run, "fit", *words, "--out", "plain")["confidences"]
+    scaled = read_json(run, "fit", *words, "--calibrate", "--out", "scaled")["confidences"]
     assert plain == scaled | {"is_calibrated": False}
     assert scaled["is_calibrated"] == is_calibrated == (scaled["scaled_log_loss"] < scaled["log_loss"])
     assert scaled["log_loss"] > scaled["scaled_log_loss"] - 2 * scaled["gain_error"]
@@ -120,9 +112,9 @@ def test_a_calibrated_model_has_the_same_labels(run: Run, method: str, is_calibr
 def test_predictions_read_labels_as_training(run: Run, online: bool) -> None:
     """A table and a stream have the covering rate of empty cells, and a note on rows that cannot be read."""
     how = ("--online", "--batch-rows", "7") if online else QUICK
-    run_json(run, "fit", "t.csv", *WORDS, *how, "--unreadable-labels", "unlabeled", "--out", "out")
+    read_json(run, "fit", "t.csv", *WORDS, *how, "--unreadable-labels", "unlabeled", "--out", "out")
     result = run("predict", "out/model.skops", "t.csv", "--json")
-    expected = run_json(run, "predict", "out/model.skops", "blank.csv")
+    expected = read_json(run, "predict", "out/model.skops", "blank.csv")
     assert json.loads(result.out)["covering_rate"] == expected["covering_rate"] is not None
     assert "5 rows are unlabeled, since the labels in column 'labels' (" in result.err
     assert "in row 3," in result.err

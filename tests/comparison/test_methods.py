@@ -91,6 +91,14 @@ def test_names_of_a_list_are_unique():
             compare(X, y, methods, cv=2)
 
 
+def test_a_wrong_name_has_a_suggestion():
+    """The names of sets of methods are suggested if the name is the only one."""
+    X, y, _ = draw()
+    for methods, close in (("fewlabels", "few_labels"), (["PLKN"], "PLKNN"), ("looridge", "LOORidge")):
+        with pytest.raises(InputError, match=f'got .* Did you mean "{close}"'):
+            compare(X, y, methods, cv=2)
+
+
 @pytest.mark.parametrize("form", [list, np.array, pd.Series, pl.Series, lambda texts: np.array(texts, dtype=object)])
 @pytest.mark.parametrize("methods", ["auto", "CLPL"])
 def test_texts_need_a_vectorizer(form, methods):

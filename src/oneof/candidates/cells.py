@@ -764,7 +764,7 @@ def raise_together(errors: Mapping[int, LabelError], remedy: str = "") -> None:
     for row in rows:
         distinct.setdefault(repr(errors[row].label), row)
     listed = [f"row {row} ({shorten(shown)})" for shown, row in list(distinct.items())[1:_MAX_LISTED]]
-    if len(rows) > 1:
+    if len(rows) > 1 and error.cause != "weights":  # its remedy is an option for all cells
         more = f" In all, {len(rows):,} cells cannot be read{': also ' * bool(listed)}{', '.join(listed)}"
         error = error.because(f"{error.reason.rstrip()}{more}{', ...' * (len(distinct) > _MAX_LISTED)}.")
     error = error.because(f"{error.reason} {remedy}".rstrip())

@@ -3,13 +3,13 @@
 Reading order: `app` (the application), `options` (records of options, and the parameters of commands made from them),
 one file for each of the `commands`, and the steps of the commands:
 
-* `output`: `terminal` (tables, notes, exit codes), `progress` (bars and lines of progress)
+* `output`: `terminal` (tables, notes, exit codes), `progress` (bars and lines of progress), `files` (written files)
 * `tables`: `read_options` (the options of reading), `inputs` (a table as candidate sets and features), `groups`,
   `gold` and `first_labels` (groups, checked labels, and labels before the first answer), `leaks` (columns that reveal
   the labels), `methods` (pipelines of the methods), `facts` (the facts of a table)
 * `answers`: `files` (answers of annotators), `annotators` (their accuracies)
-* `training`: `records` and `train` (the records and the steps of a fit), `headline` and `calibration` (its first number
-  and its confidences), `corrected` (its rates by corrected labels), `files` (its files), `online` (the fit on a stream)
+* `training`: `records` and `train` (the records and the steps of a fit), `assessment` (its first number, confidences
+  and prediction sets), `files` (its files), `online` (the fit on a stream)
 * `prediction`: `predictions` (of a table or a stream), `sets` (sets of classes)
 * `auditing`: `issues` (rows whose labels are probably wrong)
 * `labeling`: `options` and `settings` (of a session, and stored), `session` (the rows that are labeled),

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, TypeAlias, 
 import typer
 
 from oneof.cli.output import terminal
+from oneof.errors import InputError
 
 if TYPE_CHECKING:
     from oneof.persistence.prediction_sets import CoverageOptions
@@ -133,8 +134,6 @@ def _choices(one: Any) -> tuple[str, ...]:
 
 def _read(one: Any, value: Any) -> Any:
     """Return the value of an option for its record."""
-    from oneof.errors import InputError
-
     if value is None or value == one.default:
         return one.default
     if choices := _choices(one):
@@ -154,8 +153,6 @@ def read_names(option: str, entries: Iterable[str] | None) -> tuple[str, ...]:
         try:
             [cells] = csv.reader([entry], skipinitialspace=True, strict=True) if entry.strip() else [[]]
         except (csv.Error, ValueError):  # an open quotation mark, or a line break outside of quotation marks
-            from oneof.errors import InputError
-
             raise InputError(
                 f"{option} must be names separated by commas; got {entry!r}. Put a name with a comma or a line break "
                 f"in double quotes, and write a double quote in it twice: {option} '\"size, m\",id'."
@@ -171,8 +168,6 @@ def is_given(context: typer.Context, name: str) -> bool:
 
 def check_unused(context: typer.Context, names: Iterable[str], reason: str) -> None:
     """Raise if one of these options was given on the command line."""
-    from oneof.errors import InputError
-
     for name in names:
         if is_given(context, name):
             declared = next(parameter.opts[0] for parameter in context.command.params if parameter.name == name)
@@ -235,7 +230,6 @@ class FitOptions(CompareOptions):
     @property
     def rate(self) -> float | None:
         """The given noise rate; None if it is estimated, or no label is corrected."""
-        from oneof.errors import InputError
         from oneof.solvers.noise import MAX_RATE
 
         if self.noise_rate is None or self.noise_rate.strip().lower() == "auto":
@@ -278,7 +272,6 @@ class CoverageGroup:
 
     def set_options(self) -> "CoverageOptions | None":
         """Return the options of the sets, None without a coverage; invalid ones are errors."""
-        from oneof.errors import InputError
         from oneof.persistence.prediction_sets import CoverageOptions
 
         if self.coverage is None:

@@ -27,7 +27,7 @@ from oneof.comparison.methods import fastest_first, resolve_methods
 from oneof.comparison.results import Comparison, FoldResult, LearningCurve, MethodResult, summarize
 from oneof.errors import InputError
 from oneof.estimators.base import last_step
-from oneof.messages import warn
+from oneof.messages import merged_warnings, warn
 from oneof.model_selection.folds import Split
 from oneof.model_selection.prediction import add_unlabeled_rows
 from oneof.parallel import single_threaded_blas
@@ -219,7 +219,8 @@ def compare(
     check_class_weights(class_weight, work.estimators, task.candidates)
     schedule = Schedule(work, budget, time_limit, n_jobs)
     tested = work if keep_predictions in (False, "labeled") else _add_unlabeled_rows(work)
-    is_interrupted = _fit_folds(_share_features(tested, progress), schedule, n_jobs, progress)
+    with merged_warnings():
+        is_interrupted = _fit_folds(_share_features(tested, progress), schedule, n_jobs, progress)
     ranked = _rank(_measure(tested, schedule, keep_predictions=bool(keep_predictions)))
     best, baseline = ranked[0].method, dict[str, Any]()
     if correct is None and folds.clock() < schedule.end:

@@ -244,7 +244,8 @@ def _select(methods: Any, task: Task, random_state: Any) -> dict[str, Any]:
     for method in listed:
         name = method if isinstance(method, str) else type(last_step(method)).__name__
         if method is name:
-            check_choice("methods", name, tuple(defaults), " for these rows and labels, or a dict of estimators")
+            names = (*(("auto", "few_labels") if is_one else ()), *defaults)
+            check_choice("methods", name, names, " for these rows and labels, or a dict of estimators")
         estimator = defaults[name] if method is name else method
         if selected.get(name, estimator) is not estimator:
             raise InputError(

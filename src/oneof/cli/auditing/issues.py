@@ -1,11 +1,26 @@
-"""Audit of a table: its held-out predictions, their time, and the result in words and for JSON."""
+"""Audit of a table: its held-out predictions, the result in words and for JSON, and the output of `oneof audit`.
 
-from typing import TYPE_CHECKING, Any
+Reading order: `find_issues`, `issue_table` and `summarize`; `print_issues`, `write_table` and `write_page`.
+"""
 
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+from sklearn.utils import _safe_indexing
+
+import oneof
+from oneof.audit import LabelIssues, find_label_issues
+from oneof.audit.detection import only_in_one_group
+from oneof.candidates import CandidateSets
+from oneof.cli.answers.annotators import WEIGHTS_NOTE, describe_answers
 from oneof.cli.output import terminal
+from oneof.cli.output.files import new_file, today
 from oneof.cli.output.progress import Progress
 from oneof.cli.tables.first_labels import (
     describe_first_label,
+    describe_first_labels,
     excluded_rows,
     first_labels,
     measure_first_labels,
@@ -13,24 +28,29 @@ from oneof.cli.tables.first_labels import (
     nameless_rows,
     written_weights,
 )
-
-if TYPE_CHECKING:
-    import polars as pl
-
-    from oneof.audit import LabelIssues
-    from oneof.candidates import CandidateSets
-    from oneof.cli.tables.inputs import PreparedTable
-    from oneof.cli.tables.read_options import ReadOptions
-    from oneof.comparison import Comparison
-    from oneof.typing import Ints
+from oneof.cli.tables.inputs import PreparedTable, insert_identifiers
+from oneof.cli.tables.methods import resolve_methods
+from oneof.cli.tables.read_options import ReadOptions
+from oneof.comparison import Comparison
+from oneof.comparison.methods import DEFAULT_METHOD
+from oneof.io import find_column
+from oneof.report import render_audit, table_preview
+from oneof.report.data import Preview
+from oneof.solvers.loo_ridge import CandidateGroups
+from oneof.typing import Ints
 
 N_FOLDS = 5
 """Number of folds of the held-out predictions, unless there are fewer groups."""
 MAX_PRINTED = 0.995
 """Probabilities above this would be rounded to 1.00."""
+MIN_SHARED_PAIRS, MIN_SHARED_FRACTION = 20, 0.5
+"""Number and fraction of neighboring rows with the same partial set from which rows are said to share lists."""
+MAX_CELL = 40
+"""Number of characters of a text in the printed list."""
 CHECKED_NOTE = (
     "rows with a checked label are right: they are used to predict the others, and are neither audited nor counted."
 )
+SHARED_LISTS = "many rows share one list of labels, such as the clips of a recording"
 
 
 def choose_folds(n_groups: int | None) -> int:
@@ -38,7 +58,73 @@ def choose_folds(n_groups: int | None) -> int:
     return N_FOLDS if n_groups is None else max(2, min(N_FOLDS, n_groups))
 
 
-def describe_rest(read_options: "ReadOptions", prepared: "PreparedTable") -> list[str]:
+def find_issues(
+    prepared: PreparedTable,
+    method: str,
+    *,
+    folds: int | None = None,
+    seed: int = 0,
+    noise_rate: float | None = None,
+    rows: Ints | None = None,
+    progress: Progress | None = None,
+) -> tuple[str, LabelIssues]:
+    """Return the name of the method of the held-out predictions, and the issues of all rows, or of some.
+
+    `oneof audit`, `oneof fit` and its report, and `oneof label --audit` all have this rate and this list. A fit with
+    --answers has none.
+    """
+
+    def take(values: Any) -> Any:
+        return values if values is None or rows is None else _safe_indexing(values, rows)
+
+    groups, candidates = take(prepared.groups), prepared.candidates if rows is None else prepared.candidates[rows]
+    n_groups = None if groups is None else len(np.unique(np.asarray(groups)[~candidates.is_unlabeled]))
+    method = DEFAULT_METHOD if method.lower() == "auto" else method
+    [(name, auditor)] = resolve_methods(prepared, method, seed)[0].items()
+    return name, find_label_issues(
+        take(prepared.frame),
+        candidates,
+        auditor,
+        cv=choose_folds(n_groups) if folds is None else folds,
+        groups=groups,
+        checked=take(excluded_rows(prepared)),
+        named=take(named_classes(prepared)),
+        noise_rate=noise_rate,
+        random_state=seed,
+        progress=progress,
+    )
+
+
+def can_audit(prepared: PreparedTable, rows: Ints | slice = slice(None)) -> bool:
+    """Return whether some rows can be audited: they are labeled, not checked, and their class is in several groups."""
+    excluded, candidates = excluded_rows(prepared), prepared.candidates[rows]
+    left_out = candidates.is_unlabeled if excluded is None else candidates.is_unlabeled | excluded[rows]
+    if prepared.groups is not None:
+        left_out = left_out | only_in_one_group(candidates, np.asarray(prepared.groups)[rows])
+    return not left_out.all()
+
+
+def has_predictions_of_all_rows(comparison: Comparison, candidates: CandidateSets) -> bool:
+    """Return whether wrong labels are searched for: not in a table so large that one split of its sets is held out."""
+    is_exact = bool((candidates.is_exact | candidates.is_unlabeled).all())
+    return comparison.n_folds > 1 or (comparison.n_groups is None and is_exact)
+
+
+def share_lists(prepared: PreparedTable) -> bool:
+    """Return whether rows share lists, such as those of a recording.
+
+    This is the case if most neighboring rows with several candidates have the same ones, or if columns of the table
+    identify the sets.
+    """
+    if prepared.set_columns:
+        return True
+    main = CandidateGroups.from_evidence(prepared.candidates.evidence).main  # without small weights of softened sets
+    pairs = main.partial[:-1] & main.partial[1:]
+    n_same = int((pairs & (main.group[:-1] == main.group[1:])).sum())
+    return bool(n_same >= MIN_SHARED_PAIRS and n_same >= MIN_SHARED_FRACTION * np.count_nonzero(pairs))
+
+
+def describe_rest(read_options: ReadOptions, prepared: PreparedTable) -> list[str]:
     """Return a note if posteriors rule out the classes that rows do not list, or if rows list no class at all.
 
     The first makes the noise rate too high.
@@ -57,70 +143,26 @@ def describe_rest(read_options: "ReadOptions", prepared: "PreparedTable") -> lis
     ]
 
 
-def find_issues(
-    prepared: "PreparedTable",
-    method: str,
-    *,
-    folds: int | None = None,
-    seed: int = 0,
-    noise_rate: float | None = None,
-    rows: "Ints | None" = None,
-    progress: Progress | None = None,
-) -> "tuple[str, LabelIssues]":
-    """Return the name of the method of the held-out predictions, and the issues of all rows, or of some.
-
-    `oneof audit`, `oneof fit` and its report, and `oneof label --audit` all have this rate and this list. A fit with
-    --answers has none.
-    """
-    import numpy as np
-    from sklearn.utils import _safe_indexing
-
-    from oneof.audit import find_label_issues
-
-    def take(values: Any) -> Any:
-        return values if values is None or rows is None else _safe_indexing(values, rows)
-
-    candidates, groups = prepared.candidates if rows is None else prepared.candidates[rows], take(prepared.groups)
-    n_groups = None if groups is None else len(np.unique(np.asarray(groups)[~candidates.is_unlabeled]))
-    if rows is not None and n_groups == 1:
-        groups = n_groups = None
-    name, auditor = audit_method(prepared, method, seed)
-    return name, find_label_issues(
-        take(prepared.frame),
-        candidates,
-        auditor,
-        cv=choose_folds(n_groups) if folds is None else folds,
-        groups=groups,
-        checked=take(excluded_rows(prepared)),
-        named=take(named_classes(prepared)),
-        noise_rate=noise_rate,
-        random_state=seed,
-        progress=progress,
-    )
-
-
-def audit_method(prepared: "PreparedTable", method: str, seed: int) -> tuple[str, Any]:
-    """Return the method of the held-out predictions, by default the default one, with its name."""
-    from oneof.cli.tables.methods import resolve_methods
-    from oneof.comparison.methods import DEFAULT_METHOD
-
-    [named] = resolve_methods(prepared, DEFAULT_METHOD if method.lower() == "auto" else method, seed)[0].items()
-    return named
-
-
-def describe_rate(issues: "LabelIssues") -> str:
+def describe_rate(issues: LabelIssues) -> str:
     """Return the expected number of wrong rows and the noise rate in a sentence."""
-    n_rows, n_issues = len(issues.ranking), int(issues.is_issue.sum())
+    n_rows, n_issues, percent = len(issues.ranking), int(issues.is_issue.sum()), terminal.format_percent
     if issues.is_rate_given:
-        rate = terminal.format_percent(issues.noise_rate)
+        rate = percent(issues.noise_rate)
         return f"with the given noise rate of {rate}, {n_issues:,} of {n_rows:,} labeled rows are suspected"
-    low, high = issues.n_wrong_interval
-    rate_low, rate_high = map(terminal.format_percent, issues.noise_rate_interval)
+    (low, high), (rate_low, rate_high) = issues.n_wrong_interval, map(percent, issues.noise_rate_interval)
     return (
-        f"about {issues.n_wrong:.0f} of {n_rows:,} labeled rows ({low:.0f} to {high:.0f}) have labels "
-        f"without the true one: a noise rate of {terminal.format_percent(issues.noise_rate)} ({rate_low} to "
-        f"{rate_high})"
+        f"about {issues.n_wrong:.0f} of {n_rows:,} labeled rows ({low:.0f} to {high:.0f}) have labels without the true "
+        f"one: a noise rate of {percent(issues.noise_rate)} ({rate_low} to {rate_high})"
     )
+
+
+def describe_correction(issues: LabelIssues, auditor: str) -> str:
+    """Return the noise rate with its origin, and the number of rows that are fitted to corrected weights."""
+    if not issues.n_changed:
+        return f"{describe_rate(issues)}; no row is corrected: the fit is the same as without --noise-rate."
+    n_changed = "1 row is" if issues.n_changed == 1 else f"{issues.n_changed:,} rows are"
+    origin = "" if issues.is_rate_given else f", estimated from predictions of {auditor} without each row's own labels"
+    return f"{describe_rate(issues)}{origin}; {n_changed} fitted to corrected weights."
 
 
 def format_probability(probability: float) -> str:
@@ -128,17 +170,13 @@ def format_probability(probability: float) -> str:
     return ">0.99" if probability > MAX_PRINTED else f"{probability:.2f}"
 
 
-def issue_table(issues: "LabelIssues", prepared: "PreparedTable") -> "pl.DataFrame":
+def issue_table(issues: LabelIssues, prepared: PreparedTable) -> pl.DataFrame:
     """Return all labeled rows, the most probably wrong first; with weights also the first label of each row.
 
     `first` is the label of the largest weight, by the weights as they are in the table, null if several have it;
     `most_probable` the most probable class; `first_wrong` the probability that the first label is wrong.
     """
-    import numpy as np
-    import polars as pl
-
-    texts = written_labels(issues, prepared)
-    listed, rows = issues.top(len(issues.ranking)), issues.ranking
+    texts, listed, rows = written_labels(issues, prepared), issues.top(len(issues.ranking)), issues.ranking
     columns: dict[str, Any] = {
         "row": rows,
         **({} if prepared.answers is None else {"id": [prepared.answers.row_names[row] for row in rows]}),
@@ -149,37 +187,40 @@ def issue_table(issues: "LabelIssues", prepared: "PreparedTable") -> "pl.DataFra
         "suspected": issues.is_issue[rows],
     }
     if issues.candidates.is_weighted.any():
-        names = np.array([*issues.candidates.classes.tolist(), None], dtype=object)  # None at -1
         first, posterior = first_labels(written_weights(prepared))[rows], issues.posterior[rows]
         wrong = 1.0 - posterior[np.arange(len(rows)), first]
         columns |= {
-            "first": names[first].tolist(),
-            "most_probable": names[posterior.argmax(axis=1)].tolist(),
+            "first": _names(issues)[first].tolist(),
+            "most_probable": _names(issues)[posterior.argmax(axis=1)].tolist(),
             "first_wrong": [None if k < 0 else p for k, p in zip(first, wrong.tolist(), strict=True)],
         }
     return pl.DataFrame(columns)
 
 
-def wrong_first_labels(table: "pl.DataFrame") -> "pl.DataFrame":
+def _names(issues: LabelIssues) -> Any:
+    """Return the classes, and None at index -1."""
+    return np.array([*issues.candidates.classes.tolist(), None], dtype=object)
+
+
+def wrong_first_labels(table: pl.DataFrame) -> pl.DataFrame:
     """Return the rows whose first label is more probably wrong than right, the most probably wrong first."""
     return table.filter(table["first_wrong"] > 0.5).sort("first_wrong", descending=True, maintain_order=True)
 
 
-def count_first_labels(
-    issues: "LabelIssues", prepared: "PreparedTable", table: "pl.DataFrame"
-) -> tuple[int, float, tuple[float, float]]:
+def summarize_first_labels(issues: LabelIssues, prepared: PreparedTable, table: pl.DataFrame) -> dict[str, Any]:
     """Return the number of rows with a first label, and of those that are wrong, with an interval of 95 %."""
-    import numpy as np
-
-    names = np.array([*issues.candidates.classes.tolist(), None], dtype=object)  # None at -1
-    _, (low, high) = issues.estimate_accuracy(names[first_labels(written_weights(prepared))])
+    _, (low, high) = issues.estimate_accuracy(_names(issues)[first_labels(written_weights(prepared))])
     n_first = table["first_wrong"].count()
-    return n_first, float(table["first_wrong"].sum()), (n_first * (1 - high), n_first * (1 - low))
+    return {
+        "n_first_labels": n_first,
+        "n_wrong_first_labels": float(table["first_wrong"].sum()),
+        "n_wrong_first_labels_interval": [n_first * (1 - high), n_first * (1 - low)],
+    }
 
 
-def describe_wrong_first_labels(issues: "LabelIssues", prepared: "PreparedTable", table: "pl.DataFrame") -> str:
+def describe_wrong_first_labels(issues: LabelIssues, prepared: PreparedTable, table: pl.DataFrame) -> str:
     """Return the expected number of rows with a wrong first label in a sentence, with its interval and its basis."""
-    n_first, n_wrong, (low, high) = count_first_labels(issues, prepared, table)
+    n_first, n_wrong, (low, high) = summarize_first_labels(issues, prepared, table).values()
     return (
         f"The first label, {describe_first_label(prepared)}, is wrong in about {n_wrong:.0f} of {n_first:,} rows "
         f"({low:.0f} to {high:.0f}), and more probably wrong than right in {len(wrong_first_labels(table)):,}. "
@@ -187,23 +228,24 @@ def describe_wrong_first_labels(issues: "LabelIssues", prepared: "PreparedTable"
     )
 
 
-def written_labels(issues: "LabelIssues", prepared: "PreparedTable") -> list[str]:
+def written_labels(issues: LabelIssues, prepared: PreparedTable) -> list[str]:
     """Return the labels of each row as text: the cell if the labels have weights and are one column of text."""
-    import polars as pl
-
-    from oneof.io import find_column
-
-    texts = issues.candidates.to_strings(separator=prepared.separator)
+    texts, frame = issues.candidates.to_strings(separator=prepared.separator), prepared.table.frame
     if prepared.label_column is None or not issues.candidates.is_weighted.any():
         return texts
-    frame = prepared.table.frame
     cells = frame[find_column(prepared.label_column, frame.columns, prepared.table.path)]
     if cells.dtype != pl.String:
         return texts
     return [text if cell is None else " ".join(cell.split()) for cell, text in zip(cells.to_list(), texts, strict=True)]
 
 
-def summarize(issues: "LabelIssues", prepared: "PreparedTable") -> dict[str, Any]:
+def preview(prepared: PreparedTable) -> Preview:
+    """Return the first identifier and the first features of each row, as texts, for a page."""
+    columns = [*prepared.identifiers[:1], *(column.name for column in prepared.columns)]
+    return table_preview(prepared.table.frame, columns, prepared.table.rows)
+
+
+def summarize(issues: LabelIssues, prepared: PreparedTable) -> dict[str, Any]:
     """Return the issues for JSON, with the first labels that are probably wrong if labels have weights."""
     rate, table = measure_first_labels(prepared), issue_table(issues, prepared)
     suspected = table.filter("suspected").select("row", "proposed", "probability", "runner_up", candidates="labels")
@@ -220,48 +262,90 @@ def summarize(issues: "LabelIssues", prepared: "PreparedTable") -> dict[str, Any
         "checked_first_labels": None if rate is None else rate._asdict(),
         "issues": suspected.to_dicts(),
     }
-    if issues.candidates.is_weighted.any():
-        n_first, n_wrong, interval = count_first_labels(issues, prepared, table)
-        facts |= {
-            "n_first_labels": n_first,
-            "n_wrong_first_labels": n_wrong,
-            "n_wrong_first_labels_interval": list(interval),
-            "first_labels": wrong_first_labels(table)
-            .select("row", "first", "most_probable", probability="first_wrong")
-            .to_dicts(),
-        }
-    return facts
+    if not issues.candidates.is_weighted.any():
+        return facts
+    first = wrong_first_labels(table).select("row", "first", "most_probable", probability="first_wrong")
+    return facts | summarize_first_labels(issues, prepared, table) | {"first_labels": first.to_dicts()}
 
 
-def describe_correction(issues: "LabelIssues", auditor: str) -> str:
-    """Return the noise rate with its origin, and the number of rows that are fitted to corrected weights."""
-    if not issues.n_changed:
-        return f"{describe_rate(issues)}; no row is corrected: the fit is the same as without --noise-rate."
-    n_changed = "1 row is" if issues.n_changed == 1 else f"{issues.n_changed:,} rows are"
-    origin = "" if issues.is_rate_given else f", estimated from predictions of {auditor} without each row's own labels"
-    return f"{describe_rate(issues)}{origin}; {n_changed} fitted to corrected weights."
+def audit_notes(prepared: PreparedTable, read_options: ReadOptions) -> list[str]:
+    """Return notes on labels that an audit treats in another way than a fit."""
+    found = [*([] if prepared.answers is None else [WEIGHTS_NOTE]), *describe_rest(read_options, prepared)]
+    if prepared.answers is None and share_lists(prepared):
+        found.append(f"{SHARED_LISTS}: the noise rate tends to be too low, and its interval too narrow.")
+    if prepared.is_checked is not None:
+        found += [CHECKED_NOTE, *describe_first_labels(measure_first_labels(prepared))]
+    return found
 
 
-def has_predictions_of_all_rows(comparison: "Comparison", candidates: "CandidateSets") -> bool:
-    """Return whether wrong labels are searched for: not in a table so large that one split of its sets is held out."""
-    is_exact = bool((candidates.is_exact | candidates.is_unlabeled).all())
-    return comparison.n_folds > 1 or (comparison.n_groups is None and is_exact)
+def print_issues(issues: LabelIssues, table: Path, prepared: PreparedTable, *, top: int) -> None:
+    """Print the noise rate, the most probably wrong rows, and those whose label of largest weight is."""
+    terminal.print_line(f"{table}: {describe_rate(issues)}.")
+    labels = "the labels that the row names" if prepared.has_rest else "the labels of the row"
+    terminal.print_line(
+        f"Wrong means that the true label is not among {labels}, whatever their weights. Errors that the features "
+        "predict, such as those of one device, are not recognized."
+    )
+    rows = issue_table(issues, prepared)
+    suspected, columns = rows.filter("suspected"), {"proposed": "", "runner_up": "runner-up", "probability": ""}
+    if suspected.is_empty():
+        terminal.print_line("No row has labels that are more probably wrong than right.")
+    _print_rows("Suspected rows", suspected, columns, top, prepared)
+    if "first" in rows.columns:
+        terminal.print_line(describe_wrong_first_labels(issues, prepared, rows))
+        columns = {"first": "", "most_probable": "most probable", "first_wrong": "probability"}
+        _print_rows("Rows whose first label is probably wrong", wrong_first_labels(rows), columns, top, prepared)
 
 
-def find_suspects(
-    prepared: "PreparedTable", method: str, *, seed: int = 0, progress: Progress | None = None
-) -> "LabelIssues | None":
-    """Return the issues of `oneof audit`; None if no row can be audited."""
-    import warnings
+def _print_rows(title: str, rows: pl.DataFrame, columns: dict[str, str], top: int, prepared: PreparedTable) -> None:
+    """Print the first rows with an identifier and a text, their labels or answers, and two labels and a probability.
 
-    from oneof.audit.detection import only_in_one_group
+    The last three are `columns`, with their headings if these are not their names.
+    """
+    frame, answers = prepared.table.frame, prepared.answers
+    texts = [column.name for column in prepared.columns if column.kind == "text"]
+    names = [name for name in (*prepared.identifiers[:1], *texts[:1]) if name in frame.columns]
+    cells: dict[str, Any] = {name: frame[name] for name in names if not frame[name].dtype.is_nested()}
+    if answers is not None and answers.row_column:
+        cells = {answers.row_column if answers.row_column != "row" else "name": answers.row_names} | cells
+    lines = []
+    for row in rows.head(top).to_dicts():
+        number, (one, other, probability) = row["row"], (row[name] for name in columns)
+        labels = _first_words(row["labels"]) if answers is None else describe_answers(answers.answers, number)
+        shown = [_first_words(values[number]) for values in cells.values()]
+        lines.append((str(number), *shown, labels, str(one), str(other), format_probability(probability)))
+    if lines:
+        headings = [heading or name for name, heading in columns.items()]
+        headings = ["row", *cells, "labels" if answers is None else "answers", *headings]
+        title = f"{title}, counted from 0 ({len(lines)} of {len(rows):,})"
+        terminal.print_table(title, headings, lines, text_columns=len(headings) - 1)
 
-    excluded, candidates = excluded_rows(prepared), prepared.candidates
-    left_out = candidates.is_unlabeled if excluded is None else candidates.is_unlabeled | excluded
-    if prepared.groups is not None:
-        left_out = left_out | only_in_one_group(candidates, prepared.groups)
-    if left_out.all():
-        return None
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)  # that some rows are not audited
-        return find_issues(prepared, method, seed=seed, progress=progress)[1]
+
+def _first_words(cell: Any) -> str:
+    """Return the first words of a cell in one line."""
+    words = " ".join(str("" if cell is None else cell).split())
+    return words if len(words) <= MAX_CELL else f"{words[: MAX_CELL - 3].rstrip()}..."
+
+
+def write_table(path: Path, issues: LabelIssues, prepared: PreparedTable) -> None:
+    """Write all labeled rows as CSV, the most probably wrong first, with their identifiers and texts."""
+    texts = [column.name for column in prepared.columns if column.kind == "text"]
+    table = insert_identifiers(issue_table(issues, prepared), prepared.table.frame, [*prepared.identifiers, *texts])
+    with new_file(path) as temporary:
+        table.write_csv(temporary)
+
+
+def write_page(path: Path, issues: LabelIssues, prepared: PreparedTable, method: str, command: str) -> None:
+    """Write the page with the suspected rows."""
+    page = render_audit(
+        issues,
+        preview(prepared),
+        source=prepared.table.path.name,
+        method=method,
+        command=command,
+        version=oneof.__version__,
+        date=today(),
+        n_groups=prepared.n_groups,
+    )
+    with new_file(path) as temporary:
+        temporary.write_text(page, encoding="utf-8", newline="\n")

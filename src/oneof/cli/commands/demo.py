@@ -54,8 +54,9 @@ def run(
 
 def _run(folder: Path, *, seed: int) -> "tuple[dict[str, Any], Comparison]":
     """Write a training and a test table of digits, fit a model and predict the test table; return the summary."""
+    from oneof.cli.output.files import write_frames
     from oneof.cli.prediction.options import PredictOptions
-    from oneof.cli.prediction.predictions import load_model, predict, write_predictions
+    from oneof.cli.prediction.predictions import load_model, predict
     from oneof.cli.tables.read_options import ReadOptions
     from oneof.cli.training.train import train
     from oneof.files import atomic_directory
@@ -70,7 +71,7 @@ def _run(folder: Path, *, seed: int) -> "tuple[dict[str, Any], Comparison]":
     training = train(training_file, read_options, fit_options, command=fit_command)
     model_file, predictions = folder / "model.skops", folder / "digits-test-predictions.csv"
     prediction = predict(load_model(model_file), test_file, PredictOptions(truth="truth"))
-    write_predictions(predictions, prediction, model=model_file)
+    write_frames(predictions, prediction.frames())
     arguments = ["oneof", "predict", str(model_file), str(test_file), "--truth", "truth", "--out", str(predictions)]
     test = prediction.to_dict()
     summary = {

@@ -45,7 +45,7 @@ def run(
     if online_options.online:
         _fit_online(table, read_options, online_options, fit_options, json=json)
         return
-    training = train(table, read_options, fit_options, command=context.meta[options.TYPED], reports=True)
+    training = train(table, read_options, fit_options, command=context.meta[options.TYPED])
     summary = training.summary
     if json:
         terminal.print_json(summary)
@@ -55,8 +55,6 @@ def run(
     _print_rows(str(table), summary, f"; {features}.")
     terminal.print_line(terminal.format_headline(training.headline))
     terminal.print_comparison(f"Held-out estimate ({training.comparison.evaluation})", training.comparison)
-    if training.is_headline_pooled:
-        terminal.print_line("The first line counts all held-out rows together, so that it differs from the means.")
     if training.annotators is not None:
         print_annotators(training.annotators)
     _print_files(f"{summary['method']} was fitted on all rows", summary["files"])
@@ -83,26 +81,16 @@ def _fit_online(
     """Fit an online method on a stream and print its progressive validation."""
     from oneof.cli.training import online
 
-    folder = fit_options.folder(table)
     try:
-        result = online.fit_online(table, read_options, online_options, fit_options)
+        summary, fit = online.fit_online(table, read_options, online_options, fit_options)
     except KeyboardInterrupt:
-        sentence = online.resume_hint(folder, sys.argv[1:])
-        if sentence is not None:
-            terminal.print_note(sentence)
+        terminal.print_notes(online.resume_notes(fit_options.folder(table), sys.argv[1:]))
         raise
-    summary = result.summary
-    if result.fit is None:
-        terminal.print_note(
-            f"the run in {folder} is finished: it learned {summary['rows']:,} rows of {summary['stream']}. Nothing "
-            "remains to be resumed; --restart fits the stream again and replaces its files."
-        )
-    else:
-        terminal.print_notes(result.fit.notes)
+    terminal.print_notes(fit.notes)
     if json:
-        terminal.print_json(summary | {"files": result.files})
-    elif result.fit is not None:
-        rest = f"; resumed after {summary['resumed_at']:,} rows." if summary["resumed_at"] else "."
-        _print_rows(summary["stream"], summary, rest)
-        terminal.print_windows("Progressive validation (ambiguous 0-1 loss)", result.fit.validation)
-        _print_files(f"{summary['method']} was fitted online", result.files)
+        terminal.print_json(summary)
+        return
+    rest = f"; resumed after {summary['resumed_at']:,} rows." if summary["resumed_at"] else "."
+    _print_rows(summary["stream"], summary, rest)
+    terminal.print_windows("Progressive validation (ambiguous 0-1 loss)", fit.validation)
+    _print_files(f"{summary['method']} was fitted online", summary["files"])

@@ -81,18 +81,17 @@ def run(
 
 def _check(table: Path, label_options: LabelOptions, output: ExportGroup) -> None:
     """Raise if options are missing, or a file would be overwritten."""
+    from oneof.cli.output.files import check_outputs
     from oneof.errors import InputError
-    from oneof.files import check_not_input
     from oneof.sockets import check_server_installed
 
     annotators, session = label_options.annotators, label_options.session
     if annotators.answers_row is not None and not annotators.imports:
         raise InputError("--answers-row needs --import: add it.")
     written = {"--export": output.export, "--export-answers": output.export_answers}
-    for option, path in (written | {"--session": session.answers_file(table)}).items():
-        check_not_input([path] if path else [], [table, *(annotators.imports or ())], option)
-    if output.export is not None and output.export == output.export_answers:
-        raise InputError(f"--export and --export-answers both name {output.export}. Name two files.")
+    written |= {"--session": session.answers_file(table)}
+    inputs = [table, *(annotators.imports or ())]
+    check_outputs({option: [path] for option, path in written.items()}, inputs)
     if not output.exits:
         check_server_installed("labeling")  # before the file of the answers is created
 

@@ -13,8 +13,6 @@ if TYPE_CHECKING:
     from oneof.cli.prediction.predictions import Prediction
 
 NAME = "predict"
-MAX_NAMED_COLUMNS = 8
-"""Number of columns with unreadable cells that are printed; the JSON has all."""
 EXAMPLES = """\b
 Examples:
   oneof predict birds-oneof/model.skops new.csv
@@ -34,19 +32,25 @@ def run(
     file of predictions is replaced. A model of fit --online predicts in batches, so the table may be larger than
     memory.
     """
-    from oneof.cli.prediction.predictions import load_model, predict, write_predictions
+    from oneof.cli.output.files import check_outputs, new_file, write_frames
+    from oneof.cli.prediction.predictions import load_model, predict
     from oneof.errors import InputError
+    from oneof.files import check_not_input
     from oneof.io import stem_of
 
     if table.suffix.lower() == ".skops" and model.suffix.lower() != ".skops":
         raise InputError(f"the model comes before the table: write `oneof predict {table} {model}`.")
     predict_options.set_options()  # an invalid coverage is an error before the files are read
-    saved, out = load_model(model), predict_options.out
-    prediction, path = predict(saved, table, predict_options), Path(out or f"{stem_of(table)}-predictions.csv")
-    content: dict[str, Any] = {}
-    if out != "-":
-        write_predictions(path, prediction, model=model)
-        content = {"file": str(path)}
+    out, prints = Path(predict_options.out or f"{stem_of(table)}-predictions.csv"), predict_options.out == "-"
+    if not prints:
+        check_outputs({"--out": [out]}, [table, model])
+    saved = load_model(model)
+    prediction = predict(saved, table, predict_options)
+    content: dict[str, Any] = {} if prints else {"file": str(out)}
+    if not prints:
+        check_not_input([out], prediction.files)
+        with new_file(out) as temporary:
+            write_frames(temporary, prediction.frames())
     elif json:
         content = {"predictions": [row for frame in prediction.frames() for row in frame.to_dicts()]}
     else:
@@ -55,19 +59,13 @@ def run(
     terminal.print_notes(prediction.notes)
     if json:
         terminal.print_json({"table": prediction.name, "model": str(model), **prediction.to_dict(), **content})
-    elif out != "-":
-        terminal.print_line(f"{saved.method} predicted {prediction.rows} labels. File: {path}")
+    elif not prints:
+        terminal.print_line(f"{saved.method} predicted {prediction.rows} labels. File: {out}")
         _print_rates(prediction)
 
 
 def _print_rates(prediction: "Prediction") -> None:
-    """Print the unreadable cells of each column, the rates if the table has labels, and the prediction sets."""
-    counts = prediction.unreadable.counts
-    if total := sum(counts.values()):
-        cells = "unreadable cell is a missing value" if total == 1 else "unreadable cells are missing values"
-        listed = [f"{name} ({n:,})" for name, n in sorted(counts.items(), key=lambda item: -item[1])]
-        more = f" and {len(listed) - MAX_NAMED_COLUMNS:,} more columns" * (len(listed) > MAX_NAMED_COLUMNS)
-        terminal.print_line(f"{total:,} {cells}: {', '.join(listed[:MAX_NAMED_COLUMNS])}{more}.")
+    """Print the rates if the table has labels, and the prediction sets."""
     if prediction.covering_rate is not None:
         terminal.print_line(f"Covering rate: {terminal.format_percent(prediction.covering_rate)}")
     if prediction.accuracy is not None:

@@ -1,10 +1,10 @@
-"""Progress on standard error: a bar on a terminal, otherwise lines, and the steps of a command."""
+"""Progress on standard error: a bar on a terminal, otherwise lines."""
 
 import contextlib
 import sys
 import threading
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import AbstractContextManager
 from typing import Protocol
 
@@ -24,22 +24,22 @@ class Progress(Protocol):
         """Show the progress."""
 
 
+def step(title: str, *, each_name: bool = False) -> AbstractContextManager[Progress]:
+    """Return the progress of a step of a command; without a terminal it has a line, or one for each name."""
+    if not (each_name or sys.stderr.isatty()):
+        terminal.print_note(f"{title}.")
+    return progress(title, each_name=each_name)
+
+
 @contextlib.contextmanager
-def progress(
-    title: str,
-    *,
-    each_name: bool = False,
-    is_step: bool = False,
-) -> Iterator[Progress]:
+def progress(title: str, *, each_name: bool = False) -> Iterator[Progress]:
     """Yield a callback that shows a progress bar and the remaining time on standard error.
 
     The bar appears after a second. Its time left, known from the first finished part on, decreases between two calls.
     If standard error is not a terminal, the callback writes at most one line a minute, or one for each name with
-    `each_name`. With `is_step`, one line is written at the beginning.
+    `each_name`.
     """
     if not sys.stderr.isatty():
-        if is_step:
-            terminal.print_note(f"{title}.")
         yield _write_lines(title, each_name=each_name)
         return
     from rich.console import Console
@@ -52,8 +52,7 @@ def progress(
 
         def render(self, task: Task) -> Text:
             end = task.fields["end"]
-            left = None if end is None else end - time.monotonic()
-            return Text("finishing" if task.finished and (left or 0.0) <= 0 else format_left(left))
+            return Text(_format_left(None if end is None else end - time.monotonic()))
 
     start = time.monotonic()
     columns = TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[count]}"), TimeLeftColumn()
@@ -65,7 +64,7 @@ def progress(
 
     def update(done: int, total: int | None, name: str, seconds_left: float | None = None) -> None:
         now = time.monotonic()
-        left = estimate_left(done, total, now - start) if seconds_left is None else seconds_left
+        left = _estimate_left(done, total, now - start) if seconds_left is None else seconds_left
         count = f"{done}/{'?' if total is None else total}"
         bar.update(task, completed=done, total=total, description=f"{title}: {name}", count=count)
         if left is not None:
@@ -80,36 +79,6 @@ def progress(
         bar.stop()
 
 
-class Steps:
-    """Numbered steps of a command, each with a bar or a line, by their titles in order."""
-
-    def __init__(self, titles: Iterable[str]) -> None:
-        self._titles = list(titles)
-
-    def skip(self, title: str) -> None:
-        """Leave out a step that is not needed."""
-        self._titles.remove(title)
-
-    def step(self, title: str, *, each_name: bool = False) -> AbstractContextManager[Progress]:
-        """Return the context manager of the progress of a step; without a terminal it has a line, or one a name."""
-        text = f"{title[:1].upper()}{title[1:]} (step {self._titles.index(title) + 1} of {len(self._titles)})"
-        return progress(text, each_name=each_name, is_step=not each_name)
-
-
-def estimate_left(done: int, total: int | None, seconds: float) -> float | None:
-    """Return the time left by the mean time of a step so far; None if it is unknown."""
-    return None if not done or total is None else seconds / done * (total - done)
-
-
-def format_left(seconds_left: float | None) -> str:
-    """Format the time left; it is negative if a time was longer than estimated."""
-    if seconds_left is None:
-        return ""
-    if seconds_left < 0:
-        return "longer than estimated"
-    return f"about {terminal.format_duration(round(seconds_left))} left"
-
-
 def _write_lines(title: str, *, each_name: bool) -> Progress:
     """Return a callback that writes a line when a fit begins or the first step of a name is done, or one a minute."""
     start = last_time = time.monotonic()
@@ -122,8 +91,20 @@ def _write_lines(title: str, *, each_name: bool) -> Progress:
         if not (is_new if each_name else done and now - last_time >= _LINE_SECONDS):
             return
         last_name, last_time = name, now
-        left = format_left(estimate_left(done, total, now - start) if seconds_left is None else seconds_left)
+        left = _format_left(_estimate_left(done, total, now - start) if seconds_left is None else seconds_left)
         count = f"{done} of {'an unknown number' if total is None else total} done"
         terminal.print_note(f"{title}: {name} ({', '.join(filter(None, [count, left]))}).")
 
     return update
+
+
+def _estimate_left(done: int, total: int | None, seconds: float) -> float | None:
+    """Return the time left by the mean time of a step so far; None if it is unknown."""
+    return None if not done or total is None else seconds / done * (total - done)
+
+
+def _format_left(seconds_left: float | None) -> str:
+    """Format the time left, which is 0 or less at the end, and if it was estimated too low."""
+    if seconds_left is None:
+        return ""
+    return f"about {terminal.format_duration(round(seconds_left))} left" if seconds_left > 0 else "finishing"

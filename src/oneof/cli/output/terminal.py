@@ -30,6 +30,10 @@ _APPROXIMATED = (
     "covered predictions count by their share of the probability of the set; with weights it can be above the covering "
     "rate"
 )
+_BEST = (
+    "* is the best method. exp. accuracy: mean probability of the predictions, given the candidate sets; it ranks the "
+    "methods, and is too low if labels are wrong."
+)
 _MAX_WINDOWS = 10
 """Maximum number of table rows for the windows of a stream."""
 
@@ -48,31 +52,35 @@ def handle_errors(*, debug: bool) -> Iterator[None]:
         _print_warnings()
         try:
             yield
-        except OneofError as error:
-            _exit(BAD_INPUT, str(error), debug)
+        except (typer.Exit, typer.Abort):
+            raise
         except BrokenPipeError:
             # The reader closed the pipe, as in `| head`. Python would raise again when it closes standard output.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             raise typer.Exit(INTERNAL) from None
-        except OSError as error:
-            prefix = f"{error.filename}: " if error.filename else ""
-            _exit(BAD_INPUT, f"{prefix}{error.strerror or error}.", debug)
-        except Terminated:
-            _exit(TERMINATED, "terminated.", debug)
-        except KeyboardInterrupt as interrupt:
-            _exit(INTERRUPTED, str(interrupt) or "interrupted.", debug)
-        except MemoryError:
-            _exit(
-                INTERNAL,
-                "not enough memory for this table and these methods. Use fewer rows or another --method.",
-                debug,
-            )
-        except (typer.Exit, typer.Abort):
-            raise
-        except Exception as error:
-            hint = "" if debug else " Run with --debug for the traceback."
-            first = (str(error).splitlines() or [""])[0].rstrip(".")
-            _exit(INTERNAL, f"internal error: {type(error).__name__}: {first}.{hint}", debug)
+        except (Exception, KeyboardInterrupt) as error:
+            if debug:
+                traceback.print_exc()
+            code, sentence = _describe_end(error)
+            typer.echo(f"Error: {' '.join(sentence.split())}", err=True)
+            raise typer.Exit(code) from None
+
+
+def _describe_end(error: BaseException) -> tuple[int, str]:
+    """Return the exit code after an error, and its sentence."""
+    match error:
+        case OneofError():
+            return BAD_INPUT, str(error)
+        case OSError():
+            return BAD_INPUT, f"{f'{error.filename}: ' * bool(error.filename)}{error.strerror or error}."
+        case Terminated():
+            return TERMINATED, "terminated."
+        case KeyboardInterrupt():
+            return INTERRUPTED, str(error) or "interrupted."
+        case MemoryError():
+            return INTERNAL, "not enough memory for this table and these methods. Use fewer rows or another --method."
+    first = (str(error).splitlines() or [""])[0].rstrip(".")
+    return INTERNAL, f"internal error: {type(error).__name__}: {first}. --debug, or ONEOF_DEBUG=1, shows the traceback."
 
 
 @contextlib.contextmanager
@@ -92,14 +100,6 @@ def _sigterm_as_exception() -> Iterator[None]:
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
 
 
-def _exit(code: int, sentence: str, debug: bool) -> None:
-    """Print an error in one line and exit."""
-    if debug:
-        traceback.print_exc()
-    typer.echo(f"Error: {' '.join(sentence.split())}", err=True)
-    raise typer.Exit(code) from None
-
-
 def _print_warnings() -> None:
     """Print every distinct warning once, on standard error."""
     printed: set[str] = set()
@@ -107,7 +107,7 @@ def _print_warnings() -> None:
     def print_warning(message: Any, category: type[Warning], *_: Any, **__: Any) -> None:
         text = " ".join(str(message).split())
         if category.__name__ == "ConvergenceWarning":  # its advice names parameters of the method
-            text += " The command line has no option for parameters of a method; in Python, see `default_estimators`."
+            text += " --method NAME:PARAMETER=VALUE sets a parameter."
         if text not in printed:
             printed.add(text)
             typer.echo(f"Warning: {text}", err=True)
@@ -219,7 +219,11 @@ def print_comparison(title: str, comparison: Any) -> None:
     reasons = [result.incomplete for result in comparison.results if result.incomplete]
     for reason in dict.fromkeys(reasons):
         print_line(f"{', '.join(r.method for r in comparison.results if r.incomplete == reason)}: {reason}")
-    for sentence in filter(None, [*_legend(comparison), comparison.truth_note]):
+    deviation = "± is the binomial standard error"
+    if comparison.n_folds > 1:
+        deviation = "Rates are means over the folds; ± is their standard deviation"
+    legend = [_BEST] * is_comparison + [f"approx. accuracy: {_APPROXIMATED}. {deviation}."]
+    for sentence in filter(None, [*legend, comparison.truth_note]):
         print_line(sentence)
     if comparison.baseline_warning:
         print_note(comparison.baseline_warning)
@@ -228,34 +232,21 @@ def print_comparison(title: str, comparison: Any) -> None:
             print_note(f"{result.method} failed: {' '.join(result.error.split())}")
 
 
-def _legend(comparison: Any) -> list[str]:
-    """Return at most two lines that explain the columns of a comparison."""
-    deviation = (
-        "Rates are means over the folds; ± is their standard deviation"
-        if comparison.n_folds > 1
-        else "± is the binomial standard error"
-    )
-    best = (
-        "* is the best method. exp. accuracy: mean probability of the predictions, given the candidate sets; it ranks "
-        "the methods, and is too low if labels are wrong."
-    )
-    return [*[best] * (len(comparison.results) > 1), f"approx. accuracy: {_APPROXIMATED}. {deviation}."]
-
-
 def print_windows(title: str, counts: Any) -> None:
     """Write the progressive validation of a stream: the ambiguous 0-1 losses by window and in total."""
-    step = -(-len(counts.windows) // _MAX_WINDOWS)
-    rows, end = [], 0
-    for first in range(0, len(counts.windows), max(step, 1)):
+
+    def add(label: str, window: Any) -> None:
+        losses = format_percent(window.loss), format_percent(window.model_loss)
+        rows.append([label, *losses, f"{window.rows_per_second or 0:,.0f}"])
+
+    rows: list[list[str]] = []
+    step, end = max(-(-len(counts.windows) // _MAX_WINDOWS), 1), 0
+    for first in range(0, len(counts.windows), step):
         window = functools.reduce(operator.add, counts.windows[first : first + step])
         end += window.rows
-        rows.append([f"{end - window.rows:,} to {end - 1:,}", *_losses(window)])
-    rows.append(["all", *_losses(counts.total)])
+        add(f"{end - window.rows:,} to {end - 1:,}", window)
+    add("all", counts.total)
     print_table(title, ["rows", "loss row by row", "loss of the model", "rows/s"], rows)
-
-
-def _losses(window: Any) -> list[str]:
-    return [format_percent(window.loss), format_percent(window.model_loss), f"{window.rows_per_second or 0:,.0f}"]
 
 
 def to_builtin(value: Any) -> Any:

@@ -5,21 +5,30 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import numpy as np
+import polars as pl
+
+from oneof import io
 from oneof.candidates import CandidateSets
+from oneof.candidates.cells import DEFAULT_SEPARATOR, separators_of, write_cells
+from oneof.candidates.columns import match_true_labels
+from oneof.cli.prediction.options import PredictOptions
 from oneof.cli.prediction.sets import describe_sets, to_columns
+from oneof.cli.tables.inputs import insert_identifiers
 from oneof.errors import DataError, InputError, LabelError, ModelFileError, OneofError
-from oneof.io import UnreadableCells, describe, new_label_note
+from oneof.files import hash_file
+from oneof.io import Table, UnreadableCells
+from oneof.io.columns import absent_columns, match_columns
+from oneof.io.features import describe_dates
+from oneof.io.findings import dialect_findings
+from oneof.io.table import BATCH_ROWS, iterate_batches
+from oneof.likelihoods import constant_rows
 from oneof.messages import write_names
-
-if TYPE_CHECKING:
-    import polars as pl
-
-    from oneof.cli.prediction.options import PredictOptions
-    from oneof.io import Table
-    from oneof.persistence import SavedModel
-    from oneof.persistence.prediction_sets import CoverageOptions
+from oneof.model_selection import get_proba
+from oneof.persistence import SavedModel, load, saved_model
+from oneof.persistence.prediction_sets import CoverageOptions
 
 
 class Prediction:
@@ -43,7 +52,7 @@ class Prediction:
         Nominal coverage and mean size of the prediction sets, and their coverage if there are labels.
     """
 
-    def __init__(self, model: "SavedModel", table: Path, options: "PredictOptions") -> None:
+    def __init__(self, model: SavedModel, table: Path, options: PredictOptions) -> None:
         self.name, self.files = str(table), [table]
         self.rows = self.n_true = 0
         self.notes: list[str] = []
@@ -52,6 +61,9 @@ class Prediction:
         self._model, self._path, self._options = model, table, options
         self._n_covered, self._n_labeled, self._n_correct = 0.0, 0, 0
         self._new_labels: Counter[str] = Counter()
+        weights, truth = weight_arguments(model).get("weights"), options.truth
+        self._label_columns = (*model.label_columns, *([] if weights is None else [weights]))
+        self._known_columns = (*self._label_columns, *([] if truth is None else [truth]))
 
     @property
     def covering_rate(self) -> float | None:
@@ -63,19 +75,9 @@ class Prediction:
         """Accuracy over the rows with a true label; None without any."""
         return self._n_correct / self.n_true if self.n_true else None
 
-    def frames(self) -> "Iterator[pl.DataFrame]":
+    def frames(self) -> Iterator[pl.DataFrame]:
         """Yield the predictions: row, copied columns, label, confidence, and a probability or score for each class."""
         raise NotImplementedError
-
-    def _check_truth(self) -> None:
-        """Raise if the column of true labels is a feature of the model, which then predicts labels from themselves."""
-        truth = self._options.truth
-        if truth is not None and truth.strip() in {name.strip() for name, _ in self._model.columns}:
-            raise InputError(
-                f"column {truth!r} of --truth is a feature of the model, so the accuracy would be too high for rows "
-                f"without true labels. Fit the model again with --truth {shlex.quote(truth)} (evaluation only) or "
-                f"--drop {shlex.quote(write_names([truth]))}."
-            )
 
     def to_dict(self) -> dict[str, Any]:
         """Return the rates in the types of JSON."""
@@ -89,64 +91,60 @@ class Prediction:
             "new_categories": self.new_categories.to_dict(),
         } | ({} if self.sets is None else {"prediction_sets": self.sets})
 
-    def _count_labels(self, evidence: Any, labels: Any) -> None:
-        """Count the covered rows, by the evidence of their labels over the classes of the model."""
-        import numpy as np
+    def _check_truth(self) -> None:
+        """Raise if the column of true labels is a feature of the model, which then predicts labels from themselves."""
+        truth = self._options.truth
+        if truth is not None and truth.strip() in {name.strip() for name, _ in self._model.columns}:
+            raise InputError(
+                f"column {truth!r} of --truth is a feature of the model, so the accuracy would be too high for rows "
+                f"without true labels. Fit the model again with --truth {shlex.quote(truth)} (evaluation only) or "
+                f"--drop {shlex.quote(write_names([truth]))}."
+            )
 
-        from oneof.likelihoods import constant_rows
+    def _count(self, labels: Any, evidence: Any, true: Any) -> None:
+        """Count the covered rows by the evidence of their labels over the classes, and the correct ones by true labels.
 
-        is_labeled = ~constant_rows(evidence)
-        code = {str(label): k for k, label in enumerate(self._model.classes)}
-        covered = evidence[np.arange(len(labels)), [code[str(label)] for label in labels.tolist()]]
-        self._n_labeled += int(is_labeled.sum())
-        self._n_covered += float(covered[is_labeled].sum())
+        Both are None if they are unknown; a missing true label is None.
+        """
+        if evidence is not None:
+            is_labeled, code = ~constant_rows(evidence), {str(label): k for k, label in enumerate(self._model.classes)}
+            covered = evidence[np.arange(len(labels)), [code[str(label)] for label in labels.tolist()]]
+            self._n_labeled += int(is_labeled.sum())
+            self._n_covered += float(covered[is_labeled].sum())
+        if true is not None:
+            known = np.array([label is not None for label in true.tolist()], dtype=bool)
+            classes = set(self._model.pipeline[-1].classes_.tolist())
+            self._new_labels.update(label for label in true[known].tolist() if label not in classes)
+            self.n_true += int(known.sum())
+            self._n_correct += int((labels[known] == true[known]).sum())
 
-    def _count_truth(self, true: Any, labels: Any) -> None:
-        """Count the rows with a true label, and those predicted correctly; a missing true label is None."""
-        import numpy as np
-
-        known = np.array([label is not None for label in true.tolist()], dtype=bool)
-        classes = set(self._model.pipeline[-1].classes_.tolist())
-        self._new_labels.update(label for label in true[known].tolist() if label not in classes)
-        self.n_true += int(known.sum())
-        self._n_correct += int((labels[known] == true[known]).sum())
-
-    def _note_new_labels(self) -> None:
-        if self._new_labels:
-            self.notes.append(new_label_note(self._new_labels, self.n_true))
+    def _new_label_notes(self) -> list[str]:
+        return [io.new_label_note(self._new_labels, self.n_true)] if self._new_labels else []
 
 
 class TablePrediction(Prediction):
     """Predictions of a table in memory."""
 
-    def frames(self) -> "Iterator[pl.DataFrame]":
+    def frames(self) -> Iterator[pl.DataFrame]:
         """Yield the predictions of all rows, with the prediction sets."""
-        from oneof.candidates.cells import DEFAULT_SEPARATOR
-        from oneof.cli.tables.inputs import insert_identifiers
-        from oneof.io import read_truth
-        from oneof.io.columns import match_columns
-        from oneof.io.findings import dialect_findings
-        from oneof.persistence.saved_model import align_rows, naming_cells, open_table
-
         model, options, set_options = self._model, self._options, self._options.set_options()
-        named = {*label_columns(model), *([options.truth] if options.truth else [])}
-        copied = [*identifiers(model), *options.keep]
-        table = open_table(model, self._path, options.table, as_text=copied, labels=named)
+        identifiers = model.summary.get("identifiers", [])
+        copied = [*identifiers, *options.keep]
+        table = saved_model.open_table(model, self._path, options.table, as_text=copied, labels={*self._known_columns})
         kept = match_columns(options.keep, table.frame.columns, table.path)
         true, separator = None, model.summary.get("separator", DEFAULT_SEPARATOR)
         if options.truth is not None:
-            true = read_truth(table, options.truth, model.pipeline.classes_, separator=separator, allows_new=True)
+            true = io.read_truth(table, options.truth, model.pipeline.classes_, separator=separator, allows_new=True)
         self._check_truth()
-        aligned = align_rows(model, table, options.table)
-        with naming_cells(model, aligned.rows, table.path):
+        aligned = saved_model.align_rows(model, table, options.table)
+        with saved_model.naming_cells(model, aligned.rows, table.path):
             labels = model.pipeline.predict(aligned.rows)
         self.rows, self.unreadable, self.new_categories = len(labels), aligned.unreadable, aligned.new_categories
-        self.notes += [*describe(dialect_findings(table.dialect)), *aligned.notes]
+        self.notes += [*io.describe(dialect_findings(table.dialect)), *aligned.notes]
         self.notes += training_file_notes(model, self._path, has_sets=set_options is not None)
         frame = to_frame(model, aligned.rows, labels, as_labels=options.as_labels)
-        known = self._read_labels(table)
-        if known is not None:
-            self._count_labels(known.evidence, labels)
+        known = self._read_labels(table, separator)
+        self._count(labels, None if known is None else known.evidence, true)
         if set_options is not None:
             frame = frame.hstack(self._predict_sets(aligned.rows, known if true is None else true, set_options))
         for name in kept:
@@ -156,44 +154,33 @@ class TablePrediction(Prediction):
                 )
             if table.frame[name].dtype.is_nested():
                 raise InputError(f"--keep {name}: a column of lists cannot be written to CSV. Leave it out.")
-        if true is not None:
-            self._count_truth(true, labels)
-        self._note_new_labels()
-        yield insert_identifiers(frame, table.frame, dict.fromkeys([*kept, *identifiers(model)]))
+        self.notes += self._new_label_notes()
+        yield insert_identifiers(frame, table.frame, dict.fromkeys([*kept, *identifiers]))
 
-    def _predict_sets(self, rows: Any, known: Any, options: "CoverageOptions") -> "list[pl.Series]":
+    def _predict_sets(self, rows: Any, known: Any, options: CoverageOptions) -> list[pl.Series]:
         """Return the columns of the prediction sets, and keep their summary and their notes."""
-        from oneof.model_selection import get_proba
-        from oneof.persistence.saved_model import check_calibrated, describe_calibration, predict_sets
-
         model = self._model
-        check_calibrated(model, "--coverage needs")
-        predicted, notes = predict_sets(model, get_proba(model.pipeline, rows).proba, options)
+        saved_model.check_calibrated(model, "--coverage needs")
+        predicted, notes = saved_model.predict_sets(model, get_proba(model.pipeline, rows).proba, options)
         self.notes += notes
-        self.sets = describe_sets(predicted, known, options) | {"calibration": describe_calibration(model, options)}
+        self.sets = describe_sets(predicted, known, options) | {
+            "calibration": saved_model.describe_calibration(model, options)
+        }
         return to_columns(predicted, written_separator(model))
 
-    def _read_labels(self, table: "Table") -> CandidateSets | None:
+    def _read_labels(self, table: Table, separator: str) -> CandidateSets | None:
         """Return the labels of the table if it has any; labels that cannot be read only add a note."""
-        from oneof.io import read_labels
-
-        model = self._model
-        if not model.label_columns or not set(label_columns(model)) <= set(table.frame.columns):
+        model, unreadable = self._model, UnreadableCells()
+        if not model.label_columns or not set(self._label_columns) <= set(table.frame.columns):
             return None
-        several, unreadable = len(model.label_columns) > 1, UnreadableCells()
+        classes = None if len(model.label_columns) > 1 else [str(label) for label in model.classes]
+        options = {"separator": separator, "classes": classes, "unreadable": unreadable, **weight_arguments(model)}
         try:
-            sets = read_labels(
-                table,
-                model.label_columns,
-                separator=model.summary.get("separator", "|"),
-                classes=None if several else [str(label) for label in model.classes],
-                **weight_arguments(model),
-                unreadable=unreadable,
-            )
+            sets = io.read_labels(table, model.label_columns, **options)
         except OneofError as error:
             self.notes.append(f"no covering rate: {error}")
             return None
-        self.notes += describe(unreadable.findings("unreadable labels"))
+        self.notes += io.describe(unreadable.findings("unreadable labels"))
         # The sets were read over the classes as text; the classes of the model have their own type.
         return CandidateSets.from_weights(sets.weights, model.pipeline.classes_)
 
@@ -201,15 +188,13 @@ class TablePrediction(Prediction):
 class StreamPrediction(Prediction):
     """Predictions of a stream by a model of `oneof fit --online`: memory does not grow with the number of rows."""
 
-    def __init__(self, model: "SavedModel", table: Path, options: "PredictOptions") -> None:
-        from oneof.persistence.saved_model import join_options
-        from oneof.stream import StreamOptions, open_source
+    def __init__(self, model: SavedModel, table: Path, options: PredictOptions) -> None:
+        from oneof.stream import StreamOptions, open_source  # heavy for tables
 
         if options.table.sheet is not None:
             raise InputError("--sheet needs a spreadsheet: remove the option.")
-        if options.as_labels:
-            raise no_probabilities(model)
-        for option, given in (("--coverage", options.set_options()), ("--keep", options.keep)):
+        refused = {"--as-labels": options.as_labels, "--coverage": options.set_options(), "--keep": options.keep}
+        for option, given in refused.items():
             if given:
                 raise InputError(f"{option} needs a model of `oneof fit` without --online.")
         super().__init__(model, table, options)
@@ -223,99 +208,93 @@ class StreamPrediction(Prediction):
         if options.truth is not None and not model.columns:
             raise InputError("svmlight files have no column of true labels. Omit --truth.")
         self._check_truth()
-        self._columns, self._table_options = join_options(model, options.table)
+        self._columns, table_options = saved_model.join_options(model, options.table)
         self._trained = StreamOptions(
             labels=tuple(model.label_columns),
             separator=model.summary["separator"],
             classes=tuple(map(str, model.classes)),
-            table=self._table_options,
+            table=table_options,
             **weight_arguments(model),
         )
         self._has_rate, self._unreadable_labels = True, UnreadableCells()
 
-    def frames(self) -> "Iterator[pl.DataFrame]":
+    def frames(self) -> Iterator[pl.DataFrame]:
         """Yield the predictions of each batch."""
-        from oneof.io.columns import absent_columns
-        from oneof.io.features import describe_dates
-        from oneof.io.table import BATCH_ROWS, iterate_batches
-        from oneof.persistence.saved_model import check_stemmer
         from oneof.stream.options import batch_spec
 
         model, columns = self._model, self._columns
         method = model.pipeline[-1]
         spec = replace(
             batch_spec(self._trained, columns or None),
-            labels=(*label_columns(model), *([self._options.truth] if self._options.truth else [])),
+            labels=self._known_columns,
             labels_required=False,
             n_columns=method.n_features_in_,
         )
-        without_encoder = replace(model, pipeline=method)
-        absent: set[str] | None = None
+        without_encoder, absent = replace(model, pipeline=method), {column.name for column in columns}
         remarks: dict[Path, tuple[str, ...]] = {}
         for batch in iterate_batches(self._source, BATCH_ROWS, spec):
             with batch.localized():
                 rows = self._encode(batch)
                 labels = method.predict(rows)
-                self._update_rates(batch, labels)
+                self._count(labels, self._read_labels(batch), self._read_truth(batch))
                 yield to_frame(without_encoder, rows, labels, first_row=self.rows)
             self.rows += len(batch)
             remarks[batch.path] = batch.remarks
-            absent = set(batch.absent) & (set(batch.absent) if absent is None else absent)
+            absent &= set(batch.absent)
         if self.rows == 0:
             raise InputError(f"{self._source.display_name} has no rows.")
-        self._check_new_labels()
-        self.notes = [*training_file_notes(model, self._path), *check_stemmer(model), *self.notes]
-        self.notes += describe(self._unreadable_labels.findings("unreadable labels"))
-        self.notes += dict.fromkeys(remark for of_file in remarks.values() for remark in of_file)
-        self._note_new_labels()
-        self.notes += describe_dates(columns, self.unreadable)
-        if absent:
-            names = [column.name for column in columns if column.name in absent]
-            self.notes.append(absent_columns(names, self._source.display_name))
-        self.notes += self.unreadable.sentences()
+        n_new, n_kinds = self._new_labels.total(), len(self._new_labels)
+        if 2 * n_new > self.n_true and (n_new == self.n_true or n_kinds > len(model.classes)):
+            raise DataError(
+                f"most labels of the truth column {self._options.truth!r} are not classes of the model, such as "
+                f"{next(iter(self._new_labels))!r}: name the column of true labels."
+            )
+        names = [column.name for column in columns if column.name in absent]
+        self.notes = [
+            *training_file_notes(model, self._path),
+            *saved_model.check_stemmer(model),
+            *self.notes,
+            *io.describe(self._unreadable_labels.findings("unreadable labels")),
+            *dict.fromkeys(remark for of_file in remarks.values() for remark in of_file),
+            *self._new_label_notes(),
+            *describe_dates(columns, self.unreadable),
+            *([absent_columns(names, self._source.display_name)] if names else []),
+            *self.unreadable.sentences(),
+        ]
 
-    def _encode(self, batch: "Table") -> Any:
+    def _encode(self, batch: Table) -> Any:
         """Return the rows of a batch as the input of the method."""
         if not self._columns:
             return batch.rows
-        frame = self._table_options.align(batch, self._columns, self.unreadable)
-        return self._model.pipeline[:-1].transform(frame)
+        return self._model.pipeline[:-1].transform(self._trained.table.align(batch, self._columns, self.unreadable))
 
-    def _update_rates(self, batch: "Table", labels: Any) -> None:
+    def _read_labels(self, batch: Table) -> Any:
+        """Return the evidence of the labels of a batch; None without labels, or after one that cannot be read."""
         from oneof.stream.fit_stream import label_reader
 
-        names = batch.frame.columns if self._model.columns else ()
-        if self._options.truth is not None:
-            self._count_truth(self._read_truth(batch, self._options.truth), labels)
-        if not self._has_rate or not set(label_columns(self._model)) <= set(names):
-            return
-        trained, unreadable = self._trained, self._unreadable_labels
+        names, trained = batch.frame.columns if self._model.columns else (), self._trained
+        if not self._has_rate or not set(self._label_columns) <= set(names):
+            return None
+        unreadable = self._unreadable_labels
         reader = label_reader(trained, trained.classes, trained.prior, unreadable=unreadable, first_row=self.rows)
         try:
-            evidence = reader.evidence(batch.labels)
+            return reader.evidence(batch.labels)
         except InputError as error:
             self.notes.append(f"no covering rate: {batch.localize(error)}")
             self._has_rate, self._n_labeled = False, 0
-            return
-        self._count_labels(evidence, labels)
+            return None
 
-    def _read_truth(self, batch: "Table", name: str) -> Any:
-        """Return the true labels of a batch: None if they are missing, also those that are not classes."""
-        import numpy as np
-
-        from oneof.candidates.columns import match_true_labels
-        from oneof.io import check_new_labels, find_column
-
-        cell_format, classes = self._table_options.cell_format, np.array(self._model.classes, dtype=object)
-        true, unknown = match_true_labels(
-            batch.frame[find_column(name, batch.frame.columns, batch.path)].to_list(),
-            classes,  # text, as the labels of a stream
-            separator=self._model.summary["separator"],
-            folds_case=cell_format.folds_labels,
-            missing=cell_format.missing,
-        )
+    def _read_truth(self, batch: Table) -> Any:
+        """Return the true labels of a batch, also those that are not classes: None if they are missing."""
+        name, cell_format = self._options.truth, self._trained.table.cell_format
+        if name is None:
+            return None
+        classes = np.array(self._model.classes, dtype=object)  # text, as the labels of a stream
+        options: dict[str, Any] = {"folds_case": cell_format.folds_labels, "missing": cell_format.missing}
+        cells = batch.frame[io.find_column(name, batch.frame.columns, batch.path)].to_list()
+        true, unknown = match_true_labels(cells, classes, separator=self._trained.separator, **options)
         try:
-            check_new_labels(unknown, self._model.classes)
+            io.check_new_labels(unknown, self._model.classes)
         except LabelError as error:
             raise DataError(
                 f"the truth column {name!r} contains {error.label!r}, which is not a class of the model. "
@@ -326,45 +305,15 @@ class StreamPrediction(Prediction):
             true[row] = label
         return true
 
-    def _check_new_labels(self) -> None:
-        """Raise if most true labels are not classes of the model."""
-        n_new, n_kinds = self._new_labels.total(), len(self._new_labels)
-        if 2 * n_new > self.n_true and (n_new == self.n_true or n_kinds > len(self._model.classes)):
-            raise DataError(
-                f"most labels of the truth column {self._options.truth!r} are not classes of the model, such as "
-                f"{next(iter(self._new_labels))!r}: name the column of true labels."
-            )
 
-
-def predict(model: "SavedModel", table: Path, options: "PredictOptions") -> Prediction:
+def predict(model: SavedModel, table: Path, options: PredictOptions) -> Prediction:
     """Return the predictions of a table, in batches if the model was fitted online."""
-    from oneof.io import is_whole_table
-
-    is_stream = model.summary.get("online") and not is_whole_table(table)
+    is_stream = model.summary.get("online") and not io.is_whole_table(table)
     return (StreamPrediction if is_stream else TablePrediction)(model, table, options)
 
 
-def write_predictions(path: Path, prediction: Prediction, *, model: Path) -> None:
-    """Write all predictions as CSV; an older file is replaced atomically, unless it is an input file."""
-    from oneof.files import atomic_write, check_not_input, check_writable
-
-    check_not_input([path], [*prediction.files, model])
-    if path.is_dir():
-        raise DataError(f"cannot write the predictions to {path}: it is a folder. Name a file by --out.")
-    if not path.parent.is_dir():
-        raise DataError(
-            f"cannot write {path}: the folder {path.parent} does not exist. Create it, or choose another --out."
-        )
-    check_writable(path.parent)
-    with atomic_write(path) as temporary, temporary.open("w", encoding="utf-8", newline="") as file:
-        for number, frame in enumerate(prediction.frames()):
-            file.write(frame.write_csv(include_header=number == 0))
-
-
-def load_model(path: Path) -> "SavedModel":
+def load_model(path: Path) -> SavedModel:
     """Load a model file of `oneof fit`."""
-    from oneof.persistence import SavedModel, load
-
     if path.is_dir():
         inside = path / "model.skops"
         remedy = f"did you mean {inside}?" if inside.is_file() else "Name a model file of `oneof fit` (model.skops)."
@@ -378,22 +327,13 @@ def load_model(path: Path) -> "SavedModel":
     return model
 
 
-def label_columns(model: "SavedModel") -> tuple[str, ...]:
-    """Return the columns of labels and weights."""
-    weights = weight_arguments(model).get("weights")
-    return (*model.label_columns, *([] if weights is None else [weights]))
+def weight_arguments(model: SavedModel) -> dict[str, Any]:
+    """Return the options of weighted labels in training."""
+    return dict(model.summary.get("weights", {}))
 
 
-def identifiers(model: "SavedModel") -> list[str]:
-    """Return the columns that identified the rows in training; none for a model of an earlier version."""
-    names = model.summary.get("identifiers")
-    return [str(name) for name in names] if isinstance(names, list | tuple) else []
-
-
-def training_file_notes(model: "SavedModel", path: Path, *, has_sets: bool = False) -> list[str]:
+def training_file_notes(model: SavedModel, path: Path, *, has_sets: bool = False) -> list[str]:
     """Return a note if a table is the file of the fit: the rates and confidences of its rows are too high."""
-    from oneof.files import hash_file
-
     trained = model.summary.get("file_hash")
     if trained is None or trained != hash_file(path):
         return []
@@ -405,66 +345,40 @@ def training_file_notes(model: "SavedModel", path: Path, *, has_sets: bool = Fal
     ]
 
 
-def weight_arguments(model: "SavedModel") -> dict[str, Any]:
-    """Return the options of weighted labels in training; none for a model of an earlier version."""
-    return dict(model.summary.get("weights") or {})
-
-
-def to_frame(
-    model: "SavedModel", rows: Any, labels: Any, *, first_row: int = 0, as_labels: bool = False
-) -> "pl.DataFrame":
+def to_frame(model: SavedModel, rows: Any, labels: Any, *, first_row: int = 0, as_labels: bool = False) -> pl.DataFrame:
     """Return row, label, confidence, and a probability or score for each class."""
-    import numpy as np
-    import polars as pl
-
-    from oneof.model_selection import get_proba
-
     result = get_proba(model.pipeline, rows)
-    confidence = result.proba[np.arange(len(labels)), np.argmax(result.proba, axis=1)]
     columns: dict[str, Any] = {
         "row": range(first_row, first_row + len(labels)),
         "label": labels.tolist(),
-        "confidence": confidence,
+        "confidence": result.proba.max(axis=1),
     }
     values, word = (result.proba, "probability") if result.calibrated else (_scores(model, rows), "score")
     columns.update({f"{word}:{label}": values[:, k] for k, label in enumerate(model.classes)})
     if as_labels:
         if not result.calibrated:
-            raise no_probabilities(model)
+            raise InputError(f"--as-labels needs probabilities; {model.method} has scores only. Fit another method.")
         columns["labels"] = _to_text(result.proba, model)
     return pl.DataFrame(columns)
 
 
-def no_probabilities(model: "SavedModel") -> InputError:
-    """Return the error for a model whose scores are not probabilities."""
-    return InputError(f"--as-labels needs probabilities; {model.method} has scores only. Fit another method.")
-
-
-def _to_text(proba: Any, model: "SavedModel") -> list[str]:
+def _to_text(proba: Any, model: SavedModel) -> list[str]:
     """Return probabilities as text such as "finch:0.7|wren:0.3", with six digits."""
-    import numpy as np
-
-    from oneof.candidates.cells import write_cells
-
     rounded = np.array([[float(f"{p:.6g}") for p in row] for row in proba.tolist()])
     classes = np.asarray(model.classes, dtype=object)
     return write_cells(rounded, classes, np.ones(len(rounded), dtype=bool), written_separator(model))
 
 
-def written_separator(model: "SavedModel") -> str:
+def written_separator(model: SavedModel) -> str:
     """Return the separator of the columns of labels, which `oneof fit` detects in them.
 
     A comma or " / " might be a part of a class, since no label need occur alone in these columns.
     """
-    from oneof.candidates.cells import DEFAULT_SEPARATOR, separators_of
-
     separator = separators_of(model.summary.get("separator", DEFAULT_SEPARATOR))[0]
     return DEFAULT_SEPARATOR if separator in (",", " / ") else separator
 
 
-def _scores(model: "SavedModel", rows: Any) -> Any:
+def _scores(model: SavedModel, rows: Any) -> Any:
     """Return a score for each class; for two classes, the score of the second class and its negative."""
-    import numpy as np
-
     scores = np.asarray(model.pipeline.decision_function(rows), dtype=float)
     return np.column_stack([-scores, scores]) if scores.ndim == 1 else scores

@@ -1,41 +1,47 @@
 """Files of `oneof fit`: the summary, the model, the labels and the report."""
 
-import datetime
-import json
+from collections.abc import Iterable
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import polars as pl
+
+import oneof
+from oneof import report
 from oneof.cli.answers.annotators import ANNOTATORS_FILE, write_annotators
 from oneof.cli.answers.annotators import to_dict as describe_annotators
+from oneof.cli.auditing.issues import preview
 from oneof.cli.auditing.issues import summarize as describe_issues
 from oneof.cli.options import to_dict as options_to_dict
+from oneof.cli.output.files import today, write_json
 from oneof.cli.prediction.sets import to_dict as describe_sets
-
-if TYPE_CHECKING:
-    from oneof.cli.tables.inputs import PreparedTable
-    from oneof.cli.tables.read_options import ReadOptions
-    from oneof.cli.training.records import Evaluation, Fit, Fitted
-    from oneof.report import Assessment
-    from oneof.report.data import Preview
+from oneof.cli.tables.inputs import PreparedTable, insert_identifiers
+from oneof.cli.tables.methods import split_method
+from oneof.cli.tables.read_options import ReadOptions
+from oneof.cli.training.records import Evaluation, Fit, Fitted
+from oneof.estimators.base import Disambiguation
+from oneof.files import atomic_directory, hash_file
+from oneof.io import Column, describe_cells
+from oneof.io.vectors import used_vectors
+from oneof.persistence import SavedModel, save
+from oneof.report import Assessment
 
 OUTPUTS = ("model.skops", "training_labels.csv", "report.html", "summary.json")
 
 
-def summarize(fit: "Fit", evaluation: "Evaluation", fitted: "Fitted", assessment: "Assessment") -> dict[str, Any]:
+def summarize(fit: Fit, evaluation: Evaluation, fitted: Fitted, assessment: Assessment) -> dict[str, Any]:
     """Return the summary in the types of JSON: the data, the rates, and the prediction sets."""
-    from oneof.cli.tables.methods import split_method
-
-    prepared, comparison, curve, first = fit.prepared, evaluation.comparison, evaluation.curve, assessment.first_labels
-    confidences = fitted.confidences
-    summary = _summarize_table(prepared, fit.read_options) | {
+    comparison, curve, first = evaluation.comparison, evaluation.curve, assessment.first_labels
+    confidences, results = fitted.confidences, comparison.to_dict()
+    summary = _summarize_table(fit.prepared, fit.read_options) | {
         "options": options_to_dict(fit.read_options, fit.options),
         "method": comparison.best_method,
         "parameters": split_method(fit.options.method)[1],
         "class_weight": fit.options.weights_of_classes,
         "evaluation": comparison.evaluation,
-        "estimate": comparison.to_dict()["results"][0],
-        "comparison": comparison.to_dict(),
+        "estimate": results["results"][0],
+        "comparison": results,
         "learning_curve": None if curve is None else curve.to_dict(),
         "headline": assessment.headline._asdict(),
         "estimated_accuracy": None if assessment.accuracy is None else assessment.accuracy._asdict(),
@@ -52,12 +58,12 @@ def summarize(fit: "Fit", evaluation: "Evaluation", fitted: "Fitted", assessment
         }
         summary |= {"prediction_sets": nominal | describe_sets(assessment.sets)}
     if evaluation.issues is not None:
-        summary |= {"audit": describe_issues(evaluation.issues, prepared)}
+        summary |= {"audit": describe_issues(evaluation.issues, fit.prepared)}
     return summary
 
 
-def _summarize_table(prepared: "PreparedTable", read_options: "ReadOptions") -> dict[str, Any]:
-    candidates = prepared.candidates
+def _summarize_table(prepared: PreparedTable, read_options: ReadOptions) -> dict[str, Any]:
+    candidates, has_text = prepared.candidates, any(column.kind == "text" for column in prepared.columns)
     exact, unlabeled = int(candidates.is_exact.sum()), int(candidates.is_unlabeled.sum())
     return {
         "table": str(prepared.table.path),
@@ -77,81 +83,65 @@ def _summarize_table(prepared: "PreparedTable", read_options: "ReadOptions") -> 
         "findings": prepared.findings.to_dict(),
         "unreadable_labels": prepared.unreadable_labels.to_dict(),
         "separator": prepared.separator,
-        "words": prepared.text_options.to_dict() if any(column.kind == "text" for column in prepared.columns) else None,
+        "words": prepared.text_options.to_dict() if has_text else None,
     }
 
 
 def write(
-    folder: Path,
-    fit: "Fit",
-    evaluation: "Evaluation",
-    fitted: "Fitted",
-    assessment: "Assessment",
+    fit: Fit,
+    evaluation: Evaluation,
+    fitted: Fitted,
+    assessment: Assessment,
     summary: dict[str, Any],
     command: str,
 ) -> list[str]:
-    """Write the model, the labels, the report and the summary into a folder, and return the paths of the files."""
-    from oneof.files import atomic_directory
-
+    """Write the model, the labels, the report and the summary into the folder, and return the paths of the files."""
+    prepared, folder = fit.prepared, fit.folder
     with atomic_directory(folder) as stage:
         model_file, labels_file, report_file, summary_file = (stage / name for name in OUTPUTS)
-        write_model(model_file, fitted.model, fit.prepared, fit.read_options, summary, assessment.calibration)
-        write_labels(labels_file, fit.prepared, fitted.decisions)
-        write_report(report_file, fit, evaluation, fitted, assessment, command=command)
+        more = {
+            "estimate": summary["estimate"],
+            "confidences": summary["confidences"],
+            "identifiers": list(dict.fromkeys([*prepared.answer_rows, *prepared.identifiers])),
+            "weights": asdict(fit.read_options.weights),
+            "quote": fit.read_options.table.dialect.quote,
+            "groups": fit.read_options.groups,
+            "vectors": used_vectors(prepared.table.vectors, [column.name for column in prepared.columns]),
+            "cells": describe_cells(prepared.columns, prepared.table.cell_format),
+            "file_hash": hash_file(prepared.table.path),
+        }
+        save(model_file, model_of(fitted.model, prepared.columns, summary, more, assessment.calibration))
+        write_labels(labels_file, prepared, fitted.decisions)
+        report.write_report(report_file, _report_data(fit, evaluation, fitted, assessment, command))
         if fitted.annotators is not None:
             write_annotators(stage / ANNOTATORS_FILE, fitted.annotators)
-        summary_file.write_text(json.dumps(summary, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+        write_json(summary_file, summary)
         names = sorted(file.name for file in stage.iterdir())
     return [str(folder / name) for name in names]
 
 
-def write_model(
-    path: Path,
-    model: Any,
-    prepared: "PreparedTable",
-    read_options: "ReadOptions",
+def model_of(
+    pipeline: Any,
+    columns: Iterable[Column],
     summary: dict[str, Any],
-    calibration: dict[str, Any] | None,
-) -> None:
-    """Write the model with the columns of its table."""
-    from oneof.files import hash_file
-    from oneof.io import describe_cells
-    from oneof.io.vectors import used_vectors
-    from oneof.persistence import SavedModel, save
-
-    vectors = used_vectors(prepared.table.vectors, [column.name for column in prepared.columns])
-    saved = SavedModel(
-        pipeline=model,
-        classes=prepared.candidates.classes.tolist(),
-        columns=[(column.name, column.kind) for column in prepared.columns],
-        label_columns=list(read_options.label_columns),
+    more: dict[str, Any],
+    calibration: dict[str, Any] | None = None,
+) -> SavedModel:
+    """Return the model of a table or a stream with its columns, a part of its summary, and more facts about them."""
+    names = ("rows", "exact", "partial", "unlabeled", "weighted", "words", "options", "separator")
+    return SavedModel(
+        pipeline=pipeline,
+        classes=summary["classes"],
+        columns=[(column.name, column.kind) for column in columns],
+        label_columns=summary["labels"],
         method=summary["method"],
-        summary={
-            key: summary[key]
-            for key in ("rows", "exact", "partial", "unlabeled", "weighted", "estimate", "words", "confidences")
-        }
-        | {
-            "options": summary["options"],
-            "separator": prepared.separator,
-            "identifiers": list(dict.fromkeys([*prepared.answer_rows, *prepared.identifiers])),
-            "weights": asdict(read_options.weights),
-            "quote": read_options.table.dialect.quote,
-            "cells": describe_cells(prepared.columns, prepared.table.cell_format),
-            "groups": read_options.groups,
-            "vectors": vectors,
-            "file_hash": hash_file(prepared.table.path),
-        },
+        summary={name: summary[name] for name in names} | more,
         calibration=calibration,
     )
-    save(path, saved)
 
 
-def write_labels(path: Path, prepared: "PreparedTable", decisions: Any) -> None:
+def write_labels(path: Path, prepared: PreparedTable, decisions: Disambiguation) -> None:
     """Write the disambiguated labels of the training rows as CSV."""
-    import polars as pl
-
-    from oneof.cli.tables.inputs import insert_identifiers
-
     columns = {
         "row": list(range(len(prepared.candidates))),
         **({} if prepared.answers is None else {"id": prepared.answers.row_names}),
@@ -166,23 +156,11 @@ def write_labels(path: Path, prepared: "PreparedTable", decisions: Any) -> None:
     insert_identifiers(pl.DataFrame(columns), prepared.table.frame, prepared.identifiers).write_csv(path)
 
 
-def preview(prepared: "PreparedTable") -> "Preview":
-    """Return the first identifier and the first features of each row, as texts."""
-    from oneof.report import table_preview
-
-    columns = [*prepared.identifiers[:1], *(column.name for column in prepared.columns)]
-    return table_preview(prepared.table.frame, columns, prepared.table.rows)
-
-
-def write_report(
-    path: Path, fit: "Fit", evaluation: "Evaluation", fitted: "Fitted", assessment: "Assessment", *, command: str
-) -> None:
-    """Write the HTML report."""
-    import oneof
-    from oneof import report
-
+def _report_data(
+    fit: Fit, evaluation: Evaluation, fitted: Fitted, assessment: Assessment, command: str
+) -> report.ReportData:
     prepared = fit.prepared
-    data = report.ReportData(
+    return report.ReportData(
         title=f"Training report: {prepared.table.path.name}",
         source=prepared.table.path.name,
         candidates=prepared.candidates,
@@ -197,10 +175,9 @@ def write_report(
         findings=prepared.notes,
         command=command,
         version=oneof.__version__,
-        date=datetime.datetime.now().astimezone().date().isoformat(),
+        date=today(),
         is_named=fit.options.method.lower() != "auto",
         annotators=fitted.annotators,
         issues=evaluation.issues or fitted.issues,
         n_corrected=None if evaluation.issues is None else evaluation.issues.n_changed,
     )
-    report.write_report(path, data)

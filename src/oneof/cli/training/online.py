@@ -2,29 +2,32 @@
 
 import contextlib
 import csv
-import json
-import os
 import shlex
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import oneof
+from oneof import stream
 from oneof.candidates.cells import DEFAULT_SEPARATOR
+from oneof.cli.options import FitOptions, OnlineFitOptions, OnlineOptions
 from oneof.cli.options import to_dict as options_to_dict
 from oneof.cli.output import terminal
+from oneof.cli.output.files import check_outputs, write_json
 from oneof.cli.output.progress import Progress, progress
 from oneof.cli.output.terminal import format_percent
+from oneof.cli.tables.facts import Inspection, TableFacts, describe, describe_prepared
 from oneof.cli.tables.inputs import naming_the_option, prepare_features, prepare_rows, resolve_separator
+from oneof.cli.tables.methods import set_parameters, split_method
 from oneof.cli.tables.read_options import ReadOptions
-from oneof.errors import InputError, OneofError
-from oneof.files import atomic_directory, check_not_input, check_writable, hash_file
-from oneof.io import describe_cells, read_text_options
-
-if TYPE_CHECKING:
-    from oneof.cli.options import FitOptions, OnlineFitOptions, OnlineOptions
-    from oneof.cli.tables.facts import Inspection
-    from oneof.stream import ProgressiveValidation, Source, StreamOptions, StreamResult
+from oneof.cli.training.files import model_of
+from oneof.errors import InputError, LabelError, OneofError
+from oneof.files import atomic_directory, hash_file
+from oneof.io import Finding, Table, TableFindings, check_indicator, describe_cells, notes, read_text_options
+from oneof.io import describe as describe_findings
+from oneof.io.table import BATCH_ROWS, BatchSpec, file_sizes, iterate_batches, progress_fraction
+from oneof.persistence import save
 
 OUTPUTS = ("model.skops", "summary.json", "curve.csv")
 CHECKPOINT = "checkpoint.npz"
@@ -33,32 +36,18 @@ METHODS = ("AvgPerceptron", "MaxPerceptron", "AvgPegasos", "MaxPegasos")
 DEFAULT_METHOD = "MaxPerceptron"
 
 
-@dataclass(frozen=True)
-class OnlineResult:
-    """Result of `fit_online`: the summary as JSON types, its files, and the fit unless the run had been finished."""
-
-    summary: dict[str, Any]
-    fit: "StreamResult | None"
-    files: list[str]
-
-
 def fit_online(
-    path: Path, read_options: ReadOptions, online_options: "OnlineFitOptions", fit_options: "FitOptions"
-) -> OnlineResult:
-    """Fit a stream, save checkpoints, and write model, summary and curve into a folder.
+    path: Path, read_options: ReadOptions, online_options: OnlineFitOptions, fit_options: FitOptions
+) -> tuple[dict[str, Any], stream.StreamResult]:
+    """Fit a stream, save checkpoints, and write model, summary and curve into a folder; return summary and fit.
 
-    The checkpoint is removed after the other files are written. With `resume`, the files of a finished run of the same
-    stream and options stay as they are. The facts of the first batch are printed before the fit, unless the batch
-    cannot be read twice or has defects, which are errors of the fit.
+    The checkpoint is removed after the other files are written. The facts of the first batch are printed before the
+    fit, unless the batch cannot be read twice or has defects, which are errors of the fit.
     """
-    from oneof.io import Finding, describe
-    from oneof.stream import CheckpointConfig, fit_stream, open_source
-    from oneof.stream.checkpoint import fingerprint
-
     folder = fit_options.folder(path)
-    check_writable(folder)
-    source = open_source(path, read_options.table.format)
-    check_not_input((folder / name for name in (*OUTPUTS, CHECKPOINT)), source.files)
+    files, checkpoint = [folder / name for name in OUTPUTS], folder / CHECKPOINT
+    source = stream.open_source(path, read_options.table.format)
+    check_outputs({"--out": [*files, checkpoint]}, source.files)
     if read_options.truth is not None:
         raise InputError(
             "--truth cannot be used with --online: the running loss is computed from the candidate sets. Name the "
@@ -67,44 +56,51 @@ def fit_online(
     classifier = _make_classifier(fit_options.method)
     separator, separator_notes = _resolve_separator(source, read_options)
     options = _stream_options(replace(read_options, separator=separator), online_options)
-    checkpoint, identity = folder / CHECKPOINT, fingerprint(source, classifier, options)
-    files = [str(folder / name) for name in OUTPUTS]
-    if online_options.resume and not checkpoint.exists() and all(map(os.path.isfile, files)):
-        return OnlineResult(_read_finished(folder, source, identity), None, files)
-    leaks: list[Finding] = []
-    if source.can_be_read_again:
-        with contextlib.suppress(OneofError):
-            inspection = inspect_stream(path, read_options, online_options)
-            leaks = [finding for finding in inspection.findings.others if finding.kind.endswith("leak")]
-            if inspection.facts.classes:  # the labels of the first rows could be read
-                terminal.print_facts(inspection.facts)
+    leaks = _print_facts(path, source, read_options, online_options)
     if online_options.resume is False:
         checkpoint.unlink(missing_ok=True)
-    checkpoints = CheckpointConfig(
-        checkpoint,
-        online_options.checkpoint_rows,
-        CHECKPOINT_SECONDS,
-        resume=online_options.resume is True,
-    )
+    resume = online_options.resume is True
+    checkpoints = stream.CheckpointConfig(checkpoint, online_options.checkpoint_rows, CHECKPOINT_SECONDS, resume=resume)
     with progress("Learning") as bar, naming_the_option(read_options.table.cell_format):
-        fit = fit_stream(source, classifier, options, checkpoints=checkpoints, callback=partial(_print_progress, bar))
-    fit = replace(fit, notes=[*describe(leaks), *separator_notes, *fit.notes])
+        fit = stream.fit_stream(
+            source, classifier, options, checkpoints=checkpoints, callback=partial(_print_progress, bar)
+        )
+    fit = replace(fit, notes=[*describe_findings(leaks), *separator_notes, *fit.notes])
     given = options_to_dict(read_options, fit_options, online_options)
-    summary = _summarize(source.name, fit, options, classifier) | {"identity": identity, "options": given}
+    summary = _summarize(source.name, fit, options, classifier) | {"options": given}
+    more = {
+        "progressive_validation": summary["progressive_validation"],
+        "online": True,
+        "weights": asdict(read_options.weights) | {"prior": fit.prior},
+        "cells": describe_cells(fit.columns, read_options.table.cell_format),
+        "file_hash": hash_file(path),
+    }
     with atomic_directory(folder) as stage:
         model, summary_file, curve = (stage / name for name in OUTPUTS)
-        _write_model(model, fit, read_options, summary, hash_file(path))
-        summary_file.write_text(json.dumps(summary, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+        save(model, model_of(fit.model, fit.columns, summary, more))
+        write_json(summary_file, summary)
         _write_curve(curve, fit.validation)
     checkpoint.unlink(missing_ok=True)
-    return OnlineResult(summary, fit, files)
+    return summary | {"files": [str(file) for file in files]}, fit
 
 
-def _stream_options(read_options: ReadOptions, online_options: "OnlineOptions") -> "StreamOptions":
+def _print_facts(
+    path: Path, source: stream.Source, read_options: ReadOptions, online_options: OnlineOptions
+) -> list[Finding]:
+    """Print the facts of the first rows if they can be read, and return the features that reveal the labels."""
+    if not source.can_be_read_again:
+        return []
+    with contextlib.suppress(OneofError):
+        inspection = inspect_stream(path, read_options, online_options)
+        if inspection.facts.classes:  # the labels of the first rows could be read
+            terminal.print_facts(inspection.facts)
+        return [finding for finding in inspection.findings.others if finding.kind.endswith("leak")]
+    return []
+
+
+def _stream_options(read_options: ReadOptions, online_options: OnlineOptions) -> stream.StreamOptions:
     """Return the options of a stream, whose separator is known."""
-    from oneof.stream import StreamOptions
-
-    return StreamOptions(
+    return stream.StreamOptions(
         labels=read_options.labels,
         separator=str(read_options.separator),
         table=read_options.table,
@@ -118,34 +114,21 @@ def _stream_options(read_options: ReadOptions, online_options: "OnlineOptions") 
     )
 
 
-def inspect_stream(path: Path, read_options: ReadOptions, online_options: "OnlineOptions") -> "Inspection":
+def inspect_stream(path: Path, read_options: ReadOptions, online_options: OnlineOptions) -> Inspection:
     """Return the facts of the first batch of a stream."""
-    from oneof.cli.tables.facts import Inspection, TableFacts, describe, describe_prepared
-    from oneof.errors import LabelError
-    from oneof.io import Finding, TableFindings, check_indicator, notes
-    from oneof.io.table import BatchSpec, file_sizes, iterate_batches, progress_fraction
-    from oneof.stream import open_source
-
-    source = open_source(path, read_options.table.format)
+    source = stream.open_source(path, read_options.table.format)
     if not source.can_be_read_again:
         raise InputError("standard input is read once: inspect a file with its first rows instead.")
-    is_sparse, overrides = source.format == "svmlight", read_options.overrides
-    spec = BatchSpec(
-        () if is_sparse else tuple(read_options.text_columns),
-        as_text={*overrides.texts, *overrides.categories} - read_options.text_columns,
-        labels_required=False,
-        n_columns=2**online_options.hash_bits,
-        dialect=read_options.table.dialect,
-        cell_format=read_options.table.cell_format,
-    )
-    batch = next(iter(iterate_batches(source, online_options.batch_rows, spec)), None)
-    if batch is None:
+    table = _first_batch(source, read_options, online_options.batch_rows, n_columns=2**online_options.hash_bits)
+    if table is None:
         raise InputError(f"{source.display_name} has no rows.")
-    is_complete = progress_fraction(file_sizes(source), batch.after) == 1.0
-    if is_sparse:
-        facts = TableFacts(source.name, len(batch), [], [], sparse_features=2**online_options.hash_bits)
-        return Inspection(replace(facts, is_complete=is_complete), TableFindings())
-    table = batch
+    of_source: dict[str, Any] = {
+        "table": source.name,
+        "is_complete": progress_fraction(file_sizes(source), table.after) == 1.0,
+    }
+    if source.format == "svmlight":
+        facts = TableFacts(source.name, len(table), [], [], sparse_features=2**online_options.hash_bits)
+        return Inspection(replace(facts, **of_source), TableFindings())
     of_labels: list[Finding] = []
     if read_options.labels:
         if not read_options.weights.weighted and len(read_options.labels) > 1:
@@ -155,63 +138,44 @@ def inspect_stream(path: Path, read_options: ReadOptions, online_options: "Onlin
         except LabelError as error:  # the first rows may have a single class, or no label
             of_labels = notes("labels", [f"the labels of the first rows cannot be described: {error}"])
         else:
-            facts = describe_prepared(prepared, read_options)
-            facts = replace(facts, table=source.name, is_complete=is_complete)
+            facts = replace(describe_prepared(prepared, read_options), **of_source)
             return Inspection(facts, prepared.findings, prepared.unreadable_labels)
     features = prepare_features(table, read_options)
-    facts = replace(describe(table, features.columns, features.frame), table=source.name, is_complete=is_complete)
+    facts = replace(describe(table, features.columns, features.frame), **of_source)
     return Inspection(facts, replace(features.findings, others=tuple(of_labels)))
 
 
-def _resolve_separator(source: "Source", read_options: ReadOptions) -> tuple[str, tuple[str, ...]]:
+def _first_batch(source: stream.Source, read_options: ReadOptions, n_rows: int, n_columns: int = 1) -> Table | None:
+    """Return the first rows of a stream; None if it has no rows."""
+    names, overrides = read_options.text_columns, read_options.overrides
+    spec = BatchSpec(
+        () if source.format == "svmlight" else tuple(names),
+        as_text={*overrides.texts, *overrides.categories} - names,
+        labels_required=False,
+        n_columns=n_columns,
+        dialect=read_options.table.dialect,
+        cell_format=read_options.table.cell_format,
+    )
+    return next(iter(iterate_batches(source, n_rows, spec)), None)
+
+
+def _resolve_separator(source: stream.Source, read_options: ReadOptions) -> tuple[str, tuple[str, ...]]:
     """Return the text between two labels and a note if it was detected, which takes the labels of the first rows."""
-    from oneof.io.table import BATCH_ROWS, BatchSpec, iterate_batches
-
-    if read_options.separator is not None or source.format == "svmlight" or not source.can_be_read_again:
-        return read_options.separator or DEFAULT_SEPARATOR, ()
-    table_options = read_options.table
-    spec = BatchSpec(read_options.labels, (), dialect=table_options.dialect, cell_format=table_options.cell_format)
-    for batch in iterate_batches(source, BATCH_ROWS, spec):
-        return resolve_separator(batch, read_options)
-    return DEFAULT_SEPARATOR, ()
+    if read_options.separator is None and source.format != "svmlight" and source.can_be_read_again:
+        batch = _first_batch(source, read_options, BATCH_ROWS)
+        if batch is not None and read_options.labels:
+            return resolve_separator(batch, read_options)
+    return read_options.separator or DEFAULT_SEPARATOR, ()
 
 
-def _read_finished(folder: Path, source: "Source", identity: dict[str, Any]) -> dict[str, Any]:
-    """Return the summary of the finished run in a folder, which must have the same stream, options and method."""
-    from oneof.stream.checkpoint import check_compatible
-
-    path = folder / "summary.json"
-    try:
-        summary = json.loads(path.read_text(encoding="utf-8"))
-        stored = dict(summary["identity"])
-    except (OSError, ValueError, TypeError, KeyError):
-        raise InputError(
-            f"{folder} has a model that was not fitted by this version with --online. Name another folder by --out, or "
-            "replace its files by --restart."
-        ) from None
-    if not source.can_be_read_again:
-        raise InputError(
-            f"the run in {folder} is finished, and standard input cannot be compared with its stream. Name another "
-            "folder by --out, or replace the run by --restart."
-        )
-    facts = {name: fact for name, fact in identity.items() if not name.startswith("version")}  # nothing is continued
-    check_compatible(stored, facts, path)
-    return dict(summary)
-
-
-def resume_hint(folder: Path, arguments: list[str]) -> str | None:
-    """Return the command that continues an interrupted run, as a sentence, if there is a checkpoint."""
+def resume_notes(folder: Path, arguments: list[str]) -> list[str]:
+    """Return a note with the command that continues an interrupted run, if there is a checkpoint."""
     checkpoint = folder / CHECKPOINT
-    if not checkpoint.exists():
-        return None
     command = shlex.join(["oneof", *(word for word in arguments if word not in ("--resume", "--restart")), "--resume"])
-    return f"the run is saved in {checkpoint}; continue with: {command}"
+    return [f"the run is saved in {checkpoint}; continue with: {command}"] if checkpoint.exists() else []
 
 
 def _make_classifier(method: str) -> Any:
-    import oneof
-    from oneof.cli.tables.methods import set_parameters, split_method
-
     name, parameters = split_method(DEFAULT_METHOD if method.lower() == "auto" else method)
     known = {known.lower(): known for known in METHODS}
     if name.lower() not in known:
@@ -221,15 +185,15 @@ def _make_classifier(method: str) -> Any:
     return classifier
 
 
-def _print_progress(bar: Progress, validation: "ProgressiveValidation", fraction: float | None) -> None:
-    rows, last = validation.total.rows, validation.windows[-1]
-    speed = validation.total.rows_per_second or 0
-    losses = f"loss {format_percent(validation.total.model_loss)}, recently {format_percent(last.model_loss)}"
-    bar(rows, None if not fraction else round(rows / fraction), f"{losses}; {speed:,.0f} rows/s")
+def _print_progress(bar: Progress, validation: stream.ProgressiveValidation, fraction: float | None) -> None:
+    total, last = validation.total, validation.windows[-1]
+    losses = f"loss {format_percent(total.model_loss)}, recently {format_percent(last.model_loss)}"
+    n_total = None if not fraction else round(total.rows / fraction)
+    bar(total.rows, n_total, f"{losses}; {total.rows_per_second or 0:,.0f} rows/s")
 
 
-def _summarize(name: str, fit: "StreamResult", options: "StreamOptions", classifier: Any) -> dict[str, Any]:
-    counts = fit.validation
+def _summarize(name: str, fit: stream.StreamResult, options: stream.StreamOptions, classifier: Any) -> dict[str, Any]:
+    counts, has_text = fit.validation, any(column.kind == "text" for column in fit.columns)
     return {
         "stream": name,
         "labels": list(options.labels),
@@ -243,7 +207,7 @@ def _summarize(name: str, fit: "StreamResult", options: "StreamOptions", classif
         "classes": fit.classes,
         "features": [{"column": column.name, "kind": column.kind} for column in fit.columns],
         "hash_bits": options.hash_bits,
-        "words": options.text_options.to_dict() if any(column.kind == "text" for column in fit.columns) else None,
+        "words": options.text_options.to_dict() if has_text else None,
         "method": type(classifier).__name__,
         "progressive_validation": counts.to_dict(),
         "batch_rows": options.batch_rows,
@@ -253,35 +217,9 @@ def _summarize(name: str, fit: "StreamResult", options: "StreamOptions", classif
     }
 
 
-def _write_model(
-    path: Path, fit: "StreamResult", read_options: ReadOptions, summary: dict[str, Any], file_hash: str | None
-) -> None:
-    from oneof.persistence import SavedModel, save
-
-    counts = ("rows", "exact", "partial", "unlabeled", "weighted")
-    names = (*counts, "words", "separator", "options", "progressive_validation")
-    saved = SavedModel(
-        pipeline=fit.model,
-        classes=fit.classes,
-        columns=[(column.name, column.kind) for column in fit.columns],
-        label_columns=list(read_options.labels),
-        method=summary["method"],
-        summary={name: summary[name] for name in names}
-        | {
-            "online": True,
-            "weights": asdict(read_options.weights) | {"prior": fit.prior},
-            "cells": describe_cells(fit.columns, read_options.table.cell_format),
-            "file_hash": file_hash,
-        },
-    )
-    save(path, saved)
-
-
-def _write_curve(path: Path, counts: "ProgressiveValidation") -> None:
+def _write_curve(path: Path, counts: stream.ProgressiveValidation) -> None:
     """Write one line per window: the number of rows up to its end, its losses, the cumulative losses, and its speed."""
-    from oneof.stream import Window
-
-    cumulative = Window()
+    cumulative = stream.Window()
     with path.open("w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file)
         writer.writerow(["rows", "window_loss", "window_model_loss", "loss", "model_loss", "rows_per_second"])

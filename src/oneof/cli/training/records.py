@@ -1,30 +1,25 @@
-"""Records of `oneof fit`: what each of its steps returns, and the titles of the steps."""
+"""Records of `oneof fit`: the result of each of its steps."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from functools import cached_property
+from pathlib import Path
+from typing import Any
 
-if TYPE_CHECKING:
-    from oneof.audit import LabelIssues
-    from oneof.cli.options import FitOptions
-    from oneof.cli.tables.inputs import PreparedTable
-    from oneof.cli.tables.read_options import ReadOptions
-    from oneof.comparison import Comparison, LearningCurve
-    from oneof.comparison.folds import Task
-    from oneof.crowd import CrowdClassifier
-    from oneof.estimators.base import Disambiguation
-    from oneof.model_selection.temperature import CalibrationResult
-    from oneof.report import AnnotatorSummary, Headline
-    from oneof.typing import Floats, Ints
+import numpy as np
 
-HELD_OUT = "estimating the rates on held-out rows"
-COMPARING = "comparing methods"
-CURVE = "measuring the learning curve"
-AUDIT = "looking for wrong labels"
-RATES = "estimating the rates of the corrected fit"
-FINAL = "fitting all rows"
-WRITING = "writing the model and the report"
-"""The steps of a fit, with `HELD_OUT` of one method, or `COMPARING` of several."""
+from oneof.audit import LabelIssues
+from oneof.cli.options import FitOptions
+from oneof.cli.tables.inputs import PreparedTable
+from oneof.cli.tables.methods import is_default_method
+from oneof.cli.tables.read_options import ReadOptions
+from oneof.comparison import Comparison, LearningCurve
+from oneof.comparison.folds import Task, columns_of
+from oneof.crowd import CrowdClassifier
+from oneof.estimators.base import Disambiguation
+from oneof.model_selection.temperature import CalibrationResult
+from oneof.report import AnnotatorSummary, Headline
+from oneof.typing import Floats, Ints
 
 
 @dataclass(frozen=True)
@@ -33,6 +28,8 @@ class Fit:
 
     Attributes
     ----------
+    folder : Path
+        The folder of the files that a fit writes.
     read_options : ReadOptions
     options : FitOptions
     prepared : PreparedTable
@@ -42,50 +39,42 @@ class Fit:
         The rows, labels and true labels of the comparison.
     splits : sequence of (train, test)
         The folds of the held-out estimate.
-    checked_codes : ndarray of int of shape (n_rows,)
-        The class of each row with a true or checked label, -1 for another row.
     has_shared_lists : bool
         Whether rows share lists, such as those of a recording.
     notes : tuple of str
         Sentences for the user.
     """
 
-    read_options: "ReadOptions"
-    options: "FitOptions"
-    prepared: "PreparedTable"
+    folder: Path
+    read_options: ReadOptions
+    options: FitOptions
+    prepared: PreparedTable
     methods: Mapping[str, Any]
-    task: "Task"
+    task: Task
     splits: Sequence[Any]
-    checked_codes: "Ints"
     has_shared_lists: bool
     notes: tuple[str, ...]
 
-    @property
-    def evaluation_options(self) -> dict[str, Any]:
-        """The arguments that all fits to parts of the rows have in common."""
-        return {
-            "cv": self.splits,
-            "groups": self.prepared.groups,
-            "truth": self.prepared.truth,
-            "class_weight": self.task.class_weight,
-            "random_state": self.options.seed,
-        }
+    @cached_property
+    def true_codes(self) -> Ints:
+        """The class of each labeled row with a true label, (n,); -1 for another row."""
+        candidates, truth = self.prepared.candidates, self.prepared.truth
+        known = np.full(len(candidates), -1) if truth is None else columns_of(truth, candidates)
+        return np.where(candidates.is_unlabeled, -1, known)
+
+    @cached_property
+    def known_codes(self) -> Ints:
+        """The class of each labeled row with a true or else a checked label, (n,); -1 for another row."""
+        checked, candidates = self.prepared.is_checked, self.prepared.candidates
+        if checked is None:
+            return self.true_codes
+        label = candidates.mask.argmax(axis=1)  # the checked label is the only candidate
+        return np.where(checked & (self.true_codes < 0) & ~candidates.is_unlabeled, label, self.true_codes)
 
     @property
     def auditor(self) -> str:
         """The method that predicts the rows of an audit: the fitted one if it is the default one."""
-        from oneof.cli.tables.methods import is_default_method
-
         return self.options.method if is_default_method(self.options.method) else "auto"
-
-    def titles(self) -> list[str]:
-        """Return the titles of the steps."""
-        from oneof.comparison.methods import DEFAULT_METHOD
-
-        corrects = self.options.corrects
-        audits = DEFAULT_METHOD in self.methods and self.prepared.answers is None and not corrects
-        first = COMPARING if len(self.methods) > 1 else HELD_OUT
-        return [first, CURVE, *[AUDIT, RATES] * corrects, FINAL, *[AUDIT] * audits, WRITING]
 
 
 @dataclass(frozen=True)
@@ -95,9 +84,9 @@ class Evaluation:
     With a noise rate, `issues` are the suspected rows of the audit whose corrected weights are fitted.
     """
 
-    comparison: "Comparison"
-    curve: "LearningCurve | None"
-    issues: "LabelIssues | None" = None
+    comparison: Comparison
+    curve: LearningCurve | None
+    issues: LabelIssues | None = None
     notes: tuple[str, ...] = ()
 
 
@@ -114,7 +103,7 @@ class Fitted:
     crowd, annotators : CrowdClassifier and AnnotatorSummary, or None
         The fit of annotators and method in turn, and the annotators' accuracies.
     proba : ndarray of shape (n_held_out, n_classes) or None
-        Held-out label distributions in place of the probabilities of the comparison.
+        Held-out probabilities; None without probabilities of all folds.
     posterior : ndarray of shape (n_rows, n_classes) or None
         Label distributions of the rows, given their labels.
     confidences : CalibrationResult or None
@@ -125,13 +114,13 @@ class Fitted:
     """
 
     model: Any
-    decisions: "Disambiguation"
-    issues: "LabelIssues | None" = None
-    crowd: "CrowdClassifier | None" = None
-    annotators: "AnnotatorSummary | None" = None
-    proba: "Floats | None" = None
-    posterior: "Floats | None" = None
-    confidences: "CalibrationResult | None" = None
+    decisions: Disambiguation
+    issues: LabelIssues | None = None
+    crowd: CrowdClassifier | None = None
+    annotators: AnnotatorSummary | None = None
+    proba: Floats | None = None
+    posterior: Floats | None = None
+    confidences: CalibrationResult | None = None
     is_calibrated: bool = False
     notes: tuple[str, ...] = ()
 
@@ -141,13 +130,6 @@ class TrainingResult:
     """Result of `train`: the summary for JSON, the comparison of methods, the first number, and the annotators."""
 
     summary: dict[str, Any]
-    comparison: "Comparison"
-    headline: "Headline"
-    annotators: "AnnotatorSummary | None" = None
-
-    @property
-    def is_headline_pooled(self) -> bool:
-        """Whether the headline is a rate of all held-out rows whose mean over the folds is printed differently."""
-        result, name = self.comparison.results[0], self.headline.measure
-        mean = {"accuracy": result.accuracy, "covering rate": result.covering_rate}.get(name)
-        return mean is not None and f"{mean:.1%}" != f"{self.headline.value:.1%}"
+    comparison: Comparison
+    headline: Headline
+    annotators: AnnotatorSummary | None = None

@@ -218,6 +218,8 @@ class RecordReader:
             if head.startswith(GZIP):
                 raise DataError(f"{self.path} is compressed by gzip. Decompress it, or give it the suffix .gz.")
             self.layout = self.layout if self._detect is None else self._detect(head)
+            if self._detect is not None and b"\0" in head and "16" not in str(self.layout.dialect.encoding):
+                raise DataError(f"{self.path} is not text: it has zero bytes. Give its format by --format.")
             text = _Text(content, head, self.layout, self.path, is_piped=self._file == STANDARD_INPUT)
             self.has_mark = text.ahead.startswith(codecs.BOM_UTF8)
             text.take(len(codecs.BOM_UTF8) * self.has_mark, 0)

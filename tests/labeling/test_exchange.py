@@ -26,9 +26,7 @@ def table(rows: np.ndarray) -> LabelTable:
 
 @pytest.mark.parametrize("suffix", [".csv", ".parquet"])
 @pytest.mark.parametrize("evidence", ["sets", "degrees", "model"])
-def test_an_export_is_read_back(
-    begin: Begin, table: LabelTable, tmp_path: Path, suffix: str, evidence: str
-) -> None:
+def test_an_export_is_read_back(begin: Begin, table: LabelTable, tmp_path: Path, suffix: str, evidence: str) -> None:
     """The command line reads the sets, the weights of degrees or of the annotators' model, and unchanged columns."""
     session = begin(table=table)
     say(session, 0, "Ann", "owl", "probably" if evidence == "degrees" else None)

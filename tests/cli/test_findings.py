@@ -48,7 +48,7 @@ def test_all_commands_have_the_findings_of_inspect(run: Run) -> None:
     kinds = [finding.kind for finding in found]
     assert set(kinds) == {
         *("class leak", "joined classes", "missing class", "suspicious class", "spellings", "unreadable"),
-        *("decimal sign", "date order", "digit groups", "kind", "missing", "excluded", "dialect", "format"),
+        *("date order", "digit groups", "kind", "missing", "excluded", "dialect", "format"),
     }
     sentences = describe(found)
     assert len(sentences) == MAX_NOTES

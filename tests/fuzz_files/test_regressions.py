@@ -75,7 +75,7 @@ def test_a_damaged_schema_that_is_not_text_is_an_error(tmp_path: Path) -> None:
 def test_an_index_of_thousands_of_digits_is_out_of_range(tmp_path: Path) -> None:
     """A label with thousands of digits is a name, not infinity."""
     (tmp_path / "a.svmlight").write_bytes(b"1 " + b"9" * 5000 + b":1\n")
-    with pytest.raises(DataError, match="must be less than"):
+    with pytest.raises(DataError, match="indices less than"):
         list(read_batches(tmp_path / "a.svmlight"))
     (tmp_path / "a.svmlight").write_bytes(b"1" * 400 + b" 1:1\n")
     [batch] = read_batches(tmp_path / "a.svmlight")

@@ -1,22 +1,27 @@
-"""Learning from a stream: equality with partial_fit, unbiased running losses, and bounded memory."""
+"""Fits of streams: weights of `partial_fit` bit by bit, columns of the first batch, encoder, and order of the rows."""
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
 
 import numpy as np
+import polars as pl
 import pytest
 import scipy.sparse as sp
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from sklearn.base import clone
 
+import oneof
 from oneof import AvgPegasos, AvgPerceptron, CandidateSets, MaxPegasos, MaxPerceptron
-from oneof.errors import InputError, InputTypeError, LabelError
-from oneof.io import Overrides, align_columns
-from oneof.stream import CheckpointConfig, StreamOptions, fit_stream, open_source
-from oneof.stream.encoder import StreamEncoder
-from oneof.stream.validation import MAX_WINDOWS, ProgressiveValidation
+from oneof.errors import DataError, InputError, InputTypeError, LabelError
+from oneof.io import Column, Overrides, TableOptions, align_columns
+from oneof.stream import CheckpointConfig, ProgressiveValidation, StreamOptions, fit_stream, open_source
+from oneof.stream.encoder import Moments, StreamEncoder
+from oneof.stream.validation import MAX_WINDOWS, LabelAutocorrelation
 from tests.stream.bits import assert_same_bits
 from tests.stream.conftest import N_ROWS, NAMES, make_frame, make_numbers, write_svmlight
 
@@ -236,3 +241,341 @@ def test_numpy_integers_are_accepted(numbers, tmp_path):
     saved = CheckpointConfig(tmp_path / "c.npz", every_rows=np.int64(100))
     assert fit_stream(numbers, AvgPerceptron(), options, checkpoints=saved).validation.total.rows == N_ROWS
     assert saved.path.exists()
+
+
+STRICT = {"table": TableOptions(strict=True)}
+LABEL = StreamOptions(labels=("label",), batch_rows=100, hash_bits=8)
+
+
+def _write(folder, text, name="t.csv"):
+    (folder / name).write_text(text)
+    return folder / name
+
+
+@pytest.mark.parametrize(
+    ("labels", "classes", "expected"),
+    [
+        (["3", "10", "3.0|10", "", "-1"], None, ["3", "10"]),
+        (["b", "a", "a|b", "", "b"], None, ["a", "b"]),
+        (["b", "a", "a|b", "", "b"], ("b", "c", "a"), ["b", "c", "a"]),
+        (["-1", "1", "1", "", "-1"], ("-1", "1"), ["-1", "1"]),
+    ],
+)
+def test_classes(tmp_path, labels, classes, expected):
+    """Classes are those listed, or those in the data, sorted by number or text; -1 is a class only if it is listed."""
+    path = _write(tmp_path, "x,label\n" + "".join(f"{i}.5,{label}\n" for i, label in enumerate(labels)))
+    fit = fit_stream(path, AvgPerceptron(), StreamOptions(("label",), classes=classes, batch_rows=2))
+    assert fit.classes == expected
+    assert fit.model.classes_.tolist() == expected
+    assert fit.validation.total.labeled == sum(bool(label) and (label != "-1" or bool(classes)) for label in labels) - (
+        "a|b" in labels and len(expected) == 2
+    ) - ("3.0|10" in labels)
+
+
+def test_suspicious_classes_have_a_note(tmp_path):
+    """The notes are those of a table; classes that the user lists have no note."""
+    path = _write(tmp_path, "x,label\n" + "".join(f"{i}.5,{('owl', 'OWL', '?')[i % 3]}\n" for i in range(9)))
+    notes = fit_stream(path, AvgPerceptron(), LABEL).notes
+    assert [note.split(": ")[0][-40:] for note in notes] == [
+        f"in {path}, '?' is read as a class"[-40:],
+        "spaces, underscores or hyphens, and are read as different classes"[-40:],
+    ]
+    named = StreamOptions(("label",), classes=("owl", "OWL", "?"))
+    assert fit_stream(path, AvgPerceptron(), named).notes == []
+
+
+def test_forms_of_labels(tmp_path):
+    """Lists, whole numbers, floats with gaps and 0/1 columns are read as text of the same labels."""
+    x = [0.5, 2.5, 1.0, 3.0]
+    sets = [["3"], ["10"], ["3", "10"], ["10"]]
+    forms = {
+        "lists": pl.Series([[3], [10], [3, 10], [10]]),
+        "text": pl.Series(["3", "10", "3|10", "10"]),
+        "numbers": pl.Series([3.0, 10.0, None, 10.0]),
+    }
+    reference = fit_stream(
+        _write(tmp_path, "x,label\n" + "".join(f"{a},{'|'.join(b)}\n" for a, b in zip(x, sets))), AvgPerceptron(), LABEL
+    )
+    for column in forms.values():
+        pl.DataFrame({"x": x, "label": column}).write_parquet(tmp_path / "t.parquet")
+        assert_same_bits(fit_stream(tmp_path / "t.parquet", AvgPerceptron(), LABEL), reference)
+    pl.DataFrame({"x": x, "c3": [1, 0, 1, 0], "c10": [0, 1, 1, 1]}).write_csv(tmp_path / "u.csv")
+    fit = fit_stream(tmp_path / "u.csv", AvgPerceptron(), StreamOptions(("c3", "c10"), batch_rows=100))
+    assert fit.classes == ["c3", "c10"]
+    assert np.array_equal(fit.model[-1].coef_.ravel(), reference.model[-1].coef_.ravel())
+
+
+ERRORS = {
+    "new class": (
+        "x,label\n1,a\n2,b\n3,c\n",
+        {"classes": ("a", "b")},
+        r"t.csv, row 2: label 'c' is not one of the clas",
+    ),
+    "one class": ("x,label\n1,a\n2,a\n", {}, "only one class occurs"),
+    "one class named": ("x,label\n1,a\n2,a\n", {"classes": ("a",)}, "must be two or more"),
+    "signs": ("x,label\n1,1\n2,-1\n", {}, "only -1 and 1"),
+    "no label": ("x,label\n1,\n2,\n", {}, "every row is unlabeled"),
+    "no label, classes named": ("x,label\n1,\n2,\n", {"classes": ("a", "b")}, "every row is unlabeled"),
+    "empty set": ("x,label\n1,a\n2,b\n3,[]\n", {}, r"row 2: the candidate set is empty \('\[\]'\)"),
+    "empty label": ("x,label\n1,a\n2,b\n3,a||b\n", {}, "row 2: 'a||b' contains an empty label"),
+    "no rows": ("x,label\n", {}, "t.csv has no rows"),
+    "no features": ("z,label\n1,a\n1,b\n", {}, r"no feature column remains: .* first 2 rows"),
+    "infinite": (
+        "x,label\n1,a\n2,b\n3,a\ninf,b\n",
+        STRICT,
+        "row 3: column 'x' must contain finite numbers; got inf",
+    ),
+    "no number": (
+        "x,label\n1,a\n2,b\n3,a\n4,b\nfive,b\n",
+        STRICT,
+        "row 4: column 'x' must contain numbers; got 'five'",
+    ),
+    "overflow": ("x,label\n1,a\n2,b\n3,a\n2e300,b\n", {}, r"t.csv, row 3: column 'x' contains 2e\+300, whose square"),
+}
+
+
+@pytest.mark.parametrize("name", ERRORS)
+def test_invalid_streams_are_errors(tmp_path, name):
+    text, options, message = ERRORS[name]
+    path = _write(tmp_path, text)
+    with pytest.raises((DataError, LabelError, InputError), match=message):
+        fit_stream(path, AvgPerceptron(), StreamOptions(("label",), batch_rows=2, **options))
+
+
+def test_invalid_arguments_are_errors(tmp_path, files):
+    write_svmlight(make_numbers(9), tmp_path / "t.svm")
+    with pytest.raises(InputTypeError, match="CLPL is not an online classifier"):
+        fit_stream(files["t.csv"], oneof.CLPL(), SPECIES)
+    with pytest.raises(InputError, match="Omit --labels"):
+        fit_stream(tmp_path / "t.svm", AvgPerceptron(), LABEL)
+    with pytest.raises(InputError, match="must name the label column"):
+        fit_stream(files["t.csv"], AvgPerceptron())
+    with pytest.raises(InputError, match="can be read only once"):
+        fit_stream(open_source("-", "csv"), AvgPerceptron(), StreamOptions(("label",), n_epochs=2))
+    for name in ("batch_rows", "hash_bits", "n_epochs"):
+        with pytest.raises(InputError, match=f"`{name}` must be .*; got 0"):
+            StreamOptions(**{name: 0})
+    for name in ("labels", "classes"):
+        with pytest.raises(InputTypeError, match=f"`{name}` must be a tuple of names; got 'topic'"):
+            StreamOptions(**{name: "topic"})
+
+
+def test_columns_that_change(tmp_path):
+    """A later file may have additional columns and another order, but must have all columns of the first."""
+    for number, text in enumerate(("x,z,label\n1,5,a\n2,4,b\n", "w,label,z,x\n9,a,3,3\n", "x,label\n1,a\n")):
+        _write(tmp_path, text, f"{number}.csv")
+    with pytest.raises(DataError, match=r"2.csv: missing 'z', which earlier rows have"):
+        fit_stream(tmp_path, AvgPerceptron(), LABEL)
+    (tmp_path / "2.csv").unlink()
+    fit = fit_stream(tmp_path, AvgPerceptron(), LABEL)
+    assert [column.name for column in fit.columns] == ["x", "z"]
+    np.testing.assert_allclose(fit.model[0].moments_.mean, [2, 4])
+
+
+def test_columns_excluded_by_the_first_batch_have_a_note(tmp_path):
+    path = _write(tmp_path, "x,flat,none,label\n1,7,,a\n2,7,,b\n3,8,9,a\n")
+    fit = fit_stream(path, AvgPerceptron(), StreamOptions(("label",), batch_rows=2))
+    assert [column.name for column in fit.columns] == ["x"]
+    [note] = fit.notes
+    assert "column 'flat' is excluded: one value (add " in note
+    assert "column 'none' is excluded: no values, according to the first 2 rows (--batch-rows)." in note
+
+
+def test_a_column_named_as_text_may_begin_with_empty_cells(tmp_path):
+    """A column declared as text may be empty in the first batch; otherwise a word is needed to infer its type."""
+    path = _write(tmp_path, "note,label\n,a\n,b\nred fox,a\nblue whale,b\n" + "red,a\nblue,b\n" * 4)
+    options = StreamOptions(("label",), overrides=Overrides(texts=("note",)), batch_rows=2, hash_bits=8)
+    fit = fit_stream(path, AvgPerceptron(), options)
+    assert fit.columns == [Column("note", "text")]
+    assert fit.model.predict(pl.DataFrame({"note": ["red", "blue"]})).tolist() == ["a", "b"]
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.integers(0, 10_000), st.integers(1, 6))
+def test_moments_are_those_of_all_rows(seed, n_blocks):
+    """Updated by blocks with missing values and empty blocks, they equal the moments of all rows."""
+    rng = np.random.default_rng(seed)
+    blocks = [rng.normal(1e3, 2.0, size=(rng.integers(0, 9), 3)) for _ in range(n_blocks)]
+    for block in blocks:
+        block[rng.random(block.shape) < 0.3] = np.nan
+        block[:, 2] = np.nan
+    moments = Moments.start(3)
+    for block in blocks:
+        moments = moments.update(block)
+    full = np.concatenate(blocks)
+    count = (~np.isnan(full)).sum(axis=0)
+    mean = np.array([np.nanmean(full[:, j]) if count[j] else 0 for j in range(3)])
+    sum_of_squares = np.nansum((full - mean) ** 2, axis=0)
+    assert moments.count.tolist() == count.tolist()
+    np.testing.assert_allclose(moments.mean, mean, rtol=1e-12)
+    np.testing.assert_allclose(moments.sum_of_squares, sum_of_squares, rtol=1e-9, atol=1e-9)
+    scaled = moments.scale(full)
+    assert np.isfinite(scaled).all()
+    assert (np.abs(scaled) <= np.sqrt(max(len(full), 1)) + 1e-9).all()
+
+
+def test_constants_become_zero():
+    """A column that is constant up to rounding is not amplified."""
+    block = np.full((10, 2), 0.1) * [1, 3]
+    assert not Moments.start(2).update(block[:7]).update(block[7:]).scale(block).round(12).any()
+
+
+def test_numbers_whose_sum_of_squares_overflow_are_errors():
+    """The standard deviation would be infinite and all numbers 0; the error names row and column."""
+    encoder = StreamEncoder([("x", "number"), ("big", "number")], 4)
+    encoder, _ = encoder.partial_fit_transform(_frame(x=[1.0, 2.0], big=[1.0, 2.0]))
+    with pytest.raises(InputError, match=r"row 1: column 'big' contains 1e\+200"):
+        encoder.partial_fit_transform(_frame(x=[1.0, 2.0], big=[np.nan, 1e200]))
+    for value in (1.7e308, -1.7e308):
+        with pytest.raises(InputError, match="row 0: column 'big'"):
+            encoder.partial_fit_transform(_frame(x=[1.0, 2.0], big=[value, value]))
+
+
+def _frame(**columns):
+    return pl.DataFrame(columns)
+
+
+def test_features_of_a_row_do_not_depend_on_the_batch():
+    """The hashed columns of a row depend on the row only."""
+    columns = [("color", "category"), ("note", "text"), ("x", "number")]
+    frame = _frame(color=["red", "", "blue", "red"], note=["a b", "b", "", "a b a"], x=[1.0, 2.0, 3.0, np.nan])
+    encoder = StreamEncoder(columns, hash_bits=8).fit(frame)
+    full = encoder.transform(frame).toarray()
+    rows = np.vstack([encoder.transform(frame[i]).toarray() for i in range(4)])
+    np.testing.assert_array_equal(full, rows)
+    assert full.shape == (4, 1 + 1 + 2**8)
+    assert full[:, 1].tolist() == [0, 0, 0, 1]  # the indicator of missing values
+    assert full[3, 0] == 0
+    texts = StreamEncoder([("note", "text")], 8).fit(frame).transform(frame)
+    np.testing.assert_allclose(np.asarray(texts.power(2).sum(axis=1)).ravel(), [1, 1, 0, 1])
+
+
+def test_categories_and_words_of_different_columns_differ():
+    """Equal values in two columns are two features."""
+    columns = [("a", "category"), ("b", "category"), ("c", "text"), ("d", "text")]
+    frame = _frame(a=["x", "y"], b=["y", "x"], c=["x", "y"], d=["y", "x"])
+    first, second = StreamEncoder(columns, 18).fit(frame).transform(frame).toarray()
+    assert (first != second).any()
+    assert np.abs(first).sum() == 4
+
+
+def test_numbers_are_dense_and_standardized_by_all_rows_so_far():
+    """A batch is standardized by the rows up to its end; a missing value without an indicator is at the mean."""
+    encoder = StreamEncoder([("x", "number"), ("z", "number")])
+    first, second = _frame(x=[1.0, 3.0], z=[np.nan, 1.0]), _frame(x=[np.nan, 5.0], z=[1.0, 2.0])
+    encoded, rows = encoder.partial_fit_transform(first)
+    assert not hasattr(encoder, "moments_")
+    np.testing.assert_allclose(rows, [[-1, 0, 1], [1, 0, 0]])
+    two, rows = encoded.partial_fit_transform(second)
+    deviation = np.std([1, 3, 5])
+    np.testing.assert_allclose(rows[:, 0], [0, 2 / deviation])
+    assert encoded.moments_.count.tolist() == [2, 1]
+    np.testing.assert_array_equal(two.transform(second), rows)
+
+
+@pytest.mark.parametrize("bits", [1, 4])
+def test_the_number_of_columns_is_fixed(bits):
+    """The number of columns is the requested one for any number of words."""
+    frame = _frame(note=[" ".join(f"w{i}" for i in range(99))])
+    assert StreamEncoder([("note", "text")], bits).fit(frame).transform(frame).shape == (1, 2**bits)
+
+
+PROBA = {"two": [0.5, 0.5], "rare": [0.97, 0.03], "three": [0.6, 0.3, 0.1], "forty": [1 / 40] * 40}
+
+
+def _mask(codes, n_classes, size=1, rng=None):
+    """Return sets of the codes and random distractors; every fifth row is unlabeled."""
+    keys = np.zeros((len(codes), n_classes)) if rng is None else rng.random((len(codes), n_classes))
+    keys[np.arange(len(codes)), codes] = -1
+    mask = np.zeros(keys.shape, dtype=bool)
+    np.put_along_axis(mask, np.argsort(keys, axis=1)[:, :size], values=True, axis=1)
+    mask[::5] = True
+    return mask
+
+
+def _chain(rng, n, proba, persistence):
+    """Return codes that repeat with a probability, and are drawn at random otherwise."""
+    codes = rng.choice(len(proba), n, p=proba)
+    for i in np.flatnonzero(rng.random(n) < persistence):
+        codes[i] = codes[i - 1] if i else codes[i]
+    return codes
+
+
+@pytest.mark.parametrize("name", PROBA)
+@pytest.mark.parametrize("n", [60, 1000])
+def test_random_order_has_no_warning(name, n):
+    """There is no warning in 200 samples of each kind, nor if runs are slightly longer than by chance."""
+    rng, proba = np.random.default_rng(0), PROBA[name]
+    for _ in range(200):
+        assert LabelAutocorrelation().update(_mask(rng.choice(len(proba), n, p=proba), len(proba))).note() is None
+    assert LabelAutocorrelation().update(_mask(_chain(rng, 20 * n, proba, 0.15), len(proba))).note() is None
+
+
+@pytest.mark.parametrize("name", PROBA)
+def test_runs_have_a_warning(name):
+    """The warning has the ratio to random order: 2 for a chain that repeats a label with probability 0.5."""
+    rng, proba = np.random.default_rng(0), PROBA[name]
+    note = LabelAutocorrelation().update(np.eye(len(proba), dtype=bool)[_chain(rng, 50_000, proba, 0.5)]).note()
+    assert float(re.search(r"labels come in runs, (.*) times as long", note)[1]) == pytest.approx(2, abs=0.11)
+    codes = np.sort(rng.choice(len(proba), 20_000, p=proba))
+    assert (
+        "labels come in runs, over 100 times as long" in LabelAutocorrelation().update(_mask(codes, len(proba))).note()
+    )
+
+
+@pytest.mark.parametrize(("n_classes", "size"), [(3, 2), (5, 3), (10, 4)])
+def test_sets_in_runs_have_a_warning(n_classes, size):
+    """Sorted rows have a warning, although distractors differ between rows; rows in random order do not."""
+    rng = np.random.default_rng(0)
+    codes = rng.integers(0, n_classes, 5000)
+    assert "labels come in runs" in LabelAutocorrelation().update(_mask(np.sort(codes), n_classes, size, rng)).note()
+    assert LabelAutocorrelation().update(_mask(codes, n_classes, size, rng)).note() is None
+
+
+def test_the_mean_over_all_orders_is_that_of_the_sums():
+    """The mean in random order is the agreement of all pairs of rows, for any division into batches."""
+    rng = np.random.default_rng(0)
+    mask = _mask(rng.integers(0, 4, 60), 4, 2, rng)
+    labeled = mask[~mask.all(axis=1)]
+    runs = LabelAutocorrelation()
+    for part in np.array_split(mask, 7):
+        runs = runs.update(part)
+    weights = labeled / labeled.sum(axis=1, keepdims=True)
+    pairs = weights @ weights.T
+    assert runs.n_labeled == len(labeled)
+    assert runs.agreement == pytest.approx(np.trace(pairs, 1))
+    assert runs.self_agreement == pytest.approx(np.trace(pairs))
+    assert sum(count**2 for count in runs.class_counts) - runs.self_agreement == pytest.approx(
+        pairs.sum() - np.trace(pairs)
+    )
+
+
+def test_uninformative_labels_have_no_warning():
+    """No warning is issued without rows, if almost all rows are of one class, or if all sets are equal."""
+    assert ProgressiveValidation().autocorrelation.note() is None
+    assert LabelAutocorrelation().update(_mask(np.sort(np.arange(900) // 890), 2)).note() is None
+    assert LabelAutocorrelation().update(np.tile([True, True, False], (900, 1))).note() is None
+    assert LabelAutocorrelation().update(np.ones((900, 3), dtype=bool)) == LabelAutocorrelation()
+
+
+@pytest.mark.parametrize("in_runs", [True, False])
+def test_a_resumed_run_has_the_same_warning(tmp_path, in_runs):
+    """The warning does not depend on the batches, also if a batch ends within a run; only the first epoch counts."""
+    frame = make_numbers()
+    (frame.sort("label") if in_runs else frame).write_csv(tmp_path / "t.csv")
+    options = StreamOptions(("label",), batch_rows=90, n_epochs=2)
+    uninterrupted = fit_stream(tmp_path / "t.csv", MaxPerceptron(), options)
+    saved = CheckpointConfig(tmp_path / "c.npz", resume=True)
+
+    def stop(validation, _):
+        if validation.total.rows == 270:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        fit_stream(tmp_path / "t.csv", MaxPerceptron(), options, checkpoints=saved, callback=stop)
+    resumed = fit_stream(tmp_path / "t.csv", MaxPerceptron(), options, checkpoints=saved)
+    assert resumed.resumed_at == 270
+    assert resumed.validation.autocorrelation == uninterrupted.validation.autocorrelation
+    assert resumed.notes == uninterrupted.notes
+    assert len(uninterrupted.notes) == in_runs
+    assert uninterrupted.validation.autocorrelation.n_labeled == 700

@@ -57,8 +57,6 @@ SENTENCES = {
     "to refuse [it|them], or --categorical {name} to read categories.",
     "unreadable new": "{count} cell[|s] cannot be read and [is|are] missing, in {places}. Correct [it|them], or add "
     "--strict to refuse [it|them].",
-    "decimal sign": "{count} cell[|s] of {columns} [has|have] a decimal {detail}: write one decimal separator in all "
-    "cells.",
     "date order": "no cell shows the order of day and month in {columns}, where {shown}: {detail}.",
     "digit groups": "{shown} in {columns}: if {detail} is the decimal separator, add --decimal {detail}.",
     "other dates": "the dates of {columns} are read as in training: {detail}. If the table has another format, such as "

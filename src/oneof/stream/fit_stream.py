@@ -285,7 +285,7 @@ def _with_columns(run: RunState, batch: Table, options: StreamOptions) -> RunSta
         texts = [column for column in inferred if column.kind == "text"]
         frame = align_columns(batch.frame, texts, batch.path, cell_format=batch.cell_format)
         check_texts(frame, texts, options.text_options, batch.path)
-    findings = [finding for finding in found.findings() if finding.kind not in ("unreadable", "decimal sign")]
+    findings = [finding for finding in found.findings() if finding.kind != "unreadable"]
     return replace(run, columns=columns, findings=[*run.findings, *findings])
 
 

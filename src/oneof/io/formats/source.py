@@ -140,8 +140,8 @@ def find_source(path: str | os.PathLike[str], format: str | None, formats: Mappi
             raise DataError(f"standard input needs a text format. Add --format with {known}.")
         return Source("-", (path,), format)
     if path.is_dir() and formats is FORMATS:
-        files = sorted(file for file in path.rglob("*") if file.is_file() and not _is_hidden(file.relative_to(path)))
-        files = [file for file in files if format is not None or format_of(file) is not None]
+        files = sorted(file for file in path.rglob("*") if file.is_file() and (format or format_of(file)))
+        files = [file for file in files if not any(part[0] in "._" for part in file.relative_to(path).parts)]
         if not files:
             raise DataError(f"the folder {path} has no file of a known format. The extensions are {suffixes}.")
     elif path.is_file():
@@ -188,10 +188,6 @@ def _suffixes(format: str, formats: Mapping[str, tuple[str, ...]]) -> tuple[str,
     """Return the suffixes of the files of a format; those of text may be compressed."""
     plain = formats[format]
     return (*plain, *(f"{suffix}.gz" for suffix in plain)) if format in TEXT_FORMATS else plain
-
-
-def _is_hidden(path: Path) -> bool:
-    return any(part.startswith((".", "_")) for part in path.parts)
 
 
 def _file_identity(file: Path) -> list[Any]:

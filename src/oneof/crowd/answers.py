@@ -25,17 +25,15 @@ from oneof.io.answers import (
     CHOICES,
     DOCCANO,
     STUDIO,
-    AnswerFile,
     AnswerOptions,
     Form,
     ParsedAnswers,
     parse_answers,
     read_answer_file,
-    read_objects,
 )
 from oneof.messages import MAX_NAMED, enumerate_items, warn
 from oneof.solvers.annotators import AnswerColumns, are_rules
-from oneof.typing import Floats, Ints, Labels
+from oneof.typing import Floats, Ints, Labels, Mask
 
 SelectRows: TypeAlias = Literal["auto"] | bool
 RECORD_COLUMNS = ("row", "annotator", "answer")
@@ -153,7 +151,8 @@ class Answers:
                 f"columns; got {listed}. Rename or remove a column, or pass `annotators`."
             )
         if classes is None and select_rows is not True:
-            _check_columns(codes, names)
+            remedy = "Remove it, or make it the index if it names the rows; or pass `classes` if it has answers."
+            _check_columns(codes, names, remedy)
         return cls(rows, names, select_rows, codes)
 
     @classmethod
@@ -204,14 +203,20 @@ class Answers:
                     "`rows` must be a DataFrame with the columns row, annotator and answer; or pass all three."
                 )
             rows, annotators, answers = (rows[name] for name in RECORD_COLUMNS)
-        row_names, row = factorize(name_vector(rows, "rows"), "row")
-        sources, source = factorize(annotator_vector(annotators), "annotator")
         values = label_vector(answers)
-        lengths = [len(row), len(source), len(values)]
+        lengths = [len(name_vector(rows, "rows")), len(annotator_vector(annotators)), len(values)]
         if len(set(lengths)) > 1:
             raise InputError(f"`rows`, `annotators` and `answers` must have the same length; got {lengths}.")
-        encoded = encode_cells(values, 1, classes)
-        codes = EncodedAnswers(row, source, *encoded, (len(row_names), len(sources)))
+        return cls._from_codes(rows, annotators, *encode_cells(values, 1, classes), index, select_rows)
+
+    @classmethod
+    def _from_codes(
+        cls, rows: Any, annotators: Any, code: Ints, sets: Mask, classes: Labels, index: Any, select_rows: SelectRows
+    ) -> "Answers":
+        """Return the answers with these codes of their sets, -1 without an answer; see `from_records`."""
+        row_names, row = factorize(name_vector(rows, "rows"), "row")
+        sources, source = factorize(annotator_vector(annotators), "annotator")
+        codes = EncodedAnswers(row, source, code, sets, classes, (len(row_names), len(sources)))
         read = cls(row_names, sources, select_rows, codes, _in_order=False)
         return read if index is None else read.align(index)
 
@@ -337,9 +342,9 @@ class Answers:
         if not isinstance(row, str):
             raise InputTypeError(f"`row` must be the name of a field; got {row!r}.")
         options = AnswerOptions(paths[0], row, answer=choice, answers_row=row)
-        file = read_answer_file(options, read_objects(paths), forms=forms)
+        file = read_answer_file(options, paths=paths, forms=forms)
         names = None if classes is None else [str(name) for name in as_classes(classes).tolist()]
-        return answers_of_file(file, parse_answers(file, classes=names), **named)
+        return answers_of_file(parse_answers(file, classes=names), **named)
 
     def align(self, index: Any) -> "Answers":
         """Return the answers over all rows of a data set.
@@ -476,23 +481,27 @@ class Answers:
         return AnswerColumns.from_answers(row, source, answer, codes.sets, len(self.annotators), known)
 
 
-def answers_of_file(file: AnswerFile, given: ParsedAnswers, *, index: Any, select_rows: SelectRows = "auto") -> Answers:
+def answers_of_file(given: ParsedAnswers, *, index: Any, select_rows: SelectRows = "auto") -> Answers:
     """Return the answers of a file, as `Answers.from_records`; errors name the place of the answer.
 
     If the names of the index are text, those of the file are compared as text.
     """
-    rows, annotators = [one.row for one in given.records], [one.annotator for one in given.records]
+    records = given.file.answers
+    rows, annotators = [one.row for one in records], [one.annotator for one in records]
     rows = [*map(str, rows)] if index is not None and all(isinstance(name, str) for name in index) else rows
-    options = {"classes": given.classes, "index": index, "select_rows": select_rows}
     try:
-        return Answers.from_records(rows, annotators, given.labels, **options)
+        answers = Answers._from_codes(rows, annotators, given.code, given.sets, given.classes, index, select_rows)
+        if given.file.is_wide and not given.are_named and select_rows is not True:
+            remedy = "Leave it out by --exclude-annotator, or name the classes by --classes if it has answers."
+            _check_columns(answers._codes, answers.annotators, remedy)
     except InputError as error:
-        place = file.path if error.row is None else file.locate(given.records[error.row])
+        place = given.file.path if error.row is None else records[error.row].place
         error.row = None
         raise error.at(place) from None
+    return answers
 
 
-def _check_columns(codes: EncodedAnswers, names: Labels) -> None:
+def _check_columns(codes: EncodedAnswers, names: Labels, remedy: str) -> None:
     """Raise if a column is not that of an annotator."""
     pairs, times = np.unique(codes.annotator * len(codes.sets) + codes.answer, return_counts=True)
     cells: list[dict[frozenset[int], int]] = [{} for _ in names]
@@ -502,8 +511,7 @@ def _check_columns(codes: EncodedAnswers, names: Labels) -> None:
     for j in other_columns(cells, codes.shape[0]):
         raise InputError(
             f"column {names.tolist()[j]!r} has almost no label of another column, as names, dates and comments do. "
-            f"Remove it, or make names of the rows the index: table.set_index({names.tolist()[j]!r}). If it has the "
-            "answers of an annotator, pass `classes`.",
+            f"{remedy}",
             column=int(j),
         )
 

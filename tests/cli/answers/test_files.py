@@ -14,7 +14,7 @@ from oneof.cli.tables.read_options import ReadOptions
 from oneof.errors import InputError
 from oneof.io import answers, read_table
 from oneof.io.answers import AnswerOptions
-from tests.cli.answers.conftest import ACCURACIES, FIT, NAMES, at, fit, make_answers, write_answers
+from tests.cli.answers.conftest import FIT, NAMES, at, fit, make_answers, write_answers
 from tests.cli.conftest import Run, check_error, make_birds
 
 
@@ -165,34 +165,6 @@ def test_tokens_of_missing_labels_are_no_answers(run: Run, table: Path) -> None:
     assert found[0] == found[1]
     assert found[2] == found[3]
     assert sum(map(len, found[0].values())) == answers.filter(~is_unsure).height
-
-
-def test_dates_and_comments_are_not_annotators(run: Run, table: Path) -> None:
-    """Columns of other cells than labels are omitted, with a note."""
-    wide = make_answers().pivot("worker", index="id", values="label")
-    wide.write_csv("wide.csv")
-    days = pl.Series([f"2024-05-{1 + i % 28:02}" for i in range(wide.height)])
-    remarks = pl.Series([("nice song", None, "a wren, or not")[i % 3] for i in range(wide.height)])
-    wide.with_columns(day=days, remark=remarks, changed=days.reverse()).write_csv("more.csv")
-    rows = read_table("table.csv", labels=("id",))
-    for classes in (None, tuple(NAMES)):
-        expected, given = (
-            read_answers(AnswerOptions(Path(file), "id"), rows, separator=None, classes=classes)
-            for file in ("wide.csv", "more.csv")
-        )
-        assert given.answers.annotators.tolist() == expected.answers.annotators.tolist()
-        assert [given.answers.of_row(row) for row in range(60)] == [expected.answers.of_row(row) for row in range(60)]
-        assert any("day, remark and changed have almost no label of another" in note for note in given.notes)
-
-
-def test_few_or_differently_spelled_answers_are_those_of_an_annotator(run: Run, table: Path) -> None:
-    """Three answers that nobody else gave, and names in upper case, do not exclude a column."""
-    wide = make_answers().pivot("worker", index="id", values="label")
-    rare = pl.Series(["robin" if i < 3 else None for i in range(wide.height)])
-    wide.with_columns(pl.col("Ann").str.to_uppercase(), Eve=rare).write_csv("wide.csv")
-    rows = read_table("table.csv", labels=("id",))
-    given = read_answers(AnswerOptions(Path("wide.csv"), "id"), rows, separator=None, classes=None)
-    assert set(given.answers.annotators.tolist()) == {*ACCURACIES, "Eve"}
 
 
 def test_spaces_around_names_of_annotators_are_removed(run: Run, table: Path) -> None:

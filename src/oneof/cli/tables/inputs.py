@@ -279,7 +279,6 @@ def _read_answers(table: Table, read_options: ReadOptions, unreadable: Unreadabl
             classes=read_options.classes,
             gold=read_options.gold,
             unreadable=unreadable,
-            other_uses=frozenset(filter(None, (read_options.truth, read_options.gold, read_options.groups))),
         )
     candidates = AnnotatorModel().fit(given.answers, given.gold).candidates_
     return _Labels(candidates, given.separator, read_options.weights, answers=given)

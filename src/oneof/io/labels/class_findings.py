@@ -15,7 +15,6 @@ from oneof.candidates.separators import divides, joining_sign
 from oneof.errors import LabelError
 from oneof.io.findings import Finding, notes
 from oneof.io.formats.cells import MISSING, MISSING_NUMBERS
-from oneof.messages import shorten
 
 _NO_LABELS = frozenset((
     "-1", *MISSING, *MISSING_NUMBERS, "unsure", "not sure", "uncertain", "unclear", "don't know", "dont know",
@@ -101,12 +100,8 @@ def label_findings(
     )
     n_exact, n_labeled = int(candidates.is_exact.sum()), len(mask)
     if kind == "posterior" and 2 * n_exact > n_labeled:
-        found += notes("labels", [
-            f"{n_exact:,} of {n_labeled:,} labeled rows are exact, because the weights of all other classes are 0. If "
-            "these are rounded probabilities, some labels are wrong: write more digits, or add --noise-rate auto to "
-            "fit."
-        ])  # fmt: skip
-    return found + notes("single rows", _single_rows([k for k, n in zip(classes, counts) if n == 1], len(classes)))
+        found.append(Finding("exact posteriors", count=n_exact, detail=f"{n_labeled:,}"))
+    return found + _single_rows([k for k, n in zip(classes, counts) if n == 1], len(classes))
 
 
 def class_findings(
@@ -218,17 +213,15 @@ def _suspicious(
                 yield name, f"nearly {other!r} with {rows[other]:,}"
 
 
-def _single_rows(single: Sequence[Any], n_classes: int) -> list[str]:
-    """Return a warning if classes of one row only are sentences, or are most of many classes.
+def _single_rows(single: Sequence[Any], n_classes: int) -> list[Finding]:
+    """Return a finding if classes of one row only are sentences, or are most of many classes.
 
     These are answers such as "I think it is a robin", names of rows, or other free text.
     """
     sentences = [label for label in single if isinstance(label, str) and len(label.split()) >= _MIN_WORDS]
-    have_sentences = len(sentences) >= max(_MIN_SENTENCES, _MIN_SHARE * n_classes)
-    if not have_sentences and (n_classes < _MANY_CLASSES or 2 * len(single) <= n_classes):
+    if len(sentences) < max(_MIN_SENTENCES, _MIN_SHARE * n_classes) and (
+        n_classes < _MANY_CLASSES or 2 * len(single) <= n_classes
+    ):
         return []
-    return [
-        f"{len(single):,} of {n_classes:,} classes, such as {shorten(str((sentences or single)[0]))!r}, are in one row "
-        "only and cannot be learned. Check that --labels names the column of labels. If they are comments rather than "
-        "labels, name the classes (--classes), and add --unreadable-labels unlabeled: these rows are then unlabeled."
-    ]
+    example = (str((sentences or single)[0]),)
+    return [Finding("single rows", count=len(single), examples=example, detail=f"{n_classes:,}")]

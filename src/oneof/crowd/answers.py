@@ -151,7 +151,7 @@ class Answers:
                 f"columns; got {listed}. Rename or remove a column, or pass `annotators`."
             )
         if classes is None and select_rows is not True:
-            remedy = "Remove it, or make it the index if it names the rows; or pass `classes` if it has answers."
+            remedy = "Remove other columns than those of annotators, make names of rows the index, or pass `classes`."
             _check_columns(codes, names, remedy)
         return cls(rows, names, select_rows, codes)
 
@@ -492,7 +492,7 @@ def answers_of_file(given: ParsedAnswers, *, index: Any, select_rows: SelectRows
     try:
         answers = Answers._from_codes(rows, annotators, given.code, given.sets, given.classes, index, select_rows)
         if given.file.is_wide and not given.are_named and select_rows is not True:
-            remedy = "Leave it out by --exclude-annotator, or name the classes by --classes if it has answers."
+            remedy = "Leave out other columns than those of annotators by --exclude-annotator, or add --classes."
             _check_columns(answers._codes, answers.annotators, remedy)
     except InputError as error:
         place = given.file.path if error.row is None else records[error.row].place
@@ -508,11 +508,11 @@ def _check_columns(codes: EncodedAnswers, names: Labels, remedy: str) -> None:
     for pair, n in zip(pairs.tolist(), times.tolist(), strict=True):
         j, answer = divmod(pair, len(codes.sets))
         cells[j][frozenset(np.flatnonzero(codes.sets[answer]).tolist())] = n
-    for j in other_columns(cells, codes.shape[0]):
+    if len(others := other_columns(cells, codes.shape[0])):
+        listed = enumerate_items([*map(repr, names[others].tolist())], MAX_NAMED)
         raise InputError(
-            f"column {names.tolist()[j]!r} has almost no label of another column, as names, dates and comments do. "
-            f"{remedy}",
-            column=int(j),
+            f"almost no label of {listed} is in another column, as with names, dates and comments. {remedy}",
+            column=int(others[0]),
         )
 
 

@@ -95,6 +95,7 @@ def decisions(answer: str, labels: dict[tuple[str, str], list[str]]) -> str:
 OTHERS = {key: sorted({*CLASSES} - labels) for key, labels in SETS.items()}
 LONG = table("name,worker,label", ([name, by, "|".join(labels)] for (name, by), labels in LISTS.items()))
 WIDE = table("name,Ann,Bob", ([n, *("|".join(LISTS.get((n, by), [])) for by in ("Ann", "Bob"))] for n in NAMES))
+NUMBERED = table("item,annotator,answer", ([name[1:], by, "|".join(labels)] for (name, by), labels in LISTS.items()))
 NAME = {"row": "name"}
 
 
@@ -116,6 +117,8 @@ CASES = {
         {"row": "name", "answers_row": "n", "annotator": "who", "answer": "said"},
     ),
     "long table of the page": Case("a.csv", LONG.replace("name", "item")),
+    "numbered rows": Case("a.csv", NUMBERED.replace("item,", "row,"), {}),
+    "numbered items": Case("a.csv", NUMBERED, {}),
     "long table with times": Case(
         "a.csv", table("name,worker,label,lead_time", ([n, by, "|".join(x), "1.5"] for (n, by), x in LISTS.items()))
     ),

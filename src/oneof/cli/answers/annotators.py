@@ -65,16 +65,16 @@ def describe_answers(answers: "Answers", row: int) -> str:
 def to_dict(summary: "AnnotatorSummary", crowd: "CrowdClassifier") -> dict[str, Any]:
     """Return the summary in the types of JSON."""
     by_class, pairs = summary.by_class, summary.pairs
-    cells = (by_class.n_answers, by_class.accuracy, by_class.interval, by_class.differs)
+    cells = [part.tolist() for part in (by_class.n_answers, by_class.accuracy, by_class.interval, by_class.differs)]
     keys = ("class", "answers", "accuracy", "interval", "differs")
     annotators = [
         {
             "annotator": name,
             "answers": summary.n_answers[j],
             "accuracy": summary.accuracy[j],
-            "interval": summary.interval[j],
+            "interval": summary.interval[j].tolist(),
             "by_class": [
-                dict(zip(keys, (label, *(cell[j, k] for cell in cells)), strict=True))
+                dict(zip(keys, (label, *(cell[j][k] for cell in cells)), strict=True))
                 for k, label in enumerate(by_class.classes)
             ],
         }

@@ -17,7 +17,6 @@ from oneof.io import (
     UnreadableCells,
     find_separator,
     join_label_columns,
-    merge_ranked_columns,
     read_labels,
     read_truth,
 )
@@ -201,15 +200,13 @@ RANKED = {
 
 def test_ranked_columns_are_the_weights_of_their_labels() -> None:
     """Columns of labels and of their weights give the weights of the text; empty labels are left out."""
-    table = merge_ranked_columns(_table(**RANKED), ["first", "second"], ["p", "q"])
+    table = join_label_columns(_table(**RANKED), ["first", "second"], ["p", "q"])
     y = read_labels(table, ["first"], weights="p")
     texts, classes = ["owl:.75|wren:.25", "owl:.5|n/a:.5", "wren:1", "", ""], ["n/a", "owl", "wren"]
     assert y == CandidateSets.from_strings(texts, classes=classes, weighted=True)
     with pytest.raises(DataError, match="--labels and --weights must name as many columns; got 2 and 1"):
-        merge_ranked_columns(_table(**RANKED), ["first", "second"], ["p"])
-    table = merge_ranked_columns(
-        _table(**RANKED | {"p": [0.75, 0.5, None, None, None]}), ["first", "second"], ["p", "q"]
-    )
+        join_label_columns(_table(**RANKED), ["first", "second"], ["p"])
+    table = join_label_columns(_table(**RANKED | {"p": [0.75, 0.5, None, None, None]}), ["first", "second"], ["p", "q"])
     with pytest.raises(LabelError, match=r"row 2: the weight of 'wren' must be a number.*got None"):
         read_labels(table, ["first"], weights="p")
 

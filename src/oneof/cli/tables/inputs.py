@@ -31,7 +31,6 @@ from oneof.io import (
     find_separator,
     join_label_columns,
     label_findings,
-    merge_ranked_columns,
     notes,
     read_labels,
     read_text_options,
@@ -205,14 +204,13 @@ def read_sets(table: Table, read_options: ReadOptions) -> TableLabels:
     unreadable, label_table, classes = UnreadableCells(), table, read_options.classes
     is_one_column = len(labels) == 1 and weighting.weights is None
     separator, sentences = resolve_separator(table, read_options)
-    if len(labels) > 1 and weight_columns:
-        label_table = merge_ranked_columns(table, labels, weight_columns)
-        labels, weighting = labels[:1], replace(weighting, weights=weight_columns[0])
-    elif len(labels) > 1 and not weighting.weighted:
+    if len(labels) > 1 and (weight_columns or not weighting.weighted):
+        given = read_options.separator
         label_table = join_label_columns(
-            table, labels, classes=classes, separator=read_options.separator, unreadable=unreadable
+            table, labels, weight_columns, classes=classes, separator=given, unreadable=unreadable
         )
         labels = labels if label_table is table else labels[:1]
+        weighting = replace(weighting, weights=next(iter(weight_columns), None))
     options: dict[str, Any] = {"separator": separator, **asdict(weighting)}
     read = partial(read_labels, label_table, labels, **options)
     with (

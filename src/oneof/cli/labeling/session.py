@@ -169,10 +169,11 @@ def _prepare(
     table: "Table", display: Display, labels: "TableLabels", read_options: "ReadOptions"
 ) -> "tuple[PreparedTable, Any]":
     """Return the table with the features of the columns, or of the files if it has no others; and their matrix."""
-    from oneof.cli.tables.inputs import PreparedTable, TableFeatures, check_and_read_groups, prepare_features
+    from oneof.cli.tables.groups import read_groups
+    from oneof.cli.tables.inputs import PreparedTable, TableFeatures, prepare_features
     from oneof.io import make_encoder
 
-    groups = None if read_options.groups is None else check_and_read_groups(table, read_options)
+    groups = read_groups(table, read_options)
     column, hidden, others = display.column, set(display.hidden), {*table.label_columns, *read_options.drop}
     if display.media is not None:
         hidden.add(str(column))

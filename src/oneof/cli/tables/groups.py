@@ -7,13 +7,14 @@ import re
 from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING
 
-from oneof.errors import DataError
+from oneof.errors import DataError, InputError
 from oneof.io import Finding, find_column
 
 if TYPE_CHECKING:
     import polars as pl
 
     from oneof.candidates import CandidateSets
+    from oneof.cli.tables.read_options import ReadOptions
     from oneof.io import Table
 
 _GROUP = re.compile(
@@ -29,19 +30,27 @@ _MIN_ROWS_PER_GROUP = 2.0
 """Number of values of a column of groups, and the mean number of rows of a value."""
 
 
-def read_groups(table: "Table", name: str) -> list[str]:
-    """Return the group of each row; an empty cell is an error."""
+def read_groups(table: "Table", read_options: "ReadOptions") -> list[str] | None:
+    """Return the group of each row, from a column without labels and empty cells; None without groups."""
+    name = read_options.groups
+    if name is None:
+        return None
+    given = (("--labels", read_options.labels), ("--truth", (read_options.truth,)), ("--gold", (read_options.gold,)))
+    for option, names in given:
+        if name in names:
+            raise InputError(f"--groups and {option} must name different columns; got {name!r} for both.")
     column = find_column(name, table.frame.columns, table.path)
-    cells = [None if cell is None else str(cell).strip() for cell in table.frame[column].to_list()]
-    missing = [row for row, cell in enumerate(cells) if not cell]
-    if missing:
+    groups = ["" if cell is None else str(cell).strip() for cell in table.frame[column].to_list()]
+    if n_missing := groups.count(""):
         raise DataError(
-            f"column {name!r} of --groups has empty cells (such rows: {len(missing):,}). Name the group of each row; a "
+            f"column {name!r} of --groups has empty cells (such rows: {n_missing:,}). Name the group of each row; a "
             "row without a group has a group of its own.",
             source=str(table.path),
-            row=missing[0],
+            row=groups.index(""),
         )
-    return [str(cell) for cell in cells]
+    if len(set(groups)) == 1:
+        raise InputError(f"column {name!r} of --groups has one value. Name another column, or remove --groups.")
+    return groups
 
 
 def count_groups(groups: Sequence[str] | None, candidates: "CandidateSets") -> int | None:

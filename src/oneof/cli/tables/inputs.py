@@ -188,7 +188,7 @@ def prepare_rows(table: Table, read_options: ReadOptions) -> PreparedTable:
     truth = None
     if read_options.truth is not None:
         truth = read_truth(table, read_options.truth, labels.candidates.classes, separator=labels.separator)
-    groups = None if read_options.groups is None else check_and_read_groups(table, read_options)
+    groups = read_groups(table, read_options)
     features = prepare_features(table, read_options)
     found += labels.label_findings
     if table.rows is None:
@@ -284,19 +284,6 @@ def naming_the_option(cell_format: CellFormat, *, lists_unreadable: bool = False
         if not error.rows or (cell_format.label_errors == "unlabeled" and not lists_unreadable):
             raise
         raise error.because(f"{error.reason} {UNREADABLE_OPTION}") from None
-
-
-def check_and_read_groups(table: Table, read_options: ReadOptions) -> list[str]:
-    """Return the group of each row, from a column without labels."""
-    name = str(read_options.groups)
-    given = (("--labels", read_options.labels), ("--truth", (read_options.truth,)), ("--gold", (read_options.gold,)))
-    for option, names in given:
-        if name in names:
-            raise InputError(f"--groups and {option} must name different columns; got {name!r} for both.")
-    groups = read_groups(table, name)
-    if len(set(groups)) == 1:
-        raise InputError(f"column {name!r} of --groups has one value. Name another column, or remove --groups.")
-    return groups
 
 
 def read_rows(path: Path, read_options: ReadOptions) -> Table:

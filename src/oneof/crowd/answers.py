@@ -275,8 +275,8 @@ class Answers:
         ...     Answers.from_label_studio(path, row="name")
         <Answers: 2 by 2 annotators about 1 rows, 3 classes>
         """
-        named = {"classes": classes, "index": index, "select_rows": select_rows}
-        return cls._from_export([as_path(path)], (STUDIO, CHOICES), row, choice, **named)
+        forms = (STUDIO, CHOICES)
+        return cls._from_export([as_path(path)], forms, row, choice, classes, index=index, select_rows=select_rows)
 
     @classmethod
     def from_doccano(
@@ -325,18 +325,11 @@ class Answers:
         <Answers: 2 by 2 annotators about 1 rows, 3 classes>
         """
         paths = [as_path(one) for one in (path if isinstance(path, list | tuple) else [path])]
-        return cls._from_export(paths, (DOCCANO,), row, classes=classes, index=index, select_rows=select_rows)
+        return cls._from_export(paths, (DOCCANO,), row, None, classes, index=index, select_rows=select_rows)
 
     @classmethod
     def _from_export(
-        cls,
-        paths: Sequence[Path],
-        forms: Sequence[Form],
-        row: str,
-        choice: str | None = None,
-        *,
-        classes: Any = None,
-        **named: Any,
+        cls, paths: Sequence[Path], forms: Sequence[Form], row: str, choice: str | None, classes: Any, **named: Any
     ) -> "Answers":
         """Return the answers of an export; errors name the file, and the place of the answer in it."""
         if not isinstance(row, str):
@@ -612,8 +605,7 @@ def read_gold(gold: Any, answers: Answers) -> Floats:
 
     `gold` has a label, or any other evidence, for each row, or is a mapping or a Series from names of rows.
     """
-    if gold is None:
-        return np.ones((len(answers), len(answers.classes)))
+    gold = {} if gold is None else gold
     rows, is_named = answers.rows.tolist(), isinstance(gold, Mapping)
     if getattr(gold, "ndim", 0) == 1 and index_of(gold) is not None:  # a Series of pandas
         names = gold.index.tolist()
@@ -621,8 +613,7 @@ def read_gold(gold: Any, answers: Answers) -> Floats:
         is_named = not is_in_order(names, rows, index_is_unnamed=has_other_names)
     if is_named:
         names, labels = zip(*gold.items(), strict=True) if len(gold) else ((), ())
-        unknown = sorted(set(names).difference(rows), key=names.index)
-        if unknown:
+        if unknown := sorted(set(names).difference(rows), key=names.index):
             raise InputError(
                 f"`gold` names the row {unknown[0]!r}, which the answers do not have. Correct the name; or, if no "
                 "annotator answered the row, leave it out, or name all rows by Answers.from_records(index=)."

@@ -112,7 +112,7 @@ def test_integer_names_match_their_text(run: Run, table: Path) -> None:
 @pytest.mark.parametrize(
     ("columns", "args", "message"),
     [
-        ({"id": "c" + pl.col("id")}, [], "answers.csv, row 0: no answer is about a row of table.csv: the answers name"),
+        ({"id": "c" + pl.col("id")}, [], "answers.csv, row 0: the answers name rows such as 'cb0', which table.csv"),
         (at(3, "id", ""), [], "answers.csv, row 3: column 'id' is empty. Name the row"),
         (at(3, "worker", ""), [], "answers.csv, row 3: column 'worker' is empty. Name the annotator"),
         (at(5, "label", "robin"), ["--classes", "finch,owl,wren"], "robin"),

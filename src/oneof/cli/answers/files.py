@@ -150,11 +150,11 @@ def _read_joined(options: "AnswerOptions", table: "Table") -> _JoinedFile:
     unknown = [one for one in file.answers if one.cell and str(one.row) not in names]
     known = [one for one in file.answers if str(one.row) in names]
     if unknown:
-        first = unknown[0]
-        if not any(one.cell for one in known):
+        first, is_archive = unknown[0], path.suffix.lower() == ".npz"  # whose rows are those of the table in order
+        if is_archive or not any(one.cell for one in known):
             raise DataError(
-                f"no answer is about a row of {table.path}: the answers name rows such as {str(first.row)!r}, and the "
-                f"table {next(iter(row_names), None)!r}. Give both the same names, or name their column by --row and "
+                f"the answers name rows such as {str(first.row)!r}, which {table.path} does not have; its rows are such "
+                f"as {next(iter(row_names), None)!r}. Give both the same names, or name their column by --row and "
                 "--answers-row.",
                 source=first.place,
             )

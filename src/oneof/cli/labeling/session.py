@@ -170,16 +170,16 @@ def _prepare(
 ) -> "tuple[PreparedTable, Any]":
     """Return the table with the features of the columns, or of the files if it has no others; and their matrix."""
     from oneof.cli.tables.groups import read_groups
-    from oneof.cli.tables.inputs import PreparedTable, TableFeatures, prepare_features
-    from oneof.io import make_encoder
+    from oneof.cli.tables.inputs import PreparedFeatures, PreparedTable, prepare_features
+    from oneof.io import TableFindings, make_encoder
 
     groups = read_groups(table, read_options)
     column, hidden, others = display.column, set(display.hidden), {*table.label_columns, *read_options.drop}
     if display.media is not None:
         hidden.add(str(column))
     if display.media is not None and not set(table.frame.columns) - hidden - others - read_options.text_columns:
-        X = display.media.features(table.frame[str(column)].to_list())
-        table, features = replace(table, rows=X), TableFeatures(columns=[], frame=X)
+        X: Any = display.media.features(table.frame[str(column)].to_list())
+        table, features = replace(table, rows=X), PreparedFeatures([], TableFindings(), X)
     else:
         overrides = read_options.overrides
         named = (*overrides.texts, *overrides.categories, *overrides.numbers, *overrides.drop)

@@ -18,7 +18,6 @@ from oneof.cli.tables.read_options import ReadOptions
 from oneof.errors import InputError, LabelError, OneofError
 from oneof.io import (
     CellFormat,
-    Column,
     Finding,
     Overrides,
     Table,
@@ -36,6 +35,7 @@ from oneof.io import (
     read_text_options,
     read_truth,
 )
+from oneof.io.features import TableFeatures
 
 if TYPE_CHECKING:
     import polars as pl
@@ -87,30 +87,22 @@ class TableLabels:
     unreadable_labels: UnreadableCells = field(default_factory=UnreadableCells)
 
 
-@dataclass(frozen=True, kw_only=True)
-class TableFeatures:
-    """Features of a table.
+@dataclass(frozen=True)
+class PreparedFeatures(TableFeatures):
+    """Features of a table with the options of its texts; the frame may be the rows of a sparse matrix.
 
     Attributes
     ----------
-    columns : list of Column
-    frame : polars.DataFrame or CSR matrix
-        The feature columns, in the types of the encoder; or the rows of a sparse matrix, which has no columns.
     text_options : TextOptions
         Stop words and stems of the text columns.
-    findings : TableFindings
-        The findings about the file and its columns; of a `PreparedTable`, also about its labels.
     """
 
-    columns: list[Column]
-    frame: "pl.DataFrame | Any"
     text_options: TextOptions = TextOptions()  # noqa: RUF009 - frozen
-    findings: TableFindings = TableFindings()  # noqa: RUF009 - frozen
 
 
 @dataclass(frozen=True, kw_only=True)
-class PreparedTable(TableFeatures, TableLabels):
-    """Training table with its candidate sets and features.
+class PreparedTable(PreparedFeatures, TableLabels):
+    """Training table with its candidate sets and features; its findings are about its labels, too.
 
     Attributes
     ----------
@@ -293,7 +285,7 @@ def read_rows(path: Path, read_options: ReadOptions) -> Table:
     return read_options.table.read(path, as_text=as_text, labels=text_columns, drop=overrides.drop)
 
 
-def prepare_features(table: Table, read_options: ReadOptions, hidden: Collection[str] = ()) -> TableFeatures:
+def prepare_features(table: Table, read_options: ReadOptions, hidden: Collection[str] = ()) -> PreparedFeatures:
     """Return the features of a table: its columns but labels, truth and `hidden`, or the rows of a sparse matrix."""
     overrides, words = read_options.overrides, (read_options.stop_words, read_options.stem)
     if table.rows is not None:
@@ -302,13 +294,11 @@ def prepare_features(table: Table, read_options: ReadOptions, hidden: Collection
                 f"{table.path} has a sparse matrix, which has no columns: remove --numeric, --categorical, --text, "
                 "--drop, --stop-words and --stem."
             )
-        return TableFeatures(columns=[], frame=table.rows, findings=TableFindings(remarks=table.remarks))
+        return PreparedFeatures([], TableFindings(remarks=table.remarks), table.rows)
     exclude, text_options = {*read_options.text_columns, *hidden}, read_text_options(*words)
     chosen = choose_features(table, exclude=exclude, overrides=overrides, strict=read_options.table.strict)
     check_texts(chosen.frame, chosen.columns, text_options, table.path)
-    return TableFeatures(
-        columns=chosen.columns, frame=chosen.frame, findings=chosen.findings, text_options=text_options
-    )
+    return PreparedFeatures(**vars(chosen), text_options=text_options)
 
 
 def resolve_separator(table: Table, read_options: ReadOptions) -> tuple[str, tuple[str, ...]]:

@@ -153,8 +153,8 @@ def _read_joined(options: "AnswerOptions", table: "Table") -> _JoinedFile:
         first, is_archive = unknown[0], path.suffix.lower() == ".npz"  # whose rows are those of the table in order
         if is_archive or not any(one.cell for one in known):
             raise DataError(
-                f"the answers name rows such as {str(first.row)!r}, which {table.path} does not have; its rows are such "
-                f"as {next(iter(row_names), None)!r}. Give both the same names, or name their column by --row and "
+                f"the answers name rows such as {str(first.row)!r}, which {table.path} does not have; it has rows "
+                f"such as {next(iter(row_names), None)!r}. Give both the same names, or name their column by --row and "
                 "--answers-row.",
                 source=first.place,
             )

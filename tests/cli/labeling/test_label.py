@@ -134,14 +134,6 @@ def test_classes_are_stored(run: Run, birds: Path, classes: str) -> None:
     assert f"answers for the classes {listed}; got the classes finch, owl, wren" in other.err
 
 
-def test_labels_that_are_formulas(run: Run, bare: Path) -> None:
-    """Labels that look like formulas are exported unchanged, with a warning about spreadsheet programs."""
-    result = run("label", bare, *LABEL, "--classes", "=1+1,-1,+x,-2.5,owl", "--export", "out.csv")
-    assert result.code == 0
-    assert "'=1+1', '+x' as a formula" in result.err
-    assert "formula" not in run("label", bare, *LABEL, *CLASSES, "--session", "a", "--export", "out.csv").err
-
-
 def test_a_missing_extra_leaves_no_file(run: Run, bare: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Without the packages of the page the command names the extra, and creates no file of answers."""
     monkeypatch.setitem(sys.modules, "uvicorn", None)

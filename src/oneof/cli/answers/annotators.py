@@ -18,7 +18,7 @@ WEIGHTS_NOTE = (
     "rates are approximate. `oneof fit` fits the annotators and a method in turn."
 )
 """Note of the commands that do not fit the annotators and a method in turn."""
-_MAX_PRINTED_CLASSES, _MAX_JSON_PAIRS = 5, 1000
+_MAX_JSON_PAIRS = 1000
 
 
 def summarize_annotators(crowd: "CrowdClassifier", given: TableAnswers) -> "AnnotatorSummary":
@@ -123,8 +123,8 @@ def write_annotators(path: Path, summary: "AnnotatorSummary") -> None:
 
 
 def print_annotators(summary: "AnnotatorSummary") -> None:
-    """Print the tables of the report: accuracies, also by class, agreement, and the most disputed rows."""
-    from oneof.report.annotators import annotator_rows, class_table, pair_rows
+    """Print the accuracies and the most disputed rows; the report has further tables."""
+    from oneof.report.annotators import annotator_rows
 
     percent, table = terminal.format_percent, terminal.print_table
     rows, n = annotator_rows(summary), len(summary.names)
@@ -138,29 +138,10 @@ def print_annotators(summary: "AnnotatorSummary") -> None:
     for note in summary.notes:
         if note != rules_note():  # which is printed when the answers are read
             terminal.print_line(note)
-    if by_class := class_table(summary, _MAX_PRINTED_CLASSES):
-        part = f"{len(by_class['classes'])} of {by_class['n_classes']:,} classes"
-        lines = [
-            [name, *(f"{100 * c.accuracy:.0f}{'*' * c.differs} ({100 * c.low:.0f} to {100 * c.high:.0f})" for c in of)]
-            for name, of in by_class["rows"]
-        ]
-        title = f"Accuracy by class in %, {part}; * differs from the other classes"
-        table(title, ["annotator", *by_class["classes"]], lines)
     terminal.print_line(f"Agreement of the annotators: {summary.agreement}")
-    if pairs := pair_rows(summary):
-        lines = [
-            [f"{one.first} and {one.second}", f"{one.n_shared:,}", percent(one.agreement), _format_kappa(one.kappa)]
-            for one in pairs
-        ]
-        title = f"Agreement of {len(pairs)} of {len(summary.pairs.kappa):,} pairs, of the lowest kappa"
-        table(title, ["annotators", "common rows", "agreement", "Cohen's kappa"], lines)
     if summary.disputed:
         lines = [
-            [row.name, row.label, row.runner_up, row.answers, percent(row.disagreement)] for row in summary.disputed
+            [one.name, one.label, one.runner_up, one.answers, percent(one.disagreement)] for one in summary.disputed
         ]
         columns = ["row", "label", "runner-up", "answers", "pairs that differ"]
         table("Rows with the least certain labels", columns, lines, text_columns=4)
-
-
-def _format_kappa(kappa: float) -> str:
-    return "-" if math.isnan(kappa) else f"{kappa:.2f}"

@@ -1,6 +1,5 @@
 """Opening of a session by `oneof label`: the rows of the table, their initial labels, features and suspects."""
 
-import re
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -22,7 +21,6 @@ if TYPE_CHECKING:
     from oneof.labeling.content.media import MediaFolder
 
 DEFAULT = "auto"
-_FORMULA = re.compile(r"[=@\t\r]|[+-](?![\d.]+$)")
 
 
 @dataclass(frozen=True)
@@ -156,12 +154,6 @@ def _read_labels(table: "Table", label: str, read_options: "ReadOptions", answer
         sets = CandidateSets(np.ones((table.frame.height, len(named)), dtype=bool), np.asarray(named))
         labels = TableLabels(candidates=sets, separator=read_options.separator or DEFAULT_SEPARATOR)
         sentences += [f"column {label!r} is not in the table and is added to exports."] * is_new
-    formulas = [name for name in map(str, labels.candidates.classes.tolist()) if _FORMULA.match(name)]
-    if formulas:  # exports keep labels unchanged
-        listed = ", ".join(map(repr, formulas[:3]))
-        sentences.append(
-            f"spreadsheet programs evaluate {listed} as a formula: export to Parquet instead of CSV for them."
-        )
     return replace(labels, label_findings=(*labels.label_findings, *notes("labels", sentences)))
 
 

@@ -80,9 +80,7 @@ def read_degrees(answers: Iterable[Answer], row_names: Sequence[str]) -> dict[tu
     """Return the degrees of certainty of answers by row, among these names, and annotator."""
     position = {name: i for i, name in enumerate(row_names)}
     degrees: dict[tuple[int, str], str] = {}
-    for one in answers:
-        if str(one.row) not in position:
-            continue
+    for one in (one for one in answers if str(one.row) in position):
         degree, pair = str(one.degree or "").strip(), (position[str(one.row)], one.annotator)
         if degree not in ("", *DEGREES):
             raise DataError(f"{one.place}: the degree must be {', '.join(DEGREES)} or empty; got {one.degree!r}.")

@@ -51,7 +51,7 @@ _OWN_FIELDS = frozenset({"annotation_id", "lead_time", "id", "annotator", "creat
 """Columns that the short forms of Label Studio (JSON-MIN and CSV) add to those of the data."""
 _HOW = "`choice` in Python, --answer on the command line"
 _MAX_SAMPLED = 1_000
-"""Number of objects that show whether a file has lists."""
+"""Number of objects that show whether a file has responses of Argilla."""
 _JSON = (".json", ".jsonl", ".ndjson")
 
 
@@ -536,13 +536,8 @@ DOCCANO = Form(
     _read_document,
     True,
 )
-# Text of a table has no lists: its many rows are not searched.
 ARGILLA = Form(
-    lambda file: (
-        any(isinstance(value, list | dict) for one in file.items[:_MAX_SAMPLED] for value in one.content.values())
-        and any(True for one in file.items for _ in _responses(one.content))
-    ),
-    _read_responses,
+    lambda file: any(True for one in file.items[:_MAX_SAMPLED] for _ in _responses(one.content)), _read_responses
 )
 PRODIGY = Form(
     lambda file: file.has("answer") and file.has("_input_hash", "_annotator_id", "_session_id"), _read_decision

@@ -148,7 +148,10 @@ def test_faults_of_answers(run: Run) -> None:
         ({"answers": np.zeros((60, 2), dtype=int)}, "the archive has no array 'classes'"),
         ({"answers": np.zeros(60, dtype=int), "classes": CLASSES}, "have the shape (rows, annotators); got int64"),
         ({"answers": np.full((60, 2), 3), "classes": CLASSES}, "indices into the 3 classes"),
-        ({"answers": np.zeros((61, 2), dtype=int), "classes": CLASSES}, "answers about 61 rows"),
+        (
+            {"answers": np.zeros((61, 2), dtype=int), "classes": CLASSES},
+            "row 60: the answers name rows such as '60', which crowd.npz does not",
+        ),
         (
             {"answers": np.zeros((60, 2), dtype=int), "classes": CLASSES, "worker_id": np.array([1, 1])},
             "different names",

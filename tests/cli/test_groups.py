@@ -10,10 +10,11 @@ import polars as pl
 import pytest
 
 from oneof.cli.auditing.issues import find_issues
-from oneof.cli.tables.groups import group_notes
+from oneof.cli.tables.groups import find_groups
 from oneof.cli.tables.inputs import prepare
 from oneof.cli.tables.read_options import ReadOptions
 from oneof.comparison.folds import check_task, make_folds
+from oneof.io import describe
 from tests.cli.conftest import QUICK, Run, check_error, make_birds
 
 TABLE = ("birds.csv", "--labels", "species", "--truth", "truth", "--groups", "recorder")
@@ -147,6 +148,10 @@ def test_online_learning_has_no_folds(run: Run, recorded: pl.DataFrame) -> None:
 
 def test_columns_that_seem_to_name_groups_have_a_note(run: Run, recorded: pl.DataFrame) -> None:
     """Texts and whole numbers that recur and have the name of groups are named, with the option for the finest."""
+
+    def group_notes(*args: Any, **options: Any) -> list[str]:
+        return describe(find_groups(*args, **options))
+
     n = len(recorded)
     sites, patients = [f"s{i % 4}" for i in range(n)], [i % 9 for i in range(n)]
     frame = recorded.with_columns(pl.Series("siteName", sites), pl.Series("patient_id", patients))

@@ -103,7 +103,7 @@ def test_selected_rows_have_their_answers_and_their_annotators():
         (lambda: Answers.from_label_studio("a.json", row=3), "`row` must be the name of a field; got 3"),
         (
             lambda: Answers.from_table(pd.DataFrame({"id": [f"m{i}" for i in range(20)], "Ann": ["a", "b"] * 10})),
-            r"column 0: .* 'id' has almost no label of another.*index: table.set_index\('id'\)",
+            "column 0: almost no label of 'id' is in another column.* make names of rows the index",
         ),
         (lambda: Answers.from_records([0, 1]), "must be a DataFrame with the columns row, annotator and answer"),
         (lambda: Answers.from_table(TABLE, annotators=["x", "y"]), "`annotators` must be 3 different names"),
@@ -189,25 +189,29 @@ FRAMES = {
 
 
 @pytest.mark.parametrize("kind", FRAMES)
-def test_columns_that_are_not_annotators_are_those_of_the_command_line(kind, tmp_path):
-    """Python names the column in an error that `classes` or its removal mend; the command line omits it with a note."""
+def test_columns_that_are_not_annotators_are_errors_in_python_and_on_the_command_line(kind, tmp_path):
+    """The error names the column, and its removal, `--exclude-annotator` or the classes mend it."""
     more, other = FRAMES[kind]
     frame = pd.DataFrame({"Ann": ["wren", "finch"] * 15, "Bob": ["wren", "finch", "finch"] * 10, **more})
     frame.rename_axis("row").to_csv(tmp_path / "answers.csv")
     columns = [*frame.columns]
-    frame[[]].rename_axis("row").to_csv(tmp_path / "table.csv")
-    given = read_answers(
-        AnswerOptions(tmp_path / "answers.csv"), read_table(tmp_path / "table.csv"), separator=None, classes=None
-    )
-    assert given.answers.annotators.tolist() == sorted(name for name in columns if name not in other)
-    if not other:
-        assert Answers.from_table(frame).annotators.tolist() == columns
-        return
-    with pytest.raises(InputError, match=rf"column 2: column '{other[0]}' has almost no label of another column"):
-        Answers.from_table(frame)
-    assert Answers.from_table(frame.drop(columns=other)).annotators.tolist() == ["Ann", "Bob"]
     labels = sorted({label for name in columns for label in frame[name].dropna()})
-    assert Answers.from_table(frame, classes=labels).annotators.tolist() == columns
+    frame[[]].rename_axis("row").to_csv(tmp_path / "table.csv")
+
+    def read_file(excluded=(), classes=None):
+        options = AnswerOptions(tmp_path / "answers.csv", excluded=tuple(excluded))
+        table = read_table(tmp_path / "table.csv")
+        return read_answers(options, table, separator="|", classes=classes).answers.annotators.tolist()
+
+    def read_frame(excluded=(), classes=None):
+        return Answers.from_table(frame.drop(columns=[*excluded]), classes=classes).annotators.tolist()
+
+    for read in (read_file, read_frame):
+        if other:
+            with pytest.raises(InputError, match=f"almost no label of '{other[0]}' is in another column"):
+                read()
+        assert sorted(read(other)) == sorted(name for name in columns if name not in other)
+        assert sorted(read(classes=labels)) == sorted(columns)
 
 
 def test_annotators_without_answers_are_omitted():

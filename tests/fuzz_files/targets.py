@@ -27,7 +27,7 @@ from oneof.io import (
     read_labels,
     read_table,
 )
-from oneof.io.answers import AnswerOptions, parse_answers, read_answer_file, read_objects
+from oneof.io.answers import AnswerOptions, parse_answers, read_answer_file
 from oneof.labeling.answers.database import stored_classes
 from oneof.labeling.answers.log import AnswerLog, Entry
 from oneof.labeling.answers.store import AnswerStore
@@ -223,7 +223,7 @@ def _studio_seeds(_: Path) -> list[bytes]:
 
 
 def _answer_file(path: Path) -> None:
-    parse_answers(read_answer_file(AnswerOptions(path, answers_row="id"), read_objects([path])))
+    parse_answers(read_answer_file(AnswerOptions(path, answers_row="id")))
 
 
 def _doccano_seeds(_: Path) -> list[bytes]:

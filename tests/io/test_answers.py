@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from oneof.crowd import Answers
 from oneof.errors import DataError, InputError, LabelError, OneofError
-from oneof.io.answers import AnswerOptions, parse_answers, read_answer_file, read_objects
+from oneof.io.answers import AnswerOptions, parse_answers, read_answer_file
 
 
 def write(path: Path, content: Any) -> Path:
@@ -21,7 +21,7 @@ def write(path: Path, content: Any) -> Path:
 
 
 def rows(path: Path, row: str, answers_row: str | None) -> list[Any]:
-    file = read_answer_file(AnswerOptions(path, row, answers_row=answers_row), read_objects([path]))
+    file = read_answer_file(AnswerOptions(path, row, answers_row=answers_row))
     return [one.row for one in file.answers]
 
 
@@ -86,15 +86,19 @@ def test_whole_numbers_of_an_export_are_numbers(tmp_path: Path) -> None:
     ("name", "content", "message"),
     [
         ("a.json", b"{", "a.json: invalid JSON"),
-        ("a.json", b'[{"data": {"id": [1]}, "annotations": []}]', "task 0: the field 'id', .* must be text or a whole"),
-        ("a.json", b'[{"data": 3, "annotations": []}]', "task 0: the data must be an object"),
+        (
+            "a.json",
+            b'[{"data": {"id": [1]}, "annotations": []}]',
+            "object 0: the field 'id', .* must be text or a whole",
+        ),
+        ("a.json", b'[{"data": 3, "annotations": []}]', "object 0: the data must be an object"),
         ("a.json", b'[{"id": "\\ud800"}]', "a lone surrogate"),
         ("a.json", b"\xff", "not text in UTF-8"),
         ("a.zip", b"no zip file", "a.zip cannot be read"),
         ("none.json", None, "does not exist"),
         ("none.zip", None, "does not exist"),
         ("none.jsonl", None, "does not exist"),
-        ("empty", None, "has no .jsonl or .json file"),
+        ("empty", None, "has no objects in .jsonl or .json files"),
     ],
 )
 def test_defects_of_a_file(tmp_path: Path, name: str, content: bytes | None, message: str) -> None:
@@ -132,8 +136,8 @@ def test_any_json_is_read_or_rejected(
     folder = tmp_path_factory.mktemp("json")
     for path in (write(folder / "a.json", value), write(folder / "a.jsonl", value)):
         try:
-            file = read_answer_file(AnswerOptions(path, row, answer=answer, answers_row=row), read_objects([path]))
-            labels = parse_answers(file).labels
+            file = read_answer_file(AnswerOptions(path, row, answer=answer, answers_row=row))
+            labels = parse_answers(file).code
         except OneofError:
             continue
         assert len(labels) == len(file.answers)

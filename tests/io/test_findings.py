@@ -64,8 +64,12 @@ JOINED, MISSED, SUSPICIOUS, SPELLED, SINGLE = (
         (["???", "2021-09-02 00:00:00"] * 3, {SUSPICIOUS: ["???", "2021-09-02 00:00:00"]}, "3 rows; without letters"),
         (["owl;wren", "owl?", "n/a"], {JOINED: ["owl;wren"], SUSPICIOUS: ["owl?"], MISSED: ["n/a"]}, ""),
         (["skip", "Refused"] * 12, {MISSED: ["skip", "Refused"]}, "add --missing Refused,skip"),
-        ([f"I think it is number {k}" for k in range(3)], {SINGLE: []}, "--unreadable-labels unlabeled"),
-        ([f"clip {k}" for k in range(40)], {SINGLE: []}, "Check that --labels names the column of labels"),
+        (
+            [f"I think it is number {k}" for k in range(3)],
+            {SINGLE: ["I think it is number 0"]},
+            "--unreadable-labels unlabeled",
+        ),
+        ([f"clip {k}" for k in range(40)], {SINGLE: ["clip 0"]}, "Check that --labels names the column of labels"),
         (["common eider"] * 20 + ["common eidre"], {SUSPICIOUS: ["common eidre"]}, "nearly 'common eider' with 20"),
     ],
 )

@@ -17,7 +17,6 @@ from oneof.io import (
     UnreadableCells,
     find_separator,
     join_label_columns,
-    merge_ranked_columns,
     read_labels,
     read_truth,
 )
@@ -29,37 +28,36 @@ def _table(**columns: Any) -> Table:
     return Table(pl.DataFrame(columns), Path("t.csv"))
 
 
-def test_one_column_per_class() -> None:
+@pytest.mark.parametrize("values", [(0, 1), ("0", "1"), (False, True)])
+def test_one_column_per_class(values: tuple[Any, Any]) -> None:
     """Several columns of 0 and 1 are an indicator, also as text or booleans; their names are the classes."""
-    for convert in (int, str, bool):
-        table = _table(
-            a=[convert(v) for v in (1, 0, 1, 0)] if convert is not str else ["1", "0", "1", "0"],
-            b=[convert(v) for v in (1, 1, 1, 0)] if convert is not str else ["1", "1", "1", "0"],
-            c=[convert(v) for v in (0, 0, 1, 1)] if convert is not str else ["0", "0", "1", "1"],
-        )
-        candidates = read_labels(table, ["a", "b", "c"])
-        assert candidates.to_sets() == SETS
+    cells = {name: [values[name in labels] for labels in SETS] for name in "abc"}
+    assert read_labels(_table(**cells), [*cells]).to_sets() == SETS
 
 
-@pytest.mark.parametrize("cells", [[3, 1, -1, 3], ["3", "1", "", "3"], [3.0, 1.0, None, 3.0], ["3", "1", "-1", "3.0"]])
-def test_whole_numbers_are_labels(cells: list[Any]) -> None:
-    """-1 and empty cells are unlabeled, and text of whole numbers is numbers."""
-    candidates = read_labels(_table(y=cells), ["y"])
-    assert candidates.to_sets() == [{3}, {1}, {1, 3}, {3}]
-    assert candidates.classes.dtype.kind == "i"
-
-
-@pytest.mark.parametrize("cells", [["07|8", "8", None], ["07", "8", "07"]])
-def test_codes_with_leading_zeros_remain_text(cells: list[Any]) -> None:
-    """Codes are names, not numbers, alone and in sets."""
-    assert read_labels(_table(y=cells), ["y"]).classes.tolist() == ["07", "8"]
-
-
-def test_whole_numbers_in_sets_are_numbers() -> None:
-    """A label has one type, whether it stands alone or in a set, and numbers are in their order."""
-    candidates = read_labels(_table(y=["10|9", "9", None, "-1", "9|-1"]), ["y"])
-    assert candidates.classes.tolist() == [-1, 9, 10]
-    assert candidates.is_unlabeled.tolist() == [False, False, True, False, False]
+@pytest.mark.parametrize(
+    ("cells", "missing", "sets"),
+    [
+        ([3, 1, -1, 3], (), [{3}, {1}, {1, 3}, {3}]),
+        (["3", "1", "", "3"], (), [{3}, {1}, {1, 3}, {3}]),
+        ([3.0, 1.0, None, 3.0], (), [{3}, {1}, {1, 3}, {3}]),
+        (["3", "1", "-1", "3.0"], (), [{3}, {1}, {1, 3}, {3}]),
+        (["07|8", "8", None], (), [{"07", "8"}, {"8"}, {"07", "8"}]),
+        (["07", "8", "07"], (), [{"07"}, {"8"}, {"07"}]),
+        (["10|9", "9", None, "-1", "9|-1"], (), [{9, 10}, {9}, {-1, 9, 10}, {-1}, {-1, 9}]),
+        ([1, 999, 2], ("999",), [{1}, {1, 2}, {2}]),
+        ([1.0, 999.0, 2.0], ("999",), [{1}, {1, 2}, {2}]),
+        (["1", "999", "2"], ("999",), [{1}, {1, 2}, {2}]),
+    ],
+)
+def test_labels_are_numbers_if_all_are_whole_numbers(cells: list[Any], missing: Any, sets: list[Any]) -> None:
+    """-1, empty cells and tokens are unlabeled; codes with leading zeros are names, and a label has one type."""
+    table = Table(pl.DataFrame({"y": cells}), Path("t.csv"), cell_format=CellFormat(missing=missing))
+    candidates = read_labels(table, ["y"])
+    assert candidates.to_sets() == sets
+    assert candidates.classes.tolist() == sorted(set().union(*sets))
+    if missing:
+        assert read_truth(table, "y", np.array([1, 2])).tolist() == [1, None, 2]
 
 
 def test_signs_are_ambiguous() -> None:
@@ -112,39 +110,38 @@ def test_plain_separators_are_detected(separator: str) -> None:
     assert find_separator(_table(y=named), ["y"], classes=CITIES) == separator
 
 
+LISTS = [",".join(labels) for n in (2, 3) for labels in itertools.combinations("abcd", n)]
+
+
 @pytest.mark.parametrize(
-    ("cells", "separator"),
+    ("cells", "row", "separator"),
     [
-        ([*CITIES, "S\u00e3o Paulo;Z\u00fcrich"], ";"),
-        ([*CITIES, "Paris;Rome"], ";"),
-        ([*CITIES, "Oslo, Norway"], ","),
-        ([*CITIES, "Oslo / Lyon"], " / "),
+        ([*CITIES, "S\u00e3o Paulo;Z\u00fcrich"], 4, ";"),
+        ([*CITIES, "Paris;Rome"], 4, ";"),
+        ([*CITIES, "Oslo, Norway"], 4, ","),
+        ([*CITIES, "Oslo / Lyon"], 4, " / "),
+        (LISTS[:1] + LISTS[-2:], 0, ","),
+        ([f"{size}, {color}" for size in "sml" for color in "rgb"], 0, ","),
     ],
 )
-def test_doubtful_separators_are_questions(cells: list[str], separator: str) -> None:
-    """One cell that may be a set or a class is an error that names the row and both options."""
-    with pytest.raises(
-        LabelError, match=f"row 4: '.*' may be a set .* Add --separator '{separator}'.* --separator '.'"
-    ):
+def test_doubtful_separators_are_questions(cells: list[str], row: int, separator: str) -> None:
+    """Cells that may be sets or classes, such as few lists, are an error that names the row and both options."""
+    message = f"row {row}: '.*' may be a set .* Add --separator '{separator}'.* --separator '.'"
+    with pytest.raises(LabelError, match=message):
         find_separator(_table(y=cells), ["y"])
     assert find_separator(_table(y=cells), ["y"], classes=cells) == "|"
 
 
-def test_lists_of_several_lengths_are_sets_though_no_label_occurs_alone() -> None:
-    """In lists of recordings no cell may have a single label; few lists, or pairs alone, may be names."""
-    lists = [",".join(labels) for n in (2, 3) for labels in itertools.combinations("abcd", n)]
-    assert find_separator(_table(y=lists), ["y"]) == ","
-    for cells in (lists[:1] + lists[-2:], [f"{size}, {color}" for size in "sml" for color in "rgb"]):
-        with pytest.raises(LabelError, match=r"row 0: '.*' may be a set .* Add --separator ','"):
-            find_separator(_table(y=cells), ["y"])
-
-
 @pytest.mark.parametrize(
-    "cells",
-    [CITIES, ["Smith, John", "Smith, Ann", "Jones, Eva"], ["rock/pop", "jazz"], ["1,5", "2,5"], [3, 4], [["a"], ["b"]]],
+    ("cells", "separator"),
+    [
+        (LISTS, ","),  # of several lengths, as of recordings, in which no label occurs alone
+        *((cells, "|") for cells in (CITIES, ["Smith, John", "Smith, Ann", "Jones, Eva"], ["rock/pop", "jazz"])),
+        *((cells, "|") for cells in (["1,5", "2,5"], [3, 4], [["a"], ["b"]])),
+    ],
 )
-def test_other_labels_have_the_default_separator(cells: list[Any]) -> None:
-    assert find_separator(_table(y=cells), ["y"]) == "|"
+def test_names_with_signs_have_the_default_separator(cells: list[Any], separator: str) -> None:
+    assert find_separator(_table(y=cells), ["y"]) == separator
 
 
 def test_all_bad_cells_are_in_one_error() -> None:
@@ -167,14 +164,6 @@ def test_all_bad_cells_are_in_one_error() -> None:
         DataError, match=r"row 0: .* contains 'x', .* In all, 3 cells cannot be read: also row 2 \('z'\)"
     ):
         read_truth(_table(t=["x", "a", "z", "x"]), "t", read_labels(_table(y=["a", "b"]), ["y"]).classes)
-
-
-def test_numbers_that_are_tokens_are_unlabeled_rows() -> None:
-    """A token that is a number is a missing label in numbers and in text."""
-    for cells in ([1, 999, 2], [1.0, 999.0, 2.0], ["1", "999", "2"]):
-        table = Table(pl.DataFrame({"y": cells}), Path("t.csv"), cell_format=CellFormat(missing=("999",)))
-        assert read_labels(table, ["y"]).to_sets() == [{1}, {1, 2}, {2}]
-        assert read_truth(table, "y", np.array([1, 2])).tolist() == [1, None, 2]
 
 
 def test_truth_is_read_over_the_classes() -> None:
@@ -201,15 +190,13 @@ RANKED = {
 
 def test_ranked_columns_are_the_weights_of_their_labels() -> None:
     """Columns of labels and of their weights give the weights of the text; empty labels are left out."""
-    table = merge_ranked_columns(_table(**RANKED), ["first", "second"], ["p", "q"])
+    table = join_label_columns(_table(**RANKED), ["first", "second"], ["p", "q"])
     y = read_labels(table, ["first"], weights="p")
     texts, classes = ["owl:.75|wren:.25", "owl:.5|n/a:.5", "wren:1", "", ""], ["n/a", "owl", "wren"]
     assert y == CandidateSets.from_strings(texts, classes=classes, weighted=True)
     with pytest.raises(DataError, match="--labels and --weights must name as many columns; got 2 and 1"):
-        merge_ranked_columns(_table(**RANKED), ["first", "second"], ["p"])
-    table = merge_ranked_columns(
-        _table(**RANKED | {"p": [0.75, 0.5, None, None, None]}), ["first", "second"], ["p", "q"]
-    )
+        join_label_columns(_table(**RANKED), ["first", "second"], ["p"])
+    table = join_label_columns(_table(**RANKED | {"p": [0.75, 0.5, None, None, None]}), ["first", "second"], ["p", "q"])
     with pytest.raises(LabelError, match=r"row 2: the weight of 'wren' must be a number.*got None"):
         read_labels(table, ["first"], weights="p")
 

@@ -25,17 +25,15 @@ from oneof.io.answers import (
     CHOICES,
     DOCCANO,
     STUDIO,
-    AnswerFile,
     AnswerOptions,
     Form,
     ParsedAnswers,
     parse_answers,
     read_answer_file,
-    read_objects,
 )
 from oneof.messages import MAX_NAMED, enumerate_items, warn
 from oneof.solvers.annotators import AnswerColumns, are_rules
-from oneof.typing import Floats, Ints, Labels
+from oneof.typing import Floats, Ints, Labels, Mask
 
 SelectRows: TypeAlias = Literal["auto"] | bool
 RECORD_COLUMNS = ("row", "annotator", "answer")
@@ -153,7 +151,8 @@ class Answers:
                 f"columns; got {listed}. Rename or remove a column, or pass `annotators`."
             )
         if classes is None and select_rows is not True:
-            _check_columns(codes, names)
+            remedy = "Remove other columns than those of annotators, make names of rows the index, or pass `classes`."
+            _check_columns(codes, names, remedy)
         return cls(rows, names, select_rows, codes)
 
     @classmethod
@@ -204,14 +203,20 @@ class Answers:
                     "`rows` must be a DataFrame with the columns row, annotator and answer; or pass all three."
                 )
             rows, annotators, answers = (rows[name] for name in RECORD_COLUMNS)
-        row_names, row = factorize(name_vector(rows, "rows"), "row")
-        sources, source = factorize(annotator_vector(annotators), "annotator")
         values = label_vector(answers)
-        lengths = [len(row), len(source), len(values)]
+        lengths = [len(name_vector(rows, "rows")), len(annotator_vector(annotators)), len(values)]
         if len(set(lengths)) > 1:
             raise InputError(f"`rows`, `annotators` and `answers` must have the same length; got {lengths}.")
-        encoded = encode_cells(values, 1, classes)
-        codes = EncodedAnswers(row, source, *encoded, (len(row_names), len(sources)))
+        return cls._from_codes(rows, annotators, *encode_cells(values, 1, classes), index, select_rows)
+
+    @classmethod
+    def _from_codes(
+        cls, rows: Any, annotators: Any, code: Ints, sets: Mask, classes: Labels, index: Any, select_rows: SelectRows
+    ) -> "Answers":
+        """Return the answers with these codes of their sets, -1 without an answer; see `from_records`."""
+        row_names, row = factorize(name_vector(rows, "rows"), "row")
+        sources, source = factorize(annotator_vector(annotators), "annotator")
+        codes = EncodedAnswers(row, source, code, sets, classes, (len(row_names), len(sources)))
         read = cls(row_names, sources, select_rows, codes, _in_order=False)
         return read if index is None else read.align(index)
 
@@ -270,8 +275,8 @@ class Answers:
         ...     Answers.from_label_studio(path, row="name")
         <Answers: 2 by 2 annotators about 1 rows, 3 classes>
         """
-        named = {"classes": classes, "index": index, "select_rows": select_rows}
-        return cls._from_export([as_path(path)], (STUDIO, CHOICES), row, choice, **named)
+        forms = (STUDIO, CHOICES)
+        return cls._from_export([as_path(path)], forms, row, choice, classes, index=index, select_rows=select_rows)
 
     @classmethod
     def from_doccano(
@@ -320,26 +325,19 @@ class Answers:
         <Answers: 2 by 2 annotators about 1 rows, 3 classes>
         """
         paths = [as_path(one) for one in (path if isinstance(path, list | tuple) else [path])]
-        return cls._from_export(paths, (DOCCANO,), row, classes=classes, index=index, select_rows=select_rows)
+        return cls._from_export(paths, (DOCCANO,), row, None, classes, index=index, select_rows=select_rows)
 
     @classmethod
     def _from_export(
-        cls,
-        paths: Sequence[Path],
-        forms: Sequence[Form],
-        row: str,
-        choice: str | None = None,
-        *,
-        classes: Any = None,
-        **named: Any,
+        cls, paths: Sequence[Path], forms: Sequence[Form], row: str, choice: str | None, classes: Any, **named: Any
     ) -> "Answers":
         """Return the answers of an export; errors name the file, and the place of the answer in it."""
         if not isinstance(row, str):
             raise InputTypeError(f"`row` must be the name of a field; got {row!r}.")
         options = AnswerOptions(paths[0], row, answer=choice, answers_row=row)
-        file = read_answer_file(options, read_objects(paths), forms=forms)
+        file = read_answer_file(options, paths=paths, forms=forms)
         names = None if classes is None else [str(name) for name in as_classes(classes).tolist()]
-        return answers_of_file(file, parse_answers(file, classes=names), **named)
+        return answers_of_file(parse_answers(file, classes=names), **named)
 
     def align(self, index: Any) -> "Answers":
         """Return the answers over all rows of a data set.
@@ -476,35 +474,38 @@ class Answers:
         return AnswerColumns.from_answers(row, source, answer, codes.sets, len(self.annotators), known)
 
 
-def answers_of_file(file: AnswerFile, given: ParsedAnswers, *, index: Any, select_rows: SelectRows = "auto") -> Answers:
+def answers_of_file(given: ParsedAnswers, *, index: Any, select_rows: SelectRows = "auto") -> Answers:
     """Return the answers of a file, as `Answers.from_records`; errors name the place of the answer.
 
     If the names of the index are text, those of the file are compared as text.
     """
-    rows, annotators = [one.row for one in given.records], [one.annotator for one in given.records]
+    records = given.file.answers
+    rows, annotators = [one.row for one in records], [one.annotator for one in records]
     rows = [*map(str, rows)] if index is not None and all(isinstance(name, str) for name in index) else rows
-    options = {"classes": given.classes, "index": index, "select_rows": select_rows}
     try:
-        return Answers.from_records(rows, annotators, given.labels, **options)
+        answers = Answers._from_codes(rows, annotators, given.code, given.sets, given.classes, index, select_rows)
+        if given.file.is_wide and not given.are_named and select_rows is not True:
+            remedy = "Leave out other columns than those of annotators by --exclude-annotator, or add --classes."
+            _check_columns(answers._codes, answers.annotators, remedy)
     except InputError as error:
-        place = file.path if error.row is None else file.locate(given.records[error.row])
+        place = given.file.path if error.row is None else records[error.row].place
         error.row = None
         raise error.at(place) from None
+    return answers
 
 
-def _check_columns(codes: EncodedAnswers, names: Labels) -> None:
+def _check_columns(codes: EncodedAnswers, names: Labels, remedy: str) -> None:
     """Raise if a column is not that of an annotator."""
     pairs, times = np.unique(codes.annotator * len(codes.sets) + codes.answer, return_counts=True)
     cells: list[dict[frozenset[int], int]] = [{} for _ in names]
     for pair, n in zip(pairs.tolist(), times.tolist(), strict=True):
         j, answer = divmod(pair, len(codes.sets))
         cells[j][frozenset(np.flatnonzero(codes.sets[answer]).tolist())] = n
-    for j in other_columns(cells, codes.shape[0]):
+    if len(others := other_columns(cells, codes.shape[0])):
+        listed = enumerate_items([*map(repr, names[others].tolist())], MAX_NAMED)
         raise InputError(
-            f"column {names.tolist()[j]!r} has almost no label of another column, as names, dates and comments do. "
-            f"Remove it, or make names of the rows the index: table.set_index({names.tolist()[j]!r}). If it has the "
-            "answers of an annotator, pass `classes`.",
-            column=int(j),
+            f"almost no label of {listed} is in another column, as with names, dates and comments. {remedy}",
+            column=int(others[0]),
         )
 
 
@@ -604,8 +605,7 @@ def read_gold(gold: Any, answers: Answers) -> Floats:
 
     `gold` has a label, or any other evidence, for each row, or is a mapping or a Series from names of rows.
     """
-    if gold is None:
-        return np.ones((len(answers), len(answers.classes)))
+    gold = {} if gold is None else gold
     rows, is_named = answers.rows.tolist(), isinstance(gold, Mapping)
     if getattr(gold, "ndim", 0) == 1 and index_of(gold) is not None:  # a Series of pandas
         names = gold.index.tolist()
@@ -613,8 +613,7 @@ def read_gold(gold: Any, answers: Answers) -> Floats:
         is_named = not is_in_order(names, rows, index_is_unnamed=has_other_names)
     if is_named:
         names, labels = zip(*gold.items(), strict=True) if len(gold) else ((), ())
-        unknown = sorted(set(names).difference(rows), key=names.index)
-        if unknown:
+        if unknown := sorted(set(names).difference(rows), key=names.index):
             raise InputError(
                 f"`gold` names the row {unknown[0]!r}, which the answers do not have. Correct the name; or, if no "
                 "annotator answered the row, leave it out, or name all rows by Answers.from_records(index=)."

@@ -1,6 +1,7 @@
 """Rules: functions that vote for the labels of rows, as sources of answers."""
 
 from collections.abc import Callable, Mapping, Sequence
+from itertools import chain, count
 from typing import Any
 
 import numpy as np
@@ -66,20 +67,17 @@ def apply_rules(
 def _name_rules(rules: Any) -> dict[Any, Callable[[Any], Any]]:
     """Return rules by their names; those of a sequence that have one name are numbered."""
     try:
-        named = dict(rules) if isinstance(rules, Mapping) else {}
-        for rule in () if isinstance(rules, Mapping) else rules:
-            name = base = getattr(rule, "__name__", type(rule).__name__)
-            number = 2
-            while name in named:
-                name, number = f"{base}_{number}", number + 1
-            named[name] = rule
+        listed = [(getattr(rule, "__name__", type(rule).__name__), rule) for rule in rules]
     except TypeError:
         raise InputTypeError(f"`rules` must be a list or a dict of functions of a row; got {rules!r}.") from None
-    if not named:
+    if not listed:
         raise InputError("`rules` must contain at least one rule; got none.")
-    for name, rule in named.items():
+    named: dict[Any, Callable[[Any], Any]] = {}
+    for name, rule in rules.items() if isinstance(rules, Mapping) else listed:
         if not callable(rule):
             raise InputTypeError(f"`rules` must be functions of a row; {name!r} is {rule!r}.")
+        numbered = (f"{name}_{number}" for number in count(2))
+        named[next(key for key in chain([name], numbered) if key not in named)] = rule
     return named
 
 

@@ -34,7 +34,6 @@ from oneof.io.labels.label_columns import (
     check_indicator,
     find_separator,
     join_label_columns,
-    merge_ranked_columns,
     read_labels,
 )
 from oneof.io.table import Table, TableOptions, is_whole_table, read_table, table_from_rows
@@ -64,7 +63,6 @@ __all__ = [
     "select_column",
     "find_separator",
     "join_label_columns",
-    "merge_ranked_columns",
     "is_whole_table",
     "label_findings",
     "make_dialect",

@@ -7,14 +7,12 @@ the labels of each answer in one object; any other file is a table. The answers 
 """
 
 import contextlib
-import gzip
 import io
 import json
 import re
 import zipfile
 import zlib
-from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path, PurePath, PurePosixPath
@@ -23,10 +21,9 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 import numpy as np
 
 from oneof.archives import check_members
-from oneof.candidates import annotations
-from oneof.candidates.cells import DEFAULT_SEPARATOR, LabelFormat, at_row, raise_together
+from oneof.candidates.cells import DEFAULT_SEPARATOR
 from oneof.candidates.columns import LabelColumns, read_label_columns
-from oneof.candidates.labels import fold_case
+from oneof.candidates.encoding import MISSING
 from oneof.errors import DataError, InputError, LabelError
 from oneof.io.columns import find_column, select_column
 from oneof.io.findings import UnreadableCells, describe
@@ -37,7 +34,7 @@ from oneof.io.labels.class_findings import NO_WEIGHTS_OF_ANSWERS, label_findings
 from oneof.io.labels.label_columns import find_separator, label_format, name_remedy
 from oneof.io.table import Table, read_table
 from oneof.messages import MAX_NAMED, enumerate_items
-from oneof.typing import Mask
+from oneof.typing import Ints, Labels, Mask
 
 if TYPE_CHECKING:
     import polars as pl
@@ -54,7 +51,7 @@ _OWN_FIELDS = frozenset({"annotation_id", "lead_time", "id", "annotator", "creat
 """Columns that the short forms of Label Studio (JSON-MIN and CSV) add to those of the data."""
 _HOW = "`choice` in Python, --answer on the command line"
 _MAX_SAMPLED = 1_000
-"""Number of objects that show whether a file has lists."""
+"""Number of objects that show whether a file has responses of Argilla."""
 _JSON = (".json", ".jsonl", ".ndjson")
 
 
@@ -71,20 +68,22 @@ class AnswerOptions:
         The column of the names of the rows, in this file and in the table; in an export, the field of the data. By
         default "row"; if the table has no such column, its rows are numbered from 0. A file without the column may name
         its rows in a column "item", as exports of the labeling page do, or "row".
-    answers_row : str or None
-        The column or the field of this file, if it has another name than in the table.
     annotator, answer : str or None
         Columns of this file, by default "annotator" or "worker", and "answer" or "label"; without any of them, all
         columns but that of the rows are annotators. An export has no column of annotators, and its `answer` is the
         question, such as the tag of the choices of Label Studio, by default the only one.
     excluded : tuple of str
         Annotators whose answers are not used.
+    answers_row : str or None
+        The column or the field of this file, if it has another name than in the table.
     rules : {"auto", "yes", "no"}
         Whether the sources are rules; see `select_rows`.
-    weight : str or None
-        Column of confidences in a file with one line for each candidate of a row, which has no annotators.
     negation : str or None
         Text before an answer that the row does not have: with "not ", the answer "not finch" is all other classes.
+    weight : str or None
+        Column of confidences in a file with one line for each candidate of a row, which has no annotators.
+    other_uses : frozenset of str
+        Columns with another use, such as that of true labels, which are not annotators.
     """
 
     path: Path
@@ -96,6 +95,7 @@ class AnswerOptions:
     rules: Literal["auto", "yes", "no"] = "auto"
     negation: str | None = None
     weight: str | None = None
+    other_uses: frozenset[str] = frozenset()
 
     @property
     def select_rows(self) -> Literal["auto"] | bool:
@@ -120,24 +120,64 @@ class AnswerOptions:
         return (self.answers_row,) if self.answers_row is not None else (self.row or ROW, ITEM, ROW)
 
     def describe_rows(self) -> str:
-        """Return a sentence on the options that name the rows."""
-        default = f" By default, the column {ROW!r} has the numbers of the rows from 0." * (self.row is None)
+        """Return sentences on the options that name the rows."""
         return (
             f"--row COLUMN names the column of the rows in the table and in {self.path}, and --answers-row COLUMN that "
-            f"of {self.path} if it has another name.{default}"
+            f"of {self.path} if it has another name. By default, the column {ROW!r} has the numbers of the rows from 0."
         )
 
 
 class Item(NamedTuple):
-    """The row of a table, or an object of a file of JSON, and its place for messages."""
+    """The row of a table or an object of a file of JSON, and the file or the member of an archive that has it."""
 
     content: dict[str, Any]
+    file: str
     number: int
-    """The index in its file."""
-    place: str
-    """The name of the file, or of the member of an archive."""
-    source: str
-    """This name without folder and suffix, which is that of an annotator in doccano."""
+    unit: Literal["row", "object"]
+
+    @property
+    def place(self) -> str:
+        """The location for messages."""
+        return f"{self.file}, {self.unit} {self.number}"
+
+
+class Answer(NamedTuple):
+    """The answer of one annotator to one row, as it is in the file."""
+
+    row: str | int
+    annotator: str
+    cell: str | list[str] | None
+    """None or an empty list without an answer."""
+    item: Item
+    """The object with the answer."""
+    column: str | None = None
+    """The column of the annotator, in a table with a column for each."""
+    question: str | None = None
+    """The question of the answer, if the objects may have several."""
+    is_negated: bool = False
+    """Whether the row has none of the labels."""
+    degree: Any = None
+    """The cell of the degree of certainty, in the column "degree" of exports of the labeling page."""
+    weight: Any = None
+    """The cell of the confidence in a candidate."""
+
+    @property
+    def place(self) -> str:
+        """The location for messages."""
+        return self.item.place if self.column is None else f"{self.item.place}, column {self.column!r}"
+
+
+@dataclass(frozen=True)
+class AnswerFile:
+    """The answers in a file, before their cells are parsed; and the classes, if the file names all."""
+
+    path: str
+    answers: list[Answer]
+    notes: tuple[str, ...] = ()
+    classes: tuple[str, ...] | None = None
+    is_export: bool = False
+    is_wide: bool = False
+    """Whether the file is a table with a column for each annotator."""
 
 
 @dataclass(frozen=True)
@@ -148,17 +188,11 @@ class Objects:
     items: list[Item]
     is_json: bool
     is_folder: bool
-    unused: Collection[str] = ()
-    """Columns that have no answers."""
 
     @cached_property
     def keys(self) -> list[str]:
         """The keys of all objects, which are the columns of a table."""
-        return list({key: None for item in self.items for key in item.content if key not in self.unused})
-
-    def locate(self, i: int, unit: str) -> str:
-        """Return the location of an object, for messages."""
-        return f"{self.items[i].place}, {unit} {self.items[i].number}"
+        return list({key: None for item in self.items for key in item.content})
 
     def has(self, *keys: str) -> bool:
         """Return whether an object has one of the keys."""
@@ -170,25 +204,6 @@ class Objects:
         return [key for key in self.keys if any(_has_choices(_unquote(one.content.get(key))) for one in self.items)]
 
 
-class Answer(NamedTuple):
-    """The answer of one annotator to one row, as it is in the file."""
-
-    row: str | int
-    annotator: str
-    cell: str | list[str] | None
-    """None or an empty list without an answer."""
-    item: int
-    """The object with the answer."""
-    question: str | None = None
-    """The question of the answer, if the objects may have several."""
-    is_negated: bool = False
-    """Whether the row has none of the labels."""
-    degree: Any = None
-    """The cell of the degree of certainty, in the column "degree" of exports of the labeling page."""
-    weight: Any = None
-    """The cell of the confidence in a candidate."""
-
-
 Given: TypeAlias = tuple[Any, Any, str | None, bool]
 """The annotator of an answer in an export, its labels, its question, and whether the row has none of the labels."""
 
@@ -196,83 +211,47 @@ Given: TypeAlias = tuple[Any, Any, str | None, bool]
 class Form(NamedTuple):
     """A form of exports."""
 
-    unit: str
-    """The word for an object in messages."""
     recognizes: Callable[[Objects], bool]
-    read: Callable[[dict[str, Any], str, Sequence[str]], Iterator[Given]]
-    """Function of an object, the name of its file, and the questions that a file without names of them has."""
+    read: Callable[[Item, Sequence[str]], Iterator[Given]]
+    """Function of an object and the questions that a file without names of them has."""
     has_own_id: bool = False
     """Whether the field "id" beside the data is a number of the tool."""
 
 
-@dataclass(frozen=True)
-class AnswerFile:
-    """The answers in a file, before their cells are parsed; and the classes, if the file names all."""
-
-    objects: Objects
-    answers: list[Answer]
-    unit: str = "row"
-    notes: tuple[str, ...] = ()
-    classes: tuple[str, ...] | None = None
-    is_export: bool = False
-    is_wide: bool = False
-    """Whether the file is a table with a column for each annotator."""
-
-    @property
-    def path(self) -> str:
-        """The name of the file."""
-        return self.objects.path
-
-    def locate(self, answer: Answer) -> str:
-        """Return the location of an answer, for messages."""
-        return f"{self.objects.locate(answer.item, self.unit)}{f', column {answer.annotator!r}' * self.is_wide}"
-
-    def degrees(self, row_names: Sequence[str]) -> list[tuple[int, str, Any, str]]:
-        """Return the row, the annotator, the cell and the location of each degree of certainty; empty without any."""
-        if self.is_export or self.is_wide or not self.objects.has("degree"):
-            return []
-        position = {name: i for i, name in enumerate(row_names)}
-        known = (one for one in self.answers if str(one.row) in position)
-        return [(position[str(one.row)], one.annotator, one.degree, self.locate(one)) for one in known]
-
-
-def read_answer_file(
-    options: AnswerOptions, objects: Objects, *, forms: Sequence[Form] = (), unused: Collection[str] = ()
-) -> AnswerFile:
-    """Read the answers in the objects of a file of any form.
+def read_answer_file(options: AnswerOptions, *, paths: Sequence[Path] = (), forms: Sequence[Form] = ()) -> AnswerFile:
+    """Read the answers in a file of any form.
 
     Parameters
     ----------
     options : AnswerOptions
-    objects : Objects
+    paths : sequence of Path, optional
+        The files of an export that has several.
     forms : sequence of Form, optional
         The forms of which the file has one, the last one if no other is recognized; by default all, and tables.
-    unused : collection of str
-        Columns that have no answers.
 
     Raises
     ------
     DataError
-        If an object has no name of a row, or there are several questions.
+        If the file cannot be read, an object has no name of a row, or there are several questions.
     InputError
         If an option has no use with the form.
     """
-    if objects.is_json and not objects.items:
-        raise DataError("the export has no answers.", source=objects.path)
-    objects = replace(objects, unused=unused)
+    if options.path.suffix.lower() == ".npz":
+        return _read_archive(options)
+    objects = read_objects(paths or [options.path])
     form = next((one for one in forms or EXPORTS if one.recognizes(objects)), forms[-1] if forms else None)
     if form is not None:
         file = _read_export(form, objects, options)
     elif objects.has(*ANNOTATOR, *ANSWER) or any((options.annotator, options.answer, options.weight)):
-        file = AnswerFile(objects, list(_read_lines(objects, options)))
+        file = AnswerFile(objects.path, list(_read_lines(objects, options)))
     else:
-        file = AnswerFile(objects, list(_read_columns(objects, options)), is_wide=True)
+        file = AnswerFile(objects.path, list(_read_columns(objects, options)), is_wide=True)
     if options.negation is None:
         return file
     return replace(file, answers=[_without_negation(answer, options.negation) for answer in file.answers])
 
 
-def read_answer_archive(options: AnswerOptions) -> AnswerFile:
+def _read_archive(options: AnswerOptions) -> AnswerFile:
     """Read the answers of a NumPy archive; row i has the answers about row i of the table."""
     path = options.path
     if options.answers_row is not None:
@@ -281,13 +260,12 @@ def read_answer_archive(options: AnswerOptions) -> AnswerFile:
             "Remove it."
         )
     given = read_answers_npz(path)
-    names = [str(name) for name in given.classes.tolist()]
+    names = tuple(str(name) for name in given.classes.tolist())
     answers = [
-        Answer(str(i), str(given.annotators[j]).strip(), [names[given.codes[i, j]]], i)
+        Answer(str(i), str(given.annotators[j]).strip(), [names[given.codes[i, j]]], Item({}, str(path), i, "row"))
         for i, j in np.argwhere(given.codes >= 0).tolist()
     ]
-    objects = Objects(str(path), [Item({}, i, str(path), path.stem) for i in range(len(given.codes))], False, False)
-    return AnswerFile(objects, answers, classes=tuple(names))
+    return AnswerFile(str(path), answers, classes=names)
 
 
 def _without_negation(answer: Answer, negation: str) -> Answer:
@@ -323,48 +301,49 @@ def name_rows(frame: "pl.DataFrame", column: str | None, source: str) -> list[st
 def read_objects(paths: Sequence[Path]) -> Objects:
     """Read the rows of a table, or the objects of files of JSON, of an archive or a folder of these."""
     items: list[Item] = []
-    n_files = 0
     for path in paths:
         if not path.exists():
             raise DataError(f"the file {path} does not exist. Check its name and folder.")
         try:
-            for place, name, objects in _contents(path):
-                source = name.stem.removesuffix(".jsonl")
-                items += [Item(content, i, place, source) for i, content in enumerate(objects)]
-                n_files += 1
+            files = list(_contents(path))
         except DataError as error:
             raise error if str(path) in str(error) else error.at(path) from None
         except (OSError, EOFError, ValueError, RuntimeError, zipfile.BadZipFile, zlib.error) as error:
             reason = getattr(error, "strerror", None) or error
             raise DataError(f"{path} cannot be read ({reason}). Export it again.") from None
-    if not n_files:
-        raise DataError(f"{path} has no .jsonl or .json file. Export it again.")
-    is_folder = any(path.is_dir() or path.suffix.lower() == ".zip" for path in paths)
+        unit: Literal["row", "object"] = "object" if _is_group(path) or _is_json(path) else "row"
+        items += [Item(content, file, i, unit) for file, objects in files for i, content in enumerate(objects)]
+    if not items:
+        raise DataError(f"{path} has no objects in .jsonl or .json files. Export it again.")
+    is_folder = any(map(_is_group, paths))
     return Objects(", ".join(map(str, paths)), items, is_folder or _is_json(paths[0]), is_folder)
 
 
 def _is_json(path: PurePath) -> bool:
-    return not {suffix.lower() for suffix in path.suffixes[-2:]}.isdisjoint(_JSON)
+    return path.suffix.lower() in _JSON
 
 
-def _contents(path: Path) -> Iterator[tuple[str, PurePath, list[dict[str, Any]]]]:
-    """Yield the place for messages, the name and the objects of each file."""
+def _is_group(path: Path) -> bool:
+    return path.is_dir() or path.suffix.lower() == ".zip"
+
+
+def _contents(path: Path) -> Iterator[tuple[str, list[dict[str, Any]]]]:
+    """Yield the name for messages and the objects of each file."""
     if path.is_dir():
-        for file in sorted(file for file in path.iterdir() if file.suffix.lower() in _JSON):
+        for file in sorted(filter(_is_json, path.iterdir())):
             yield from _contents(file)
-    elif path.suffix.lower() == ".zip":
+    elif _is_group(path):
         with zipfile.ZipFile(path) as archive:
             check_members(archive, path.stat().st_size)
             for member in archive.infolist():
                 name = PurePosixPath(member.filename)
-                if name.suffix.lower() in _JSON:
-                    yield f"{path}, {name.name}", name, _parse(archive.read(member), name, f"{path}, {name.name}")
+                if _is_json(name):
+                    place = f"{path}, {name.name}"
+                    yield place, _parse(archive.read(member), name, place)
     elif _is_json(path):
-        content = path.read_bytes()
-        content = gzip.decompress(content) if path.suffix.lower() == ".gz" else content
-        yield str(path), path, _parse(content, path, str(path))
+        yield str(path), _parse(path.read_bytes(), path, str(path))
     else:
-        yield str(path), path, list(read_table(path, as_text=("*",)).frame.iter_rows(named=True))
+        yield str(path), list(read_table(path, as_text=("*",)).frame.iter_rows(named=True))
 
 
 def _parse(content: bytes, name: PurePath, place: str) -> list[dict[str, Any]]:
@@ -373,7 +352,7 @@ def _parse(content: bytes, name: PurePath, place: str) -> list[dict[str, Any]]:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError:
         raise DataError(f"{place} is not text in UTF-8. Export it again.") from None
-    if ".json" not in [suffix.lower() for suffix in name.suffixes[-2:]]:
+    if name.suffix.lower() != ".json":
         lines = enumerate(io.StringIO(text, newline=None), 1)
         return [read_object(line, f"{place}, line {number}") for number, line in lines if line.strip()]
     value = parse_json(text, place)
@@ -389,48 +368,45 @@ def _read_export(form: Form, file: Objects, options: AnswerOptions) -> AnswerFil
     """Return the answers in an export to one question."""
     if options.annotator is not None:
         raise InputError(f"--annotator has no use with the export {file.path}, which names its annotators. Remove it.")
-    tags = [] if options.answer is None else [options.answer]
-    tags = tags or (file.choices if form is CHOICES else [])
+    tags = [options.answer] if options.answer is not None else file.choices if form is CHOICES else []
     if form is CHOICES and not tags:
-        keys = [key for key in file.keys if key not in _OWN_FIELDS]
-        texts = [key for key in keys if any(isinstance(one.content.get(key), str) for one in file.items)]
         raise DataError(
-            f"{file.path} has no choices. Name the tag of the choices ({_HOW}); the fields with text are "
-            f"{', '.join(texts) or 'missing'}."
+            f"{file.path} has no choices. Name the tag of the choices ({_HOW}); the fields of the data are "
+            f"{', '.join(key for key in file.keys if key not in _OWN_FIELDS) or 'missing'}."
         )
     answers: list[Answer] = []
-    for i, item in enumerate(file.items):
+    for item in file.items:
         try:
-            given = list(form.read(item.content, item.source, tags))
+            given = list(form.read(item, tags))
             row = _name_row(item.content, options, form)
-            for annotator, labels, question, is_negated in given:
-                answers.append(Answer(row, _name_annotator(annotator), _as_labels(labels), i, question, is_negated))
         except DataError as error:
-            raise error.at(file.locate(i, form.unit)) from None
+            raise error.at(item.place) from None
+        answers += [
+            Answer(row, _name_annotator(annotator), _as_labels(labels), item, None, question, is_negated)
+            for annotator, labels, question, is_negated in given
+        ]
     notes = [
         f"the column {OWN_ID!r} of {file.path} has the numbers of the tasks in Label Studio. If the table has other "
         "numbers in its column, name a field of the data by --answers-row."
     ] * (form is CHOICES and options.has_own_id)
-    return AnswerFile(file, _of_question(answers, options, file.path), form.unit, tuple(notes), is_export=True)
+    return AnswerFile(file.path, _of_question(answers, options, file.path), tuple(notes), is_export=True)
 
 
 def _of_question(answers: list[Answer], options: AnswerOptions, path: str) -> list[Answer]:
     """Return the answers to one question; those to others are empty, since their annotators are known."""
     questions = list(dict.fromkeys(one.question for one in answers if one.question and one.cell))
+    tags = f"{path} has choices of the tags {', '.join(questions) or '(none)'}"
     if options.answer is None and len(questions) > 1:
-        tags = ", ".join(questions)
-        raise DataError(f"{path} has choices of the tags {tags}. Name the tag whose choices are the answers ({_HOW}).")
+        raise DataError(f"{tags}. Name the tag whose choices are the answers ({_HOW}).")
     if options.answer is not None and options.answer not in questions:
-        tags = f"; the tags are {', '.join(questions)}" * bool(questions)
-        raise DataError(f"{path} has no choices of the tag {options.answer!r}{tags}.")
+        raise DataError(f"{tags}, and no choices of the tag {options.answer!r}.")
     return [one if one.question == (options.answer or one.question) else one._replace(cell=None) for one in answers]
 
 
 def _name_row(item: dict[str, Any], options: AnswerOptions, form: Form) -> str | int:
     """Return the name of the row of an object: the first value of its field in the data, the object or its metadata."""
     field, is_own = options.row_columns[0], form.has_own_id and options.has_own_id
-    beside = {OWN_ID: item.get(OWN_ID)} if form is STUDIO else item
-    holders = (item.get("data"), {} if is_own else beside, *map(item.get, ("meta", "metadata", "fields")))
+    holders = (item.get("data"), {} if is_own else item, *map(item.get, ("meta", "metadata", "fields")))
     values = (holder.get(field) for holder in holders if isinstance(holder, dict))
     value = next((value for value in values if value is not None), None)
     if isinstance(value, float) and value.is_integer():
@@ -474,16 +450,17 @@ def _unquote(value: Any) -> Any:
     return value
 
 
-def _read_task(task: dict[str, Any], _: str, __: Sequence[str]) -> Iterator[Given]:
+def _read_task(task: Item, _: Sequence[str]) -> Iterator[Given]:
     """Read a task of Label Studio: its `annotations` with results of type "choices".
 
     The choices of an annotation are a set. Canceled annotations, drafts and predictions are ignored.
     """
-    if not isinstance(task.get("data"), dict):
+    data, annotations = task.content.get("data"), task.content.get("annotations")
+    if not isinstance(data, dict):
         raise DataError("the data must be an object.")
-    if "completions" in task:
+    if "completions" in task.content:
         raise DataError(_OLD.format("Label Studio", "1.0"))
-    for annotation in _as_list(task.get("annotations")):
+    for annotation in _as_list(annotations):
         if not isinstance(annotation, dict) or annotation.get("was_cancelled"):
             continue
         choices: dict[str | None, list[str]] = {}
@@ -494,20 +471,21 @@ def _read_task(task: dict[str, Any], _: str, __: Sequence[str]) -> Iterator[Give
             yield annotation.get("completed_by"), labels, tag, False
 
 
-def _read_choices(item: dict[str, Any], _: str, tags: Sequence[str]) -> Iterator[Given]:
+def _read_choices(line: Item, tags: Sequence[str]) -> Iterator[Given]:
     """Read an annotation in the short forms of Label Studio (JSON-MIN and CSV), which have a field for each tag.
 
     A single choice is text, as other fields are: a tag is the given one, or has several choices in any line.
     """
     for tag in tags:
-        yield item.get("annotator"), _unquote(item.get(tag)), tag, False
+        yield line.content.get("annotator"), _unquote(line.content.get(tag)), tag, False
 
 
-def _read_document(document: dict[str, Any], source: str, _: Sequence[str]) -> Iterator[Given]:
+def _read_document(item: Item, _: Sequence[str]) -> Iterator[Given]:
     """Read a document of doccano.
 
     The annotator is named by the file, such as Ann.jsonl, or by the key "username".
     """
+    document, source = item.content, PurePath(item.file.rpartition(", ")[2]).stem
     if "annotations" in document:
         raise DataError(_OLD.format("doccano", "1.1"))
     key = next((name for name in _DOCCANO_LABELS if name in document), None)
@@ -533,15 +511,16 @@ def _responses(record: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
             yield from ((key, one) for one in value if isinstance(one, dict))
 
 
-def _read_responses(record: dict[str, Any], _: str, __: Sequence[str]) -> Iterator[Given]:
+def _read_responses(record: Item, _: Sequence[str]) -> Iterator[Given]:
     """Read a record of Argilla: the submitted responses to a question."""
-    for question, one in _responses(record):
+    for question, one in _responses(record.content):
         labels = one.get("value") if one.get("status") in (None, "submitted") else None
         yield one.get("user_id"), labels, question.removesuffix(".responses"), False
 
 
-def _read_decision(line: dict[str, Any], _: str, __: Sequence[str]) -> Iterator[Given]:
+def _read_decision(item: Item, _: Sequence[str]) -> Iterator[Given]:
     """Read a line of Prodigy: a label is accepted or rejected, or options are chosen; an ignored line has no answer."""
+    line = item.content
     if "label" not in line and not isinstance(line.get("accept"), list):
         raise DataError("the key 'label' or 'accept' is missing. Export a classification task.")
     is_rejected = line.get("answer") == "reject"
@@ -550,29 +529,18 @@ def _read_decision(line: dict[str, Any], _: str, __: Sequence[str]) -> Iterator[
     yield annotator, line.get("accept", line.get("label")) if has_answer else None, None, is_rejected
 
 
-STUDIO = Form("task", lambda file: file.has("data") and file.has("annotations", "completions"), _read_task, True)
-CHOICES = Form(
-    "row", lambda file: file.has("annotation_id") or (file.has("annotator") and bool(file.choices)), _read_choices
-)
+STUDIO = Form(lambda file: file.has("data") and file.has("annotations", "completions"), _read_task, True)
+CHOICES = Form(lambda file: file.has("annotation_id") or (file.has("annotator") and bool(file.choices)), _read_choices)
 DOCCANO = Form(
-    "object",
     lambda file: file.is_folder or (file.is_json and file.has("annotations", "username", "Comments")),
     _read_document,
     True,
 )
 ARGILLA = Form(
-    "object",
-    # Text of a table has no lists: its many rows are not searched.
-    lambda file: (
-        any(isinstance(value, list | dict) for one in file.items[:_MAX_SAMPLED] for value in one.content.values())
-        and any(True for one in file.items for _ in _responses(one.content))
-    ),
-    _read_responses,
+    lambda file: any(True for one in file.items[:_MAX_SAMPLED] for _ in _responses(one.content)), _read_responses
 )
 PRODIGY = Form(
-    "object",
-    lambda file: file.has("answer") and file.has("_input_hash", "_annotator_id", "_session_id"),
-    _read_decision,
+    lambda file: file.has("answer") and file.has("_input_hash", "_annotator_id", "_session_id"), _read_decision
 )
 EXPORTS = (STUDIO, CHOICES, DOCCANO, ARGILLA, PRODIGY)
 """The forms of exports, in the order in which they are tried."""
@@ -583,52 +551,53 @@ EXPORTS = (STUDIO, CHOICES, DOCCANO, ARGILLA, PRODIGY)
 
 def _read_lines(file: Objects, options: AnswerOptions) -> Iterator[Answer]:
     """Read a line for each answer, or for each candidate of a row with its confidence, which has no annotator."""
-    path, row = Path(file.path), find_row_column(options.row_columns, file.keys, Path(file.path), options)
+    path, row = Path(file.path), find_row_column(options.row_columns, file.keys, options)
     answer = select_column(options.answer, ANSWER, file.keys, path)
-    weight = None if options.weight is None else find_column(options.weight, file.keys, path)
-    named = [name for name in ((options.annotator,) if options.annotator else ANNOTATOR) if name in file.keys]
-    if weight is not None and named:
+    weight = options.weight and find_column(options.weight, file.keys, path)
+    annotator = next((name for name in (options.annotator, *ANNOTATOR) if name in file.keys), None)
+    if weight is not None and annotator is not None:
         raise InputError(
-            f"--weights {weight} has no use with {path}, whose column {named[0]!r} names annotators: answers have no "
+            f"--weights {weight} has no use with {path}, whose column {annotator!r} names annotators: answers have no "
             "weights. Remove --weights, or the column."
         )
-    if weight is None and not named and options.annotator is None:
+    if weight is None and annotator is None and options.annotator is None:
         raise DataError(
             f"the column {answer!r} has answers, and no column 'annotator' or 'worker' names the annotators. Name "
             "theirs by --annotator. If one person gave all answers, join them to the table, and name them by --labels. "
             "If each line is a candidate with a confidence, name the column of the confidences by --weights.",
             source=file.path,
         )
-    annotator = None if weight is not None else select_column(options.annotator, ANNOTATOR, file.keys, path)
-    for i, (line, *_) in enumerate(file.items):
-        user = "" if annotator is None else _name_cell(file, i, annotator, "annotator").strip()
-        cell, degree = _as_cell(line.get(answer)), line.get("degree")
-        yield Answer(_name_cell(file, i, row, "row"), user, cell, i, degree=degree, weight=weight and line.get(weight))
+    if weight is None:
+        annotator = select_column(options.annotator, ANNOTATOR, file.keys, path)
+    for item in file.items:
+        user = "" if annotator is None else _name_cell(item, annotator, "annotator").strip()
+        name, cell, confidence = _name_cell(item, row, "row"), item.content.get(answer), item.content.get(weight or "")
+        yield Answer(name, user, _as_cell(cell), item, degree=item.content.get("degree"), weight=confidence)
 
 
 def _read_columns(file: Objects, options: AnswerOptions) -> Iterator[Answer]:
     """Read a table with a column for each annotator."""
-    row = find_row_column(options.row_columns, file.keys, Path(file.path), options)
-    names = [name for name in file.keys if name != row]
-    for i, (line, *_) in enumerate(file.items):
-        item = _name_cell(file, i, row, "row")
-        yield from (Answer(item, name.strip(), _as_cell(line.get(name)), i) for name in names)
+    row = find_row_column(options.row_columns, file.keys, options)
+    names = [name for name in file.keys if name != row and name not in options.other_uses]
+    for item in file.items:
+        name = _name_cell(item, row, "row")
+        yield from (Answer(name, by.strip(), _as_cell(item.content.get(by)), item, by) for by in names)
 
 
-def find_row_column(names: Sequence[str], columns: list[str], path: Path, options: AnswerOptions) -> str:
+def find_row_column(names: Sequence[str], columns: list[str], options: AnswerOptions, path: Path | None = None) -> str:
     """Return the first of these columns of the names of the rows that exists; the error has the options."""
     try:
-        return select_column(None, names, columns, path)
+        return select_column(None, names, columns, path or options.path)
     except DataError as error:
         raise error.because(f"{error.reason} {options.describe_rows()}") from None
 
 
-def _name_cell(file: Objects, i: int, column: str, kind: str) -> str:
+def _name_cell(item: Item, column: str, kind: str) -> str:
     """Return a cell with the name of a row or an annotator."""
-    name = file.items[i].content.get(column)
+    name = item.content.get(column)
     text = "" if name is None else str(name).removesuffix(".0" * isinstance(name, float))
     if not text.strip():
-        raise DataError(f"column {column!r} is empty. Name the {kind}.", source=file.locate(i, "row"))
+        raise DataError(f"column {column!r} is empty. Name the {kind}.", source=item.place)
     return text
 
 
@@ -646,15 +615,31 @@ def _as_cell(value: Any) -> str | list[str] | None:
 # -- cells -------------------------------------------------------------------------------------------------------------
 
 
-class ParsedAnswers(NamedTuple):
-    """Answers with the labels of each, the classes, the text between two labels of a cell, and notes."""
+@dataclass(frozen=True)
+class ParsedAnswers:
+    """Answers with their labels.
 
-    records: list[Answer]
-    labels: list[Any]
-    """None without an answer, and for an answer that names all classes."""
-    classes: Any
+    Attributes
+    ----------
+    file : AnswerFile
+    code : ndarray of shape (n_answers,)
+        The set of each answer; -1 without an answer, and for one that names all classes.
+    sets : ndarray of shape (n_sets, n_classes), bool
+    classes : ndarray of shape (n_classes,)
+    separator : str
+        The text between two labels of a cell.
+    notes : list of str
+    are_named : bool
+        Whether the classes were given.
+    """
+
+    file: AnswerFile
+    code: Ints
+    sets: Mask
+    classes: Labels
     separator: str
     notes: list[str]
+    are_named: bool
 
 
 def parse_answers(
@@ -678,10 +663,9 @@ def parse_answers(
     """
     cell_format = cell_format or CellFormat()
     classes = classes if file.classes is None else file.classes
-    records, notes = _of_annotators(file, separator, classes) if file.is_wide else (file.answers, [])
-    if file.is_export and not any(one.cell for one in records):
+    if file.is_export and not any(one.cell for one in file.answers):
         raise DataError("the export has no answers.", source=file.path)
-    frame = _to_series([one.cell for one in records]).to_frame()
+    frame = _to_series([one.cell for one in file.answers]).to_frame()
     table = Table(frame, Path(file.path), cell_format=cell_format)
     if separator is None:
         separator = DEFAULT_SEPARATOR if file.is_export else find_separator(table, ["answer"], classes=classes)
@@ -690,52 +674,43 @@ def parse_answers(
     try:
         sets = read_label_columns(frame, LabelColumns(["answer"], form), errors.update)
     except LabelError as error:
-        _raise_errors(errors, file, records, form)
-        raise error.at(file.path) from None
-    if cell_format.label_errors != "unlabeled":
-        _raise_errors(errors, file, records, form)
-    if errors and unreadable is not None:
+        raise _locate(errors, file, folds_case=form.folds_case) if errors else error.at(file.path) from None
+    if errors and cell_format.label_errors != "unlabeled":
+        raise _locate(errors, file, folds_case=form.folds_case)
+    if unreadable is not None and errors:
         unreadable.add_labels("answer", errors)
-    mask, is_given = _negate(records, sets.mask, ~sets.is_unlabeled, file)
-    notes += describe(label_findings(sets, separator, unit="answer", source=file.path))
+    mask, is_given = _negate(file.answers, sets.mask, ~sets.is_unlabeled)
     distinct, code = np.unique(mask, axis=0, return_inverse=True)
-    sets_of = [sets.classes[row].tolist() for row in distinct]
-    members = [one if len(one) > 1 else one[0] for one in sets_of]
-    labels = [members[k] if given else None for k, given in zip(code.ravel().tolist(), is_given.tolist(), strict=True)]
-    return ParsedAnswers(records, labels, sets.classes, separator, [*file.notes, *notes])
+    notes = [*file.notes, *describe(label_findings(sets, separator, unit="answer", source=file.path))]
+    if file.is_wide:
+        names = list(dict.fromkeys(one.annotator for one in file.answers))
+        listed = enumerate_items(names, MAX_NAMED, conjunction=False)
+        notes.append(f"{file.path} is read as a table with a column for each of {len(names)} annotators: {listed}.")
+    code = np.where(is_given, code.ravel(), MISSING)
+    return ParsedAnswers(file, code, distinct, sets.classes, separator, notes, classes is not None)
 
 
-def _raise_errors(
-    errors: Mapping[int, LabelError], file: AnswerFile, records: Sequence[Answer], form: LabelFormat
-) -> None:
-    """Raise the errors of cells as one, with the places of their answers."""
-    if not errors:
-        return
-    first = min(errors, key=lambda i: records[i].item)
-    try:
-        raise_together({records[i].item: at_row(error, records[i].item) for i, error in errors.items()})
-    except LabelError as error:
-        located = name_remedy(error, folds_case=form.folds_case)
-        if error.cause == "weights":
-            located = error.because(f"the labels have weights, such as {error.label}. {NO_WEIGHTS_OF_ANSWERS}.")
-        located.row = None
-        raise located.at(file.locate(records[first])) from None
+def _locate(errors: dict[int, LabelError], file: AnswerFile, *, folds_case: bool) -> LabelError:
+    """Return the error of the first of some answers, with its place and the number of the others."""
+    first = min(errors)
+    error = name_remedy(errors[first], folds_case=folds_case).at(file.answers[first].place)
+    if error.cause == "weights":
+        error = error.because(f"the labels have weights, such as {error.label}. {NO_WEIGHTS_OF_ANSWERS}.")
+    error.row, error.rows = None, tuple(errors)
+    return error.because(f"{error.reason}{f' In all, {len(errors):,} answers cannot be read.' * (len(errors) > 1)}")
 
 
-def _negate(records: Sequence[Answer], mask: Mask, is_given: Mask, file: AnswerFile) -> tuple[Mask, Mask]:
+def _negate(records: Sequence[Answer], mask: Mask, is_given: Mask) -> tuple[Mask, Mask]:
     """Return the sets of answers, of which negated ones are the other classes, and the mask of the given ones.
 
     Further answers of the annotator to the row are joined with a negated one, and are no longer given.
     """
     pairs = {(one.row, one.annotator) for one in records if one.is_negated}
-    if not pairs:
-        return mask, is_given
     mask = mask ^ (np.array([one.is_negated for one in records]) & is_given)[:, None]
     is_given = is_given.copy()
     first: dict[tuple[str | int, str], int] = {}
-    for i in np.flatnonzero(is_given).tolist():
-        pair = records[i].row, records[i].annotator
-        if pair in pairs:
+    for i in np.flatnonzero(is_given).tolist() if pairs else ():
+        if (pair := records[i][:2]) in pairs:
             j = first.setdefault(pair, i)
             mask[j] &= mask[i]
             is_given[i] = i == j
@@ -743,7 +718,7 @@ def _negate(records: Sequence[Answer], mask: Mask, is_given: Mask, file: AnswerF
                 raise LabelError(
                     f"the answers of annotator {pair[1]!r} to the row {pair[0]!r} exclude all classes. Correct one of "
                     "them, or name all classes (--classes).",
-                    source=file.locate(records[i]),
+                    source=records[i].place,
                 )
     return mask, is_given
 
@@ -756,31 +731,3 @@ def _to_series(cells: Sequence[str | list[str] | None]) -> "pl.Series":
         return pl.Series("answer", cells, dtype=pl.String)
     lists = [None if not cell else cell if isinstance(cell, list) else [cell] for cell in cells]
     return pl.Series("answer", lists, dtype=pl.List(pl.String))
-
-
-def _of_annotators(
-    file: AnswerFile, separator: str | None, classes: Sequence[str] | None
-) -> tuple[list[Answer], list[str]]:
-    """Return the answers in columns of annotators, and not in those of dates and comments, with notes.
-
-    Labels are compared in any spelling; see `oneof.candidates.annotations.other_columns`.
-    """
-    pattern = re.compile(r"[;,/|+&]" if separator is None else re.escape(separator), re.IGNORECASE)
-    cells: dict[str, Counter[frozenset[str]]] = {one.annotator: Counter() for one in file.answers}
-    for one in file.answers:
-        texts = one.cell if isinstance(one.cell, list) else [one.cell or ""]
-        if any(text.strip() for text in texts):
-            parts = (part for text in texts for part in (text, *pattern.split(text)))
-            cells[one.annotator][frozenset(map(fold_case, parts))] += 1
-    known = {fold_case(label) for label in classes or ()}
-    others = annotations.other_columns([*cells.values()], len(file.objects.items), known).tolist()
-    other = [name for j, name in enumerate(cells) if j in others]
-    names = [name for name in cells if name not in other]
-    listed = enumerate_items(names, MAX_NAMED, conjunction=False)
-    notes = [f"{file.path} is read as a table with a column for each of {len(names)} annotators: {listed}."]
-    if other:
-        notes.append(
-            f"{enumerate_items(other, MAX_NAMED)} {'have' if len(other) > 1 else 'has'} almost no label of another "
-            "column, and no annotator of this name is read. If it is one, pass a file with one answer per line."
-        )
-    return [one for one in file.answers if one.annotator not in other], notes

@@ -40,7 +40,10 @@ SENTENCES = {
     "evaluation only.",
     "set leak": "{columns} nearly identif<ies|y> the candidate sets: rows of equal values predict {detail} of the sets "
     "of several candidates. This can raise the covering rate without the accuracy: compare with {drop}.",
-    "groups": "{detail}",
+    "groups": "{columns} may name groups of rows. The rates are those of new rows of the same groups, and are too high "
+    "for new groups: add --groups {first} to estimate these.",
+    "further groups": "{columns} may name groups of rows as well. A model that learns these names is worse on new "
+    "ones: add {drop}, or name the coarsest column by --groups.",
     "unreadable labels": "{count} [row is|rows are] unlabeled, since the labels in {places} cannot be read.{detail}",
     "file option": "{detail}",
     "joined classes": "{examples} [is|are each] read as one class: {detail}.",
@@ -49,7 +52,11 @@ SENTENCES = {
     "suspicious class": "{source}{classes} may be <an error|errors>. Correct the label<|s>, or add {missing}, so that "
     "the rows are unlabeled.",
     "spellings": "{detail}",
-    "single rows": "{detail}",
+    "single rows": "{count} of {detail} classes, such as {example}, are in one row only and cannot be learned. Check "
+    "that --labels names the column of labels. If they are comments rather than labels, name the classes (--classes), "
+    "and add --unreadable-labels unlabeled: these rows are then unlabeled.",
+    "exact posteriors": "{count} of {detail} labeled rows are exact, because the weights of all other classes are 0. "
+    "If these are rounded probabilities, some labels are wrong: write more digits, or add --noise-rate auto to fit.",
     "labels": "{detail}",
     "answers": "{detail}",
     "file": "{detail}",
@@ -185,11 +192,13 @@ def _write(sentence: str, found: Sequence[Finding]) -> str:
         detail=found[0].detail,
         details=describe_details(found) if "{details}" in sentence else "",
         name=shlex.quote(write_names(names)) if len(names) == 1 else "NAME",
+        first=shlex.quote(write_names(names[:1])),
         drop=drop_option(names),
         source=f"in {names[0]}, " * bool(names[0]),
         places=f"column{'s' * (len(found) > 1)} {enumerate_items(places, _MAX_LISTED, conjunction=False)}",
         examples=enumerate_items([*map(repr, examples)], _MAX_EXAMPLES) + "".join(rows),
         shown=examples[0] if examples else "",
+        example=repr(shorten(examples[0])) if examples else "",
         classes=enumerate_items(classes, _MAX_LISTED),
         missing=f"--missing={missing}" if missing.startswith("-") else f"--missing {missing}",
     )

@@ -83,26 +83,19 @@ def write_session(worker: str, n_rows: int = 4) -> tuple[str, ...]:
     return ("label", "table.csv", *CLASSES, "--hide", "truth", "--row", "id")
 
 
-def test_a_session_may_exclude_its_only_annotator(run: Run) -> None:
-    """The rows of the only annotator are asked again."""
-    words = write_session("bot")
-    assert run(*words, "--import", "one.csv", "--export", "all.parquet").code == 0
-    result = run(*words, "--exclude-annotator", "bot", "--export", "none.parquet")
-    assert result.code == 0, result.err
-    assert "(60 rows remain to be labeled)" in result.out
-
-
 def test_an_unknown_annotator_is_an_error_before_the_import(run: Run) -> None:
-    """After the error the session has no answers of the file, whose annotators can be excluded as well."""
+    """The session has no answers of the file then; the rows of its only annotator are asked again if it is excluded."""
     words = write_session("bot")
     result = run(*words, "--exclude-annotator", "bto", "--import", "one.csv", "--export-answers", "out.csv")
     assert result.code == 2
     assert "'bto' has no answers in table-answers.sqlite or one.csv; annotators are bot." in result.err
     assert run(*words, "--export-answers", "out.csv").code == 0
     assert pl.read_csv("out.csv").height == 0
-    result = run(*words, "--exclude-annotator", "bot", "--import", "one.csv", "--export-answers", "out.csv")
+    exports = ("--export", "none.parquet", "--export-answers", "out.csv")
+    result = run(*words, "--exclude-annotator", "bot", "--import", "one.csv", *exports)
     assert result.code == 0, result.err
     assert "New answers imported: 4." in result.out
+    assert "(60 rows remain to be labeled)" in result.out
     assert pl.read_csv("out.csv").height == 0
 
 

@@ -64,14 +64,14 @@ def test_rows_without_an_answer_have_the_label_of_the_model(run: Run, table: Pat
 
 
 def test_annotators_who_differ_by_class_are_shown(run: Run, table: Path) -> None:
-    """Dan, who sees owls only, has a table of accuracies by class, a star, and a note; so has Fay, with two answers."""
+    """Dan, who sees owls only, has a note, and a table by class in the report; so has Fay, with two answers."""
     few = pl.DataFrame([("b0", "Fay", "owl"), ("b1", "Fay", "wren")], ["id", "worker", "label"], orient="row")
     pl.concat([make_answers(), few]).write_csv("answers.csv")
     result = fit(run)
     out = " ".join(result.out.split())
     summary = json.loads(Path("table-oneof/summary.json").read_text(encoding="utf-8"))["answers"]
     page = " ".join(html.unescape(Path("table-oneof/report.html").read_text(encoding="utf-8")).split())
-    assert "Accuracy by class" in out
+    assert "Accuracy by class" in page
     assert "have fewer than 10 answers, and uncertain accuracies: Fay." in out
     for text in summary["notes"]:
         assert text in out
@@ -83,7 +83,6 @@ def test_annotators_who_differ_by_class_are_shown(run: Run, table: Path) -> None
     assert [one["accuracy"] > 0.5 for one in by_class["Dan"]] == [False, True, False]
     assert summary["few_answers"] == ["Fay"]
     assert len(summary["pairs"]) == 10
-    assert all(" and ".join(pair["annotators"]) in out for pair in summary["pairs"])
     lines = {line["annotator"]: line for line in pl.read_csv("table-oneof/annotators.csv").iter_rows(named=True)}
     assert [name for name, line in lines.items() if line["few_answers"]] == ["Fay"]
     assert [line["differs_in"] for line in lines.values()] == ["", "", "", "finch|owl|wren", ""]
@@ -298,5 +297,6 @@ def test_true_labels_in_the_same_table_are_not_an_annotator(run: Run) -> None:
     columns = {"id": [f"r{i}" for i in range(60)], "mass": truth + 0.3 * rng.normal(size=60), **labels}
     pl.DataFrame(columns).write_csv("birds.csv")
     options = ("--answers", "birds.csv", "--row", "id", "--truth", "truth", "--drop", ",".join(given), "--folds", "1")
-    run("fit", "birds.csv", *options, "--method", "CLPL")
+    check_error(run, "fit", "birds.csv", *options, message="almost no label of 'mass' is in another column")
+    run("fit", "birds.csv", *options, "--exclude-annotator", "mass", "--method", "CLPL")
     assert pl.read_csv("birds-oneof/annotators.csv")["annotator"].sort().to_list() == list(given)

@@ -95,6 +95,7 @@ def decisions(answer: str, labels: dict[tuple[str, str], list[str]]) -> str:
 OTHERS = {key: sorted({*CLASSES} - labels) for key, labels in SETS.items()}
 LONG = table("name,worker,label", ([name, by, "|".join(labels)] for (name, by), labels in LISTS.items()))
 WIDE = table("name,Ann,Bob", ([n, *("|".join(LISTS.get((n, by), [])) for by in ("Ann", "Bob"))] for n in NAMES))
+NUMBERED = table("item,annotator,answer", ([name[1:], by, "|".join(labels)] for (name, by), labels in LISTS.items()))
 NAME = {"row": "name"}
 
 
@@ -116,6 +117,8 @@ CASES = {
         {"row": "name", "answers_row": "n", "annotator": "who", "answer": "said"},
     ),
     "long table of the page": Case("a.csv", LONG.replace("name", "item")),
+    "numbered rows": Case("a.csv", NUMBERED.replace("item,", "row,"), {}),
+    "numbered items": Case("a.csv", NUMBERED, {}),
     "long table with times": Case(
         "a.csv", table("name,worker,label,lead_time", ([n, by, "|".join(x), "1.5"] for (n, by), x in LISTS.items()))
     ),
@@ -127,7 +130,7 @@ CASES = {
         lines({"name": n, "Ann": (LISTS.get((n, "Ann")) or [None])[0], "Bob": LISTS.get((n, "Bob"))} for n in NAMES),
     ),
     "Label Studio": Case("a.json", tasks(), {"row": "id"}),
-    "Label Studio before 1.0": Case("a.json", tasks("completions"), {"row": "id"}, "task 0: .* before version 1.0"),
+    "Label Studio before 1.0": Case("a.json", tasks("completions"), {"row": "id"}, "object 0: .* before version 1.0"),
     "Label Studio, JSON-MIN": Case("a.json", short()),
     "Label Studio, JSON-MIN, one choice each": Case(
         "a.json", [one for one in short() if isinstance(one["bird"], str)], {"row": "name", "answer": "bird"},
@@ -175,10 +178,10 @@ CASES = {
     ),
     "no annotators": Case("a.csv", "name,label\nb0,owl\n", error="no column 'annotator' or 'worker' names the annot"),
     "no rows": Case("a.csv", LONG, {}, error="column 'row' does not exist"),
-    "no field of the rows": Case("a.json", tasks(), error="task 0: the field 'name', which identifies the item, is"),
+    "no field of the rows": Case("a.json", tasks(), error="object 0: the field 'name', which identifies the item, is"),
     "two answers": Case(
         "a.json", [{"id": i, "data": {"id": "b0"}, "annotations": [chosen([x], "Ann")]} for i, x in enumerate(CLASSES)],
-        {"row": "id"}, error="task 1: annotator 'Ann' answered the",
+        {"row": "id"}, error="object 1: annotator 'Ann' answered the",
     ),
     "several tags": Case("a.json", [{"id": 1, "data": {"id": "b0"}, "annotations": [
         chosen(["owl"], 1), chosen(["owl"], 1, "size")]}], {"row": "id"}, error="has choices of the tags bird, size"),
@@ -186,7 +189,7 @@ CASES = {
     "annotators of an export": Case(
         "a.json", tasks(), {"row": "id", "annotator": "worker"}, error="--annotator has no use with the export"
     ),
-    "not a class": Case("a.json", tasks(), {"row": "id"}, error="task 0: label 'finch' is not one of the classes"),
+    "not a class": Case("a.json", tasks(), {"row": "id"}, error="object 0: label 'finch' is not one of the classes"),
     "labels of a document": Case(
         "a.jsonl", lines([{"name": "b0", "username": "Ann", "label": [[0, 4, "LOC"]]}]), error="object 0: .* is not"
     ),
@@ -303,7 +306,9 @@ def test_candidates_with_confidences(run: Run) -> None:
         prepare(Path("table.csv"), options)
     lines = [{"name": "b0", "label": label, "confidence": 0.7} for label in ("owl", ["finch", "wren"])]
     Path("answers.jsonl").write_text("\n".join(map(json.dumps, lines)))
-    with pytest.raises(OneofError, match=r"row 1: \['finch', 'wren'\] are several candidates.* Write a line for each"):
+    with pytest.raises(
+        OneofError, match=r"object 1: \['finch', 'wren'\] are several candidates.* Write a line for each"
+    ):
         prepare(Path("table.csv"), replace(options, answers_file=Path("answers.jsonl")))
 
 

@@ -13,65 +13,21 @@ from tests.cli.conftest import Run, make_birds
 from tests.cli.labeling.conftest import CLASSES, LABEL, READ_OPTIONS, open_birds
 
 
-def test_imported_annotations(run: Run, bare: Path) -> None:
+def test_several_files_are_imported(run: Run, bare: Path) -> None:
     """--import reads a long table and an export of Label Studio, and --export writes both."""
-    Path("long.csv").write_text("item,worker,label\nb1,x,owl\nb2,x,owl|wren\n")
-    task = {
-        "data": {"id": "b3"},
-        "annotations": [{"completed_by": 4, "result": [{"type": "choices", "value": {"choices": ["wren"]}}]}],
-    }
+    Path("long.csv").write_text("id,who,bird\nb1,x,owl\nb2,x,owl|wren\n")
+    result = {"type": "choices", "from_name": "bird", "value": {"choices": ["wren"]}}
+    task = {"data": {"id": "b3"}, "annotations": [{"completed_by": 4, "result": [result]}]}
     Path("tasks.json").write_text(json.dumps([task]))
-    args = [
-        *LABEL,
-        *CLASSES,
-        "--import",
-        "long.csv",
-        "--import",
-        "tasks.json",
-        "--row",
-        "id",
-        "--export",
-        "out.parquet",
-    ]
-    result = run("label", bare, *args, "--json")
-    assert result.code == 0, result.err
-    assert json.loads(result.out)["n_imported"] == 3
-    assert pl.read_parquet("out.parquet")["species"].to_list()[:5] == [None, ["owl"], ["owl", "wren"], ["wren"], None]
-
-
-@pytest.mark.parametrize(
-    ("header", "args"),
-    [
-        ("item,worker,label", ()),
-        ("row,annotator,answer", ()),
-        ("id,who,bird", ("--annotator", "who", "--answer", "bird")),
-    ],
-)
-def test_columns_of_imported_answers(run: Run, bare: Path, header: str, args: tuple[str, ...]) -> None:
-    """The columns of --import have the names and options of `oneof fit --answers`."""
-    Path("long.csv").write_text(f"{header}\nb1,x,owl\nb2,y,wren\n")
-    words = ("label", bare, *LABEL, *CLASSES, "--import", "long.csv", "--row", "id", *args, "--export", "out.parquet")
-    result = run(*words, "--json")
-    assert result.code == 0, result.err
-    assert json.loads(result.out)["n_imported"] == 2
-    assert pl.read_parquet("out.parquet")["species"].to_list()[:4] == [None, ["owl"], ["wren"], None]
-
-
-@pytest.mark.parametrize(
-    ("args", "message"),
-    [
-        (("--import", "tasks.json"), "the field 'row', which identifies the item, is missing. --row COLUMN names"),
-        (("--import", "tasks.json", "--row", "id", "--annotator", "a"), "--annotator has no use with the export"),
-        (("--import", "long.csv", "--annotator", "work"), "did you mean 'worker'?"),
-    ],
-)
-def test_invalid_columns_of_imported_answers(run: Run, bare: Path, args: tuple[str, ...], message: str) -> None:
-    """The error names the option, or the closest column."""
-    Path("long.csv").write_text("item,worker,label\n1,x,owl\n")
-    Path("tasks.json").write_text('[{"id": 1, "data": {}, "annotations": []}]')
-    result = run("label", bare, *LABEL, *CLASSES, *args, "--export", "out.csv")
-    assert result.code == 2
-    assert message in result.err
+    words = ("label", bare, *LABEL, *CLASSES, "--row", "id", "--answer", "bird")
+    first = run(*words, "--import", "long.csv", "--annotator", "who", "--export", "out.parquet", "--json")
+    assert first.code == 0, first.err
+    files = ("--import", "tasks.json", "--import", "more.csv")
+    Path("more.csv").write_text("item,worker,bird\nb3,x,wren\nb4,x,owl\n")
+    second = run(*words, *files, "--export", "out.parquet", "--json")
+    assert [json.loads(one.out)["n_imported"] for one in (first, second)] == [2, 3]
+    expected = [None, ["owl"], ["owl", "wren"], ["wren"], ["owl"]]
+    assert pl.read_parquet("out.parquet")["species"].to_list()[:5] == expected
 
 
 def test_several_annotators_are_combined_by_their_model(run: Run, bare: Path) -> None:
@@ -130,30 +86,19 @@ def test_gold_rows_of_a_column_or_a_file(run: Run, birds: Path) -> None:
 
 
 def test_the_progress_of_annotators(run: Run, bare: Path) -> None:
-    """The table has each annotator, and JSON has the numbers."""
-    pl.DataFrame({"item": ["0", "1"], "worker": ["Ann", "Bob"], "label": ["finch", "owl"]}).write_csv("answers.csv")
-    common = ("label", bare, *LABEL, *CLASSES, "--import", "answers.csv", "--progress")
-    assert "Ann" in run(*common).out
-    progress = json.loads(run(*common, "--json").out)["progress"]
-    assert [(one["name"], one["n_answers"], one["gold"]) for one in progress] == [("Ann", 1, None), ("Bob", 1, None)]
-
-
-def test_the_progress_is_printed_with_exports(run: Run, bare: Path) -> None:
-    """--progress writes the files of --export and --export-answers, too."""
+    """The table has each annotator, JSON has the numbers, and the files of the exports are written, too."""
     pl.DataFrame({"item": ["0", "1"], "worker": ["Ann", "Bob"], "label": ["finch", "owl"]}).write_csv("answers.csv")
     exports = ("--export", "labeled.csv", "--export-answers", "out.csv")
     common = ("label", bare, *LABEL, *CLASSES, "--import", "answers.csv", "--progress", *exports)
     result = run(*common)
     assert result.code == 0, result.err
-    out = result.out
-    assert "Ann" in out
-    assert "File: labeled.csv" in out
-    assert "File: out.csv" in out
+    assert all(text in result.out for text in ("Ann", "File: labeled.csv", "File: out.csv"))
     assert pl.read_csv("labeled.csv")["species"].to_list()[:3] == ["finch", "owl", ""]
     assert pl.read_csv("out.csv").height == 2
-    result = json.loads(run(*common, "--json").out)
-    assert len(result["progress"]) == 2
-    assert (result["export"], result["export_answers"]) == ("labeled.csv", "out.csv")
+    facts = json.loads(run(*common, "--json").out)
+    progress = [(one["name"], one["n_answers"], one["gold"]) for one in facts["progress"]]
+    assert progress == [("Ann", 1, None), ("Bob", 1, None)]
+    assert (facts["export"], facts["export_answers"]) == ("labeled.csv", "out.csv")
 
 
 @pytest.mark.parametrize(

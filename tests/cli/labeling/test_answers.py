@@ -18,6 +18,7 @@ from tests.cli.labeling.conftest import open_birds
 CLASSES = ("finch", "owl", "wren")
 LABEL = ("--labels", "species", "--hide", "truth", "--classes", ",".join(CLASSES))
 ONE_SPELLING = ("--fold-case", "--missing", "x?")
+"""The classes have the spelling of --classes."""
 
 
 def error_of(result: Any) -> str:
@@ -29,7 +30,7 @@ def error_of(result: Any) -> str:
 @pytest.mark.parametrize(
     ("text", "args"),
     [
-        ("id,worker,label\nb1,x,owl\nb1,y,owl|wren\nb2,x,\nb2,y,finch\n", ()),
+        ("id,worker,label\nb1,x,owl\nb1,y,owl|wren\nb2,x,\nb2,y,finch\nother,x,owl\n", ()),
         ("id,x,y\nb1,owl,owl|wren\nb2,,finch\n", ()),
         ("item,x,y\nb1,owl,owl|wren\nb2,,finch\n", ()),
         ("row,x,y\nb1,owl,owl;wren\nb2,,finch\n", ("--separator", ";")),
@@ -45,17 +46,9 @@ def test_files_of_the_same_answers_are_imported_alike(run: Run, bare: Path, text
     result = run("label", bare, *LABEL, *words, "--json")
     assert result.code == 0, result.err
     assert json.loads(result.out)["n_imported"] == 3
+    assert ("birds.csv does not have are omitted: 1, such as" in result.err) == ("other" in text)
     exported = pl.read_csv("out.csv").select("item", "worker", pl.col("label").str.replace(";", "|")).rows()
     assert exported == [("b1", "x", "owl"), ("b1", "y", "owl|wren"), ("b2", "y", "finch")]
-
-
-def test_folded_answers_have_the_names_of_the_session(run: Run, bare: Path) -> None:
-    """With --fold-case, a class keeps the spelling of --classes."""
-    Path("answers.csv").write_text("id,x,y\nb1,owl,WREN\n")
-    words = ("--labels", "species", "--hide", "truth", "--classes", "Finch,Owl,Wren", "--fold-case", "--row", "id")
-    result = run("label", bare, *words, "--import", "answers.csv", "--export-answers", "out.csv")
-    assert result.code == 0, result.err
-    assert pl.read_csv("out.csv")["label"].to_list() == ["Owl", "Wren"]
 
 
 @pytest.mark.parametrize(
@@ -78,15 +71,6 @@ def test_errors_of_an_import_are_those_of_fit(run: Run, bare: Path, text: str) -
     words = ("--labels", "species", "--hide", "truth", "--import", "answers.csv", "--export", "out.csv")
     assert error_of(run("label", bare, *words, *classes)) == expected
     assert not Path("out.csv").exists()
-
-
-def test_answers_about_other_rows_are_omitted(run: Run, bare: Path) -> None:
-    """A note counts the answers about rows that the table does not have, as in `oneof fit --answers`."""
-    Path("answers.csv").write_text("id,worker,label\nb1,x,owl\nother,x,owl\n")
-    words = ("--import", "answers.csv", "--row", "id", "--export-answers", "out.csv")
-    result = run("label", bare, *LABEL, *words)
-    assert "birds.csv does not have are omitted: 1, such as" in result.err
-    assert "New answers imported: 1." in result.out
 
 
 def test_exports_of_answers_are_imported_by_the_names_of_the_rows(run: Run) -> None:

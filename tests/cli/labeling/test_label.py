@@ -22,49 +22,30 @@ from tests.cli.labeling.conftest import CLASSES, LABEL, READ_OPTIONS, answer_rig
 from tests.labeling.serving import Client
 
 
-def test_answers_are_written_for_fit(run: Run, bare: Path, served: Any) -> None:
-    """--export-answers writes a line for each answer, as `fit --answers` reads them; the session itself is refused."""
-    served(answer_rightly)
-    assert run("label", bare, *LABEL, *CLASSES, "--no-browser").code == 0
-    result = run(
-        "label", bare, *LABEL, *CLASSES, "--export-answers", "answers.csv", "--export", "labeled.csv", "--json"
-    )
-    assert result.code == 0, result.err
-    assert {"export": "labeled.csv", "export_answers": "answers.csv"}.items() <= json.loads(result.out).items()
-    answers = pl.read_csv("answers.csv")
-    assert answers.height == 20
-    assert set(answers["worker"]) == {"Ann"}
-    given = read_answers(AnswerOptions(Path("answers.csv")), read_table(bare), separator=None, classes=None)
-    assert given.answers.n_answers == 20
-    with pytest.raises(InputError, match="--export-answers FILE"):
-        read_answers(AnswerOptions(Path("birds-answers.sqlite")), read_table(bare), separator=None, classes=None)
-
-
 def test_from_a_bare_table_to_one_with_labels(run: Run, bare: Path, served: Any) -> None:
-    """20 answers on the page are in the file and in the export, which fit can read."""
-    served(answer_rightly)
-    result = run("label", bare, *LABEL, *CLASSES, "--no-browser")
+    """20 answers on the page are in the file and in the exports, which fit reads; a second run has them, too."""
+    links: list[str] = []
+    served(lambda client: links.append(client.token) or answer_rightly(client))
+    words = ("label", bare, *LABEL, *CLASSES)
+    result = run(*words, "--no-browser")
     assert result.code == 0, result.err
     assert "http://127.0.0.1:" in result.out
     assert "40 rows remain" in result.out
     assert "is added" in result.err
     assert sqlite3.connect("birds-answers.sqlite").execute("SELECT count(*) FROM entries").fetchone() == (20,)
-    exported = run("label", bare, *LABEL, *CLASSES, "--export", "labeled.csv", "--json")
-    assert json.loads(exported.out)["n_remaining"] == 40
-    candidates = prepare(
-        Path("labeled.csv"), ReadOptions(("species",), truth="truth")
-    ).candidates  # as `oneof fit` reads it
+    exported = json.loads(run(*words, "--export-answers", "answers.csv", "--export", "labeled.csv", "--json").out)
+    facts = {"n_remaining": 40, "export": "labeled.csv", "export_answers": "answers.csv"}
+    assert facts.items() <= exported.items()
+    candidates = prepare(Path("labeled.csv"), ReadOptions(("species",), truth="truth")).candidates
     assert (candidates.is_exact.sum(), candidates.is_unlabeled.sum(), len(candidates)) == (10, 40, 60)
     truth = make_birds()["truth"].to_list()
     assert all(name in labels for name, labels in zip(truth, candidates.to_sets(), strict=True))
-
-
-def test_labeling_resumes(run: Run, bare: Path, served: Any) -> None:
-    """A second run has the answers of the first, and another link."""
-    links: list[str] = []
-    served(lambda client: links.append(client.token) or answer_rightly(client))
-    for left in (40, 20):
-        assert f"{left} rows remain" in run("label", bare, *LABEL, *CLASSES, "--no-browser").out
+    given = read_answers(AnswerOptions(Path("answers.csv")), read_table(bare), separator=None, classes=None)
+    assert given.answers.n_answers == 20
+    assert set(pl.read_csv("answers.csv")["worker"]) == {"Ann"}
+    with pytest.raises(InputError, match="--export-answers FILE"):
+        read_answers(AnswerOptions(Path("birds-answers.sqlite")), read_table(bare), separator=None, classes=None)
+    assert "20 rows remain" in run(*words, "--no-browser").out
     assert len(set(links)) == 2
 
 
@@ -141,31 +122,16 @@ def test_methods_by_name(bare: Path, method: str) -> None:
         assert (session.classes[session.snapshot.proba.argmax(axis=1)] == np.array(truth)).mean() > 0.6
 
 
-def test_classes_are_stored(run: Run, bare: Path) -> None:
-    """A second run uses the classes of the file, in their order; other classes are an error with both lists."""
-    args = ("label", bare, *LABEL)
-    assert run(*args, "--classes", "wren,finch,owl", "--export", "out.csv").code == 0
-    again = run(*args, "--export", "out.csv", "--json")
-    assert json.loads(again.out)["classes"] == ["wren", "finch", "owl"]
+@pytest.mark.parametrize("classes", ["wren,finch,owl", "emu,finch,owl,wren"])
+def test_classes_are_stored(run: Run, birds: Path, classes: str) -> None:
+    """A second run uses the classes of the file, also those without a row, in their order; others are an error."""
+    args = ("label", birds, *LABEL)
+    assert run(*args, "--classes", classes, "--export", "out.csv").code == 0
+    assert json.loads(run(*args, "--export", "out.csv", "--json").out)["classes"] == classes.split(",")
     other = run(*args, *CLASSES, "--export", "out.csv")
     assert other.code == 2
-    assert "answers for the classes wren, finch, owl; got the classes finch, owl, wren" in other.err
-
-
-def test_classes_of_a_column_that_is_half_filled(run: Run, birds: Path) -> None:
-    """Classes without a row are stored too."""
-    args = ("label", birds, *LABEL)
-    assert run(*args, "--classes", "emu,finch,owl,wren", "--export", "out.csv").code == 0
-    again = run(*args, "--export", "out.csv", "--json")
-    assert json.loads(again.out)["classes"] == ["emu", "finch", "owl", "wren"]
-
-
-def test_labels_that_are_formulas(run: Run, bare: Path) -> None:
-    """Labels that look like formulas are exported unchanged, with a warning about spreadsheet programs."""
-    result = run("label", bare, *LABEL, "--classes", "=1+1,-1,+x,-2.5,owl", "--export", "out.csv")
-    assert result.code == 0
-    assert "'=1+1', '+x' as a formula" in result.err
-    assert "formula" not in run("label", bare, *LABEL, *CLASSES, "--session", "a", "--export", "out.csv").err
+    listed = classes.replace(",", ", ")
+    assert f"answers for the classes {listed}; got the classes finch, owl, wren" in other.err
 
 
 def test_a_missing_extra_leaves_no_file(run: Run, bare: Path, monkeypatch: pytest.MonkeyPatch) -> None:

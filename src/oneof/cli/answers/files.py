@@ -3,7 +3,7 @@
 import difflib
 import warnings
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +12,7 @@ from oneof.messages import MAX_NAMED, enumerate_items, write_names
 if TYPE_CHECKING:
     from oneof.crowd import Answers
     from oneof.io import Table, UnreadableCells
-    from oneof.io.answers import AnswerFile, AnswerOptions
+    from oneof.io.answers import Answer, AnswerFile, AnswerOptions
 
 MAX_LISTED = 10
 """Maximum number of annotators or columns that an error lists."""
@@ -20,10 +20,21 @@ MAX_LISTED = 10
 
 @dataclass(frozen=True)
 class TableAnswers:
-    """Answers about the rows of a table, which are numbered; their names; and the checked labels, None if not checked.
+    """Answers about the rows of a table, which are numbered.
 
-    The separator is the text between two labels of an answer. The row column is that of the names in the table, empty
-    if the rows are numbered. The degrees of certainty have the row, the annotator, the cell and its location.
+    Attributes
+    ----------
+    answers : Answers
+    row_names : list of str
+    gold : list or None
+        The checked label of each row, None if it has none; None without a column of checked labels.
+    notes : tuple of str
+    separator : str
+        The text between two labels of an answer.
+    row_column : str
+        The column of the names of the rows in the table, empty if they are numbered.
+    records : list of Answer
+        The answers as they are in the file.
     """
 
     answers: "Answers"
@@ -31,8 +42,8 @@ class TableAnswers:
     gold: list[Any] | None
     notes: tuple[str, ...]
     separator: str
-    row_column: str = ""
-    degrees: list[tuple[int, str, Any, str]] = field(default_factory=list)
+    row_column: str
+    records: "list[Answer]"
 
 
 @dataclass(frozen=True)
@@ -53,11 +64,9 @@ def read_answers(
     classes: tuple[str, ...] | None,
     gold: str | None = None,
     unreadable: "UnreadableCells | None" = None,
-    other_uses: frozenset[str] = frozenset(),
 ) -> TableAnswers:
     """Read the answers about the rows of a table, with the checked labels of a column `gold` of it.
 
-    If the table itself has the answers, its columns `other_uses`, such as that of true labels, are not annotators.
     Defects raise errors of `oneof.errors`. `unreadable` counts the answers that cannot be read and are missing; see
     `oneof.io.read_labels`.
     """
@@ -67,22 +76,23 @@ def read_answers(
     from oneof.io import read_checked_labels
     from oneof.io.answers import parse_answers
 
-    joined = _read_joined(options, table, other_uses)
-    file, notes = joined.file, joined.notes
+    joined = _read_joined(options, table)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        parsed = parse_answers(file, table.cell_format, separator=separator, classes=classes, unreadable=unreadable)
-        answers = answers_of_file(file, parsed, index=joined.row_names, select_rows=options.select_rows)
+        parsed = parse_answers(
+            joined.file, table.cell_format, separator=separator, classes=classes, unreadable=unreadable
+        )
+        answers = answers_of_file(parsed, index=joined.row_names, select_rows=options.select_rows)
     answers.rows = np.arange(len(joined.row_names))  # the rows of the features
-    notes += [*parsed.notes, *(str(warning.message) for warning in caught)]
+    notes = [*joined.notes, *parsed.notes, *(str(warning.message) for warning in caught)]
     notes += [rules_note()] if options.rules == "auto" and answers.are_rules else []
-    if repeated := sum(one is not None for one in parsed.labels) - answers.n_answers:
+    if repeated := int((parsed.code >= 0).sum()) - answers.n_answers:
         notes.append(f"{repeated:,} repeated answers (of equal row, annotator and label) count once.")
     checked = None
     if gold is not None:
         checked = read_checked_labels(table, gold, answers.classes, separator=parsed.separator)[0]
-    degrees = file.degrees(joined.row_names)
-    return TableAnswers(answers, joined.row_names, checked, tuple(notes), parsed.separator, joined.column, degrees)
+    row_names, records = joined.row_names, joined.file.answers
+    return TableAnswers(answers, row_names, checked, tuple(notes), parsed.separator, joined.column, records)
 
 
 def rules_note() -> str:
@@ -107,7 +117,7 @@ def join_candidates(options: "AnswerOptions", table: "Table") -> tuple["Table", 
         if isinstance(one.cell, list) and len(one.cell) > 1:
             raise DataError(
                 f"{one.cell!r} are several candidates, and their line has one confidence. Write a line for each.",
-                source=joined.file.locate(one),
+                source=one.place,
             )
         if one.cell:
             cell = one.cell if isinstance(one.cell, str) else one.cell[0]
@@ -119,51 +129,40 @@ def join_candidates(options: "AnswerOptions", table: "Table") -> tuple["Table", 
     return replace(table, frame=table.frame.with_columns(columns)), joined.notes
 
 
-def _read_joined(options: "AnswerOptions", table: "Table", other_uses: frozenset[str] = frozenset()) -> _JoinedFile:
+def _read_joined(options: "AnswerOptions", table: "Table") -> _JoinedFile:
     """Read the answers in a file about rows of a table by annotators that are not excluded."""
     from oneof.errors import DataError, InputError
-    from oneof.io.answers import ROW, find_row_column, name_rows, read_answer_archive, read_answer_file, read_objects
+    from oneof.io.answers import ROW, find_row_column, name_rows, read_answer_file
 
-    path, suffix = options.path, options.path.suffix.lower()
-    n_rows = table.frame.height if table.rows is None else table.rows.shape[0]
-    row_names, column = [str(row) for row in range(n_rows)], ""
-    if suffix == ".sqlite":
+    path, column = options.path, None
+    if path.suffix.lower() == ".sqlite":
         raise InputError(
             f"{path} stores a labeling session. Write its answers by oneof label {table.path} --export-answers FILE, "
             "and pass that file as --answers."
         )
-    if suffix == ".npz":
-        file = read_answer_archive(options)
-        if len(file.objects.items) > n_rows:
-            raise DataError(
-                f"{path} has answers about {len(file.objects.items):,} rows; {table.path} has {n_rows:,}. Give the "
-                "table that the annotators labeled."
-            )
-    else:
-        objects = read_objects([path])
-        if options.row is not None or (table.rows is None and ROW in table.frame.columns):
-            column = find_row_column([options.row or ROW], table.frame.columns, Path(table.path), options)
-            row_names = name_rows(table.frame, column, str(table.path))
-        unused = other_uses if path.resolve() == Path(table.path).resolve() else ()
-        file = read_answer_file(options, objects, unused=unused)
-    file, notes = _without_excluded(file, options)
+    if path.suffix.lower() != ".npz" and (options.row or (table.rows is None and ROW in table.frame.columns)):
+        column = find_row_column([options.row or ROW], table.frame.columns, options, Path(table.path))
+    row_names = name_rows(table.frame, column, str(table.path))
+    if column is None and table.rows is not None:
+        row_names = [str(row) for row in range(table.rows.shape[0])]
+    file, notes = _without_excluded(read_answer_file(options), options)
     names = set(row_names)
     unknown = [one for one in file.answers if one.cell and str(one.row) not in names]
     known = [one for one in file.answers if str(one.row) in names]
     if unknown:
-        first, place = str(unknown[0].row), file.locate(unknown[0])
-        if not any(one.cell for one in known):
+        first, is_archive = unknown[0], path.suffix.lower() == ".npz"  # whose rows are those of the table in order
+        if is_archive or not any(one.cell for one in known):
             raise DataError(
-                f"no answer is about a row of {table.path}: the answers name rows such as {first!r}, and the table "
-                f"{next(iter(row_names), None)!r}. Give both the same names, or name their column by --row and "
+                f"the answers name rows such as {str(first.row)!r}, which {table.path} does not have; it has rows "
+                f"such as {next(iter(row_names), None)!r}. Give both the same names, or name their column by --row and "
                 "--answers-row.",
-                source=place,
+                source=first.place,
             )
         notes.append(
             f"answers about rows that {table.path} does not have are omitted: {len(unknown):,}, such as about the row "
-            f"{first!r} ({place})."
+            f"{str(first.row)!r} ({first.place})."
         )
-    return _JoinedFile(replace(file, answers=known), row_names, column, notes)
+    return _JoinedFile(replace(file, answers=known), row_names, column or "", notes)
 
 
 def _without_excluded(file: "AnswerFile", options: "AnswerOptions") -> "tuple[AnswerFile, list[str]]":
@@ -177,8 +176,7 @@ def _without_excluded(file: "AnswerFile", options: "AnswerOptions") -> "tuple[An
     if not answers:
         raise InputError(f"--exclude-annotator excludes all annotators of {options.path}. Keep at least one.")
     n = sum(bool(one.cell) for one in file.answers) - sum(bool(one.cell) for one in answers)
-    names = _enumerate_names(options.excluded)
-    note = f"answers that are not used, by --exclude-annotator {names}: {n:,}."
+    note = f"answers that are not used, by --exclude-annotator {_enumerate_names(options.excluded)}: {n:,}."
     return replace(file, answers=answers), [note]
 
 

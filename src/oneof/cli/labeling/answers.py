@@ -58,7 +58,11 @@ def read_import(
     unreadable = UnreadableCells()
     with naming_the_option(table.cell_format):
         given = read_answers(options, table, separator=separator, classes=classes, unreadable=unreadable)
-    return given, read_degrees(given.degrees), [*given.notes, *describe(unreadable.findings("unreadable labels"))]
+    return (
+        given,
+        read_degrees(given.records, given.row_names),
+        [*given.notes, *describe(unreadable.findings("unreadable labels"))],
+    )
 
 
 def row_column(table: "Table", row: str | None) -> str | None:

@@ -12,7 +12,7 @@ from typing import Any
 
 import typer
 
-from oneof.cli.options import NAMES, is_given, option_fields, option_name, read_names
+from oneof.cli.options import NAMES, is_given, option_fields, option_name
 from oneof.messages import write_names
 
 _OF_ONE_RUN = frozenset({"labels", "classes", "name", "port", "browser", "session_file", "exclude_annotator"})
@@ -99,26 +99,24 @@ def as_words(one: Any, value: Any) -> list[str]:
     if isinstance(value, bool):
         return [name if value else off or name.replace("--", "--no-", 1)]
     if one.type in (NAMES, NAMES | None):
-        return [name, ",".join(value)]
+        return [name, write_names(value)]
     if isinstance(value, list):
         return [name, *value] if one.name == "show" else [word for entry in value for word in (name, entry)]
     return [name, str(value)]
 
 
 def to_json(name: str, value: Any) -> Any:
-    """Return the value of an option in the types of JSON; a name that has a comma is in quotation marks."""
+    """Return the value of an option in the types of JSON."""
     if name in _FILES and Path(value).exists():
         return str(Path(value).absolute())
-    if isinstance(value, tuple) and name != "show":
-        return [write_names([entry]) for entry in value]
     return list(value) if isinstance(value, list | tuple) else str(value) if isinstance(value, Path) else value
 
 
 def _from_json(one: Any, value: Any) -> Any:
     """Return the value of an option from the types of JSON."""
-    if one.type in (NAMES, NAMES | None):
-        return read_names(option_name(one), value)
-    return tuple(value) if one.name == "show" else Path(value) if one.name == "images" else value
+    if isinstance(value, list) and one.type != list[str] | None:
+        return tuple(value)
+    return Path(value) if one.name == "images" else value
 
 
 def _is_valid(one: Any, value: Any) -> bool:

@@ -10,11 +10,9 @@ from oneof.messages import enumerate_items, write_names
 if TYPE_CHECKING:
     import polars as pl
 
-    from oneof.candidates import CandidateSets
     from oneof.cli.tables.inputs import PreparedTable
     from oneof.cli.tables.read_options import ReadOptions
     from oneof.io import Column, Table, TableFindings
-    from oneof.typing import Floats
 
 _MAX_LISTED = 8
 _PLURALS = {"number": "numbers", "category": "categories", "text": "texts", "date": "dates", "duration": "durations"}
@@ -170,11 +168,9 @@ def describe(
     frame: "pl.DataFrame | Any",
     *,
     labels: Sequence[str] = (),
-    candidates: "CandidateSets | None" = None,
-    weights: "Floats | None" = None,
     exclude: Sequence[str] = (),
 ) -> TableFacts:
-    """Return the facts of a table.
+    """Return the facts of a table without its labels.
 
     Parameters
     ----------
@@ -185,73 +181,51 @@ def describe(
         The features in the types of the encoder, in which a missing number is NaN and a missing text is empty.
     labels : sequence of str
         The columns of labels.
-    candidates : CandidateSets, optional
-    weights : ndarray of shape (n_rows, n_classes), optional
-        The weights as they are in the table, by default those of the candidates.
     exclude : sequence of str
         Columns that are neither features nor labels, such as true labels.
     """
-    import numpy as np
-
-    kinds = {column.name: column.kind for column in columns}
-    skipped = {*labels, *exclude, *table.label_columns}
+    kinds, skipped = {column.name: column.kind for column in columns}, {*labels, *exclude, *table.label_columns}
     of_columns = [
         ColumnFacts(name, kinds.get(name), _count_missing((frame if name in kinds else table.frame)[name]))
         for name in table.frame.columns
         if name not in skipped
     ]
     of_columns += [ColumnFacts(name, None, None) for name in table.dropped if name not in skipped]
-    if table.rows is None:
-        facts = TableFacts(str(table.path), table.frame.height, of_columns, list(labels))
-    else:
-        n_rows, n_features = table.rows.shape
-        facts = TableFacts(str(table.path), n_rows, of_columns, list(labels), sparse_features=n_features)
-    if candidates is None:
-        return facts
-    labeled, exact = ~candidates.is_unlabeled, candidates.is_exact
-    largest = candidates.evidence[labeled] if weights is None else weights[labeled]
-    in_sets = ((largest >= largest.max(axis=1, keepdims=True)) & (largest > 0)).sum(axis=0)
-    alone = candidates.mask[exact].sum(axis=0)
-    n_exact, n_labeled = int(exact.sum()), int(np.sum(labeled))
-    return replace(
-        facts,
-        exact=n_exact,
-        partial=n_labeled - n_exact,
-        unlabeled=len(candidates) - n_labeled,
-        weighted=int(candidates.is_weighted.sum()),
-        classes=tuple(
-            ClassFacts(label, int(rows), int(number))
-            for label, rows, number in zip(candidates.classes.tolist(), in_sets, alone, strict=True)
-        ),
-    )
+    n_rows, n_features = (table.frame.height, None) if table.rows is None else table.rows.shape
+    return TableFacts(str(table.path), n_rows, of_columns, list(labels), sparse_features=n_features)
 
 
 def describe_prepared(prepared: "PreparedTable", read_options: "ReadOptions") -> TableFacts:
     """Return the facts of a table with labels."""
+    import numpy as np
+
     from oneof.cli.tables.first_labels import describe_first_labels, measure_first_labels, written_weights
 
-    weights = written_weights(prepared) if prepared.candidates.is_weighted.any() else None
-    if weights is not None and prepared.is_checked is not None:
-        weights[prepared.is_checked] = prepared.candidates.weights[prepared.is_checked]
-    facts = describe(
-        prepared.table,
-        prepared.columns,
-        prepared.frame,
-        labels=read_options.label_columns,
-        candidates=prepared.candidates,
-        weights=weights,
-        exclude=sorted(read_options.text_columns),
-    )
+    candidates = prepared.candidates
+    weights = candidates.evidence
+    if candidates.is_weighted.any():
+        weights = written_weights(prepared)
+        if prepared.is_checked is not None:
+            weights[prepared.is_checked] = candidates.weights[prepared.is_checked]
+    labeled, exact = ~candidates.is_unlabeled, candidates.is_exact
+    weights = weights[labeled]
+    in_sets = ((weights >= weights.max(axis=1, keepdims=True)) & (weights > 0)).sum(axis=0).tolist()
+    counts = zip(candidates.classes.tolist(), in_sets, candidates.mask[exact].sum(axis=0).tolist(), strict=True)
     answers = groups = None
     if prepared.n_groups is not None:
         groups = {"column": str(read_options.groups), "groups": prepared.n_groups}
     if prepared.answers is not None and read_options.answers is not None:
-        given = prepared.answers.answers
-        path, n_annotators = str(read_options.answers.path), len(given.annotators)
-        answers = {"file": path, "answers": given.n_answers, "annotators": n_annotators}
+        given, path = prepared.answers.answers, str(read_options.answers.path)
+        answers = {"file": path, "answers": given.n_answers, "annotators": len(given.annotators)}
+    labels, others = read_options.label_columns, sorted(read_options.text_columns)
     return replace(
-        facts,
-        largest="the largest probability" if prepared.is_posterior else facts.largest,
+        describe(prepared.table, prepared.columns, prepared.frame, labels=labels, exclude=others),
+        exact=int(exact.sum()),
+        partial=int((labeled & ~exact).sum()),
+        unlabeled=int(np.sum(~labeled)),
+        weighted=int(candidates.is_weighted.sum()),
+        classes=tuple(ClassFacts(*one) for one in counts),
+        largest="the largest probability" if prepared.is_posterior else TableFacts.largest,
         first_labels="".join(describe_first_labels(measure_first_labels(prepared))).rstrip("."),
         answers=answers,
         groups=groups,
@@ -261,11 +235,8 @@ def describe_prepared(prepared: "PreparedTable", read_options: "ReadOptions") ->
 def _count_missing(cells: "pl.Series") -> int:
     import polars as pl
 
-    if cells.dtype.is_float():
-        return cells.fill_nan(None).null_count()
-    if cells.dtype == pl.String:
-        return cells.str.strip_chars().replace("", None).null_count()
-    return cells.null_count()
+    cells = cells.fill_nan(None) if cells.dtype.is_float() else cells
+    return (cells.str.strip_chars().replace("", None) if cells.dtype == pl.String else cells).null_count()
 
 
 def _count(number: int, noun: str) -> str:

@@ -1,53 +1,45 @@
 """Checked labels of some rows, `--gold`: their use in training, and the note about rows that have a true label too."""
 
-from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from oneof.errors import InputError
 
 if TYPE_CHECKING:
     from oneof.candidates import CandidateSets
-    from oneof.cli.answers.files import TableAnswers
+    from oneof.cli.tables.inputs import TableLabels
     from oneof.cli.tables.read_options import ReadOptions
     from oneof.io import Table
     from oneof.typing import Mask
 
 
-def use_gold(
-    table: "Table",
-    read_options: "ReadOptions",
-    candidates: "CandidateSets",
-    answers: "TableAnswers | None",
-    separator: str,
-    read_again: "Callable[[Sequence[str]], CandidateSets] | None",
-) -> "tuple[CandidateSets, Mask | None, tuple[str, ...]]":
-    """Return the candidate sets with the checked labels, the mask of their rows (None without --gold), and notes.
+def use_gold(table: "Table", read_options: "ReadOptions", labels: "TableLabels") -> "TableLabels":
+    """Return the labels with the checked ones.
 
-    The labels of answers have been estimated with the checked ones. `read_again` reads one column of labels with other
-    classes, and is None for several columns of 0 and 1 or of weights, whose names are the classes. Checked labels add
-    classes to one column, unless all classes are named.
+    The labels of answers have been estimated with the checked ones. Checked labels add classes to one column, unless
+    all classes are named; several columns of 0 and 1 or of weights have the names of the classes.
     """
     import numpy as np
 
-    from oneof.io import use_checked_labels
+    from oneof.io import notes, use_checked_labels
 
     if read_options.gold is None:
-        return candidates, None, ()
-    if answers is not None:
-        checked = answers.gold or []
-        return candidates, np.fromiter((label is not None for label in checked), dtype=bool, count=len(checked)), ()
+        return labels
+    if labels.answers is not None:
+        return replace(labels, is_checked=np.array([label is not None for label in labels.answers.gold or []]))
     if read_options.gold in (*read_options.labels, *read_options.weight_columns):
         raise InputError(f"--gold and --labels must name different columns; got {read_options.gold!r} for both.")
-    weighting = read_options.weights
-    return use_checked_labels(
+    checked = use_checked_labels(
         table,
         read_options.gold,
-        candidates,
-        read_again if read_options.classes is None else None,
-        separator=separator,
-        has_weights=weighting.weighted and weighting.weights is None and read_again is not None,
-        remedy="Correct it, or leave the cell empty." if read_again is None else "Correct it, or add it to --classes.",
+        labels.candidates,
+        labels.read_again if read_options.classes is None else None,
+        separator=labels.separator,
+        has_weights=labels.label_column is not None and read_options.weights.weighted,
+        remedy=f"Correct it, or {'leave the cell empty' if read_options.classes is None else 'add it to --classes'}.",
     )
+    found = (*labels.label_findings, *notes("labels", checked.notes))
+    return replace(labels, candidates=checked.candidates, is_checked=checked.is_checked, label_findings=found)
 
 
 def check_unchecked_rows(candidates: "CandidateSets", is_checked: "Mask | None", remedy: str) -> None:

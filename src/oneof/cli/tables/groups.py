@@ -1,21 +1,20 @@
-"""Groups of rows, such as recordings or patients: the column of `--groups`, and a note about a column that names some.
+"""Groups of rows, such as recordings or patients: the column of `--groups`, and findings about columns that name some.
 
 Rows of a group are similar, so that the rates of held-out rows of the same groups are too high for rows of new groups.
 """
 
 import re
-import shlex
 from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING
 
-from oneof.errors import DataError
-from oneof.io import find_column
-from oneof.messages import enumerate_items, write_names
+from oneof.errors import DataError, InputError
+from oneof.io import Finding, find_column
 
 if TYPE_CHECKING:
     import polars as pl
 
     from oneof.candidates import CandidateSets
+    from oneof.cli.tables.read_options import ReadOptions
     from oneof.io import Table
 
 _GROUP = re.compile(
@@ -29,22 +28,29 @@ _WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
 _MIN_GROUPS = 3
 _MIN_ROWS_PER_GROUP = 2.0
 """Number of values of a column of groups, and the mean number of rows of a value."""
-_MAX_LISTED = 3
 
 
-def read_groups(table: "Table", name: str) -> list[str]:
-    """Return the group of each row; an empty cell is an error."""
+def read_groups(table: "Table", read_options: "ReadOptions") -> list[str] | None:
+    """Return the group of each row, from a column without labels and empty cells; None without groups."""
+    name = read_options.groups
+    if name is None:
+        return None
+    given = (("--labels", read_options.labels), ("--truth", (read_options.truth,)), ("--gold", (read_options.gold,)))
+    for option, names in given:
+        if name in names:
+            raise InputError(f"--groups and {option} must name different columns; got {name!r} for both.")
     column = find_column(name, table.frame.columns, table.path)
-    cells = [None if cell is None else str(cell).strip() for cell in table.frame[column].to_list()]
-    missing = [row for row, cell in enumerate(cells) if not cell]
-    if missing:
+    groups = ["" if cell is None else str(cell).strip() for cell in table.frame[column].to_list()]
+    if n_missing := groups.count(""):
         raise DataError(
-            f"column {name!r} of --groups has empty cells (such rows: {len(missing):,}). Name the group of each row; a "
+            f"column {name!r} of --groups has empty cells (such rows: {n_missing:,}). Name the group of each row; a "
             "row without a group has a group of its own.",
             source=str(table.path),
-            row=missing[0],
+            row=groups.index(""),
         )
-    return [str(cell) for cell in cells]
+    if len(set(groups)) == 1:
+        raise InputError(f"column {name!r} of --groups has one value. Name another column, or remove --groups.")
+    return groups
 
 
 def count_groups(groups: Sequence[str] | None, candidates: "CandidateSets") -> int | None:
@@ -55,10 +61,10 @@ def count_groups(groups: Sequence[str] | None, candidates: "CandidateSets") -> i
     return len({group for group, skipped in zip(groups, is_unlabeled, strict=True) if not skipped})
 
 
-def group_notes(
+def find_groups(
     frame: "pl.DataFrame", exclude: Collection[str], dropped: Collection[str] = (), *, given: str | None = None
-) -> list[str]:
-    """Return a note about columns that probably name groups of rows, with the option that keeps groups together.
+) -> list[Finding]:
+    """Return findings about columns that probably name groups of rows.
 
     Parameters
     ----------
@@ -69,26 +75,14 @@ def group_notes(
     dropped : collection of str
         Columns of the file that were not read; one that is dropped may still name the groups of the folds.
     given : str, optional
-        The column of groups, among the excluded ones. The note is then about further groups that are features.
+        The column of groups, among the excluded ones. The findings are then about further groups that are features.
     """
     stripped = {name.strip() for name in exclude}  # as `find_column` finds them
     sizes = {cells.name: _count_groups(cells) for cells in frame.iter_columns() if cells.name.strip() not in stripped}
     names = sorted((name for name, size in sizes.items() if size), key=lambda name: -sizes[name])
-    if given is None and not names:
-        names = [name for name in dropped if _has_name_of_groups(name)]
-    if not names:
-        return []
-    listed = enumerate_items(list(map(repr, names)), _MAX_LISTED)
-    subject = f"column{'s' * (len(names) > 1)} {listed} may"
     if given is not None:
-        return [
-            f"{subject} name groups of rows as well. A model that learns these names is worse on new ones: add "
-            f"--drop {shlex.quote(write_names(names))}, or name the coarsest column by --groups."
-        ]
-    return [
-        f"{subject} name groups of rows. The rates are those of new rows of the same groups, and are too high for new "
-        f"groups: add --groups {shlex.quote(write_names(names[:1]))} to estimate these."
-    ]
+        return [Finding("further groups", name) for name in names]
+    return [Finding("groups", name) for name in names or filter(_has_name_of_groups, dropped)]
 
 
 def _has_name_of_groups(name: str) -> bool:

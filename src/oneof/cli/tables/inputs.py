@@ -9,17 +9,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from oneof.candidates import CandidateSets
-from oneof.candidates.cells import DEFAULT_SEPARATOR, LISTS, literal_kind
-from oneof.candidates.labels import clean
+from oneof.candidates.cells import DEFAULT_SEPARATOR, LISTS
 from oneof.cli.answers.files import TableAnswers, join_candidates, read_answers
 from oneof.cli.tables.gold import use_gold
-from oneof.cli.tables.groups import count_groups, group_notes, read_groups
+from oneof.cli.tables.groups import count_groups, find_groups, read_groups
 from oneof.cli.tables.leaks import find_leaks
-from oneof.cli.tables.read_options import ReadOptions, WeightArguments
+from oneof.cli.tables.read_options import ReadOptions
 from oneof.errors import InputError, LabelError, OneofError
 from oneof.io import (
     CellFormat,
-    Column,
     Finding,
     Overrides,
     Table,
@@ -29,17 +27,15 @@ from oneof.io import (
     check_no_weights,
     check_texts,
     choose_features,
-    find_column,
     find_separator,
     join_label_columns,
     label_findings,
-    merge_ranked_columns,
     notes,
     read_labels,
     read_text_options,
     read_truth,
 )
-from oneof.messages import shorten
+from oneof.io.features import TableFeatures
 
 if TYPE_CHECKING:
     import polars as pl
@@ -49,65 +45,76 @@ if TYPE_CHECKING:
 REFUSED = " Other commands stop at such a row: correct it, or add --unreadable-labels unlabeled."
 """The remedy for labels that cannot be read, in a note of `oneof inspect`."""
 UNREADABLE_OPTION = "--unreadable-labels unlabeled reads such rows as unlabeled rows."
-_MAX_SHOWN = 80
-"""Maximum number of characters of a list in a note."""
 
 
-@dataclass(frozen=True)
-class PreparedTable:
-    """Training table with its candidate sets and features.
+@dataclass(frozen=True, kw_only=True)
+class TableLabels:
+    """Labels of a table.
 
     Attributes
     ----------
-    table : Table
     candidates : CandidateSets
-    truth : ndarray or None
-    columns : list of Column
-        The features.
-    frame : polars.DataFrame or CSR matrix
-        The feature columns, in the types of the encoder; or the rows of a sparse matrix, which has no columns.
-    text_options : TextOptions
-        Stop words and stems of the text columns.
-    findings : TableFindings
-        The findings about the file, its columns and its labels.
+    label_findings : tuple of Finding
     separator : str
         The text between two labels.
     answers : TableAnswers or None
         The answers of annotators, from which the candidate sets were estimated.
-    groups : list of str or None
-        The group of each row, which folds keep together.
     is_checked : ndarray of bool, or None
         The rows with a checked label, which replaces their labels; None without a column of checked labels.
     label_column : str or None
         The column of the labels and of their weights; None with several columns, or with answers.
+    read_again : callable or None
+        Returns the sets of one label column with the given names of classes.
     read_as_written : callable or None
         Returns the weights in the table, without rest and not divided by their mean, in which a row that names no class
         is unlabeled, or None if they cannot be read; None if the candidates have them.
     is_posterior, has_rest : bool
         Whether the weights were divided by class frequencies, and whether a rest was spread.
-    set_columns : tuple of str
-        The features that nearly identify the candidate sets, such as the name of a recording.
     unreadable_labels : UnreadableCells
         The rows that are unlabeled since their labels, or answers, cannot be read.
     """
 
-    table: Table
     candidates: CandidateSets
-    truth: Any
-    columns: list[Column]
-    frame: "pl.DataFrame | Any"
-    text_options: TextOptions
-    findings: TableFindings = TableFindings()  # noqa: RUF009 - frozen
+    label_findings: tuple[Finding, ...] = ()
     separator: str = DEFAULT_SEPARATOR
     answers: TableAnswers | None = None
-    groups: list[str] | None = None
     is_checked: "Mask | None" = None
     label_column: str | None = None
+    read_again: Callable[[Sequence[str]], CandidateSets] | None = None
     read_as_written: Callable[[], CandidateSets | None] | None = None
     is_posterior: bool = False
     has_rest: bool = False
-    set_columns: tuple[str, ...] = ()
     unreadable_labels: UnreadableCells = field(default_factory=UnreadableCells)
+
+
+@dataclass(frozen=True)
+class PreparedFeatures(TableFeatures):
+    """Features of a table with the options of its texts; the frame may be the rows of a sparse matrix.
+
+    Attributes
+    ----------
+    text_options : TextOptions
+        Stop words and stems of the text columns.
+    """
+
+    text_options: TextOptions = TextOptions()  # noqa: RUF009 - frozen
+
+
+@dataclass(frozen=True, kw_only=True)
+class PreparedTable(PreparedFeatures, TableLabels):
+    """Training table with its candidate sets and features; its findings are about its labels, too.
+
+    Attributes
+    ----------
+    table : Table
+    truth : ndarray or None
+    groups : list of str or None
+        The group of each row, which folds keep together.
+    """
+
+    table: Table
+    truth: Any = None
+    groups: list[str] | None = None
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -118,6 +125,11 @@ class PreparedTable:
     def leaks(self) -> list[str]:
         """Features that reveal the labels: the rates are those of rows in which they are known."""
         return [finding.column for finding in self.findings.others if finding.kind == "class leak"]
+
+    @property
+    def set_columns(self) -> list[str]:
+        """Features that nearly identify the candidate sets, such as the name of a recording."""
+        return [finding.column for finding in self.findings.others if finding.kind == "set leak"]
 
     @property
     def n_groups(self) -> int | None:
@@ -144,18 +156,7 @@ def insert_identifiers(result: "pl.DataFrame", table: "pl.DataFrame", identifier
     names = [name for name in names if name not in result.columns and not table[name].dtype.is_nested()]
     if not names:
         return result
-    cells = [table[name].gather(result["row"]) for name in names]
-    return result.select("row", *cells, *result.columns[1:])
-
-
-@dataclass(frozen=True)
-class PreparedFeatures:
-    """Features of a table: the columns, their values (see `PreparedTable`), the findings, and the options of texts."""
-
-    columns: list[Column]
-    frame: "pl.DataFrame | Any"
-    findings: TableFindings
-    text_options: TextOptions
+    return result.select("row", *(table[name].gather(result["row"]) for name in names), *result.columns[1:])
 
 
 def prepare(path: Path, read_options: ReadOptions) -> PreparedTable:
@@ -170,84 +171,38 @@ def prepare(path: Path, read_options: ReadOptions) -> PreparedTable:
 
 def prepare_rows(table: Table, read_options: ReadOptions) -> PreparedTable:
     """Return the rows of a file with their labels and features."""
-    candidate_notes: list[str] = []
+    found: list[Finding] = []
     if read_options.answers is not None and read_options.answers.weight is not None:
-        table, candidate_notes = join_candidates(read_options.answers, table)
-        read_options = read_options.with_candidate_columns()
-    unreadable = UnreadableCells()
-    labels = (_read_sets if read_options.answers is None else _read_answers)(table, read_options, unreadable)
-    candidates, is_checked, checked_notes = use_gold(
-        table, read_options, labels.candidates, labels.answers, labels.separator, labels.read_again
-    )
-    if read_options.classes is None and not read_options.weights.weighted:
-        check_no_weights(candidates.classes.tolist(), table.path, are_answers=labels.answers is not None)
+        table, sentences = join_candidates(read_options.answers, table)
+        read_options, found = read_options.with_candidate_columns(), notes("answers", sentences)
+    labels = (read_sets if read_options.answers is None else _read_answers)(table, read_options)
+    labels = use_gold(table, read_options, labels)
     truth = None
     if read_options.truth is not None:
-        truth = read_truth(table, read_options.truth, candidates.classes, separator=labels.separator)
-    groups = None if read_options.groups is None else check_and_read_groups(table, read_options)
-    features, weighting = prepare_features(table, read_options), labels.weighting
-    found: list[Finding] = unreadable.findings("unreadable labels", REFUSED * read_options.lists_unreadable)
-    if labels.answers is None:
-        found += label_findings(candidates, labels.separator, source=str(table.path), kind=weighting.kind)
-        found += notes("answers", candidate_notes)
-    else:
-        found += notes("answers", labels.answers.notes)
-    found += notes("labels", (*labels.notes, *checked_notes))
-    leaks: list[Finding] = []
+        truth = read_truth(table, read_options.truth, labels.candidates.classes, separator=labels.separator)
+    groups = read_groups(table, read_options)
+    features = prepare_features(table, read_options)
+    found += labels.label_findings
     if table.rows is None:
-        leaks = find_leaks(features.frame, features.columns, candidates)
-        groups_notes = group_notes(table.frame, read_options.text_columns, table.dropped, given=read_options.groups)
-        found += notes("groups", groups_notes)
-    is_one_column = len(read_options.labels) == 1 and labels.answers is None and weighting.weights is None
-    return PreparedTable(
-        table,
-        candidates,
-        truth,
-        features.columns,
-        features.frame,
-        features.text_options,
-        findings=replace(features.findings, others=(*leaks, *found)),
-        separator=labels.separator,
-        answers=labels.answers,
-        groups=groups,
-        is_checked=is_checked,
-        label_column=read_options.labels[0] if is_one_column else None,
-        read_as_written=labels.read_as_written,
-        is_posterior=weighting.weighted and weighting.kind == "posterior",
-        has_rest=weighting.weighted and bool(weighting.rest),
-        set_columns=tuple(finding.column for finding in leaks if finding.kind == "set leak"),
-        unreadable_labels=unreadable,
-    )
+        found += find_leaks(features.frame, features.columns, labels.candidates)
+        found += find_groups(table.frame, read_options.text_columns, table.dropped, given=read_options.groups)
+    findings = {"findings": replace(features.findings, others=tuple(found))}
+    return PreparedTable(**vars(labels) | vars(features) | findings, table=table, truth=truth, groups=groups)
 
 
-@dataclass(frozen=True)
-class _Labels:
-    """Labels of a table before the checked ones.
-
-    `read_again` reads them with other classes, and `read_as_written` the weights as they are in the table.
-    """
-
-    candidates: CandidateSets
-    separator: str
-    weighting: WeightArguments
-    notes: tuple[str, ...] = ()
-    answers: TableAnswers | None = None
-    read_again: Callable[[Sequence[str]], CandidateSets] | None = None
-    read_as_written: Callable[[], CandidateSets | None] | None = None
-
-
-def _read_sets(table: Table, read_options: ReadOptions, unreadable: UnreadableCells) -> _Labels:
+def read_sets(table: Table, read_options: ReadOptions) -> TableLabels:
     """Read the label columns of a table."""
-    label_table, labels, weighting = table, read_options.labels, read_options.weights
-    if len(labels) > 1 and read_options.weight_columns:
-        label_table = merge_ranked_columns(table, labels, read_options.weight_columns)
-        labels, weighting = labels[:1], replace(weighting, weights=read_options.weight_columns[0])
-    elif len(labels) > 1 and not weighting.weighted:
+    labels, weighting, weight_columns = read_options.labels, read_options.weights, read_options.weight_columns
+    unreadable, label_table, classes = UnreadableCells(), table, read_options.classes
+    is_one_column = len(labels) == 1 and weighting.weights is None
+    separator, sentences = resolve_separator(table, read_options)
+    if len(labels) > 1 and (weight_columns or not weighting.weighted):
+        given = read_options.separator
         label_table = join_label_columns(
-            table, labels, classes=read_options.classes, separator=read_options.separator, unreadable=unreadable
+            table, labels, weight_columns, classes=classes, separator=given, unreadable=unreadable
         )
         labels = labels if label_table is table else labels[:1]
-    separator, label_notes = resolve_separator(table, read_options)
+        weighting = replace(weighting, weights=next(iter(weight_columns), None))
     options: dict[str, Any] = {"separator": separator, **asdict(weighting)}
     read = partial(read_labels, label_table, labels, **options)
     with (
@@ -255,34 +210,58 @@ def _read_sets(table: Table, read_options: ReadOptions, unreadable: UnreadableCe
         warnings.catch_warnings(record=True) as caught,
     ):
         warnings.simplefilter("always")
-        candidates = read(classes=read_options.classes, unreadable=unreadable)
-    label_notes += tuple(dict.fromkeys(str(warning.message) for warning in caught))
+        candidates = read(classes=classes, unreadable=unreadable)
+    if classes is None and not weighting.weighted:
+        check_no_weights(candidates.classes.tolist(), table.path)
+    is_posterior, has_rest = (weighting.weighted and bool(on) for on in (weighting.kind == "posterior", weighting.rest))
     read_as_written = None
-    if weighting.weighted and (weighting.kind == "posterior" or weighting.rest):
+    if is_posterior or has_rest:
         tolerant = replace(label_table, cell_format=replace(table.cell_format, label_errors="unlabeled"))
         rest = (weighting.rest,) if isinstance(weighting.rest, str) else ()
-        read_as_written = cache(lambda: _read_written(tolerant, labels, options, read_options.classes, rest))
-    read_again = (lambda classes: read(classes=classes)) if len(labels) == 1 else None
-    return _Labels(candidates, separator, weighting, label_notes, None, read_again, read_as_written)
+        read_as_written = cache(lambda: _read_written(tolerant, labels, options, classes, rest))
+    sentences += tuple(dict.fromkeys(str(warning.message) for warning in caught))
+    found = unreadable.findings("unreadable labels", REFUSED * read_options.lists_unreadable)
+    found += label_findings(candidates, separator, source=str(table.path), kind=weighting.kind)
+    return TableLabels(
+        candidates=candidates,
+        label_findings=(*found, *notes("labels", sentences)),
+        separator=separator,
+        label_column=labels[0] if is_one_column else None,
+        read_again=(lambda classes: read(classes=classes)) if len(labels) == 1 else None,
+        read_as_written=read_as_written,
+        is_posterior=is_posterior,
+        has_rest=has_rest,
+        unreadable_labels=unreadable,
+    )
 
 
-def _read_answers(table: Table, read_options: ReadOptions, unreadable: UnreadableCells) -> _Labels:
+def _read_answers(table: Table, read_options: ReadOptions) -> TableLabels:
     """Read the answers of annotators, and return the likelihood of the answers to each row."""
     from oneof.crowd import AnnotatorModel
 
     assert read_options.answers is not None
+    unreadable, classes, separator = UnreadableCells(), read_options.classes, read_options.separator
     with naming_the_option(table.cell_format, lists_unreadable=read_options.lists_unreadable):
         given = read_answers(
             read_options.answers,
             table,
-            separator=read_options.separator,
-            classes=read_options.classes,
+            separator=separator,
+            classes=classes,
             gold=read_options.gold,
             unreadable=unreadable,
-            other_uses=frozenset(filter(None, (read_options.truth, read_options.gold, read_options.groups))),
         )
     candidates = AnnotatorModel().fit(given.answers, given.gold).candidates_
-    return _Labels(candidates, given.separator, read_options.weights, answers=given)
+    if classes is None:
+        check_no_weights(candidates.classes.tolist(), table.path, are_answers=True)
+    found = unreadable.findings("unreadable labels", REFUSED * read_options.lists_unreadable)
+    found += notes("answers", given.notes)
+    return TableLabels(
+        candidates=candidates,
+        label_findings=tuple(found),
+        separator=given.separator,
+        answers=given,
+        unreadable_labels=unreadable,
+    )
 
 
 @contextmanager
@@ -299,38 +278,27 @@ def naming_the_option(cell_format: CellFormat, *, lists_unreadable: bool = False
         raise error.because(f"{error.reason} {UNREADABLE_OPTION}") from None
 
 
-def check_and_read_groups(table: Table, read_options: ReadOptions) -> list[str]:
-    """Return the group of each row, from a column without labels."""
-    name = str(read_options.groups)
-    given = (("--labels", read_options.labels), ("--truth", (read_options.truth,)), ("--gold", (read_options.gold,)))
-    for option, names in given:
-        if name in names:
-            raise InputError(f"--groups and {option} must name different columns; got {name!r} for both.")
-    groups = read_groups(table, name)
-    if len(set(groups)) == 1:
-        raise InputError(f"column {name!r} of --groups has one value. Name another column, or remove --groups.")
-    return groups
-
-
 def read_rows(path: Path, read_options: ReadOptions) -> Table:
     """Read the file of a table."""
-    text_columns = read_options.text_columns
-    as_text = {*read_options.overrides.texts, *read_options.overrides.categories}
-    drop = read_options.overrides.drop
-    return read_options.table.read(path, as_text=as_text - text_columns, labels=text_columns, drop=drop)
+    text_columns, overrides = read_options.text_columns, read_options.overrides
+    as_text = {*overrides.texts, *overrides.categories} - text_columns
+    return read_options.table.read(path, as_text=as_text, labels=text_columns, drop=overrides.drop)
 
 
-def prepare_features(table: Table, read_options: ReadOptions) -> PreparedFeatures:
-    """Return the features of a table: all columns but those of labels and truth, or the rows of a sparse matrix."""
+def prepare_features(table: Table, read_options: ReadOptions, hidden: Collection[str] = ()) -> PreparedFeatures:
+    """Return the features of a table: its columns but labels, truth and `hidden`, or the rows of a sparse matrix."""
+    overrides, words = read_options.overrides, (read_options.stop_words, read_options.stem)
     if table.rows is not None:
-        _check_no_column_options(read_options, table.path)
-        return PreparedFeatures([], table.rows, TableFindings(remarks=table.remarks), TextOptions())
-    features = choose_features(
-        table, exclude=read_options.text_columns, overrides=read_options.overrides, strict=read_options.table.strict
-    )
-    text_options = read_text_options(read_options.stop_words, read_options.stem)
-    check_texts(features.frame, features.columns, text_options, table.path)
-    return PreparedFeatures(features.columns, features.frame, features.findings, text_options)
+        if overrides != Overrides() or any(value.lower() != "none" for value in words):
+            raise InputError(
+                f"{table.path} has a sparse matrix, which has no columns: remove --numeric, --categorical, --text, "
+                "--drop, --stop-words and --stem."
+            )
+        return PreparedFeatures([], TableFindings(remarks=table.remarks), table.rows)
+    exclude, text_options = {*read_options.text_columns, *hidden}, read_text_options(*words)
+    chosen = choose_features(table, exclude=exclude, overrides=overrides, strict=read_options.table.strict)
+    check_texts(chosen.frame, chosen.columns, text_options, table.path)
+    return PreparedFeatures(**vars(chosen), text_options=text_options)
 
 
 def resolve_separator(table: Table, read_options: ReadOptions) -> tuple[str, tuple[str, ...]]:
@@ -340,30 +308,9 @@ def resolve_separator(table: Table, read_options: ReadOptions) -> tuple[str, tup
     weighted = read_options.weights.weighted
     separator = find_separator(table, read_options.labels, classes=read_options.classes, weighted=weighted)
     if separator == LISTS:
-        return separator, (_describe_lists(table, read_options.labels[0]),)
+        return separator, (f"the cells of column {read_options.labels[0]!r} are read as lists of labels.",)
     note = f"labels are separated by {separator!r}; --separator sets another text."
     return separator, (note,) * (separator != DEFAULT_SEPARATOR)
-
-
-def _describe_lists(table: Table, label: str) -> str:
-    """Return a note with a list of labels, the first with several if there is one, and the number of empty ones."""
-    column = table.frame[find_column(label, table.frame.columns, table.path)].cast(str)
-    texts = [clean(text) for text in column.drop_nulls().to_list()]
-    n_empty = sum(literal_kind(text) == "empty" for text in texts)
-    lists = [text for text in texts if text[-1:] in ("]", "}", ")", "`") and literal_kind(text) != "empty"] or texts
-    shown = shorten(next((text for text in lists if "," in text or " " in text), lists[0]), _MAX_SHOWN)
-    empty = f", and {n_empty:,} empty list{'s' * (n_empty > 1)} as unlabeled rows" * bool(n_empty)
-    return f"the cells of column {label!r} are read as lists, such as {shown}{empty}."
-
-
-def _check_no_column_options(read_options: ReadOptions, path: Path) -> None:
-    """Raise if an option names columns of a sparse matrix."""
-    has_words = any(value.lower() != "none" for value in (read_options.stop_words, read_options.stem))
-    if read_options.overrides != Overrides() or has_words:
-        raise InputError(
-            f"{path} has a sparse matrix, which has no columns: remove --numeric, --categorical, --text, --drop, "
-            "--stop-words and --stem."
-        )
 
 
 def _read_written(

@@ -197,10 +197,9 @@ class ReadOptions(AnswerGroup, WordGroup, LabelWeightGroup, TableReadOptions):
 
         if self.answers_file is None:
             return None
-        columns, excluded = (self.row, self.annotator, self.answer), self.exclude_annotator
-        return AnswerOptions(
-            self.answers_file, *columns, excluded, self.answers_row, self.rules, self.negation, self.weight_column
-        )
+        columns = (self.row, self.annotator, self.answer, self.exclude_annotator, self.answers_row)
+        others = frozenset(filter(None, (self.truth, self.gold, self.groups)))
+        return AnswerOptions(self.answers_file, *columns, self.rules, self.negation, self.weight_column, others)
 
     @property
     def weights(self) -> WeightArguments:

@@ -6,7 +6,7 @@ No class is in two findings: `class_findings` looks for missing labels, then for
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from difflib import get_close_matches
-from typing import Any
+from typing import Any, NamedTuple
 
 from oneof.candidates import CandidateSets
 from oneof.candidates.cells import LISTS, parse_number, separators_of
@@ -15,7 +15,6 @@ from oneof.candidates.separators import divides, joining_sign
 from oneof.errors import LabelError
 from oneof.io.findings import Finding, notes
 from oneof.io.formats.cells import MISSING, MISSING_NUMBERS
-from oneof.messages import shorten
 
 _NO_LABELS = frozenset((
     "-1", *MISSING, *MISSING_NUMBERS, "unsure", "not sure", "uncertain", "unclear", "don't know", "dont know",
@@ -68,6 +67,24 @@ def check_no_weights(classes: Iterable[Any], source: Any, *, are_answers: bool =
         )
 
 
+class ClassRows(NamedTuple):
+    """Rows of a class: their number, the first one, their number if equal sets count once, and a flag.
+
+    The flag is set for a class without weights in a table of weighted labels, in which such a text is a refusal or a
+    comment.
+    """
+
+    n_rows: int
+    first: int | None = None
+    distinct: int | None = None
+    is_plain: bool = False
+
+    @property
+    def n_distinct(self) -> int:
+        """The number of rows in which equal sets count once, such as those of a recording."""
+        return self.n_rows if self.distinct is None else self.distinct
+
+
 def label_findings(
     candidates: CandidateSets, separator: str, *, source: str = "", kind: str = "likelihood", unit: str = "row"
 ) -> list[Finding]:
@@ -78,83 +95,62 @@ def label_findings(
     import numpy as np
 
     labeled, classes = ~candidates.is_unlabeled, candidates.classes.tolist()
-    mask = candidates.mask[labeled]
+    mask, weighted = candidates.mask[labeled], candidates.is_weighted[labeled]
     if not len(mask):
         return []
-    counts = mask.sum(axis=0)
-    weighted = candidates.is_weighted[labeled]
-    # In a table of weights, a text without any is a refusal or a comment.
-    plain = ~mask[weighted].any(axis=0) if 2 * weighted.sum() > len(mask) else np.zeros(len(classes), dtype=bool)
-    # The rows of a recording share a list: equal sets count once.
-    several = mask.sum(axis=1) > 1
+    counts, several = mask.sum(axis=0), mask.sum(axis=1) > 1
     _, once = np.unique(np.packbits(mask[several], axis=1), axis=0, return_index=True)
     distinct = mask[~several].sum(axis=0) + mask[several][once].sum(axis=0)
-    first = np.flatnonzero(labeled)[mask.argmax(axis=0)] if unit == "row" else ()
-    found = class_findings(
-        dict(zip(classes, counts.tolist(), strict=True)),
-        separator,
-        source=source,
-        unit=unit,
-        first=dict(zip(classes, np.asarray(first).tolist(), strict=False)),
-        distinct=dict(zip(classes, distinct.tolist(), strict=True)),
-        plain={classes[k] for k in np.flatnonzero(plain)},
-    )
+    first = np.flatnonzero(labeled)[mask.argmax(axis=0)]
+    is_plain = ~mask[weighted].any(axis=0) & (2 * weighted.sum() > len(mask))
+    cells = (one.tolist() for one in (counts, first, distinct, is_plain))
+    rows = {label: ClassRows(*of_class) for label, *of_class in zip(classes, *cells, strict=True)}
+    found = class_findings(rows, separator, source=source, unit=unit)
     n_exact, n_labeled = int(candidates.is_exact.sum()), len(mask)
     if kind == "posterior" and 2 * n_exact > n_labeled:
-        found += notes("labels", [
-            f"{n_exact:,} of {n_labeled:,} labeled rows are exact, because the weights of all other classes are 0. If "
-            "these are rounded probabilities, some labels are wrong: write more digits, or add --noise-rate auto to "
-            "fit."
-        ])  # fmt: skip
-    return found + notes("single rows", _single_rows([k for k, n in zip(classes, counts) if n == 1], len(classes)))
+        found.append(Finding("exact posteriors", count=n_exact, detail=f"{n_labeled:,}"))
+    return found + _single_rows([label for label, one in rows.items() if one.n_rows == 1], len(classes))
 
 
 def class_findings(
-    rows: Mapping[Any, int],
-    separator: str,
-    *,
-    source: str = "",
-    unit: str = "row",
-    first: Mapping[str, int] | None = None,
-    distinct: Mapping[str, int] | None = None,
-    plain: Collection[str] = (),
+    classes: Mapping[Any, ClassRows | int], separator: str, *, source: str = "", unit: str = "row"
 ) -> list[Finding]:
     """Return the findings about the names of classes.
 
     Parameters
     ----------
-    rows : mapping
-        The number of rows of each class.
+    classes : mapping
+        The rows of each class, or their number.
     separator : str
         The text between two labels.
     source, unit : str
         The table of the labels, and the name of its rows.
-    first, distinct : mapping of str to int, optional
-        The first row of each class, and the number of its rows in which equal sets count once.
-    plain : collection of str
-        The classes without weights in a table of weighted labels.
     """
-    texts = [label for label in rows if isinstance(label, str)]
-    missing = tuple(text for text in texts if text.strip().lower() in _NO_LABELS)
+    given = ((name, one) for name, one in classes.items() if isinstance(name, str))
+    rows = {name: one if isinstance(one, ClassRows) else ClassRows(one) for name, one in given}
+    missing = tuple(name for name in rows if name.strip().lower() in _NO_LABELS)
     found = [Finding("missing class", source, len(missing), examples=missing)] * bool(missing)
     noted = set(missing)
 
-    def place(text: str) -> tuple[int, ...]:
-        return (first[text],) if first else ()
+    def place(name: str) -> tuple[int, ...]:
+        first = rows[name].first
+        return () if first is None or unit != "row" else (first,)
 
     joined: dict[str, list[str]] = {}
-    for text in texts:
-        if advice := _advise_on_set(text, texts, separator):
-            joined.setdefault(advice, []).append(text)
+    for name in rows:
+        if advice := _advise_on_set(name, rows, separator):
+            joined.setdefault(advice, []).append(name)
     for advice, members in joined.items():
         found.append(Finding("joined classes", "", len(members), place(members[0]), tuple(members), advice))
         noted.update(members)
-    for group in group_spellings(texts):
-        noted.update(text for text in group if rows[text] < max(map(rows.__getitem__, group)))
-    for text, reason in _suspicious({t: rows[t] for t in texts if t not in noted}, distinct or rows, plain):
-        number = f"{rows[text]:,} {unit}{'s' * (rows[text] != 1)}"
-        found.append(Finding("suspicious class", source, rows[text], place(text), (text,), f"{number}; {reason}"))
-    return [*found, *notes("spellings", describe_spellings(texts, "add --fold-case, or use one spelling"))]
+    for group in group_spellings(rows):
+        noted.update(name for name in group if rows[name].n_rows < max(rows[other].n_rows for other in group))
+    for name, reason in _suspicious({name: one for name, one in rows.items() if name not in noted}):
+        n = rows[name].n_rows
+        found.append(
+            Finding("suspicious class", source, n, place(name), (name,), f"{n:,} {unit}{'s' * (n != 1)}; {reason}")
+        )
+    return [*found, *notes("spellings", describe_spellings(rows, "add --fold-case, or use one spelling"))]
 
 
 def _advise_on_set(text: str, names: Collection[str], separator: str) -> str:
@@ -177,14 +173,13 @@ def _advise_on_set(text: str, names: Collection[str], separator: str) -> str:
     return f"if it is a set of labels, {remedy}"
 
 
-def _suspicious(
-    rows: Mapping[str, int], distinct: Mapping[str, int], plain: Collection[str]
-) -> Iterator[tuple[str, str]]:
+def _suspicious(classes: Mapping[str, ClassRows]) -> Iterator[tuple[str, str]]:
     """Yield the classes that may be errors, with a reason.
 
     A class is suspicious if it has no letters among names, if it excludes another class, if it is another class with a
     remark, such as "finch (probably)", or if it has few rows and nearly the name of a frequent class.
     """
+    rows = {name: one.n_rows for name, one in classes.items()}
     words = {name: frozenset(_WORDS.findall(_CAMEL_CASE.sub(" ", name).casefold())) for name in rows}
     folded = {name: fold_case(name) for name in rows}
     common = sorted(rows, key=lambda name: -rows[name])[:_MAX_COMPARED]
@@ -194,11 +189,11 @@ def _suspicious(
     has_odd = sum(map(rows.__getitem__, odd)) <= MAX_ODD_SHARE * sum(rows.values())
 
     def is_rare(name: str, other: str) -> bool:
-        n = distinct[name]
+        n = classes[name].n_distinct
         return 10 * n <= rows[other] and n <= max(MAX_RARE_ROWS, rows[other] / 50)
 
     for number, name in enumerate(sorted(rows, key=lambda name: rows[name])):
-        if name in plain:
+        if classes[name].is_plain:
             yield name, "without weights"
         elif len(rows) > 2 and name in excluded and (are_exclusions or fold_case(excluded[name]) in folded.values()):
             yield name, "excludes a class: write the labels that remain"
@@ -218,17 +213,15 @@ def _suspicious(
                 yield name, f"nearly {other!r} with {rows[other]:,}"
 
 
-def _single_rows(single: Sequence[Any], n_classes: int) -> list[str]:
-    """Return a warning if classes of one row only are sentences, or are most of many classes.
+def _single_rows(single: Sequence[Any], n_classes: int) -> list[Finding]:
+    """Return a finding if classes of one row only are sentences, or are most of many classes.
 
     These are answers such as "I think it is a robin", names of rows, or other free text.
     """
     sentences = [label for label in single if isinstance(label, str) and len(label.split()) >= _MIN_WORDS]
-    have_sentences = len(sentences) >= max(_MIN_SENTENCES, _MIN_SHARE * n_classes)
-    if not have_sentences and (n_classes < _MANY_CLASSES or 2 * len(single) <= n_classes):
+    if len(sentences) < max(_MIN_SENTENCES, _MIN_SHARE * n_classes) and (
+        n_classes < _MANY_CLASSES or 2 * len(single) <= n_classes
+    ):
         return []
-    return [
-        f"{len(single):,} of {n_classes:,} classes, such as {shorten(str((sentences or single)[0]))!r}, are in one row "
-        "only and cannot be learned. Check that --labels names the column of labels. If they are comments rather than "
-        "labels, name the classes (--classes), and add --unreadable-labels unlabeled: these rows are then unlabeled."
-    ]
+    example = (str((sentences or single)[0]),)
+    return [Finding("single rows", count=len(single), examples=example, detail=f"{n_classes:,}")]

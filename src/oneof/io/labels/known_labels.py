@@ -100,9 +100,7 @@ def check_new_labels(
 
     def remedy(text: str) -> str:
         if fold_case(text) in folded:
-            return "It is a class in another spelling: write it alike" + (
-                ", or add --fold-case." if not allows_new else "."
-            )
+            return "It is a class in another spelling: write it alike, or fit with --fold-case."
         if not allows_new:
             return "If it is a class, name all classes (--classes)."
         if text.lower() in PLACEHOLDERS:

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import zip_longest
 from typing import TYPE_CHECKING, Any
 
 from oneof.candidates import CandidateSets
@@ -55,40 +56,10 @@ def label_column(table: Table, name: str) -> "pl.Series":
     return table.frame[find_column(name, table.frame.columns, table.path)]
 
 
-def merge_ranked_columns(table: Table, labels: Sequence[str], weights: Sequence[str]) -> Table:
-    """Return a table in which the first of several columns of labels, and the first of their weights, have lists.
-
-    Such columns are the first, second and third label of a row with their probabilities. Empty labels are left out.
-    A label without a weight is an error of `read_labels`.
-
-    Raises
-    ------
-    DataError
-        If a column does not exist, or the numbers of columns differ.
-    """
-    import polars as pl
-
-    names, numbers = ([find_column(n, table.frame.columns, table.path) for n in part] for part in (labels, weights))
-    if len(names) != len(numbers):
-        raise DataError(
-            f"--labels and --weights must name as many columns; got {len(names)} and {len(numbers)}.",
-            source=str(table.path),
-        )
-    cells: tuple[list[Any], list[Any]] = ([], [])
-    for row in table.frame.select(*names, *numbers).iter_rows():
-        labeled = [k for k, label in enumerate(row[: len(names)]) if label is not None and clean(str(label))]
-        for column, first in zip(cells, (0, len(names)), strict=True):
-            column.append([None if row[first + k] is None else str(row[first + k]) for k in labeled] or None)
-    merged = [
-        pl.Series(name, column, dtype=pl.List(pl.String))
-        for name, column in zip((names[0], numbers[0]), cells, strict=True)
-    ]
-    return replace(table, frame=table.frame.with_columns(merged))
-
-
 def join_label_columns(
     table: Table,
     columns: Sequence[str],
+    weights: Sequence[str] = (),
     *,
     classes: Sequence[str] | None = None,
     separator: str | None = None,
@@ -96,25 +67,34 @@ def join_label_columns(
 ) -> Table:
     """Return a table in which the first of several columns of labels has the labels of all, such as a primary label.
 
-    The cells of each column are labels or lists of labels. If any cell is a number, or yes or no, the columns are
-    classes, and the table is unchanged. The arguments are those of `read_labels`.
+    The cells of each column are labels or lists of labels. With a column of weights for each, such as those of the
+    first and the second label of a row, the first column of weights has the weights of all labels. If any cell is a
+    number, or yes or no, columns without weights are classes, and the table is unchanged. The arguments are those of
+    `read_labels`.
 
     Raises
     ------
+    DataError
+        If a column does not exist, or the numbers of columns differ.
     LabelError
         If a cell cannot be read, and such rows are not read as unlabeled ones; the error names the row.
     """
     import polars as pl
 
-    names = [find_column(name, table.frame.columns, table.path) for name in columns]
-    frame = table.frame.select(names)
-    if _are_classes(frame):
+    frame = table.frame
+    names, numbers = ([find_column(n, frame.columns, table.path) for n in part] for part in (columns, weights))
+    if numbers and len(names) != len(numbers):
+        raise DataError(
+            f"--labels and --weights must name as many columns; got {len(names)} and {len(numbers)}.",
+            source=str(table.path),
+        )
+    if not numbers and _are_classes(frame.select(names)):
         return table
-    joined: list[dict[str, None]] = [{} for _ in range(frame.height)]
+    joined: list[list[tuple[str, str | None]]] = [[] for _ in range(frame.height)]
     wrong: set[int] = set()
-    for name in names:
-        form = label_format(table, separator or find_separator(table, [name], classes=classes))
-        cells = read_cells(frame[name].to_list(), form)
+    for name, number in zip_longest(names, numbers):
+        detected = DEFAULT_SEPARATOR if numbers or separator else find_separator(table, [name], classes=classes)
+        cells = read_cells(frame[name].to_list(), label_format(table, separator or detected))
         errors = cells.errors_of_rows()
         try:
             raise_together({} if table.cell_format.label_errors == "unlabeled" else errors)
@@ -122,12 +102,16 @@ def join_label_columns(
             raise error.at(f"labels {name!r} of {table.path}") from None
         if errors and unreadable is not None:
             unreadable.add_labels(name, errors)
+        given = [None] * frame.height if number is None else frame[number].cast(pl.String).to_list()
         for row, code in enumerate(cells.code.tolist()):
-            joined[row].update((str(label), None) for label, _ in cells.pairs[code] or ())
+            joined[row] += [(str(label), given[row]) for label, _ in cells.pairs[code] or ()]
         wrong.update(errors)
-    lists = [None if row in wrong else [*labels] or None for row, labels in enumerate(joined)]
-    merged = pl.Series(names[0], lists, dtype=pl.List(pl.String))
-    return replace(table, frame=table.frame.with_columns(merged))
+    joined = [[] if row in wrong else pairs if numbers else [*dict.fromkeys(pairs)] for row, pairs in enumerate(joined)]
+    merged = [
+        pl.Series(name, [[pair[k] for pair in pairs] or None for pairs in joined], dtype=pl.List(pl.String))
+        for k, name in enumerate((names[0], *numbers[:1]))
+    ]
+    return replace(table, frame=frame.with_columns(merged))
 
 
 def _are_classes(frame: "pl.DataFrame") -> bool:

@@ -15,7 +15,7 @@ from oneof.candidates import CandidateSets
 from oneof.crowd import Answers
 from oneof.crowd.answers import answers_of_file
 from oneof.errors import DataError, InputError, LabelError
-from oneof.io.answers import AnswerOptions, name_rows, parse_answers, read_answer_file, read_objects
+from oneof.io.answers import Answer, AnswerOptions, name_rows, parse_answers, read_answer_file
 from oneof.labeling.answers.log import DEGREES, Entry
 from oneof.labeling.answers.state import allowed_classes
 from oneof.labeling.content.table import check_export, write_frame
@@ -69,22 +69,23 @@ def read_file(
     for name, value in {"match": match, "item": item, "worker": worker, "label": label}.items():
         if value is not None:
             check_text(name, value)
-    file = read_answer_file(AnswerOptions(path, match, worker, label, answers_row=item), read_objects([path]))
+    file = read_answer_file(AnswerOptions(path, match, worker, label, answers_row=item))
     given = parse_answers(file, separator=separator, classes=[*map(str, classes.tolist())])
     names = name_rows(frame, match, "the table")
-    degrees = read_degrees(file.degrees(names))
-    return answers_of_file(file, given, index=names), degrees
+    degrees = read_degrees(file.answers, names)
+    return answers_of_file(given, index=names), degrees
 
 
-def read_degrees(stated: Iterable[tuple[int, str, Any, str]]) -> dict[tuple[int, str], str]:
-    """Return the degrees of certainty by row and annotator, from the cells and their locations in a file."""
+def read_degrees(answers: Iterable[Answer], row_names: Sequence[str]) -> dict[tuple[int, str], str]:
+    """Return the degrees of certainty of answers by row, among these names, and annotator."""
+    position = {name: i for i, name in enumerate(row_names)}
     degrees: dict[tuple[int, str], str] = {}
-    for row, annotator, cell, location in stated:
-        degree = "" if cell is None else str(cell).strip()
+    for one in (one for one in answers if str(one.row) in position):
+        degree, pair = str(one.degree or "").strip(), (position[str(one.row)], one.annotator)
         if degree not in ("", *DEGREES):
-            raise DataError(f"{location}: the degree must be {', '.join(DEGREES)} or empty; got {cell!r}.")
-        if degrees.setdefault((row, annotator), degree) != degree:
-            raise DataError(f"{location}: the degree must be that of the other lines of the row and annotator.")
+            raise DataError(f"{one.place}: the degree must be {', '.join(DEGREES)} or empty; got {one.degree!r}.")
+        if degrees.setdefault(pair, degree) != degree:
+            raise DataError(f"{one.place}: the degree must be that of the other lines of the row and annotator.")
     return {pair: degree for pair, degree in degrees.items() if degree}
 
 

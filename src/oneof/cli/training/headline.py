@@ -73,7 +73,7 @@ def share_lists(prepared: "PreparedTable") -> bool:
     """
     import numpy as np
 
-    from oneof.solvers.loo_ridge import CandidateGroups
+    from oneof.solvers.loo_ridge.distractors import CandidateGroups
 
     if prepared.set_columns:
         return True

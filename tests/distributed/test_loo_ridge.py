@@ -8,7 +8,7 @@ from oneof import CandidateSets, LOORidge, distributed
 from oneof.errors import InputError
 from oneof.estimators import loo_ridge
 from oneof.persistence import load, save
-from oneof.solvers.loo_ridge import blocks as solver_blocks
+from oneof.solvers.loo_ridge import loo_operators as solver_blocks
 from oneof.solvers.loo_ridge.loo_operators import NystroemRidge
 from tests.distributed.blocks import in_blocks, table
 

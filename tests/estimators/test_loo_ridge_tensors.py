@@ -11,7 +11,7 @@ from oneof.errors import InputError, InputTypeError
 from oneof.estimators import loo_ridge
 from oneof.kernels.feature_maps import MAPS, SPARSE_MAPS
 from oneof.persistence import save
-from oneof.solvers.loo_ridge import blocks
+from oneof.solvers.loo_ridge import loo_operators
 from tests.estimators.panel import further, table, weighted_table
 
 torch = pytest.importorskip("torch", reason="torch is not installed")
@@ -48,8 +48,8 @@ def assert_equal_predictions(model, reference, Z, tensor, tolerance=1e-8):
 @pytest.mark.parametrize("form", ["exact", "nystroem", "blocks"])
 def test_tensors_give_the_results_of_arrays(form, unlabeled, K, monkeypatch, tensor):
     """In double precision all three forms equal those of NumPy to 1e-8, with several blocks of rows and of kernels."""
-    monkeypatch.setattr(blocks, "KERNEL_ROWS", 32)
-    monkeypatch.setattr(blocks, "BLOCK_ROWS", 25)
+    monkeypatch.setattr(loo_operators, "KERNEL_ROWS", 32)
+    monkeypatch.setattr(loo_operators, "BLOCK_ROWS", 25)
     if form == "blocks":
         monkeypatch.setattr(loo_ridge, "MAX_FEATURE_ENTRIES", 30 * 70)
     X, mask = table(120, K=K)

@@ -7,7 +7,8 @@ from sklearn.exceptions import ConvergenceWarning
 
 from oneof import CandidateSets, TransductiveSVM
 from oneof.errors import InputError
-from oneof.solvers.transductive import fractions_of_problems, solve_weighted_svm
+from oneof.solvers.transductive.tsvm import fractions_of_problems
+from oneof.solvers.transductive.weighted_svm import solve_weighted_svm
 from tests.estimators.panel import table
 
 

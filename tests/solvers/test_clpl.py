@@ -5,8 +5,7 @@ import pytest
 import scipy.sparse as sp
 from scipy.optimize import approx_fprime
 
-from oneof.solvers.clpl import CLPLProblem, minimize, solve_clpl
-from oneof.solvers.clpl.dual_ascent import ascend
+from oneof.solvers.clpl import CLPLProblem, ascend, minimize, solve_clpl
 from tests.estimators.panel import table
 from tests.oracles import clpl as oracle
 from tests.oracles.levels import level_sets
@@ -130,7 +129,7 @@ def test_both_preconditioners_reach_the_same_minimum(monkeypatch):
     """The minimum is the same with blocks and with the diagonal as preconditioners."""
     X, mask = table(80)
     blocks = solve_clpl(X, mask, C=1.0, sample_weight=np.ones(80), fit_intercept=True)
-    monkeypatch.setattr("oneof.solvers.clpl.problem.MAX_BLOCK_ENTRIES", 0)
+    monkeypatch.setattr("oneof.solvers.lbfgs.MAX_BLOCK_ENTRIES", 0)
     diagonal = solve_clpl(X, mask, C=1.0, sample_weight=np.ones(80), fit_intercept=True)
     np.testing.assert_allclose(diagonal.weights, blocks.weights, rtol=1e-6, atol=1e-8)
 
@@ -169,7 +168,7 @@ def test_sparse_rows_of_many_features_have_the_minimum_of_newton_steps(C, fit_in
     weight = rng.choice([0.0, 1.0, 3.0], size=201)
     solution = solve_clpl(X, mask, C=C, sample_weight=weight, fit_intercept=fit_intercept)
     p = CLPLProblem.from_evidence(X, mask, C, weight, fit_intercept=fit_intercept)
-    assert not p.blocks_fit
+    assert p.block_cost == np.inf
     alone = minimize(p, max_iter=1000, tol=1e-8)
     assert solution.converged
     assert solution.objective == pytest.approx(alone.objective, rel=1e-12)

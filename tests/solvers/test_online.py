@@ -7,7 +7,10 @@ import pytest
 import scipy.sparse as sp
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
+from sklearn.datasets import load_digits
+from sklearn.exceptions import ConvergenceWarning
 
+from oneof import AvgPegasos, MaxPegasos
 from oneof.errors import InputError
 from oneof.solvers.online import OnlineState, pegasos, perceptron
 from tests.oracles import online as oracle
@@ -129,7 +132,7 @@ def test_predictions_before_each_update(name, prediction, sparse):
     assert (np.delete(predicted, order) == -7).all()
     assert state.n_mistakes == (~mask[order, predicted[order]]).sum()
     for indices in (np.empty(3, dtype=np.int64), np.empty(len(X), dtype=np.int32)):
-        with pytest.raises(InputError, match="`predicted` must be"):
+        with pytest.raises(InputError, match="predictions of shape"):
             METHODS[name](X=rows, evidence=mask, prediction=prediction, initial=start(X, 4), predicted=indices)
 
 
@@ -275,3 +278,13 @@ def test_inconsistent_shapes_are_rejected():
     ):
         with pytest.raises(InputError):
             perceptron(**{**good, **bad})
+
+
+@pytest.mark.parametrize("model", [AvgPegasos, MaxPegasos])
+def test_long_rows_warn_if_one_class_is_predicted(model):
+    """On raw digits the last steps replace all others, of which a fit warns; rows of length 1 have all classes."""
+    X, y = load_digits(return_X_y=True)
+    with pytest.warns(ConvergenceWarning, match="Scale the rows to length 1"):
+        assert len(np.unique(model().fit(X, y).predict(X))) == 1
+    X = X / np.linalg.norm(X, axis=1, keepdims=True)
+    assert len(np.unique(model().fit(X, y).predict(X))) == 10

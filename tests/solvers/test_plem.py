@@ -6,7 +6,7 @@ import scipy.sparse as sp
 from scipy.optimize import approx_fprime
 
 from oneof.likelihoods import log_likelihoods, masked_softmax, softmax
-from oneof.solvers import linear_objective
+from oneof.solvers import lbfgs
 from oneof.solvers.plem import PLEMProblem, solve_plem
 from tests.estimators.panel import table
 from tests.oracles import plem as oracle
@@ -187,7 +187,7 @@ def test_a_warm_start_at_the_solution_stops_at_once():
 @intercepts
 def test_blocks_are_those_of_the_hessian(monkeypatch, fit_intercept):
     """With exact labels M is the block diagonal of the Hessian, between projections on weights whose sum is 0."""
-    monkeypatch.setattr(linear_objective, "MIN_CURVATURE", 0.0)
+    monkeypatch.setattr(lbfgs, "MIN_CURVATURE", 0.0)
     X, mask = exact()
     p = problem(X, mask, np.ones(80), 0.0, fit_intercept)
     W = np.random.default_rng(0).normal(size=p.shape)
@@ -218,7 +218,7 @@ def test_precision_and_preconditioner_do_not_change_the_solution(monkeypatch, ev
     expected = solved(X, mask, fit_intercept=True, tol=1e-9)
     for name, value in (("MAX_SINGLE", 0.0), ("MAX_BLOCK_ENTRIES", 0)):
         with monkeypatch.context() as patch:
-            patch.setattr(linear_objective, name, value)
+            patch.setattr(lbfgs, name, value)
             other = solved(X, mask, fit_intercept=True, tol=1e-9)
         assert other.converged
         np.testing.assert_allclose(other.weights, expected.weights, rtol=1e-6, atol=1e-8)

@@ -7,7 +7,8 @@ from sklearn.exceptions import ConvergenceWarning
 
 import oneof
 from oneof.solvers.feature_spaces import FeatureSpace
-from oneof.solvers.transductive import SVMProblem, SwitchingOptions, solve_one_vs_rest
+from oneof.solvers.transductive.tsvm import SwitchingOptions, solve_one_vs_rest
+from oneof.solvers.transductive.weighted_svm import SVMProblem
 from tests.oracles import exact, exact_classifiers, exact_gaussian
 from tests.truth.problems import Problem, distinct, fit, half_labeled, scores
 

@@ -5,7 +5,7 @@ import scipy.sparse as sp
 
 import oneof
 from oneof.graphs import NeighborGraph, check_affinity
-from oneof.solvers.diffusion import solve_local_global_consistency
+from oneof.solvers.diffusion.label_propagation import solve_local_global_consistency
 from oneof.solvers.graph_logistic.likelihood import CandidateLikelihood
 from oneof.solvers.graph_logistic.prior import Prior, smoothness_matrix
 from oneof.solvers.transducer import solve_transduction

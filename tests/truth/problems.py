@@ -8,7 +8,7 @@ from sklearn.svm import LinearSVC
 import oneof
 from oneof import CandidateSets
 from oneof.solvers.loo_ridge.loo_operators import ExactRidge
-from oneof.solvers.neighbors.nnls import nonnegative_least_squares
+from oneof.solvers.neighbors import nonnegative_least_squares
 from tests.oracles import exact
 
 

@@ -10,7 +10,7 @@ from sklearn.utils import check_array
 from oneof.candidates import CandidateSets
 from oneof.errors import InputError, reraise_as_input_error
 from oneof.graphs.distances import OVERFLOW
-from oneof.solvers.active.answer_rates import AnswerRates, estimate_rates
+from oneof.solvers.active import AnswerRates, estimate_rates
 from oneof.typing import Floats, Labels
 from oneof.validation import as_array, as_float_array, check_finite, check_fraction, check_positive
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from oneof.audit.label_issues import class_codes, issues_from_proba, widen
 from oneof.candidates import CandidateSets
-from oneof.solvers.noise.estimate import MIN_PROBABILITY, normalize_rows
+from oneof.solvers.noise import MIN_PROBABILITY, normalize_rows
 from oneof.typing import Labels, Mask
 
 

@@ -19,7 +19,7 @@ from oneof.messages import warn as warn_caller
 from oneof.model_selection.folds import encode_groups
 from oneof.model_selection.prediction import FoldOptions, predict_held_out
 from oneof.model_selection.scoring import check_has_scores
-from oneof.solvers.noise.estimate import MAX_RATE, MIN_PROBABILITY
+from oneof.solvers.noise import MAX_RATE, MIN_PROBABILITY
 from oneof.typing import Floats, Mask
 from oneof.validation import as_float_array, check_estimator, check_positive, check_random_state
 

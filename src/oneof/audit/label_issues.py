@@ -7,7 +7,7 @@ import numpy as np
 
 from oneof.candidates import CandidateSets
 from oneof.errors import InputError
-from oneof.solvers.noise.estimate import NoiseEstimate, estimate_noise, z_error
+from oneof.solvers.noise import NoiseEstimate, estimate_noise, z_error
 from oneof.typing import Floats, Ints, Mask
 from oneof.validation import check_positive
 

@@ -16,7 +16,8 @@ from oneof.crowd.annotator_model import AnnotatorModel, ClassAccuracies, Dispute
 from oneof.crowd.answers import Answers
 from oneof.crowd.crowd_classifier import CrowdClassifier
 from oneof.crowd.rules import apply_rules
-from oneof.solvers.annotators import CopiedPair, PairAgreements
+from oneof.solvers.annotators.accuracy import CopiedPair
+from oneof.solvers.annotators.agreement import PairAgreements
 
 __all__ = [
     "AnnotatorModel",

@@ -7,7 +7,7 @@ import numpy as np
 from oneof.candidates.annotations import EncodedAnswers
 from oneof.crowd.answers import Answers, as_answers
 from oneof.errors import InputError
-from oneof.solvers import annotators as solvers
+from oneof.solvers.annotators import agreement as solvers
 from oneof.typing import Floats
 from oneof.validation import check_choice, check_coverage, check_positive, check_random_state
 

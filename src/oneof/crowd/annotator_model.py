@@ -15,7 +15,8 @@ from oneof.crowd.answers import Answers, annotator_vector, as_answers, positions
 from oneof.errors import InputError, LabelError
 from oneof.likelihoods import entropy
 from oneof.messages import enumerate_items, warn
-from oneof.solvers import annotators as solvers
+from oneof.solvers.annotators import accuracy as solvers
+from oneof.solvers.annotators.dawid_skene import AnnotatorSolution, AnswerColumns, solve_annotators
 from oneof.typing import Floats, Ints, Labels, Mask
 from oneof.validation import as_float_array, check_choice, check_coverage, check_memory, check_positive
 
@@ -261,7 +262,7 @@ class AnnotatorModel(BaseEstimator):
     n_answers_: Ints
     are_rules_: bool
     _answers: Answers
-    _columns: solvers.AnswerColumns
+    _columns: AnswerColumns
     _log_likelihood: Floats
     _alone: "AnnotatorModel | None" = None
     """The model of the answers alone, if the labels have the predictions of a classifier as their prior."""
@@ -369,8 +370,8 @@ class AnnotatorModel(BaseEstimator):
             )
         return np.asarray(prior / prior.sum())
 
-    def _solve(self, start: Floats | None = None, **options: Any) -> solvers.AnnotatorSolution:
-        return solvers.solve_annotators(
+    def _solve(self, start: Floats | None = None, **options: Any) -> AnnotatorSolution:
+        return solve_annotators(
             self._columns,
             start,
             uses_confusion=self._columns.is_label & (self.model != "one_coin" and not self.are_rules_),
@@ -380,7 +381,7 @@ class AnnotatorModel(BaseEstimator):
             **options,
         )
 
-    def _set_solution(self, solution: solvers.AnnotatorSolution) -> None:
+    def _set_solution(self, solution: AnnotatorSolution) -> None:
         """Set the attributes of the labels and the accuracies."""
         columns, posterior, classes = self._columns, solution.posterior, self._answers.classes
         self._source_model, self._log_likelihood = solution.model, solution.log_likelihood

@@ -32,7 +32,7 @@ from oneof.io.answers import (
     read_answer_file,
 )
 from oneof.messages import MAX_NAMED, enumerate_items, warn
-from oneof.solvers.annotators import AnswerColumns, are_rules
+from oneof.solvers.annotators.dawid_skene import AnswerColumns, are_rules
 from oneof.typing import Floats, Ints, Labels, Mask
 
 SelectRows: TypeAlias = Literal["auto"] | bool

@@ -15,7 +15,7 @@ from oneof.distributed.blocks import RowBlock, RowBlocks, block_error_context
 from oneof.distributed.reduction import compute, delayed_task, shared, tree_sum
 from oneof.errors import InputError
 from oneof.estimators.loo_ridge import LOORidge
-from oneof.solvers.loo_ridge import CandidateGroups
+from oneof.solvers.loo_ridge.distractors import CandidateGroups
 from oneof.typing import FeatureMatrix, Ints
 
 _PER_ROW = ("label_distributions_", "loo_scores_", "transduction_", "runner_up_", "influential_rows_", "influences_")
@@ -45,7 +45,7 @@ def fit_loo_ridge(model: LOORidge, blocks: RowBlocks) -> None:
 
 @dataclass(frozen=True)
 class _WorkerRows:
-    """Labeled rows on the workers, as `oneof.solvers.loo_ridge.BlockedRows`."""
+    """Labeled rows on the workers, as `oneof.solvers.loo_ridge.loo_operators.BlockedRows`."""
 
     blocks: RowBlocks
     slices: Sequence[slice]

@@ -18,10 +18,10 @@ from oneof.estimators.gaussian_process.plgp import PLGP
 from oneof.kernels import total_variance
 from oneof.kernels.nystroem import NystroemFeatures
 from oneof.kernels.pairwise import checked_variance
+from oneof.solvers.laplace.covariance import WeightCovariance, weight_curvature
+from oneof.solvers.laplace.mode import RowSums, find_weight_mode, hvp_by_blocks
 from oneof.solvers.laplace.model import FeaturePrior, LikelihoodDerivatives, max_abs
 from oneof.solvers.laplace.posterior import LaplacePosterior, check_variances, landmark_features, stack_classes
-from oneof.solvers.laplace.posterior_covariance import WeightCovariance, weight_curvature
-from oneof.solvers.laplace.weight_space.mode import RowSums, find_weight_mode, hvp_by_blocks
 from oneof.typing import Floats
 from oneof.validation import check_memory
 
@@ -71,7 +71,6 @@ def fit_plgp(model: PLGP, blocks: RowBlocks) -> None:
         weights=mode.weights,
         jitters=(0.0,) * len(kernels),
         sharpness=float(model.sharpness),
-        reference=False,
         weight_covariance=covariance,
         psi=mode.objective_path[-1],
     )
@@ -146,7 +145,7 @@ class DistributedPoint:
 
 @dataclass
 class DistributedFeatureSums:
-    """Sums over all rows, as `oneof.solvers.laplace.weight_space.mode.FeatureSums`."""
+    """Sums over all rows, as `oneof.solvers.laplace.mode.FeatureSums`."""
 
     rows: list[Any]
     """The `RowSums` of each block, stored on the workers."""

@@ -13,17 +13,14 @@ from oneof.estimators.tensors import TensorClassifier
 from oneof.kernels.mapped import check_kernel, iter_kernels
 from oneof.kernels.pairwise import check_square
 from oneof.likelihoods import softmax
-from oneof.solvers.loo_ridge import (
-    BlockedRows,
-    CandidateGroups,
+from oneof.solvers.loo_ridge.distractors import CandidateGroups, spread_rows
+from oneof.solvers.loo_ridge.loo_operators import BlockedRows, RowsInMemory, runner_up_classes
+from oneof.solvers.loo_ridge.solve import (
     LOORidgeSolution,
     RowSamples,
-    RowsInMemory,
     SelfTraining,
     fit_inverse_temperature,
-    runner_up_classes,
     solve_loo_ridge,
-    spread_rows,
 )
 from oneof.typing import Array, FeatureMatrix, Floats, Ints
 from oneof.validation import check_random_state

@@ -17,7 +17,7 @@ _PARTS = {
     "oneof.solvers.conformal": ("Calibration",),
     "oneof.solvers.generative.gaussian": ("Covariances", "GaussianParameters", "Standardizer"),
     "oneof.solvers.laplace.posterior": ("LaplacePosterior",),
-    "oneof.solvers.laplace.posterior_covariance": ("WeightCovariance",),
+    "oneof.solvers.laplace.covariance": ("WeightCovariance",),
     "oneof.solvers.loo_ridge.loo_operators": ("DualCoefficients",),
     "oneof.solvers.loo_ridge.solve": ("KernelModel",),
     "oneof.solvers.online": ("OnlineState",),  # for partial_fit

@@ -32,13 +32,20 @@ import numpy as np
 
 from oneof.errors import InputError
 from oneof.solvers.online_loop import Arrays, Rule, run_epoch
-from oneof.solvers.row_accessors import SparseRows, aligned, as_row_view, memory_order, read_only, total_square
+from oneof.solvers.row_accessors import (
+    SparseRows,
+    as_row_view,
+    memory_order,
+    read_only,
+    row_squares,
+    total_square,
+)
 from oneof.solvers.small_weights import without_small_weights
 from oneof.typing import Evidence, FeatureMatrix, Floats, Ints
 from oneof.validation import check_finite
 
-_MIN_ALIGNED_ROWS = 64
-"""Rows of a call for which a second copy of the weights, aligned to cache lines, is worth its time."""
+MAX_CHECKED_ROWS = 1000
+"""Number of rows whose lengths and predictions are checked after a fit."""
 Prediction = Literal["average", "max"]
 """The candidate score in the hinge: the mean over the set, or the maximum."""
 
@@ -80,51 +87,78 @@ class OnlineState:
     @property
     def weights(self) -> Floats:
         """(K, D): W after the last row."""
-        return np.ascontiguousarray(self.V * self.V.dtype.type(self.scale))
+        return np.ascontiguousarray(self.weights_at(slice(None), mean=False))
 
     @property
     def mean_weights(self) -> Floats:
         """(K, D): the mean of W over all rows processed, each W taken after its row."""
-        V, U = self.V.astype(np.float64), self.U.astype(np.float64)
-        with np.errstate(over="ignore", invalid="ignore"):  # the caller raises for weights that are not finite
-            mean = (self.total_scale * V - U) / max(self.n_rows, 1)
-        return np.ascontiguousarray(mean.astype(self.V.dtype))
+        return np.ascontiguousarray(self.weights_at(slice(None), mean=True))
 
-    def weights_at(self, columns: Ints, *, mean: bool) -> Floats:
+    def weights_at(self, columns: Ints | slice, *, mean: bool) -> Floats:
         """Return the weights of some columns, (K, len(columns)), or their mean over all rows processed."""
         V = self.V[:, columns]
         if not mean:
             return np.asarray(V * V.dtype.type(self.scale))
-        total = self.total_scale * V.astype(np.float64) - self.U[:, columns]
+        with np.errstate(over="ignore", invalid="ignore"):  # the caller raises for weights that are not finite
+            total = self.total_scale * V.astype(np.float64) - self.U[:, columns]
         return np.asarray((total / max(self.n_rows, 1)).astype(V.dtype))
 
 
 def perceptron(
+    X: FeatureMatrix | SparseRows, evidence: Evidence, *, prediction: Prediction, eta0: float = 1.0, **options: Any
+) -> OnlineState:
+    """Run one epoch of Algorithm 1 or 2 of the paper: if the hinge is > 0, step by eta0 along the negative subgradient.
+
+    Parameters
+    ----------
+    X, evidence, **options
+        As in `run_online`.
+    prediction : {"average", "max"}
+        Algorithm 1 or 2.
+    eta0 : float
+        Step size, > 0.
+    """
+    return run_online(X, evidence, Rule(False, prediction == "average", float(eta0), 0.0, False), **options)
+
+
+def pegasos(
     X: FeatureMatrix | SparseRows,
     evidence: Evidence,
     *,
     prediction: Prediction,
+    lam: float = 1e-4,
+    shrink_always: bool = False,
+    **options: Any,
+) -> OnlineState:
+    """Run one epoch of Pegasos: W <- (1 - 1/t) W, a step of 1/(lam t), projection on ||W|| <= 1/sqrt(lam).
+
+    With `shrink_always` every row shrinks the weights, the variant of the regret bound. Otherwise only rows with a
+    hinge > 0 do, as printed in Algorithms 3 and 4. The other parameters are those of `perceptron`.
+    """
+    rule = Rule(True, prediction == "average", 0.0, float(lam), bool(shrink_always))
+    return run_online(X, evidence, rule, **options)
+
+
+def run_online(
+    X: FeatureMatrix | SparseRows,
+    evidence: Evidence,
+    rule: Rule,
+    *,
     initial: OnlineState,
-    eta0: float = 1.0,
     order: Ints | None = None,
     sample_weight: Floats | None = None,
     predicted: Ints | None = None,
     in_place: bool = False,
 ) -> OnlineState:
-    """Run one epoch of the Perceptron: if the hinge is > 0, step by eta0 along the negative subgradient.
-
-    These are Algorithms 1 and 2 of the paper. X need not be checked for finite values: NaN or infinity is found in the
-    scores of its row, which saves a pass over X.
+    """Run one epoch. X need not be finite: NaN or infinity is found in the scores of its row, which saves a pass.
 
     Parameters
     ----------
     X : ndarray, CSR matrix or SparseRows of shape (n, d)
     evidence : ndarray of shape (n, K), bool or float64
-    prediction : {"average", "max"}
+    rule : Rule
     initial : OnlineState
         The state to continue from; it is not changed.
-    eta0 : float
-        Step size, > 0.
     order : ndarray of shape (n,), int64, optional
         The order of the rows.
     sample_weight : ndarray of shape (n,), optional
@@ -144,64 +178,20 @@ def perceptron(
     InputError
         If a row contains NaN or infinity, or its scores overflow.
     """
-    rule = Rule(False, prediction == "average", float(eta0), 0.0, False, False, False)
-    return _run(X, evidence, rule, initial, order, sample_weight, predicted, in_place)
-
-
-def pegasos(
-    X: FeatureMatrix | SparseRows,
-    evidence: Evidence,
-    *,
-    prediction: Prediction,
-    initial: OnlineState,
-    lam: float = 1e-4,
-    shrink_always: bool = False,
-    order: Ints | None = None,
-    sample_weight: Floats | None = None,
-    predicted: Ints | None = None,
-    in_place: bool = False,
-) -> OnlineState:
-    """Run one epoch of Pegasos: W <- (1 - 1/t) W, a step of 1/(lam t), projection on ||W|| <= 1/sqrt(lam).
-
-    With `shrink_always` every row shrinks the weights, the variant of the regret bound. Otherwise only rows with a
-    hinge > 0 do, as printed in Algorithms 3 and 4. The other parameters are those of `perceptron`.
-    """
-    rule = Rule(True, prediction == "average", 0.0, float(lam), bool(shrink_always), False, False)
-    return _run(X, evidence, rule, initial, order, sample_weight, predicted, in_place)
-
-
-def _run(
-    X: FeatureMatrix | SparseRows,
-    evidence: Evidence,
-    rule: Rule,
-    initial: OnlineState,
-    order: Ints | None,
-    sample_weight: Floats | None,
-    predicted: Ints | None,
-    in_place: bool,
-) -> OnlineState:
     n, d = X.shape
     evidence = without_small_weights(evidence)  # they would break ties between classes that no row has changed yet
-    is_in_range = order is None or len(order) == 0
     order = np.arange(n) if order is None else np.asarray(order, dtype=np.int64)
-    is_in_range = is_in_range or bool(0 <= order.min() <= order.max() < n)
     weight = np.ones(n) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
     # An empty array means that no predictions are stored.
     predicted = np.empty(0, dtype=np.int64) if predicted is None else predicted
-    _check_shapes(initial, evidence.shape, weight.shape, (n, d), len(order), is_in_range)
-    if predicted.shape not in ((n,), (0,)) or predicted.dtype != np.int64:
-        raise InputError(
-            f"`predicted` must be int64 of shape ({n},); got {predicted.dtype} of shape {predicted.shape}."
-        )
+    _check_arrays(initial, evidence, weight, (n, d), order, predicted)
     rows = as_row_view(X)
-    layout = memory_order(X)
+    layout: Any = memory_order(X)
     V = np.array(initial.V, dtype=X.dtype, order=layout, copy=None if in_place else True)
     has_mean = initial.has_mean
     # Without the mean, a small unused array has the type of U, so that numba does not compile again.
     U = initial.U if has_mean else np.zeros((2, 2))
     U = np.array(U, dtype=np.float64, order=layout, copy=None if in_place else True)
-    if n >= _MIN_ALIGNED_ROWS and not in_place:
-        V, U = aligned(V, layout), aligned(U, layout)
     numbers = (
         (initial.scale, initial.square, initial.total_scale, float(initial.n_mistakes)),
         (initial.n_summed, initial.n_rows, initial.n_updates),
@@ -218,27 +208,54 @@ def _run(
     return OnlineState(V, scale, square, U, total_scale, counts[0], counts[1], n_mistakes, counts[2])
 
 
-def _check_shapes(
-    state: OnlineState,
-    evidence: tuple[int, ...],
-    weight: tuple[int, ...],
-    rows: tuple[int, int],
-    n_order: int,
-    is_in_range: bool,
+def describe_long_steps(X: FeatureMatrix, evidence: Evidence, state: OnlineState, lam: float) -> str:
+    """Return a sentence if the last rows alone determine the weights of Pegasos, and an empty text otherwise.
+
+    Step t has the length sqrt(2) ||x|| / (lam t) or less, and the projection keeps the weights in a ball of radius
+    1 / sqrt(lam). Until the steps are much shorter than this radius, each replaces what the rows before it have added.
+    The class of the last ones is then often predicted for all rows.
+
+    Parameters
+    ----------
+    X : ndarray or CSR matrix of shape (n, d)
+    evidence : ndarray of shape (n, K)
+    state : OnlineState
+        The state after the rows.
+    lam : float
+    """
+    X, evidence, d = X[:MAX_CHECKED_ROWS], evidence[:MAX_CHECKED_ROWS], X.shape[1]
+    length = float(np.sqrt(row_squares(as_row_view(X), state.V.shape[1] > d).mean()))
+    if not 2.0**0.5 * length / (lam * state.n_rows) > 0.5 / lam**0.5:
+        return ""
+    scores = np.asarray(X @ state.weights[:, :d].T) + (state.weights[:, d] if state.V.shape[1] > d else 0.0)
+    predicted = np.unique(scores.argmax(axis=1))
+    if len(predicted) > 1 or 2 * np.count_nonzero(evidence[:, predicted[0]]) >= len(evidence):
+        return ""
+    return (
+        f"one class is predicted for all rows, because for rows of length {length:.3g} the steps of Pegasos are as "
+        "long as the radius of the weights. Scale the rows to length 1, for example with Normalizer, or increase `lam`."
+    )
+
+
+def _check_arrays(
+    state: OnlineState, evidence: Evidence, weight: Floats, shape: tuple[int, int], order: Ints, predicted: Ints
 ) -> None:
     """Raise unless all shapes agree and the order is in range: compiled loops do not check bounds."""
-    n, d = rows
-    shapes_agree = (
-        state.V.shape in ((evidence[1], d), (evidence[1], d + 1))
+    n, d = shape
+    agree = (
+        state.V.shape in ((evidence.shape[1], d), (evidence.shape[1], d + 1))
         and state.U.shape in (state.V.shape, (0, 0))
-        and evidence[0] == n
-        and weight == (n,)
-        and is_in_range
+        and len(evidence) == n
+        and weight.shape == (n,)
+        and (len(order) == 0 or 0 <= order.min() <= order.max() < n)
+        and predicted.shape in ((n,), (0,))
+        and predicted.dtype == np.int64
     )
-    if not shapes_agree:
+    if not agree:
         raise InputError(
-            f"`initial` must be a state for these rows; got rows of shape {rows}, evidence of shape {evidence}, "
-            f"weights of shape {weight}, an order of {n_order} rows and a state of shape {state.V.shape}."
+            f"`initial` must be a state for these rows; got rows of shape {shape}, evidence of shape {evidence.shape}, "
+            f"weights of shape {weight.shape}, an order of {len(order)} rows, predictions of shape {predicted.shape} "
+            f"and type {predicted.dtype}, and a state of shape {state.V.shape}."
         )
 
 
@@ -257,14 +274,7 @@ class MixUpdate:
 
     def __add__(self, other: "MixUpdate") -> "MixUpdate":
         """Return the contribution of both sets of blocks."""
-        return MixUpdate(
-            self.weights + other.weights,
-            self.total + other.total,
-            self.n_labeled + other.n_labeled,
-            self.n_rows + other.n_rows,
-            self.n_mistakes + other.n_mistakes,
-            self.n_updates + other.n_updates,
-        )
+        return MixUpdate(**{name: value + getattr(other, name) for name, value in vars(self).items()})
 
 
 def local_state(mix: OnlineState, n_processed: int) -> OnlineState:
@@ -284,15 +294,8 @@ def weighted_update(end: OnlineState, n_labeled: int, n_rows: int) -> MixUpdate:
 def average_updates(before: OnlineState, update: MixUpdate) -> OnlineState:
     """Return the next averaged state, from which the sequential classifier can also continue."""
     V = (update.weights / update.n_labeled).astype(before.V.dtype)
-    return OnlineState(
-        V,
-        1.0,
-        total_square(V.ravel()),
-        # With a sum of scales of 0, the sum of the weights so far is -U.
-        before.U - update.total if before.has_mean else before.U,
-        0.0,
-        0,
-        before.n_rows + update.n_rows,
-        before.n_mistakes + update.n_mistakes,
-        before.n_updates + update.n_updates,
-    )
+    # With a sum of scales of 0, the sum of the weights so far is -U.
+    U = before.U - update.total if before.has_mean else before.U
+    names = ("n_rows", "n_mistakes", "n_updates")
+    counts = [getattr(before, name) + getattr(update, name) for name in names]
+    return OnlineState(V, 1.0, total_square(V.ravel()), U, 0.0, 0, *counts)

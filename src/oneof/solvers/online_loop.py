@@ -30,8 +30,8 @@ class Rule(NamedTuple):
     lam: float
     shrink_always: bool
     """Whether W <- (1 - eta_t lam) W also if the loss is 0."""
-    has_constant: bool
-    has_mean: bool
+    has_constant: bool = False
+    has_mean: bool = False
 
 
 class Arrays(NamedTuple):
@@ -60,7 +60,7 @@ def run_epoch(rows, evidence, order, weight, arrays, numbers, rule, predicted):
     for r in range(order.shape[0]):
         # Get x^t. Predict argmax_k w_k^t x^t. Get the set Y^t. Calculate the loss, Eq. (2) or (3).
         i = order[r]
-        row_scores(rows, i, V, scores, order[r + 2] if r + 2 < order.shape[0] else -1)
+        row_scores(rows, i, V, scores)
         # NaN or infinity in the row makes every score NaN or infinite, even if the weights are 0.
         if not abs(scores[0]) <= _MAX_FLOAT:
             overflowed = i

@@ -18,7 +18,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-import scipy.sparse as sp
 
 from oneof.jit import compiled
 from oneof.likelihoods import (
@@ -29,8 +28,8 @@ from oneof.likelihoods import (
     masked_softmax,
     softmax,
 )
-from oneof.solvers.lbfgs import Solution, minimize
-from oneof.solvers.linear_objective import Kind, LinearIterate, SmoothProblem
+from oneof.solvers.lbfgs import Kind, LinearIterate, SmoothProblem, Solution, minimize
+from oneof.solvers.row_accessors import sparse_if_few
 from oneof.typing import Evidence, FeatureMatrix, Floats
 
 MAX_DENSITY = 0.04
@@ -66,10 +65,8 @@ class PLEMProblem(SmoothProblem):
         if entropy_weight == 0:
             used &= ~constant_rows(evidence)
         rows = (X if used.all() else X[used]).astype(np.float64, copy=False)
-        if not sp.issparse(rows) and np.count_nonzero(rows) < MAX_DENSITY * rows.size:
-            rows = sp.csr_array(rows)
         return cls(
-            X=rows,
+            X=sparse_if_few(rows, MAX_DENSITY),
             n_classes=evidence.shape[1],
             has_intercept=fit_intercept,
             evidence=np.ascontiguousarray(evidence[used]),

@@ -9,16 +9,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
-from llvmlite import ir
-from numba import types
-from numba.extending import intrinsic, overload
+from numba.extending import overload
 
 from oneof.errors import InputError
 from oneof.jit import FASTMATH, compiled
 from oneof.typing import FeatureMatrix, Floats
 
-_CACHE_LINE = 64
-"""Bytes of a cache line."""
 MAX_SPARSE_DENSITY = 0.1
 """Fraction of nonzeros up to which products with CSR rows take at most half of the time of products with dense rows."""
 
@@ -82,9 +78,9 @@ def as_row_view(X: FeatureMatrix | SparseRows) -> DenseRows | SparseRows:
     return DenseRows(read_only(np.ascontiguousarray(X)))
 
 
-def sparse_if_few(X: FeatureMatrix) -> FeatureMatrix:
+def sparse_if_few(X: FeatureMatrix, max_density: float = MAX_SPARSE_DENSITY) -> FeatureMatrix:
     """Return a dense array with few nonzeros as a CSR matrix, with which products are faster, and any other X as is."""
-    if sp.issparse(X) or np.count_nonzero(X) > MAX_SPARSE_DENSITY * X.size:
+    if sp.issparse(X) or np.count_nonzero(X) > max_density * X.size:
         return X
     return sp.csr_matrix(X)
 
@@ -94,15 +90,6 @@ def memory_order(X: FeatureMatrix | SparseRows) -> Any:
     return "F" if sp.issparse(X) or isinstance(X, SparseRows) else "C"
 
 
-def aligned(array: Any, order: Any) -> Any:
-    """Return a copy that begins with a cache line, so that vectors of full width are loaded from one line each."""
-    buffer = np.empty(array.nbytes + _CACHE_LINE, dtype=np.uint8)
-    first = -buffer.ctypes.data % _CACHE_LINE
-    result = buffer[first : first + array.nbytes].view(array.dtype).reshape(array.shape, order=order)
-    result[...] = array
-    return result
-
-
 def read_only(array: Any) -> Any:
     """Return a read-only view."""
     view = array.view()
@@ -110,8 +97,8 @@ def read_only(array: Any) -> Any:
     return view
 
 
-def row_scores(rows: Any, i: int, weights: Floats, out: Floats, ahead: int = -1) -> None:
-    """Write the K products of row i with the weights to `out`; meanwhile load row `ahead` into the cache, if >= 0."""
+def row_scores(rows: Any, i: int, weights: Floats, out: Floats) -> None:
+    """Write the K products of row i with the weights to `out`."""
     raise NotImplementedError("only inside compiled loops")
 
 
@@ -139,7 +126,7 @@ def row_product(rows: Any, i: int, other_rows: Any, j: int) -> float:
 
 
 @overload(row_scores, jit_options={"fastmath": FASTMATH})
-def _row_scores(rows, i, weights, out, ahead=-1):  # noqa: ARG001 - numba reads the types only
+def _row_scores(rows, i, weights, out):  # noqa: ARG001 - numba reads the types only
     return {DenseRows: _dense_scores, SparseRows: _sparse_scores, GramRows: _gram_scores}[rows.instance_class]
 
 
@@ -163,39 +150,14 @@ def _row_product(rows, i, other_rows, j):  # noqa: ARG001 - numba reads the type
     return {DenseRows: _dense_product, SparseRows: _sparse_product}[rows.instance_class]
 
 
-@intrinsic
-def _prefetch(typing_context, array, offset):  # noqa: ARG001 - numba gives its context
-    """Load the cache line at an offset in bytes from the start of an array, without waiting for it."""
-
-    def generate(context, builder, signature, arguments):
-        view = context.make_array(signature.args[0])(context, builder, arguments[0])
-        byte, flag = ir.IntType(8), ir.IntType(32)
-        address = builder.gep(builder.bitcast(view.data, byte.as_pointer()), [arguments[1]])
-        kind = ir.FunctionType(ir.VoidType(), [address.type, flag, flag, flag])
-        instruction = builder.module.declare_intrinsic("llvm.prefetch", [address.type], kind)
-        builder.call(instruction, [address, flag(0), flag(3), flag(1)])  # data, to read soon
-        return context.get_dummy_value()
-
-    return types.void(array, offset), generate
-
-
-def _dense_scores(rows, i, weights, out, ahead=-1):
+def _dense_scores(rows, i, weights, out):
     x = rows.values[i]
     d = x.shape[0]
     n_classes = weights.shape[0]
-    constant = weights.shape[1] > d
-    n_bytes = d * x.itemsize
-    first = (ahead - i) * n_bytes
-    p = 0 if ahead >= 0 else n_bytes
     # Five classes at a time: each feature is loaded once for five products. The last five may overlap the previous
     # five, so that every class is summed in the same order and equal weights keep equal scores.
     block = 0
     while n_classes >= 5 and block < n_classes:
-        # A processor has few outstanding loads: with each block, the same fraction of the row ahead. No division, as
-        # numba would have to raise for 0, and count references in this loop.
-        while p < n_bytes and p * n_classes < n_bytes * (block + 5):
-            _prefetch(x, first + p)  # type: ignore[call-arg]  # numba gives the first argument
-            p += _CACHE_LINE
         k = min(block, n_classes - 5)
         w0, w1, w2, w3, w4 = weights[k], weights[k + 1], weights[k + 2], weights[k + 3], weights[k + 4]
         s0 = s1 = s2 = s3 = s4 = x.dtype.type(0)
@@ -213,12 +175,12 @@ def _dense_scores(rows, i, weights, out, ahead=-1):
         for j in range(d):
             s += x[j] * w[j]
         out[k] = s
-    if constant:
+    if weights.shape[1] > d:
         for c in range(n_classes):
             out[c] += weights[c, d]
 
 
-def _sparse_scores(rows, i, weights, out, ahead=-1):  # noqa: ARG001 - the accessors have one signature
+def _sparse_scores(rows, i, weights, out):
     n_classes = weights.shape[0]
     constant = weights.shape[1] > rows.n_features
     for k in range(n_classes):
@@ -229,7 +191,7 @@ def _sparse_scores(rows, i, weights, out, ahead=-1):  # noqa: ARG001 - the acces
             out[k] += x * weights[k, j]
 
 
-def _gram_scores(rows, i, weights, out, ahead=-1):  # noqa: ARG001 - the accessors have one signature
+def _gram_scores(rows, i, weights, out):  # noqa: ARG001 - the accessors have one signature
     for k in range(weights.shape[0]):
         out[k] = weights[k, i]
 

@@ -18,14 +18,14 @@ class StackedSets(LevelSets):
     """Level sets of rows that are not unlabeled, so that each row has at least one."""
 
     @cached_property
-    def start(self) -> Ints:
+    def offsets(self) -> Ints:
         """The first set of each row, and the number of sets: (n + 1,)."""
         return np.append(np.flatnonzero(np.diff(self.row, prepend=-1)), len(self.row))
 
     @property
     def is_single(self) -> bool:
         """Whether each row has one set."""
-        return len(self.start) == len(self.row) + 1
+        return len(self.offsets) == len(self.row) + 1
 
     def take(self, values: Floats) -> Floats:
         """Return the (n, ...) values of the rows for each set, (L, ...)."""
@@ -35,23 +35,23 @@ class StackedSets(LevelSets):
         """Return the sums of (L, K) values over the sets of each row, (n, K)."""
         if self.is_single:
             return values
-        sums = np.empty((values.shape[1], len(self.start) - 1), dtype=values.dtype)
-        _sum_segments(np.ascontiguousarray(values.T), self.start, sums)
+        sums = np.empty((values.shape[1], len(self.offsets) - 1), dtype=values.dtype)
+        _sum_segments(np.ascontiguousarray(values.T), self.offsets, sums)
         return sums.T
 
     def of_rows(self, rows: Ints) -> Self:
         """Return the sets of some rows, which are numbered from 0."""
-        n_sets = np.diff(self.start)[rows]
+        n_sets = np.diff(self.offsets)[rows]
         row = np.repeat(np.arange(len(rows)), n_sets)
-        sets = np.arange(len(row)) + (self.start[rows] - np.append(0, np.cumsum(n_sets)[:-1]))[row]
+        sets = np.arange(len(row)) + (self.offsets[rows] - np.append(0, np.cumsum(n_sets)[:-1]))[row]
         return type(self)(row, self.mask[sets], self.mass[sets])
 
 
 @compiled
-def _sum_segments(values: Floats, start: Ints, sums: Floats) -> None:
+def _sum_segments(values: Floats, offsets: Ints, sums: Floats) -> None:
     for k in range(sums.shape[0]):
         for i in range(sums.shape[1]):
-            total = values[k, start[i]]
-            for j in range(start[i] + 1, start[i + 1]):
+            total = values[k, offsets[i]]
+            for j in range(offsets[i] + 1, offsets[i + 1]):
                 total += values[k, j]
             sums[k, i] = total

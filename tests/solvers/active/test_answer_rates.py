@@ -4,9 +4,15 @@ import numpy as np
 import pytest
 from scipy.special import softmax
 
-from oneof.solvers.active import AnswerRates, mutual_information, select_batch
-from oneof.solvers.active.answer_rates import answer_curvatures, estimate_rates, symmetric_roots
-from oneof.solvers.active.mutual_information import class_proba
+from oneof.solvers.active import (
+    AnswerRates,
+    answer_curvatures,
+    class_proba,
+    estimate_rates,
+    mutual_information,
+    select_batch,
+    symmetric_roots,
+)
 from tests.oracles.answer_information import answer_information, answer_probabilities, mean_curvature
 from tests.solvers.active.dense import make_pool, view_lookup
 

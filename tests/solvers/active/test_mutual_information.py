@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from oneof.solvers.active import ViewInstances, batch_selection, mutual_information, select_batch
-from oneof.solvers.active.mutual_information import curvature_roots
+from oneof.solvers import active
+from oneof.solvers.active import ViewInstances, curvature_roots, mutual_information, select_batch
 from tests.solvers.active.dense import DensePosterior, brute_force, make_pool, row_curvature, view_lookup
 
 CASES = [
@@ -90,10 +90,10 @@ def test_at_equal_variance_information_is_largest_for_equal_probabilities():
 def test_a_greedy_batch_equals_selection_with_a_new_posterior(n_classes, n_views, lacking, cached, monkeypatch):
     """Downdates give the batch of a posterior that is recomputed after every selection."""
     posterior, views = make_pool(30, n_classes, n_views=n_views, lacking=lacking, prior=0.1)
-    monkeypatch.setattr(batch_selection, "_LAZY_BATCH", 3)
-    monkeypatch.setattr(batch_selection, "_BLOCK_SIZE", 200)
+    monkeypatch.setattr(active, "_LAZY_BATCH", 3)
+    monkeypatch.setattr(active, "_BLOCK_SIZE", 200)
     if not cached:
-        monkeypatch.setattr(batch_selection, "_CACHE_SIZE", 0)
+        monkeypatch.setattr(active, "_CACHE_SIZE", 0)
     rows, gains = select_by_refit(posterior, views, 30, 12)
     batch = select_batch(posterior, view_lookup(views), 30, 12)
     assert batch.rows.tolist() == rows

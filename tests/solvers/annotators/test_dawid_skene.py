@@ -7,13 +7,8 @@ import numpy as np
 import pytest
 
 from oneof.likelihoods import log_likelihoods
-from oneof.solvers.annotators import (
-    AnswerColumns,
-    answer_information,
-    estimate_accuracies,
-    solve_annotators,
-    vote_shares,
-)
+from oneof.solvers.annotators.accuracy import answer_information, estimate_accuracies
+from oneof.solvers.annotators.dawid_skene import AnswerColumns, solve_annotators, vote_shares
 from oneof.solvers.annotators.temper import MAX_POWER, MIN_POWER, answer_power, is_informative, temper
 from tests.fixtures.write_annotators import FILE
 from tests.oracles import annotators as oracle

@@ -5,7 +5,7 @@ import pytest
 from scipy.stats import beta
 
 from oneof.candidates import CandidateSets
-from oneof.solvers.annotators import AnswerColumns
+from oneof.solvers.annotators.dawid_skene import AnswerColumns
 from oneof.solvers.annotators.reliability import answer_likelihoods, estimate_reliability
 from tests.oracles import reliability as oracle
 

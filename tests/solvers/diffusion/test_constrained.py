@@ -6,8 +6,8 @@ import scipy.sparse as sp
 from sklearn.neighbors import kneighbors_graph
 
 from oneof.likelihoods import softmax
-from oneof.solvers.diffusion import solve_harmonic, solve_local_global_consistency
-from oneof.solvers.diffusion.constrained import MAX_EXTRAPOLATION, _extrapolate
+from oneof.solvers.diffusion.label_propagation import solve_harmonic, solve_local_global_consistency
+from oneof.solvers.diffusion.linear_solve import MAX_EXTRAPOLATION, _extrapolate
 from tests.oracles import diffusion as oracle
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from oneof.solvers.diffusion import solve_harmonic
+from oneof.solvers.diffusion.label_propagation import solve_harmonic
 from tests.oracles import diffusion as oracle
 from tests.solvers.diffusion.problems import balance_mass, blocks, graph, grid, problem
 
@@ -99,16 +99,6 @@ def test_conjugate_gradients_reach_the_direct_solution():
     assert not solve_harmonic(W, mask, max_iter=3).converged
 
 
-def test_components_without_a_label_are_uniform_and_reported():
-    """Components and single rows that no label reaches are uniform, reported, and do not change other rows."""
-    first, unlabeled = problem(), (graph(np.random.default_rng(3).normal(size=(7, 2))), np.ones((7, 3), dtype=bool))
-    W, mask = blocks(unlabeled, first, (sp.csr_array((1, 1)), np.ones((1, 3), dtype=bool)))
-    solution = solve_harmonic(W, mask)
-    np.testing.assert_array_equal(solution.unreachable, [*range(7), 67])
-    np.testing.assert_allclose(solution.distributions[solution.unreachable], 1 / 3)
-    np.testing.assert_allclose(solution.distributions[7:67], solve_harmonic(*first).distributions, atol=1e-12)
-
-
 def test_an_isolated_row_is_uniform_on_its_candidates():
     """An isolated row of several candidates is uniform on them, and an isolated exact row keeps its label."""
     mask = np.array([[1, 1, 0], [1, 0, 0], [1, 1, 1], [0, 1, 1]], dtype=bool)
@@ -116,16 +106,6 @@ def test_an_isolated_row_is_uniform_on_its_candidates():
     expected = [[0.5, 0.5, 0], [1, 0, 0], [0, 0.5, 0.5], [0, 0.5, 0.5]]
     for options in ({}, {"label_penalty": 1.0}, {"ridge": 0.03}):
         np.testing.assert_allclose(solve_harmonic(W, mask, **options).distributions, expected, atol=1e-12)
-
-
-@pytest.mark.parametrize("kind", ["exact", "partial"])
-def test_rows_and_classes_have_no_order(kind):
-    """Permuting rows or classes permutes the distributions."""
-    W, mask = problem(kind)
-    F = solve_harmonic(W, mask, **TIGHT).distributions
-    rows, classes = np.random.default_rng(0).permutation(60), [2, 0, 1]
-    shuffled = solve_harmonic(W[rows][:, rows], mask[rows][:, classes], **TIGHT).distributions
-    np.testing.assert_allclose(shuffled, F[rows][:, classes], atol=1e-9)
 
 
 def test_class_mass_is_the_formula_of_the_paper():

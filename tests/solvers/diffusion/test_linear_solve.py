@@ -6,7 +6,7 @@ import scipy.sparse as sp
 from scipy.sparse.linalg import splu
 from sklearn.neighbors import kneighbors_graph
 
-from oneof.solvers.diffusion import solve_harmonic, solve_local_global_consistency
+from oneof.solvers.diffusion.label_propagation import solve_harmonic, solve_local_global_consistency
 from oneof.solvers.diffusion.linear_solve import MAX_DIRECT_ROWS, LinearSystem
 
 N = 2 * MAX_DIRECT_ROWS

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from oneof.solvers.diffusion import solve_local_global_consistency
+from oneof.solvers.diffusion.label_propagation import solve_local_global_consistency
 from tests.oracles import diffusion as oracle
-from tests.solvers.diffusion.problems import blocks, graph, grid, problem
+from tests.solvers.diffusion.problems import grid, problem
 
 TIGHT = {"tol": 1e-13, "max_iter": 20_000}
 
@@ -81,39 +81,6 @@ def test_conjugate_gradients_reach_the_direct_solution():
     solution = solve_local_global_consistency(W, mask, alpha=0.99, tol=1e-11)
     np.testing.assert_allclose(solution.distributions, F / F.sum(axis=1, keepdims=True), atol=1e-8)
     assert not solve_local_global_consistency(W, mask, max_iter=3).converged
-
-
-def test_components_without_a_label_are_uniform_and_reported():
-    """Components and single rows that no label reaches are uniform, reported, and do not change other rows."""
-    first, unlabeled = problem(), (graph(np.random.default_rng(3).normal(size=(7, 2))), np.ones((7, 3), dtype=bool))
-    W, mask = blocks(unlabeled, first, (sp.csr_array((1, 1)), np.ones((1, 3), dtype=bool)))
-    solution = solve_local_global_consistency(W, mask)
-    np.testing.assert_array_equal(solution.unreachable, [*range(7), 67])
-    np.testing.assert_allclose(solution.distributions[solution.unreachable], 1 / 3)
-    np.testing.assert_allclose(
-        solution.distributions[7:67], solve_local_global_consistency(*first).distributions, atol=1e-12
-    )
-
-
-@pytest.mark.parametrize("kind", ["exact", "partial"])
-def test_rows_and_classes_have_no_order(kind):
-    """Permuting rows or classes permutes the distributions."""
-    W, mask = problem(kind)
-    F = solve_local_global_consistency(W, mask, **TIGHT).distributions
-    rows, classes = np.random.default_rng(0).permutation(60), [2, 0, 1]
-    shuffled = solve_local_global_consistency(W[rows][:, rows], mask[rows][:, classes], **TIGHT).distributions
-    np.testing.assert_allclose(shuffled, F[rows][:, classes], atol=1e-9)
-
-
-@pytest.mark.parametrize("kind", ["exact", "partial"])
-def test_weights_have_no_unit(kind):
-    """Scaling all weights changes nothing."""
-    W, mask = problem(kind)
-    np.testing.assert_allclose(
-        solve_local_global_consistency(W * 1e-3, mask, **TIGHT).distributions,
-        solve_local_global_consistency(W, mask, **TIGHT).distributions,
-        atol=1e-10,
-    )
 
 
 def test_rows_whose_mass_underflows_are_unreachable():

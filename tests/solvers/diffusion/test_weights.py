@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from oneof.solvers.diffusion import solve_harmonic, solve_local_global_consistency
+from oneof.solvers.diffusion.label_propagation import solve_harmonic, solve_local_global_consistency
 from tests.oracles import diffusion as oracle
 from tests.solvers.diffusion.problems import balance_mass, problem, weighted
 

@@ -6,9 +6,8 @@ from sklearn.gaussian_process.kernels import RBF, ConstantKernel, DotProduct, Wh
 
 from oneof.errors import InputError
 from oneof.solvers.laplace import hyperparameters
-from oneof.solvers.laplace.cholesky_factors import CholeskyFactors
-from oneof.solvers.laplace.evidence import evidence_gradient, log_evidence
-from oneof.solvers.laplace.hyperparameters import search_hyperparameters
+from oneof.solvers.laplace.covariance import CholeskyFactors
+from oneof.solvers.laplace.hyperparameters import evidence_gradient, log_evidence, search_hyperparameters
 from oneof.solvers.laplace.mode import find_mode
 from oneof.solvers.laplace.model import GramPrior
 from tests.estimators.panel import table

@@ -7,7 +7,7 @@ from sklearn.gaussian_process.kernels import RBF
 
 from oneof import likelihoods
 from oneof.kernels import covariance, variances
-from oneof.solvers.laplace.cholesky_factors import CholeskyFactors, inverse_and_log_det, lower_root, solve_lower
+from oneof.solvers.laplace.covariance import CholeskyFactors, inverse_and_log_det, lower_root, solve_lower
 from oneof.solvers.laplace.mode import find_mode, find_mode_cholesky
 from oneof.solvers.laplace.model import FeaturePrior, GramPrior
 from tests.estimators.panel import table

@@ -6,7 +6,7 @@ from sklearn.gaussian_process.kernels import RBF, WhiteKernel
 
 from oneof import PLGP
 from oneof.likelihoods import log_likelihoods
-from oneof.solvers.laplace.predictive import apply_temperature, fit_temperature, loo_latents
+from oneof.solvers.laplace.posterior import apply_temperature, fit_temperature, loo_latents
 from tests.estimators.panel import table
 
 FIXED = {"optimizer": None, "random_state": 0}

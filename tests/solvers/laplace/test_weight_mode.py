@@ -3,12 +3,10 @@
 import numpy as np
 import pytest
 
-from oneof.solvers.laplace.mode import find_mode
+from oneof.solvers.laplace import mode as mode_module
+from oneof.solvers.laplace.covariance import curvature_matrix
+from oneof.solvers.laplace.mode import RowPoint, WeightPreconditioner, find_mode
 from oneof.solvers.laplace.model import FeaturePrior, Likelihood
-from oneof.solvers.laplace.posterior_covariance import curvature_matrix
-from oneof.solvers.laplace.weight_space import preconditioner as preconditioner_module
-from oneof.solvers.laplace.weight_space.mode import RowPoint
-from oneof.solvers.laplace.weight_space.preconditioner import WeightPreconditioner
 from tests.solvers.laplace.problems import SHARPNESSES, problem
 
 
@@ -34,8 +32,8 @@ def test_every_row_and_feature_give_the_inverse(by_class):
     residual = rng.normal(size=(20, 4))
     expected = np.linalg.solve(H, residual.T.ravel()).reshape(4, 20).T
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(preconditioner_module, "MIN_DIAGONAL", -1.0)
-        patch.setattr(preconditioner_module, "MAX_COST", 1e9)
+        patch.setattr(mode_module, "MIN_DIAGONAL", -1.0)
+        patch.setattr(mode_module, "MAX_COST", 1e9)
         solution = WeightPreconditioner.from_rows(features, derivatives).solve(residual)
     np.testing.assert_allclose(solution, expected, rtol=1e-8, atol=1e-10)
 
@@ -43,8 +41,8 @@ def test_every_row_and_feature_give_the_inverse(by_class):
 @pytest.mark.parametrize("max_dense_size", [4, 20, 2000])
 def test_preconditioner_is_symmetric_and_positive_definite(max_dense_size, monkeypatch):
     """Conjugate gradients need this, whatever rows are drawn and however small the dense block is."""
-    monkeypatch.setattr(preconditioner_module, "MAX_DENSE_SIZE", max_dense_size)
-    monkeypatch.setattr(preconditioner_module, "MAX_SAMPLED_ROWS", 50)
+    monkeypatch.setattr(mode_module, "MAX_DENSE_SIZE", max_dense_size)
+    monkeypatch.setattr(mode_module, "MAX_SAMPLED_ROWS", 50)
     features, mask = feature_rows()
     derivatives = Likelihood(mask, 1.0).derivatives(np.random.default_rng(1).normal(size=mask.shape))
     preconditioner = WeightPreconditioner.from_rows(features.astype(np.float32), derivatives)

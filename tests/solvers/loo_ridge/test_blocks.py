@@ -5,11 +5,10 @@ import pytest
 
 from oneof.kernels.feature_maps import Standard
 from oneof.kernels.mapped import KernelSum, MappedKernel
-from oneof.solvers.loo_ridge import CandidateGroups, RowSamples, RowsInMemory, SelfTraining, solve_loo_ridge
-from oneof.solvers.loo_ridge import blocks as blocks_module
-from oneof.solvers.loo_ridge.distractors import IterationState, next_labels
-from oneof.solvers.loo_ridge.loo_operators import Landmarks, NystroemRidge, square_and_scores
-from oneof.solvers.loo_ridge.solve import FULL_TOL, MAX_FULL_ITER
+from oneof.solvers.loo_ridge import loo_operators
+from oneof.solvers.loo_ridge.distractors import CandidateGroups, IterationState, next_labels
+from oneof.solvers.loo_ridge.loo_operators import Landmarks, NystroemRidge, RowsInMemory, square_and_scores
+from oneof.solvers.loo_ridge.solve import FULL_TOL, MAX_FULL_ITER, RowSamples, SelfTraining, solve_loo_ridge
 from tests.solvers.loo_ridge.problems import blobs, nystroem_ridge, sets_of
 
 DISTRACTORS = ("uniform", "cooccurring", "confusable")
@@ -47,7 +46,7 @@ def in_blocks(X, kernel, landmarks, dual):
 @pytest.mark.parametrize("block_rows", [7, 8192])
 def test_blocks_give_the_ridge_in_memory(block_rows, monkeypatch):
     """The functions, their scores and the leave-one-out predictions equal those of the ridge in memory to 1e-8."""
-    monkeypatch.setattr(blocks_module, "BLOCK_ROWS", block_rows)
+    monkeypatch.setattr(loo_operators, "BLOCK_ROWS", block_rows)
     X, kernel, sets, landmarks = problem()
     P, expected = sets.to_dense(sets.normalize(sets.weights)), ridge_of(X, kernel, landmarks)
     dual, predictions = expected.fit(P)
@@ -77,7 +76,7 @@ def test_labels_start_from_predictions(distractors):
 @pytest.mark.parametrize("training_rows", [np.arange(0, 300, 3), np.arange(300)])
 def test_many_rows_continue_from_a_part_of_them(training_rows, distractors, monkeypatch):
     """The labels are those of the training rows' function, then of at most three iterations with all rows."""
-    monkeypatch.setattr(blocks_module, "BLOCK_ROWS", 32)
+    monkeypatch.setattr(loo_operators, "BLOCK_ROWS", 32)
     X, kernel, sets, landmarks = problem()
     rows = RowsInMemory(X)
     samples = RowSamples(landmarks, training_rows, np.arange(0, 300, 4))

@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 from oneof.likelihoods import softmax
-from oneof.solvers.loo_ridge import fit_inverse_temperature
-from oneof.solvers.loo_ridge.calibration import MAX_INVERSE_TEMPERATURE, MIN_INVERSE_TEMPERATURE
+from oneof.solvers.loo_ridge.solve import MAX_INVERSE_TEMPERATURE, MIN_INVERSE_TEMPERATURE, fit_inverse_temperature
 
 
 def drawn(b, n=4000, K=5, seed=0):

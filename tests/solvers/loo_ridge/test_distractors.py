@@ -5,9 +5,9 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from oneof.solvers.loo_ridge import CandidateGroups, SelfTraining
-from oneof.solvers.loo_ridge.distractors import confusion_rates
+from oneof.solvers.loo_ridge.distractors import CandidateGroups, confusion_rates
 from oneof.solvers.loo_ridge.loo_operators import ExactRidge
+from oneof.solvers.loo_ridge.solve import SelfTraining
 from tests.oracles import loo_ridge as oracle
 from tests.solvers.loo_ridge.problems import blobs, gram_of, sets_of, weights_of
 

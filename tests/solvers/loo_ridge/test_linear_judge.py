@@ -8,10 +8,10 @@ from oneof import CandidateSets, LOORidge
 from oneof.candidates.stratification import folds_by_set
 from oneof.kernels.feature_maps import L2Normalize, Standard
 from oneof.kernels.mapped import KernelSum, MappedKernel
-from oneof.solvers.loo_ridge import CandidateGroups, SelfTraining, linear_judge
-from oneof.solvers.loo_ridge.linear_judge import fit_judge, pool_weight, unit_rows
+from oneof.solvers.loo_ridge import solve as solve_module
+from oneof.solvers.loo_ridge.distractors import CandidateGroups
 from oneof.solvers.loo_ridge.loo_operators import ExactRidge
-from oneof.solvers.loo_ridge.self_training import Judge
+from oneof.solvers.loo_ridge.solve import Judge, SelfTraining, fit_judge, pool_weight, unit_rows
 from tests.oracles import loo_ridge as oracle
 from tests.solvers.loo_ridge.problems import (
     blobs,
@@ -49,8 +49,8 @@ def test_the_judge_equals_the_oracle(distractors, weighted, max_pool_rows, monke
     S = weights_of(mask) ** 1.1 if weighted else mask.astype(float)  # sums of multiples of 1/8 have ties in Pegasos
     S[S.min(axis=1) == 1] = np.eye(S.shape[1])[0]
     S[2::9] = 1.0  # unlabeled
-    monkeypatch.setattr(linear_judge, "MAX_POOL_ROWS", max_pool_rows)
-    monkeypatch.setattr(linear_judge, "unit_rows", lambda X: unit_rows(X).astype(np.float64))
+    monkeypatch.setattr(solve_module, "MAX_POOL_ROWS", max_pool_rows)
+    monkeypatch.setattr(solve_module, "unit_rows", lambda X: unit_rows(X).astype(np.float64))
     W, weight = judge_of(X, S if weighted else S > 0)
     labeled = np.flatnonzero(S.min(axis=1) < 1)
     ambiguous = (S[labeled] >= 0.1).sum(axis=1) > 1
@@ -58,7 +58,7 @@ def test_the_judge_equals_the_oracle(distractors, weighted, max_pool_rows, monke
     parts = ((labeled[ambiguous], n_ambiguous), (labeled[~ambiguous], max_pool_rows - n_ambiguous))
     chosen = [rows[np.linspace(0, len(rows) - 1, min(n, len(rows))).astype(int)] for rows, n in parts]
     pooled = np.sort(np.concatenate(chosen))
-    rng, folds = np.random.default_rng(linear_judge.SEED), folds_by_set(S[pooled] >= 0.1, 3)
+    rng, folds = np.random.default_rng(solve_module.SEED), folds_by_set(S[pooled] >= 0.1, 3)
     gram = rbf(X).gram(rbf(X).transform(X))
     expected, w = oracle.judge(unit_rows(X).astype(np.float64), gram, S, 0.05, 7, pooled, folds, rng)
     np.testing.assert_allclose(W, expected, rtol=0, atol=1e-4)
@@ -103,7 +103,7 @@ def test_the_weight_maximizes_the_likelihood_of_the_pool(seed):
     first, second = rng.random((2, 300)) ** rng.uniform(0.5, 4.0, (2, 1))
 
     def loss(w):
-        return -np.log((1 - w) * first + w * second).mean() - linear_judge.PRIOR_ROWS / 300 * np.log(1 - w)
+        return -np.log((1 - w) * first + w * second).mean() - solve_module.PRIOR_ROWS / 300 * np.log(1 - w)
 
     best = minimize_scalar(loss, bounds=(0, 1 - 1e-12), method="bounded", options={"xatol": 1e-10})
     w = pool_weight(np.log(first), np.log(second))
@@ -114,7 +114,7 @@ def test_the_weight_maximizes_the_likelihood_of_the_pool(seed):
 def test_a_few_rows_give_the_judge_little_weight():
     """With n ambiguous rows the weight is at most n / (n + 20), also if only the judge explains them."""
     for n in (1, 5, 40):
-        assert pool_weight(np.full(n, -20.0), np.zeros(n)) == pytest.approx(n / (n + linear_judge.PRIOR_ROWS), abs=1e-3)
+        assert pool_weight(np.full(n, -20.0), np.zeros(n)) == pytest.approx(n / (n + solve_module.PRIOR_ROWS), abs=1e-3)
 
 
 def test_rows_have_length_one():

@@ -6,8 +6,15 @@ import numpy as np
 import pytest
 
 from oneof.errors import InputError
-from oneof.solvers.loo_ridge import CandidateGroups, SelfTraining, runner_up_classes
-from oneof.solvers.loo_ridge.loo_operators import ExactRidge, LinearLOO, pair_predictor, top_influences
+from oneof.solvers.loo_ridge.distractors import CandidateGroups
+from oneof.solvers.loo_ridge.loo_operators import (
+    ExactRidge,
+    LinearLOO,
+    pair_predictor,
+    runner_up_classes,
+    top_influences,
+)
+from oneof.solvers.loo_ridge.solve import SelfTraining
 from tests.oracles import loo_ridge as oracle
 from tests.solvers.loo_ridge.problems import blobs, gram_of, nystroem_ridge, sets_of
 

@@ -7,8 +7,16 @@ import pytest
 
 from oneof.kernels.feature_maps import NormalQuantiles, Standard
 from oneof.kernels.mapped import MappedKernel
-from oneof.solvers.loo_ridge import CandidateGroups, RowSamples, RowsInMemory, SelfTraining, solve_loo_ridge
-from oneof.solvers.loo_ridge.solve import MIN_KERNEL_WEIGHT, simplex_least_squares, weigh_kernels
+from oneof.solvers.loo_ridge.distractors import CandidateGroups
+from oneof.solvers.loo_ridge.loo_operators import RowsInMemory
+from oneof.solvers.loo_ridge.solve import (
+    MIN_KERNEL_WEIGHT,
+    RowSamples,
+    SelfTraining,
+    simplex_least_squares,
+    solve_loo_ridge,
+    weigh_kernels,
+)
 from tests.oracles import loo_ridge as oracle
 from tests.solvers.loo_ridge.problems import blobs, gram_of, sets_of
 
@@ -110,7 +118,7 @@ def test_the_block_size_does_not_matter(landmarks, use_judge, monkeypatch):
     ]
     new = blobs(15, 4, seed=1)[0]
     full = solve(kernels, X, sets, use_judge, landmarks=landmarks)
-    monkeypatch.setattr("oneof.solvers.loo_ridge.blocks.KERNEL_ROWS", 7)
+    monkeypatch.setattr("oneof.solvers.loo_ridge.loo_operators.KERNEL_ROWS", 7)
     blocks = solve(kernels, X, sets, use_judge, landmarks=landmarks)
     np.testing.assert_allclose(blocks.scores, full.scores, rtol=0, atol=1e-10)
     np.testing.assert_allclose(blocks.model.scores(new), full.model.scores(new), rtol=0, atol=1e-10)

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from oneof.solvers.loo_ridge import CandidateGroups, SelfTraining
-from oneof.solvers.loo_ridge.distractors import DISTRACTOR_MODELS, IterationState, next_labels
+from oneof.solvers.loo_ridge.distractors import DISTRACTOR_MODELS, CandidateGroups, IterationState, next_labels
 from oneof.solvers.loo_ridge.loo_operators import ExactRidge
+from oneof.solvers.loo_ridge.solve import SelfTraining
 from tests.solvers.loo_ridge.problems import blobs, gram_of, sets_of, small_problem, weights_of
 
 MODELS = ("uniform", "cooccurring", "confusable")

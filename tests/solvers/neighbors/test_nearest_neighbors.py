@@ -7,8 +7,8 @@ import scipy.sparse as sp
 from oneof.errors import InputError
 from oneof.graphs.neighbors import NeighborIndex
 from oneof.likelihoods import normalize_within_sets, uniform_within_sets
-from oneof.solvers.neighbors import nearest_neighbors
-from oneof.solvers.neighbors.nearest_neighbors import (
+from oneof.solvers import neighbors as neighbors_module
+from oneof.solvers.neighbors import (
     normalize_class_mass,
     propagate,
     reconstruction_errors,
@@ -36,7 +36,7 @@ def problem(n=40, m=30, d=8, k=5, seed=0):
 @pytest.mark.parametrize("max_entries", [1, 100, 2**22])
 def test_weights_equal_the_oracle(max_entries, dtype, form, monkeypatch):
     """The weights minimize the residual for dense and CSR rows, in one block or many."""
-    monkeypatch.setattr(nearest_neighbors, "MAX_GRAM_ENTRIES", max_entries)
+    monkeypatch.setattr(neighbors_module, "MAX_GRAM_ENTRIES", max_entries)
     X, T, near, _ = problem()
     X, T = X.astype(dtype), T.astype(dtype)
     expected = [oracle.reconstruct(X, t, neighbors) for t, neighbors in zip(T.astype(float), near, strict=True)]

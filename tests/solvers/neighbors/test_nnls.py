@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import nnls
 
-from oneof.solvers.neighbors.nnls import nonnegative_least_squares
+from oneof.solvers.neighbors import nonnegative_least_squares
 
 
 def solve(A, x):

@@ -6,9 +6,14 @@ from scipy.optimize import minimize_scalar
 
 from oneof import CandidateSets
 from oneof.likelihoods import softmax
-from oneof.solvers.noise import NoiseModel, NoiseProblem, WrongSets, estimate_noise
-from oneof.solvers.noise.estimate import CONFUSION_STRENGTH
-from oneof.solvers.noise.wrong_sets import uniform_confusion
+from oneof.solvers.noise import (
+    CONFUSION_STRENGTH,
+    NoiseModel,
+    NoiseProblem,
+    WrongSets,
+    estimate_noise,
+    uniform_confusion,
+)
 from tests.oracles.noise import all_sets, confusion_step, e_step, wrong_set_probability
 
 K = 4

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.special import logsumexp
 
-from oneof.solvers.plsvm.annealing import SmoothedHinge
+from oneof.solvers.plsvm.cccp import SmoothedHinge
 from oneof.solvers.plsvm.problem import best_scores
 from oneof.solvers.stacked_sets import StackedSets
 from tests.oracles.levels import level_sets

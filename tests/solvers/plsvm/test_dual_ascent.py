@@ -5,8 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from oneof.solvers.plsvm.dual_ascent import ascend, restrict_duals, row_duals
-from oneof.solvers.plsvm.face_newton import face_step
+from oneof.solvers.plsvm.dual_ascent import ascend, face_step, restrict_duals, row_duals
 from oneof.solvers.plsvm.problem import best_scores
 from tests.estimators.panel import table
 from tests.oracles import plsvm as oracle

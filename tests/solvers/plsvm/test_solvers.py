@@ -5,7 +5,7 @@ import pytest
 
 from oneof.solvers.pauses import Pauses
 from oneof.solvers.plsvm import PLSVMProblem, cccp, solve_cccp, solve_pegasos
-from oneof.solvers.plsvm.annealing import anneal
+from oneof.solvers.plsvm.cccp import anneal
 from oneof.solvers.plsvm.dual_ascent import restrict_duals, run_epochs
 from tests.estimators.panel import table
 from tests.oracles import plsvm as oracle

@@ -6,8 +6,8 @@ import scipy.linalg
 import scipy.sparse as sp
 
 from oneof.errors import InputError
-from oneof.solvers.transducer import solve_transduction, transduction
-from oneof.solvers.transducer.transduction import Spectrum, graph_components, smallest_eigenvectors
+from oneof.solvers import transducer
+from oneof.solvers.transducer import Spectrum, graph_components, smallest_eigenvectors, solve_transduction
 from tests.solvers.transducer.problems import graph
 
 
@@ -15,7 +15,7 @@ from tests.solvers.transducer.problems import graph
 @pytest.mark.parametrize("n_components", [1, 3])
 def test_eigenvectors_are_those_of_the_laplacian(monkeypatch, n_components, dense):
     """Columns are orthonormal eigenvectors with the lowest eigenvalues except the first, orthogonal to D^1/2 1."""
-    monkeypatch.setattr(transduction, "MAX_DENSE_ROWS", 500 if dense else 0)
+    monkeypatch.setattr(transducer, "MAX_DENSE_ROWS", 500 if dense else 0)
     W = graph(200, density=0.05, n_components=n_components)
     solution = smallest_eigenvectors(W, 20)
     root = np.sqrt(W.sum(axis=1))
@@ -33,7 +33,7 @@ def test_lanczos_is_reproducible_and_agrees_with_the_dense_solver(monkeypatch):
     """The same graph gives the same eigenvectors to the last bit; up to signs, both solvers agree."""
     W = graph(300, density=0.05)
     dense = smallest_eigenvectors(W, 10)
-    monkeypatch.setattr(transduction, "MAX_DENSE_ROWS", 0)
+    monkeypatch.setattr(transducer, "MAX_DENSE_ROWS", 0)
     first, second = smallest_eigenvectors(W, 10), smallest_eigenvectors(W, 10)
     np.testing.assert_array_equal(first.vectors, second.vectors)
     overlap = np.abs(np.einsum("ij,ij->j", first.vectors, dense.vectors))

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import scipy.linalg
 
-from oneof.solvers.transducer.sphere import SpherePoint, minimize_on_constrained_sphere, minimize_on_sphere
+from oneof.solvers.transducer import SpherePoint, minimize_on_constrained_sphere, minimize_on_sphere
 from tests.oracles import transducer as oracle
 
 

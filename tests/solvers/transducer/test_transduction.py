@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from oneof.solvers.transducer import solve_transduction
-from oneof.solvers.transducer.transduction import nearest_distributions
+from oneof.solvers.transducer import nearest_distributions, solve_transduction
 from tests.oracles import transducer as oracle
 from tests.solvers.transducer.problems import graph, known
 
@@ -167,17 +166,6 @@ def test_classes_in_no_set_or_in_all_sets_have_constant_scores():
     two = np.ones((40, 2), dtype=bool)
     two[0] = [True, False]
     np.testing.assert_array_equal(solve_transduction(W, two).distributions, np.tile([1.0, 0.0], (40, 1)))
-
-
-def test_components_without_labels_are_uniform_and_change_nothing():
-    """Components without labels have uniform distributions, and do not change the others."""
-    W, mask = graph(40), known(40, 3, n_known=9)
-    both = sp.block_diag([W, graph(25, seed=1), sp.csr_array((1, 1))], format="csr")
-    wide = np.vstack([mask, np.ones((26, 3), dtype=bool)])
-    solution, alone = solve_transduction(sp.csr_array(both), wide), solve_transduction(W, mask)
-    np.testing.assert_allclose(solution.distributions[:40], alone.distributions, atol=1e-9)
-    np.testing.assert_allclose(solution.distributions[40:], 1 / 3)
-    np.testing.assert_array_equal(solution.unreachable, np.arange(40, 66))
 
 
 def test_isolated_rows_keep_their_sets():

@@ -4,7 +4,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from oneof.solvers.feature_spaces import FeatureSpace, KernelSpace
-from oneof.solvers.transductive import SVMProblem
+from oneof.solvers.transductive.weighted_svm import SVMProblem
 
 SPACES = ("dense", "sparse", "gram")
 

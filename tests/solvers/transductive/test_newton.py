@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from oneof.solvers.transductive import newton, solve_weighted_svm
-from oneof.solvers.transductive.newton import newton_proximal
+from oneof.solvers.transductive import weighted_svm
+from oneof.solvers.transductive.weighted_svm import newton_proximal, solve_weighted_svm
 from tests.solvers.transductive.problems import SPACES, generator, problem, rows
 
 
@@ -49,7 +49,7 @@ def test_low_costs_do_not_prevent_convergence_of_the_intercept():
 
 def test_systems_that_are_too_large_are_not_solved(monkeypatch):
     """Above the limit, the start is returned unchanged."""
-    monkeypatch.setattr(newton, "MAX_UNKNOWNS", 2)
+    monkeypatch.setattr(weighted_svm, "MAX_UNKNOWNS", 2)
     X, signs = rows(50, 4)
     start = 0.5 * signs
     result = newton_proximal(problem(X).space, signs, np.ones(50), start, 0.2, has_intercept=True, tol=1e-6)

@@ -5,16 +5,15 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from oneof.solvers.transductive import (
+from oneof.solvers.transductive import tsvm, weighted_svm
+from oneof.solvers.transductive.tsvm import (
     BinaryLabels,
     SwitchingOptions,
     binary_labels,
     solve_one_vs_rest,
     solve_transductive,
-    tsvm,
-    weighted_svm,
+    switchable_pairs,
 )
-from oneof.solvers.transductive.tsvm import switchable_pairs
 from tests.oracles import transductive as oracle
 from tests.solvers.transductive.problems import SPACES, generator, problem, rows
 

@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 from sklearn.svm import SVC, LinearSVC
 
 from oneof.solvers.feature_spaces import KernelSpace
-from oneof.solvers.transductive import SVMProblem, solve_weighted_svm, weighted_svm
-from oneof.solvers.transductive.weighted_svm import best_intercept
+from oneof.solvers.transductive import weighted_svm
+from oneof.solvers.transductive.weighted_svm import SVMProblem, best_intercept, solve_weighted_svm
 from tests.oracles import transductive as oracle
 from tests.solvers.transductive.problems import SPACES, generator, problem, rows
 

@@ -36,7 +36,7 @@ from oneof.comparison.methods import DEFAULT_METHOD
 from oneof.io import find_column
 from oneof.report import render_audit, table_preview
 from oneof.report.data import Preview
-from oneof.solvers.loo_ridge import CandidateGroups
+from oneof.solvers.loo_ridge.distractors import CandidateGroups
 from oneof.typing import Ints
 
 N_FOLDS = 5

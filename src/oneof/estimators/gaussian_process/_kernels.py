@@ -13,8 +13,7 @@ from oneof.arrays import as_numpy, to_namespace_of
 from oneof.errors import InputError, InputTypeError
 from oneof.messages import warn
 from oneof.solvers.laplace.hyperparameters import search_hyperparameters
-from oneof.solvers.laplace.posterior import LaplacePosterior, PosteriorCovariance
-from oneof.solvers.laplace.predictive import expected_softmax
+from oneof.solvers.laplace.posterior import LaplacePosterior, PosteriorCovariance, expected_softmax
 from oneof.typing import Evidence, FeatureMatrix, Floats, Ints
 
 N_PROBES = 64

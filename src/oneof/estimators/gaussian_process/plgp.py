@@ -19,16 +19,17 @@ from oneof.estimators.gaussian_process._kernels import (
 from oneof.estimators.parameters import KW_ONLY, Count, CountOrZero, Positive, estimator
 from oneof.estimators.tensors import TensorClassifier
 from oneof.kernels import total_variance
-from oneof.solvers.laplace.mode import LaplaceMode
-from oneof.solvers.laplace.posterior import LaplacePosterior, PosteriorCovariance, approximate_posterior
-from oneof.solvers.laplace.predictive import (
+from oneof.solvers.laplace.mode import LaplaceMode, WeightMode
+from oneof.solvers.laplace.posterior import (
+    LaplacePosterior,
+    PosteriorCovariance,
     apply_temperature,
+    approximate_posterior,
     draw_normals,
     expected_softmax,
     fit_temperature,
     sample_latents,
 )
-from oneof.solvers.laplace.weight_space.mode import WeightMode
 from oneof.typing import Array, Evidence, FeatureMatrix, Floats
 from oneof.validation import check_positive, check_random_state
 
@@ -112,9 +113,8 @@ class PLGP(ProbabilityMixin, TensorClassifier):
     Standardize the features first. The mode is computed from products of the n x n kernel matrix with n x K blocks, in
     double and in single precision. The posterior covariances are computed at the first call that needs them, including
     `predict`, and are stored. They take operations proportional to K n^3, and K n^2 numbers. Pickles
-    and model files do not contain them: a loaded model computes them again.
-    From 1,500 labeled rows on, they are in single precision, provided that their variances are accurate to 1e-4. The
-    probabilities of a row do not depend on the other rows, except for rounding errors.
+    and model files do not contain them: a loaded model computes them again. The probabilities of a row do not depend
+    on the other rows, except for rounding errors.
 
     Rows may be torch tensors on any device. Everything is then computed on that device in the precision of the
     rows, results are tensors, and `optimizer` must be None. For NumPy rows in single precision, the kernel is computed
@@ -247,8 +247,6 @@ class PLGP(ProbabilityMixin, TensorClassifier):
         -------
         mean : array of shape (n_samples, n_classes)
         cov : array of shape (n_samples, n_classes, n_classes)
-            With ``solver="cg"`` and 1,500 labeled rows or more, they are computed in single precision, provided that
-            their variances are accurate to 1e-4.
         """
         means, covariances = zip(*self._means_and_covariances(self._validate_rows(X)), strict=True)
         xp = array_namespace(means[0])

@@ -5,7 +5,7 @@ from typing import Any
 from oneof.estimators.graph._base import DiffusionResult, GraphClassifier
 from oneof.estimators.parameters import KW_ONLY, NonNegative, Positive, estimator
 from oneof.solvers.class_sizes import ClassPrior
-from oneof.solvers.diffusion import solve_harmonic
+from oneof.solvers.diffusion.label_propagation import solve_harmonic
 from oneof.typing import Evidence
 
 

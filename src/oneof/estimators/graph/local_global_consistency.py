@@ -6,7 +6,7 @@ from oneof.errors import InputError
 from oneof.estimators.graph._base import DiffusionResult, GraphClassifier
 from oneof.estimators.parameters import KW_ONLY, Fraction, Positive, estimator
 from oneof.solvers.class_sizes import ClassPrior
-from oneof.solvers.diffusion import solve_local_global_consistency
+from oneof.solvers.diffusion.label_propagation import solve_local_global_consistency
 from oneof.typing import Evidence
 
 

@@ -9,8 +9,7 @@ from oneof.estimators.graph._base import DiffusionResult, GraphClassifier
 from oneof.estimators.parameters import KW_ONLY, Count, Positive, estimator
 from oneof.likelihoods import normalize_within_sets
 from oneof.solvers.class_sizes import ClassPrior
-from oneof.solvers.diffusion import solve_markov_walk
-from oneof.solvers.diffusion.markov_walk import restriction_weights
+from oneof.solvers.diffusion.markov_walk import restriction_weights, solve_markov_walk
 from oneof.typing import Evidence, FeatureMatrix, Floats
 
 

@@ -6,7 +6,7 @@ from oneof.errors import InputError
 from oneof.estimators.graph._base import DiffusionResult, GraphClassifier
 from oneof.estimators.parameters import KW_ONLY, Positive, estimator
 from oneof.solvers.class_sizes import ClassPrior
-from oneof.solvers.diffusion import solve_poisson, solve_poisson_cuts
+from oneof.solvers.diffusion.poisson import solve_poisson, solve_poisson_cuts
 from oneof.typing import Evidence
 
 

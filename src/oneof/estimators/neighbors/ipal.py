@@ -8,7 +8,7 @@ from oneof.estimators.base import DecisionFunctionMixin, TrainingRows
 from oneof.estimators.parameters import KW_ONLY, Count, Fraction, Positive, estimator
 from oneof.graphs.neighbors import NeighborIndex
 from oneof.likelihoods import normalize_within_sets
-from oneof.solvers.neighbors.nearest_neighbors import (
+from oneof.solvers.neighbors import (
     neighbor_weights,
     normalize_class_mass,
     propagate,
@@ -65,7 +65,7 @@ class IPAL(DecisionFunctionMixin):
 
     One factor for all features does not change the predictions. One factor for each feature does, and so does a shift
     of the origin, since the weights are not negative: standardize the features first, or scale them to [0, 1]. With
-    more neighbors than features, many weights may be optimal; see `oneof.solvers.neighbors.nnls`. If no neighbor
+    more neighbors than features, many weights may be optimal; see `oneof.solvers.neighbors`. If no neighbor
     reduces the error of a row, all classes tie, and the first is predicted. The choice among several rows at the same
     distance is arbitrary; apart from ties the order of the rows does not matter.
 

@@ -9,7 +9,7 @@ from oneof.estimators.base import ProbabilityMixin, TrainingRows
 from oneof.estimators.parameters import KW_ONLY, Count, estimator
 from oneof.graphs.neighbors import NeighborIndex
 from oneof.likelihoods import normalize_within_sets
-from oneof.solvers.neighbors.nearest_neighbors import neighbor_weights, vote_fractions
+from oneof.solvers.neighbors import neighbor_weights, vote_fractions
 from oneof.typing import FeatureMatrix, Floats
 
 

@@ -4,12 +4,14 @@ from collections.abc import Callable
 from typing import Any, Self
 
 import numpy as np
+from sklearn.exceptions import ConvergenceWarning
 
 from oneof.candidates import CandidateSets, as_candidates, as_classes
 from oneof.errors import InputError, InputTypeError
 from oneof.estimators.base import LinearClassifierMixin, TrainingRows, check_lengths
 from oneof.estimators.parameters import KW_ONLY, Count, estimator
-from oneof.solvers.online import OnlineState
+from oneof.messages import warn
+from oneof.solvers.online import OnlineState, describe_long_steps
 from oneof.solvers.row_accessors import SparseRows, memory_order
 from oneof.typing import Evidence, FeatureMatrix, Ints, Mask
 from oneof.validation import check_random_state, check_sample_weight
@@ -59,6 +61,10 @@ class OnlineClassifier(LinearClassifierMixin):
             order = rng.permutation(training.X.shape[0]) if self.shuffle else None
             state = solve(training.X, training.evidence, initial=state, order=order)
         self._set_fitted_attributes(state)
+        lam = getattr(self, "lam", None)  # of Pegasos
+        note = "" if lam is None or self.average else describe_long_steps(training.X, training.evidence, state, lam)
+        if note:
+            warn(f"{type(self).__name__}: {note}", ConvergenceWarning)
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
         """Update the model with further rows, once and in the given order.

@@ -12,7 +12,8 @@ from oneof.estimators.parameters import KW_ONLY, Count, Positive, estimator
 from oneof.estimators.svm._base import KernelSVM
 from oneof.solvers.class_sizes import class_proportions, constrain_sizes
 from oneof.solvers.feature_spaces import FeatureSpace
-from oneof.solvers.transductive import SVMProblem, SwitchingOptions, fractions_of_problems, solve_one_vs_rest
+from oneof.solvers.transductive.tsvm import SwitchingOptions, fractions_of_problems, solve_one_vs_rest
+from oneof.solvers.transductive.weighted_svm import SVMProblem
 from oneof.typing import FeatureMatrix, Floats
 from oneof.validation import as_array
 
@@ -102,7 +103,7 @@ class TransductiveSVM(KernelSVM):
 
     If no row is positive, or none negative, an SVM cannot give the initial signs. They then depend on the distances to
     the mean of the rows whose sets contain the class, and to the mean of the others: see
-    `oneof.solvers.transductive.binary_labels`. A class in no set of a labeled row gets no row, and the score -1
+    `oneof.solvers.transductive.tsvm.binary_labels`. A class in no set of a labeled row gets no row, and the score -1
     everywhere, unless `positive_fraction` is above 0 for it.
 
     For two classes `decision_function` is 2 f, the score of one class minus that of the other. The final sign of a row

@@ -32,7 +32,7 @@ from oneof.candidates import CandidateSets
 from oneof.errors import InputError
 from oneof.labeling.answers.log import DEGREES, Entry
 from oneof.labeling.answers.state import informative_sets
-from oneof.solvers.annotators import AnswerColumns
+from oneof.solvers.annotators.dawid_skene import AnswerColumns
 from oneof.solvers.annotators.reliability import ReliabilitySolution, answer_likelihoods, estimate_reliability
 from oneof.typing import Floats, Ints, Mask
 

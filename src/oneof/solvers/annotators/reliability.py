@@ -33,8 +33,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from oneof.likelihoods import softmax
-from oneof.solvers.annotators.accuracy import beta_intervals
-from oneof.solvers.annotators.answers import AnswerColumns
+from oneof.solvers.annotators.accuracy import beta_intervals, variances
+from oneof.solvers.annotators.dawid_skene import AnswerColumns
 from oneof.typing import Floats, Ints, Mask
 
 MIN_RELIABILITY = 1e-6
@@ -112,7 +112,7 @@ def estimate_reliability(
         likelihoods = answer_likelihoods(columns.sets, q[columns.source])
         posterior = softmax(counts @ np.log(likelihoods) + known)
         information += _information(columns, counts, posterior, (columns.sets * lift[:, None] - 1.0) / likelihoods, q)
-    interval = _intervals(q, information, complete, coverage)
+    interval = beta_intervals(q, variances(information, complete, MIN_INFORMATION), coverage)
     return ReliabilitySolution(q, interval, np.rint(n_answers).astype(np.int64), n_iter, converged)
 
 
@@ -133,11 +133,3 @@ def _information(
         cross += np.asarray((of_class.T @ (of_class * posterior[:, [k]])).toarray())
     spread = q * (1.0 - q)
     return np.asarray(spread[:, None] * ((sums @ sums.T).toarray() - cross + np.diag(same)) * spread)
-
-
-def _intervals(q: Floats, information: Floats, complete: Floats, coverage: float) -> Floats:
-    """Return the intervals, (G, 2)."""
-    scale = 1.0 / np.sqrt(complete)
-    values, vectors = np.linalg.eigh(scale[:, None] * information * scale)
-    variance = scale**2 * (vectors**2 @ (1.0 / np.maximum(values, MIN_INFORMATION)))
-    return beta_intervals(q, variance, coverage)

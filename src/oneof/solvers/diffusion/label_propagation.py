@@ -8,8 +8,7 @@ import scipy.sparse as sp
 
 from oneof.graphs.affinity import unlabeled_components
 from oneof.likelihoods import constant_rows, is_mask, normalize_within_sets, support, uniform_within_sets
-from oneof.solvers.diffusion.constrained import constrained_rows, solve_constrained
-from oneof.solvers.diffusion.linear_solve import sum_rows
+from oneof.solvers.diffusion.linear_solve import assemble_system, constrained_rows, solve_constrained, sum_rows
 from oneof.solvers.small_weights import without_small_weights
 from oneof.typing import Evidence, Floats, Ints
 
@@ -19,16 +18,19 @@ weaker edges would be singular up to rounding."""
 
 
 @dataclass(frozen=True)
-class HarmonicSolution:
-    """Result of `solve_harmonic`."""
+class LabelPropagationSolution:
+    """Result of `solve_harmonic` and `solve_local_global_consistency`."""
 
     distributions: Floats
-    """(n, K): F; rows sum to 1."""
+    """(n, K): F with rows scaled to sum 1."""
     n_iter: int
     """Iterations of conjugate gradients, or sweeps if some rows have several candidates."""
     converged: bool
     unreachable: Ints
-    """Row indices in components of the graph without any label; their distributions are uniform."""
+    """Row indices in components of the graph without any label, or whose mass underflows; their distributions are
+    uniform."""
+    mass: Floats | None = None
+    """(n,): row sums of F of local and global consistency before scaling: they decrease with the distance to labels."""
 
 
 def solve_harmonic(
@@ -39,7 +41,7 @@ def solve_harmonic(
     ridge: float = 0.0,
     tol: float = 1e-6,
     max_iter: int = 10_000,
-) -> HarmonicSolution:
+) -> LabelPropagationSolution:
     """Return the class distributions that vary least along the edges, given the labels.
 
     With the unnormalized Laplacian L = D - W, for which f^T L f = 1/2 sum_ij w_ij (f_i - f_j)^2, and the indicator
@@ -59,7 +61,7 @@ def solve_harmonic(
         W: symmetric, at least 0, with a diagonal of 0.
     evidence : ndarray of shape (n, K)
         Mask of the candidate sets, or weights of the classes. Rows with several candidates that are not unlabeled are
-        constrained to them: see `oneof.solvers.diffusion.constrained`. Weights below 1e-6 count as 0.
+        constrained to them: see `oneof.solvers.diffusion.linear_solve`. Weights below 1e-6 count as 0.
     label_penalty : float, optional
         c, above 0, in the unit of the weights W.
     ridge : float
@@ -69,7 +71,7 @@ def solve_harmonic(
 
     Returns
     -------
-    HarmonicSolution
+    LabelPropagationSolution
 
     References
     ----------
@@ -105,43 +107,7 @@ def solve_harmonic(
     total = sum_rows(solution.values)
     nonzero = total[:, 0] > 0  # an isolated row with several candidates stays uniform on them
     F[free[nonzero]] = solution.values[nonzero] / total[nonzero]
-    return HarmonicSolution(F, solution.n_iter, solution.converged, np.flatnonzero(unreachable))
-
-
-def assemble_system(affinity: sp.csr_array, rows: Ints, diagonal: Floats, scale: Floats) -> sp.csr_array:
-    """Return the matrix with the given diagonal and -s_i w_ij s_j elsewhere, in some rows and the same columns.
-
-    Parameters
-    ----------
-    affinity : csr_array of shape (n, n)
-        W.
-    rows : ndarray of int, ascending
-    diagonal, scale : ndarray of shape (len(rows),)
-        The diagonal, and s.
-
-    Returns
-    -------
-    csr_array of shape (len(rows), len(rows))
-    """
-    W = affinity if len(rows) == affinity.shape[0] else affinity[rows][:, rows]
-    weights = -np.repeat(scale, np.diff(W.indptr)) * W.data * scale[W.indices]
-    off_diagonal = sp.csr_array((weights, W.indices, W.indptr), shape=W.shape)
-    return sp.csr_array(off_diagonal + sp.diags_array(diagonal, format="csr"))
-
-
-@dataclass(frozen=True)
-class LocalGlobalConsistencySolution:
-    """Result of `solve_local_global_consistency`."""
-
-    distributions: Floats
-    """(n, K): F with rows scaled to sum 1."""
-    mass: Floats
-    """(n,): row sums of F before scaling, which decrease with the distance to the labels."""
-    n_iter: int
-    """Iterations and sweeps."""
-    converged: bool
-    unreachable: Ints
-    """Indices of rows that no label reaches, or whose mass underflows; their distributions are uniform."""
+    return LabelPropagationSolution(F, solution.n_iter, solution.converged, np.flatnonzero(unreachable))
 
 
 def solve_local_global_consistency(
@@ -151,12 +117,12 @@ def solve_local_global_consistency(
     alpha: float = 0.99,
     tol: float = 1e-6,
     max_iter: int = 10_000,
-) -> LocalGlobalConsistencySolution:
+) -> LabelPropagationSolution:
     """Return the fixed point of F <- alpha S F + (1 - alpha) Y with S = D^-1/2 W D^-1/2 (label spreading).
 
     The fixed point is (1 - alpha) (I - alpha S)^-1 Y. Y is the indicator in exact rows, 1/|S_i| on the candidates of
     rows with several, and 0 in unlabeled rows. No row is clamped, but rows with several candidates are constrained to
-    them: see `oneof.solvers.diffusion.constrained`. In a row with weights w_i, Y is w_i / sum_k w_ik, and w_i
+    them: see `oneof.solvers.diffusion.linear_solve`. In a row with weights w_i, Y is w_i / sum_k w_ik, and w_i
     multiplies only the labels of the neighbors, since Y has the weights already.
 
     Parameters
@@ -172,7 +138,7 @@ def solve_local_global_consistency(
 
     Returns
     -------
-    LocalGlobalConsistencySolution
+    LabelPropagationSolution
 
     References
     ----------
@@ -203,10 +169,4 @@ def solve_local_global_consistency(
         distributions = normalize_within_sets(solution.values, candidates)
     # A converged label gives mass to all of its component, unless the mass underflows.
     unreachable = (mass == 0) & unlabeled if converged else unlabeled_components(affinity, evidence == 1)
-    return LocalGlobalConsistencySolution(
-        distributions,
-        mass,
-        solution.n_iter,
-        converged,
-        np.flatnonzero(unreachable),
-    )
+    return LabelPropagationSolution(distributions, solution.n_iter, converged, np.flatnonzero(unreachable), mass)

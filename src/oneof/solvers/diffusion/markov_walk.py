@@ -12,12 +12,12 @@ sets add log 1 = 0.
 """
 
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 import scipy.sparse as sp
 
 from oneof.likelihoods import constant_rows, normalize_within_sets, weigh
+from oneof.solvers.linear import Operator
 from oneof.typing import Evidence, Floats, Ints, Mask
 
 MAX_COLUMN_BYTES = 256 * 2**20
@@ -70,55 +70,25 @@ class _WalkOperator:
         return self._degree * self._power(block / self._degree)
 
     def backward(self, block: Floats) -> Floats:
-        """Return sum_i R_ik P_0|t(i | x) for all x."""
+        """Return sum_i R_ik P_0|t(i | x) for all x, (n, K)."""
         return self._transposed_power(block) / self._arrivals
 
     def forward(self, block: Floats) -> Floats:
-        """Return sum_x P_0|t(i | x) R_xk for all i."""
+        """Return sum_x P_0|t(i | x) R_xk for all i, (n, K)."""
         return self._power(block / self._arrivals)
 
+    def columns(self, labeled: Ints, *, dense: bool) -> tuple[Operator, Operator]:
+        """Return `backward` for the labeled rows only, and `forward` from them, by an array of columns if `dense`."""
+        if dense:
+            blocks = [labeled[first : first + BLOCK_COLUMNS] for first in range(0, len(labeled), BLOCK_COLUMNS)]
+            columns = np.hstack([self._scatter(rows, np.eye(len(rows))) for rows in blocks])
+            return (lambda theta: columns.T @ theta), (lambda weights: columns @ weights)
+        return (lambda theta: self.backward(theta)[labeled]), (lambda weights: self._scatter(labeled, weights))
 
-class _Columns(Protocol):
-    """P_0|t(i | x) for labeled x: its products with theta and with the weights of EM."""
-
-    def backward(self, theta: Floats) -> Floats:
-        """Return sum_i theta_ik P_0|t(i | x), (l, K)."""
-
-    def forward(self, weights: Floats) -> Floats:
-        """Return sum_x P_0|t(i | x) r_xk, (n, K)."""
-
-
-class _Dense:
-    """The labeled columns as an array, for few labeled rows."""
-
-    def __init__(self, operator: _WalkOperator, labeled: Ints, n: int) -> None:
-        self.columns = np.empty((n, len(labeled)))
-        for first in range(0, len(labeled), BLOCK_COLUMNS):
-            subset = labeled[first : first + BLOCK_COLUMNS]
-            block = np.zeros((n, len(subset)))
-            block[subset, np.arange(len(subset))] = 1.0
-            self.columns[:, first : first + BLOCK_COLUMNS] = operator.forward(block)
-
-    def backward(self, theta: Floats) -> Floats:
-        return self.columns.T @ theta
-
-    def forward(self, weights: Floats) -> Floats:
-        return self.columns @ weights
-
-
-class _MatrixFree:
-    """The labeled columns computed in every pass, all classes at once, for many labeled rows."""
-
-    def __init__(self, operator: _WalkOperator, labeled: Ints, n: int) -> None:
-        self.operator, self.labeled, self.n = operator, labeled, n
-
-    def backward(self, theta: Floats) -> Floats:
-        return self.operator.backward(theta)[self.labeled]
-
-    def forward(self, weights: Floats) -> Floats:
-        block = np.zeros((self.n, weights.shape[1]))
-        block[self.labeled] = weights
-        return self.operator.forward(block)
+    def _scatter(self, rows: Ints, weights: Floats) -> Floats:
+        block = np.zeros((len(self._degree), weights.shape[1]))
+        block[rows] = weights
+        return self.forward(block)
 
 
 def _dense_is_faster(n: int, n_labeled: int, n_classes: int, walk_cost: int) -> bool:
@@ -188,14 +158,14 @@ def solve_markov_walk(
     labeled = np.flatnonzero(~constant_rows(evidence))
     operator = _WalkOperator(affinity, n_steps, self_weight)
     n_transitions = affinity.nnz + n  # including the one from each row to itself
-    columns_type = _Dense if _dense_is_faster(n, len(labeled), n_classes, n_steps * n_transitions) else _MatrixFree
-    columns: _Columns = columns_type(operator, labeled, n)
+    dense = _dense_is_faster(n, len(labeled), n_classes, n_steps * n_transitions)
+    backward, forward = operator.columns(labeled, dense=dense)
     labels = evidence[labeled]
     theta = np.full((n, n_classes), 1.0 / n_classes)
     likelihoods: list[float] = []
     n_iter, converged = 0, False
     while True:
-        inside = weigh(columns.backward(theta), labels).sum(axis=1)
+        inside = weigh(backward(theta), labels).sum(axis=1)
         likelihoods.append(float(np.log(inside).sum()))
         increase = likelihoods[-1] - likelihoods[-2] if n_iter else np.inf
         converged = increase <= tol * len(labeled)
@@ -203,7 +173,7 @@ def solve_markov_walk(
             break
         # E: the walk to x started at i, in class k, with probability w_xk theta_ik P_0|t(i | x) / inside_x.
         # M: theta_ik is the fraction of class k in all walks that started at i.
-        expected = theta * columns.forward(labels / inside[:, None])
+        expected = theta * forward(labels / inside[:, None])
         total = expected.sum(axis=1, keepdims=True)
         theta = np.where(total > 0, expected / np.where(total > 0, total, 1.0), theta)
         n_iter += 1

@@ -21,9 +21,7 @@ import scipy.sparse as sp
 from oneof.graphs.affinity import label_components
 from oneof.likelihoods import constant_rows, normalize_within_sets, softmax, uniform_within_sets
 from oneof.solvers.class_sizes import ClassPrior, ClassProportions, class_proportions, constrain_sizes
-from oneof.solvers.diffusion.constrained import constrained_rows
-from oneof.solvers.diffusion.label_propagation import assemble_system
-from oneof.solvers.diffusion.linear_solve import LinearSystem
+from oneof.solvers.diffusion.linear_solve import LinearSystem, assemble_system, constrained_rows
 from oneof.solvers.small_weights import without_small_weights
 from oneof.typing import Evidence, Floats, Ints, Mask
 

@@ -3,14 +3,19 @@
 Over coefficients A with F = K A, Psi is a function on the reproducing kernel Hilbert space, whose inner product is
 <A, B> = sum A (K B). In that inner product its gradient is q - pi - A, and its negative Hessian is I + W_true K. The
 trust-region Newton method therefore needs neither K^-1 nor a factor of K: each iteration of conjugate gradients costs
-one product of K with an n x K block. The points and steps of `GramObjective` are pairs (A, K A).
+one product of K with an n x K block. The steps of `GramObjective` are pairs (A, K A).
+
+If the prior covariance is Phi_k Phi_k^T, coefficients A have an effect only through w_k = Phi_k^T a_k, with the latents
+f_k = Phi_k w_k, the inner product <A, B> = sum w_A w_B, and the prior covariance I. In these terms the method takes the
+same steps, and uses the rows only through sums over them, in memory (`RowSums`) or distributed over many machines:
+
+    sum_i log p(S_i | f_i),     Phi^T (q - pi),     Phi^T W_true Phi v,     max |Phi v|.
 
 Psi has many maxima if the sets are large. At F = 0 all candidates tie, and with infinite sharpness the first step
 determines the label of most rows. Therefore the sharpness is increased in stages (annealing). As L goes to 0, the
 likelihood becomes the mean of the candidates' latents, by weight, less log sum_k exp f_ik, which is concave and has one
-maximum.
-The stages only determine where the last maximization starts. With many rows they use a Nystroem approximation of the
-prior, whose products are cheap.
+maximum. The stages only determine where the last maximization starts. With many rows they use a Nystroem approximation
+of the prior, whose products are cheap.
 
 `find_mode_cholesky` is the published method, kept as a reference: Newton steps by Cholesky factors with bisection along
 the step (Zhou et al. 2017),
@@ -22,16 +27,24 @@ model of Psi. Psi increases, but at low sharpness it takes hundreds of steps whe
 step costs K n^3 operations.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
-from typing import cast
+from functools import cached_property, partial
+from typing import Any, Protocol
 
 import numpy as np
-from array_api_compat import array_namespace, device
+from array_api_compat import array_namespace, device, is_numpy_array
 
+from oneof.arrays import as_numpy
 from oneof.kernels.nystroem import inverse_root
 from oneof.likelihoods import softmax_jvp
-from oneof.solvers.laplace.cholesky_factors import CholeskyFactors
+from oneof.solvers.laplace.covariance import (
+    CholeskyFactors,
+    consecutive_slices,
+    curvature_matrix,
+    lower_root,
+    solve_lower,
+)
 from oneof.solvers.laplace.model import (
     STAGE_TOL,
     FeaturePrior,
@@ -40,19 +53,32 @@ from oneof.solvers.laplace.model import (
     LikelihoodDerivatives,
     Prior,
     annealing_schedule,
+    as_single,
     has_partial_rows,
+    matvec_by_class,
     max_abs,
     zero_latents,
 )
-from oneof.solvers.laplace.weight_space.mode import RowSums, find_weight_mode
-from oneof.solvers.linear import inner_product
-from oneof.solvers.trust_region import TrustRegionNewton
-from oneof.typing import Array
+from oneof.solvers.linear import Operator
+from oneof.solvers.trust_region import Objective, Point, TrustRegionNewton
+from oneof.typing import Array, Floats
 
 N_LANDMARKS = 500
 """Number of landmarks of the prior in the annealing stages, if there are at least four times as many rows."""
 N_BISECTIONS = 30
 """Number of bisections of a step length."""
+BLOCK_ROWS = 1024
+"""Number of rows of a product with the Hessian that are read from memory once."""
+MAX_SAMPLED_ROWS = 4096
+"""Maximum number of rows from which H is estimated."""
+MAX_DENSE_SIZE = 2000
+"""Maximum size of the dense block, over all classes."""
+MIN_SIZE = 1e-3
+"""Size added to those of all rows, as a fraction of their mean, so that every row can be drawn."""
+MAX_COST = 10
+"""Maximum number of operations to estimate the dense block, in products with the Hessian."""
+MIN_DIAGONAL = 1.0
+"""Minimum diagonal of H of a leading feature."""
 
 
 @dataclass(frozen=True)
@@ -74,42 +100,42 @@ class LaplaceMode:
 
 @dataclass(frozen=True)
 class GramPoint:
-    """A pair (A, K A), an array of shape (2, n, K), with the derivatives of Psi in the inner product of the space."""
+    """Log likelihood at a pair (A, K A), an array of shape (2, n, K), as a `Point`."""
 
-    x: Array
+    latents: Array
     likelihood: Likelihood
     preconditioner: None = None
 
     @cached_property
     def value(self) -> float:
-        """Psi."""
-        return self.likelihood.psi(self.x[0, ...], self.x[1, ...])
+        """sum_i log p(S_i | f_i)."""
+        return self.likelihood.value(self.latents)
 
     @cached_property
     def max_abs(self) -> float:
         """Max |F| over rows and classes."""
-        return max_abs(self.x[1, ...])
+        return max_abs(self.latents)
 
     @cached_property
     def derivatives(self) -> LikelihoodDerivatives:
-        """Derivatives of the log likelihood."""
-        return self.likelihood.derivatives(self.x[1, ...])
+        """Derivatives of the log likelihood by the latents."""
+        return self.likelihood.derivatives(self.latents)
 
-    @cached_property
+    @property
     def gradient(self) -> Array:
-        """Q - pi - A."""
-        return self.derivatives.gradient - self.x[0, ...]
+        """Q - pi."""
+        return self.derivatives.gradient
 
-    def product(self, step: Array) -> Array:
-        """Return (I + W_true K) s."""
-        return step[0, ...] + self.derivatives.hvp(step[1, ...])
+    def hvp(self, step: Array) -> Array:
+        """Return W_true K s."""
+        return self.derivatives.hvp(step[1, ...])
 
-    fast_product = product
+    fast_hvp = hvp
 
 
 @dataclass(frozen=True)
 class GramObjective:
-    """Psi as a function of pairs (A, K A)."""
+    """Psi as a function of pairs (A, K A), in the norm |s|^2 = sum s (K s)."""
 
     prior: Prior
     likelihood: Likelihood
@@ -127,7 +153,7 @@ class GramObjective:
 
     def evaluate(self, x: Array) -> GramPoint:
         """Return a point."""
-        return GramPoint(x, self.likelihood)
+        return GramPoint(x[1, ...], self.likelihood)
 
     def ascent(self, gradient: Array) -> Array:
         """Return the pair (g, K g)."""
@@ -141,13 +167,13 @@ class GramObjective:
         """Return max |K s| over rows and classes."""
         return max_abs(step[1, ...])
 
-    def inner(self, gradient: Array, step: Array) -> float:
-        """Return <g, s> = sum g (K s)."""
-        return inner_product(gradient, step[1, ...])
+    def dual(self, step: Array) -> Array:
+        """Return s."""
+        return step[0, ...]
 
-    def norm(self, step: Array) -> float:
-        """Return |s|, with |s|^2 = sum s (K s)."""
-        return max(inner_product(step[0, ...], step[1, ...]), 0.0) ** 0.5
+    def image(self, step: Array) -> Array:
+        """Return K s."""
+        return step[1, ...]
 
     def correct(self, step: Array) -> Array:
         """Return the step with its image computed in the precision of the prior."""
@@ -202,18 +228,35 @@ def find_mode(
         return LaplaceMode(latents, derivatives.gradient, derivatives, mode.objective_path, mode.n_iter, mode.converged)
     x, n_iter = _start(prior, evidence, initial), 0
     if anneal and initial is None:
-        x, n_iter = _run_stages(prior, evidence, x, sharpness, max_iter)
+        levels = annealing_schedule(sharpness, is_partial=has_partial_rows(evidence))
+        use_landmarks = len(levels) > 0 and evidence.shape[0] >= 4 * N_LANDMARKS
+        stage_prior = nystroem_prior(prior) if use_landmarks else prior
+        x, n_iter = _run_stages(
+            lambda level: GramObjective(stage_prior, Likelihood(evidence, level)), x, levels, max_iter
+        )
+        x = _to_pair(prior, x[0, ...]) if use_landmarks else x
     newton = TrustRegionNewton(GramObjective(prior, likelihood), x)
     converged = newton.run(max_iter, tol)
-    point = cast(GramPoint, newton.point)
     return LaplaceMode(
-        point.x[1, ...],
-        point.x[0, ...],
-        point.derivatives,
+        newton.x[1, ...],
+        newton.x[0, ...],
+        newton.point.derivatives,
         newton.objective_path,
         n_iter + newton.n_iter,
         converged,
     )
+
+
+def _run_stages(
+    objective: Callable[[float], Objective], x: Array, levels: list[float], max_iter: int
+) -> tuple[Array, int]:
+    """Return the point after the annealing stages, and the number of steps."""
+    n_iter = 0
+    for level in levels:
+        newton = TrustRegionNewton(objective(level), x)
+        newton.run(max_iter, STAGE_TOL)
+        x, n_iter = newton.x, n_iter + newton.n_iter
+    return x, n_iter
 
 
 def _start(prior: GramPrior, evidence: Array, initial: Array | None) -> Array:
@@ -222,18 +265,6 @@ def _start(prior: GramPrior, evidence: Array, initial: Array | None) -> Array:
         return _to_pair(prior, initial)
     zeros = zero_latents(prior.gram, evidence.shape[1])
     return array_namespace(zeros).stack([zeros, zeros])
-
-
-def _run_stages(prior: GramPrior, evidence: Array, x: Array, sharpness: float, max_iter: int) -> tuple[Array, int]:
-    """Return the pair after the annealing stages, and the number of steps."""
-    schedule = annealing_schedule(sharpness, is_partial=has_partial_rows(evidence))
-    use_landmarks = len(schedule) > 0 and evidence.shape[0] >= 4 * N_LANDMARKS
-    stage_prior, n_iter = nystroem_prior(prior) if use_landmarks else prior, 0
-    for level in schedule:
-        newton = TrustRegionNewton(GramObjective(stage_prior, Likelihood(evidence, level)), x)
-        newton.run(max_iter, STAGE_TOL)
-        x, n_iter = newton.point.x, n_iter + newton.n_iter
-    return _to_pair(prior, x[0, ...]) if use_landmarks else x, n_iter
 
 
 def nystroem_prior(prior: GramPrior) -> FeaturePrior:
@@ -307,3 +338,274 @@ def _bisect(
         middle = (low + high) / 2.0
         low, high = (middle, high) if is_increasing(middle) else (low, middle)
     return low if low > 0 else high
+
+
+# -- weights of features ----------------------------------------------------------------------------------------------
+
+
+class FeatureSums(Protocol):
+    """Sums over n rows; no set contains every class."""
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows, n."""
+
+    @property
+    def is_partial(self) -> bool:
+        """Whether some set contains several labels."""
+
+    def zeros(self) -> Array:
+        """Return weights of 0, (m, K)."""
+
+    def evaluate(self, weights: Floats, sharpness: float) -> Point:
+        """Return the log likelihood, whose products are Phi^T W_true Phi v, (m, K)."""
+
+    def max_abs(self, weights: Floats) -> float:
+        """Return max |Phi w| over rows and classes."""
+
+
+@dataclass(frozen=True)
+class RowSums:
+    """Sums over rows in memory, as `FeatureSums`."""
+
+    prior: FeaturePrior
+    evidence: Array
+    """(n, K): candidate sets, or weights of the candidates; no row has equal weights of all classes."""
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows, n."""
+        return int(self.evidence.shape[0])
+
+    @property
+    def is_partial(self) -> bool:
+        """Whether some set contains several labels."""
+        return has_partial_rows(self.evidence)
+
+    def zeros(self) -> Array:
+        """Return weights of 0, (m, K)."""
+        return self.prior.weights(zero_latents(self.prior.features, self.evidence.shape[1]))
+
+    def evaluate(self, weights: Array, sharpness: float) -> "RowPoint":
+        """Return the log likelihood."""
+        return RowPoint(self.prior, self.prior.latents(weights), Likelihood(self.evidence, sharpness))
+
+    def max_abs(self, weights: Array) -> float:
+        """Return max |Phi w| over rows and classes, computed in single precision."""
+        return max_abs(self.prior.single.latents(weights))
+
+
+@dataclass(frozen=True)
+class RowPoint:
+    """Log likelihood of rows in memory with respect to the weights, as a `Point`."""
+
+    prior: FeaturePrior
+    latents: Array
+    """F = Phi w, (n, K)."""
+    likelihood: Likelihood
+
+    @cached_property
+    def value(self) -> float:
+        """sum_i log p(S_i | f_i)."""
+        return self.likelihood.value(self.latents)
+
+    @cached_property
+    def max_abs(self) -> float:
+        """Max |Phi w| over rows and classes."""
+        return max_abs(self.latents)
+
+    @cached_property
+    def rows(self) -> LikelihoodDerivatives:
+        """Derivatives with respect to the latents."""
+        return self.likelihood.derivatives(self.latents)
+
+    @cached_property
+    def gradient(self) -> Array:
+        """Phi^T (q - pi), (m, K)."""
+        return self.prior.weights(self.rows.gradient)
+
+    def hvp(self, direction: Array) -> Array:
+        """Return Phi^T W_true Phi v, (m, K)."""
+        return hvp_by_blocks(self.prior.features, self.rows, direction)
+
+    def fast_hvp(self, direction: Array) -> Array:
+        """Return Phi^T W_true Phi v, (m, K), computed in single precision."""
+        product = hvp_by_blocks(self.prior.single.features, self._single_rows, as_single(direction))
+        return array_namespace(direction).astype(product, direction.dtype, copy=False)
+
+    @cached_property
+    def _single_rows(self) -> LikelihoodDerivatives:
+        return self.rows.astype(self.prior.single.features.dtype)
+
+    @cached_property
+    def preconditioner(self) -> Operator:
+        """Approximation of (I + Phi^T W Phi)^-1."""
+        return WeightPreconditioner.from_rows(self.prior.single.features, self.rows).solve
+
+
+def hvp_by_blocks(features: Array, derivatives: LikelihoodDerivatives, direction: Array) -> Array:
+    """Return Phi^T W_true Phi v, which reads the features from memory once."""
+    n = features.shape[-2]
+    size = BLOCK_ROWS if is_numpy_array(features) else n
+    product = None
+    for block in (slice(start, start + size) for start in range(0, n, size)):
+        own = features[..., block, :]
+        term = matvec_by_class(own.mT, derivatives[block].hvp(matvec_by_class(own, direction)))
+        product = term if product is None else product + term
+    return product
+
+
+@dataclass(frozen=True)
+class WeightMode:
+    """Maximum of Psi over the weights."""
+
+    weights: Array
+    """W, (m, K)."""
+    objective_path: list[float]
+    """Psi at the start of the last stage and after each of its steps."""
+    n_iter: int
+    converged: bool
+
+
+def find_weight_mode(
+    sums: FeatureSums,
+    sharpness: float,
+    *,
+    initial: Array | None = None,
+    anneal: bool = True,
+    max_iter: int = 1000,
+    tol: float = 1e-6,
+) -> WeightMode:
+    """Find a mode; `initial` weights are used without annealing. See `oneof.solvers.laplace.mode.find_mode`."""
+    weights, n_iter = sums.zeros() if initial is None else initial, 0
+    if anneal and initial is None:
+        levels = annealing_schedule(sharpness, is_partial=sums.is_partial)
+        weights, n_iter = _run_stages(partial(WeightObjective, sums), weights, levels, max_iter)
+    newton = TrustRegionNewton(WeightObjective(sums, sharpness), weights)
+    converged = newton.run(max_iter, tol)
+    return WeightMode(newton.x, newton.objective_path, n_iter + newton.n_iter, converged)
+
+
+@dataclass(frozen=True)
+class WeightObjective:
+    """Psi as a function of the weights, whose prior covariance is I."""
+
+    sums: FeatureSums
+    sharpness: float
+
+    @cached_property
+    def eps(self) -> float:
+        """Machine epsilon of the weights."""
+        zeros = self.sums.zeros()
+        return float(array_namespace(zeros).finfo(zeros.dtype).eps)
+
+    @property
+    def n_terms(self) -> int:
+        """Number of rows, n."""
+        return self.sums.n_rows
+
+    def evaluate(self, x: Floats) -> Point:
+        """Return the log likelihood at some weights."""
+        return self.sums.evaluate(x, self.sharpness)
+
+    def max_abs(self, step: Floats) -> float:
+        """Return max |Phi s| over rows and classes."""
+        return self.sums.max_abs(step)
+
+    def dual(self, step: Any) -> Any:
+        """Return the step, since all forms of weights are the same."""
+        return step
+
+    ascent = fast_ascent = image = correct = dual
+
+
+@dataclass(frozen=True)
+class WeightPreconditioner:
+    """Inverse of an approximation of I + H.
+
+    The matrix of a step is I + H, H = sum_i (W_i x phi_i phi_i^T), of size sum_k m_k, with eigenvalues over up to seven
+    orders of magnitude. Two approximations make its inverse affordable:
+
+    * H is estimated from a sample of the rows. Row i is drawn with a probability proportional to the size of W_i, and
+      weighted by its inverse, so that the estimate is unbiased. Rows whose label is clear have W_i near 0 and are
+      rarely drawn.
+    * The features are the principal directions of the landmarks, with quickly decreasing sizes. Only those with a large
+      diagonal of H, the leading ones, are in a dense block, which is factorized. The others have their diagonal.
+
+    Conjugate gradients with this preconditioner have the same solution. It only determines the number of iterations.
+    """
+
+    orders: list[Array]
+    """Indices of the features of each class, (m,), by decreasing diagonal of H."""
+    sizes: list[int]
+    """Number of leading features of each class, r_k."""
+    root: Array
+    """Lower triangular Cholesky factor of the dense block, (sum_k r_k, sum_k r_k)."""
+    diagonal: Array
+    """Diagonal of I + H, (m, K)."""
+
+    @classmethod
+    def from_rows(cls, features: Array, derivatives: LikelihoodDerivatives) -> "WeightPreconditioner":
+        """Estimate I + H with W = diag pi - pi pi^T.
+
+        Parameters
+        ----------
+        features : array of shape (n, m), or (K, n, m)
+        derivatives : LikelihoodDerivatives
+            Derivatives of the log likelihood of the n rows.
+        """
+        xp = array_namespace(features)
+        n, m = features.shape[-2:]
+        n_classes = derivatives.proba.shape[1]
+        rows, row_weights = sample_rows(xp.sum(derivatives.proba * (1.0 - derivatives.proba), axis=1))
+        pi = xp.take(derivatives.proba, rows, axis=0)
+        sampled = xp.take(features, rows, axis=features.ndim - 2)
+        by_class = [sampled if sampled.ndim == 2 else sampled[k, ...] for k in range(n_classes)]
+
+        def weight(k: int, j: int) -> Array:
+            product = row_weights * pi[:, k] * ((1.0 if j == k else 0.0) - pi[:, j])
+            return xp.astype(product, sampled.dtype, copy=False)
+
+        diagonal = xp.stack([1.0 + (own * own).mT @ weight(k, k) for k, own in enumerate(by_class)], axis=1)
+        diagonal = xp.astype(diagonal, pi.dtype, copy=False)
+        orders = [xp.argsort(-diagonal[:, k], stable=True) for k in range(n_classes)]
+        max_size = min(MAX_DENSE_SIZE, int((4 * MAX_COST * n * m * n_classes / rows.shape[0]) ** 0.5))
+        n_large = [int(xp.sum(xp.astype(diagonal[:, k] > 1.0 + MIN_DIAGONAL, xp.int64))) for k in range(n_classes)]
+        sizes = [min(max(1, size), max(1, max_size // n_classes)) for size in n_large]
+        leading = [xp.take(by_class[k], orders[k][: sizes[k]], axis=1) for k in range(n_classes)]
+        identity = xp.eye(sum(sizes), dtype=pi.dtype, device=device(pi))
+        try:
+            root = lower_root(xp.astype(curvature_matrix(leading, weight), pi.dtype) + identity)
+        except np.linalg.LinAlgError:  # rounding errors of single precision exceed 1
+            leading = [xp.astype(own, pi.dtype) for own in leading]
+            root = lower_root(curvature_matrix(leading, weight) + identity)
+        return cls(orders, sizes, root, diagonal)
+
+    def solve(self, residual: Array) -> Array:
+        """Return the solution for a residual, (m, K)."""
+        xp = array_namespace(residual)
+        ordered = [xp.take(residual[:, k], order) for k, order in enumerate(self.orders)]
+        right = xp.concat([values[:size] for values, size in zip(ordered, self.sizes, strict=True)])
+        dense = solve_lower(self.root, solve_lower(self.root, right[:, None]), transposed=True)[:, 0]
+        columns = []
+        for k, block in enumerate(consecutive_slices(self.sizes)):
+            others = ordered[k][self.sizes[k] :] / xp.take(self.diagonal[:, k], self.orders[k][self.sizes[k] :])
+            columns.append(xp.take(xp.concat([dense[block], others]), xp.argsort(self.orders[k])))
+        return xp.stack(columns, axis=1)
+
+
+def sample_rows(sizes: Array) -> tuple[Array, Array]:
+    """Return indices of rows and their weights: a systematic sample with probabilities proportional to their sizes.
+
+    A row that is drawn several times has the sum of its weights. With few rows, all of them have a weight of 1.
+    """
+    xp, n = array_namespace(sizes), sizes.shape[0]
+    if n <= MAX_SAMPLED_ROWS:
+        return xp.arange(n, device=device(sizes)), xp.ones_like(sizes)
+    sizes = sizes + MIN_SIZE * xp.mean(sizes) + float(xp.finfo(sizes.dtype).smallest_normal)
+    ends = as_numpy(xp.cumulative_sum(sizes))
+    spacing = float(ends[-1]) / MAX_SAMPLED_ROWS
+    drawn = np.searchsorted(ends, (np.arange(MAX_SAMPLED_ROWS) + 0.5) * spacing)
+    rows, counts = np.unique(np.minimum(drawn, n - 1), return_counts=True)
+    rows, counts = (xp.asarray(values, device=device(sizes)) for values in (rows, counts))
+    return rows, xp.astype(counts, sizes.dtype) * spacing / xp.take(sizes, rows)

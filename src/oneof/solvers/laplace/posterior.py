@@ -1,6 +1,20 @@
-"""Gaussian posterior of the latents: from rows and their candidate sets to predictions for further rows.
+"""Gaussian posterior of the latents: from rows and their candidate sets to class probabilities for further rows.
 
 `approximate_posterior` finds the mode. `LaplacePosterior` stores it with everything that predictions need.
+
+Probabilities are means of the softmax of the latents over their posterior.
+
+Leave-one-out: at the mode, the likelihood of a row acts like a Gaussian with precision W_i = diag pi_i - pi_i pi_i^T
+and gradient q_i - pi_i. Removing it from the posterior N(m, V) of the row gives the cavity distribution
+
+    V^- = (V^-1 - W_i)^-1 = (I - V W_i)^-1 V,     m^- = m - V^- (q_i - pi_i)
+
+(Vehtari, Mononen, Tolvanen, Sivula & Winther 2016, section 3.1). It neglects the change of the mode at the other rows.
+
+Temperature: with many classes and few rows, the means over such posteriors are too flat. Temperature scaling (Guo,
+Pleiss, Sun & Weinberger 2017) sharpens them by one exponent, p_k^(1/T) / sum_j p_j^(1/T), which preserves the order of
+the classes. T maximizes the likelihood of the sets, sum_i log sum_{k in S_i} p_ik, which assumes that the only
+information of a set is that it contains the label. With weights of the candidates it is sum_i log sum_k w_ik p_ik.
 """
 
 from collections.abc import Iterator
@@ -10,35 +24,34 @@ from typing import Any
 import numpy as np
 from array_api_compat import array_namespace, device, is_torch_array
 
+from oneof.arrays import as_numpy
 from oneof.errors import InputError
 from oneof.kernels import covariance, is_psd_by_construction, variances
 from oneof.kernels.nystroem import NystroemFeatures
 from oneof.likelihoods import softmax
 from oneof.messages import warn
-from oneof.solvers.laplace.cholesky_factors import (
+from oneof.solvers.annotators.temper import temper
+from oneof.solvers.laplace.covariance import (
     MAX_VARIANCE,
     TOO_LARGE,
     CholeskyFactors,
+    WeightCovariance,
     min_jitter,
     overflow_as_input_error,
 )
 from oneof.solvers.laplace.mode import LaplaceMode, find_mode, find_mode_cholesky
 from oneof.solvers.laplace.model import FeaturePrior, GramPrior, Likelihood, Prior, matvec_by_class
-from oneof.solvers.laplace.posterior_covariance import LatentCovariance, WeightCovariance
-from oneof.solvers.laplace.predictive import loo_latents
-from oneof.typing import Array, FeatureMatrix
+from oneof.typing import Array, Evidence, FeatureMatrix, Floats
 from oneof.validation import check_memory
 
-PosteriorCovariance = LatentCovariance | WeightCovariance
+PosteriorCovariance = CholeskyFactors | WeightCovariance
 
 MAX_BLOCK_NUMBERS = 25_000_000
 """Maximum size in memory of a block of further rows: its rows times the training rows times the classes."""
-MIN_SINGLE_ROWS = 1500
-"""Minimum number of training rows at which covariances in single precision are tried."""
-N_PROBES, N_REFINED_PROBES = 32, 2
-"""Number of rows on which the precision of the covariances is tested, and by iterative refinement."""
-SINGLE_VARIANCE_RTOL = 1e-4
-"""Maximum relative change of a variance by single precision."""
+N_PROBES = 32
+"""Number of rows on which the covariances are tested."""
+MAX_SAMPLES = 1_000_000
+"""Maximum number of sampled latents in memory at a time; four times as many take twice the processor time."""
 NEGATIVE_VARIANCE_TOL = 1e-3
 """Eigenvalues below minus this value cause a warning. The softmax depends on differences of latents of about 1."""
 
@@ -63,8 +76,6 @@ class LaplacePosterior:
     """Value added to the diagonal of the Gram matrix of each kernel."""
     sharpness: float
     """L, above 0."""
-    reference: bool
-    """Whether to compute covariances in the reference form."""
     weight_covariance: WeightCovariance | None = None
     """Covariance of the weights, if the training rows were in blocks and are not stored. Landmarks take the place of
     `rows` then, and weights that of `coefficients`."""
@@ -92,32 +103,16 @@ class LaplacePosterior:
             if isinstance(prior, FeaturePrior):
                 return self._weight_covariance(prior)
             probes = self.rows[np.sort(rng.permutation(n)[:N_PROBES])]
-            cross, prior_variances = self._cross(probes), self._variances(probes)
-            result = None
-            if n >= MIN_SINGLE_ROWS and not self.reference:
-                result = self._single_covariance(prior, cross, prior_variances)
-            if result is None:
-                result = LatentCovariance.from_prior(prior, self.proba)
-        xp = array_namespace(prior_variances)
-        lowest = float(xp.min(xp.linalg.eigvalsh(result.covariances(cross, prior_variances))))
+            result = CholeskyFactors.from_proba(prior, self.proba)
+            covariances = result.covariances(self._cross(probes), self._variances(probes))
+        xp = array_namespace(covariances)
+        lowest = float(xp.min(xp.linalg.eigvalsh(covariances)))
         if lowest < -NEGATIVE_VARIANCE_TOL:
             warn(
                 f"rounding leaves errors of about {-lowest:.2g} in the covariances of the latents, because the kernel "
                 "is large. Scale the features, or lower the kernel's variance.",
             )
         return result
-
-    def _single_covariance(self, prior: GramPrior, cross: Array, variances: Array) -> LatentCovariance | None:
-        """Return the covariance computed in single precision, or None if some variances would be inaccurate."""
-        is_double = prior.gram.dtype != prior.single.gram.dtype
-        result = LatentCovariance.from_prior_single(prior, self.proba) if is_double else None
-        if result is None:
-            return None
-        cross, variances = cross[..., :N_REFINED_PROBES, :], variances[..., :N_REFINED_PROBES]
-        xp = array_namespace(variances)
-        exact = result.refined_variances(prior, self.proba, cross, variances)
-        error = xp.astype(xp.linalg.diagonal(result.covariances(cross, variances)), exact.dtype) - exact
-        return result if bool(xp.all(xp.abs(error) <= SINGLE_VARIANCE_RTOL * exact)) else None
 
     def means(self, X: FeatureMatrix) -> Array:
         """Return the means of the latents of further rows, (t, K)."""
@@ -283,7 +278,7 @@ def approximate_posterior(
         mode = find_mode(prior, evidence, sharpness, **options)
     weights = prior.weights(mode.coefficients) if isinstance(prior, FeaturePrior) else None
     posterior = LaplacePosterior(
-        kernels, rows, features, mode.coefficients, softmax(mode.latents), weights, jitters, sharpness, reference
+        kernels, rows, features, mode.coefficients, softmax(mode.latents), weights, jitters, sharpness
     )
     return posterior, mode
 
@@ -341,3 +336,86 @@ def as_double(array: Array) -> Array:
 def stack_classes(arrays: list[Array]) -> Array:
     """Return the only array, or one for each class along a new first axis."""
     return arrays[0] if len(arrays) == 1 else array_namespace(arrays[0]).stack(arrays, axis=0)
+
+
+# -- class probabilities ------------------------------------------------------------
+
+
+def draw_normals(n_mc_samples: int, n_classes: int, rng: np.random.Generator) -> Floats:
+    """Return standard normals, (n_mc_samples, K), in antithetic pairs, which cancel odd functions of the latents."""
+    half = rng.standard_normal(((n_mc_samples + 1) // 2, n_classes))
+    return np.concatenate([half, -half])[:n_mc_samples]
+
+
+def sample_latents(means: Array, covariances: Array, normals: Array) -> Array:
+    """Return samples of N(mean, cov) for each row, (t, n_mc_samples, K); all rows share the normals."""
+    xp = array_namespace(means)
+    return means[:, None, :] + xp.matmul(normals[None, :, :], symmetric_roots(covariances))
+
+
+def expected_softmax(means: Array, covariances: Array, normals: Array) -> Array:
+    """Return the mean of softmax(f) over f ~ N(mean, cov), (t, K), from means (t, K) and covariances (t, K, K)."""
+    xp = array_namespace(means)
+    n_mc_samples, n_classes = normals.shape
+    n_rows = max(1, MAX_SAMPLES // (n_mc_samples * n_classes))
+
+    def block(start: int) -> Array:
+        latents = sample_latents(means[start : start + n_rows, :], covariances[start : start + n_rows, ...], normals)
+        proba = softmax(xp.reshape(latents, (-1, n_classes)))
+        return xp.mean(xp.reshape(proba, (-1, n_mc_samples, n_classes)), axis=1)
+
+    starts = range(0, means.shape[0], n_rows)
+    return xp.concat([xp.zeros((0, n_classes), dtype=means.dtype, device=device(means)), *map(block, starts)], axis=0)
+
+
+def symmetric_roots(covariances: Array) -> Array:
+    """Return the symmetric square roots of covariances, (t, K, K), which are continuous, unlike Cholesky factors.
+
+    Eigenvalues below 0, which are rounding errors, are set to 0.
+    """
+    xp = array_namespace(covariances)
+    squares, rotation = xp.linalg.eigh(covariances)
+    roots = xp.sqrt(xp.where(squares > 0, squares, 0.0))
+    return (rotation * roots[:, None, :]) @ rotation.mT
+
+
+def loo_latents(means: Array, covariances: Array, proba: Array, gradient: Array) -> tuple[Array, Array]:
+    """Return the posterior of training rows without their own likelihoods.
+
+    Parameters
+    ----------
+    means : array of shape (t, K)
+    covariances : array of shape (t, K, K)
+    proba : array of shape (t, K)
+        pi at the mode.
+    gradient : array of shape (t, K)
+        q - pi.
+
+    Returns
+    -------
+    means : array of shape (t, K)
+    covariances : array of shape (t, K, K)
+    """
+    xp = array_namespace(means)
+    identity = xp.eye(proba.shape[1], dtype=proba.dtype, device=device(proba))
+    precisions = identity * proba[:, None, :] - proba[:, :, None] * proba[:, None, :]
+    cavity = xp.linalg.solve(identity - covariances @ precisions, covariances)
+    cavity = (cavity + cavity.mT) / 2.0
+    return means - xp.sum(cavity * gradient[:, None, :], axis=2), cavity
+
+
+def fit_temperature(proba: Array, evidence: Evidence) -> float:
+    """Return the temperature at which probabilities, (n, K), maximize the likelihood of the evidence, (n, K)."""
+    return 1.0 / temper(as_numpy(safe_log(proba)), evidence)[1]
+
+
+def apply_temperature(proba: Array, temperature: float) -> Array:
+    """Return probabilities raised to the power 1/T, scaled to sum 1."""
+    return proba if temperature == 1.0 else softmax(safe_log(proba) / temperature)
+
+
+def safe_log(proba: Array) -> Array:
+    """Return log p, with p at least the smallest normal number."""
+    xp = array_namespace(proba)
+    smallest = float(xp.finfo(proba.dtype).smallest_normal)
+    return xp.log(xp.where(proba > smallest, proba, smallest))

@@ -18,30 +18,32 @@ The margin is negative if the label is not the one with the best leave-one-out s
 With landmarks Z, k(x, y) is replaced by phi(x)^T phi(y). With L L^T = k(Z, Z), Phi = k(X, Z) L^-T, M M^T = Phi^T Phi +
 lam I and D = Phi M^-T, the smoother is H = D D^T, and f(x) = k(x, Z) L^-T M^-T D^T R. D is in memory, or k(X, Z) is
 computed again for each product, in blocks of rows, and M^-1 L^-1 is applied to the sums over the blocks.
+
+**Blocks of rows, in memory or on workers: the kernel of all rows is never in memory at a time.**
+
+Everything is a sum over blocks, in their order, so that the number of threads or workers does not affect the result.
+
+**Factorizations, triangular solves and products: of NumPy arrays by LAPACK, of torch tensors on their device.**
+
+The large matrices (kernels, operators, features) are NumPy arrays or tensors. The labels, (n, K), are small: they are
+NumPy arrays, and only they are copied to the device and back.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any, Protocol
 
 import numpy as np
-from array_api_compat import array_namespace, is_torch_array
+from array_api_compat import array_namespace, device, is_torch_array
+from scipy.linalg.blas import dtrsm, strsm
+from scipy.linalg.lapack import dpotrf, dpotri
 
-from oneof.arrays import as_numpy, precision_of, to_namespace_of
+from oneof.arrays import as_floats, as_numpy, precision_of, to_namespace_of
 from oneof.errors import InputError
 from oneof.kernels.mapped import KernelSum, MappedRows
-from oneof.solvers.loo_ridge.blocks import BlockedRows, RowsInMemory, map_kernel_rows, row_slices
-from oneof.solvers.loo_ridge.candidate_groups import CandidateGroups
-from oneof.solvers.loo_ridge.linear_algebra import (
-    cholesky_factor,
-    empty_array,
-    inverse_of_factor,
-    product,
-    solve_labels,
-    solve_rows,
-    square,
-    squared_lengths,
-)
+from oneof.parallel import parallel_map
+from oneof.solvers.loo_ridge.distractors import CandidateGroups
 from oneof.typing import Array, FeatureMatrix, Floats, Ints, Mask, Precision
 from oneof.validation import check_memory
 
@@ -61,9 +63,78 @@ _LAM_TOO_SMALL = (
     "`lam` must be larger relative to the kernel values; got {:.4g}, which is lost in rounding. Scale the features, or "
     "pass a larger lam."
 )
-
 PairPredictor = Callable[[Floats], Floats]
 """Leave-one-out predictions of the pairs (row, candidate) from labels of the pairs; exact rows may have any."""
+BLOCK_ROWS = 8192
+"""Number of rows of a block."""
+KERNEL_ROWS = 1024
+"""Number of rows whose kernel is computed at a time."""
+TILE_ROWS = 512
+"""Number of rows that are transposed at a time."""
+SQUARE_BLOCK_ROWS = 4096
+"""Number of rows whose products are summed in their own precision before they are added in float64."""
+
+
+# -- blocks ------------------------------------------------------------------------------------------------------------
+
+
+class BlockedRows(Protocol):
+    """Rows in blocks, in memory or on workers."""
+
+    @property
+    def slices(self) -> Sequence[slice]:
+        """The rows of each block."""
+
+    def take(self, index: Ints | None = None) -> FeatureMatrix:
+        """Return rows by ascending index, or all rows."""
+
+    def map_reduce(self, function: Callable[..., Any], payloads: Sequence[Any], *shared: Any) -> tuple[Any, list[Any]]:
+        """Apply ``function(X_block, payload, *shared) -> (summand, value)``.
+
+        Returns the sum of the summands, in the order of the blocks, and the list of the values.
+        """
+
+
+@dataclass(frozen=True)
+class RowsInMemory:
+    """Rows of one array, in blocks."""
+
+    X: FeatureMatrix
+
+    @property
+    def slices(self) -> list[slice]:
+        """The rows of each block: `BLOCK_ROWS` or fewer."""
+        return row_slices(self.X.shape[0], BLOCK_ROWS)
+
+    def take(self, index: Ints | None = None) -> FeatureMatrix:
+        """Return rows by index, or all rows."""
+        return self.X if index is None else self.X[index]
+
+    def map_reduce(self, function: Callable[..., Any], payloads: Sequence[Any], *shared: Any) -> tuple[Any, list[Any]]:
+        """Apply a function to one block after the other, so that few summands are in memory at a time."""
+        total: Any = 0
+        values = []
+        for rows, payload in zip(self.slices, payloads, strict=True):
+            summand, value = function(self.X[rows], payload, *shared)
+            total = total + summand
+            values.append(value)
+        return total, values
+
+
+def row_slices(n: int, n_rows: int) -> list[slice]:
+    """Return slices of n rows, each of at most `n_rows`."""
+    return [slice(start, min(start + n_rows, n)) for start in range(0, n, n_rows)]
+
+
+def map_kernel_rows(function: Callable[[slice], Any], X: FeatureMatrix) -> list[Any]:
+    """Apply a function to the slices of `KERNEL_ROWS` rows."""
+    return map_blocks(function, row_slices(X.shape[0], KERNEL_ROWS), X)
+
+
+def map_blocks(function: Callable[[Any], Any], items: Sequence[Any], X: FeatureMatrix) -> list[Any]:
+    """Apply a function to each item in several threads; in turn if each operation has several, as for tensors."""
+    in_turn = len(items) == 1 or is_torch_array(X)
+    return [function(item) for item in items] if in_turn else parallel_map(function, items)
 
 
 @dataclass(frozen=True)
@@ -352,3 +423,90 @@ def runner_up_classes(label_distributions: Floats, scores: Floats, mask: Mask) -
     alternatives = np.where(mask.sum(axis=1, keepdims=True) > 1, mask, True)
     alternatives[np.arange(len(label_distributions)), label_distributions.argmax(axis=1)] = False
     return np.where(alternatives, scores, -np.inf).argmax(axis=1)
+
+
+# -- linear algebra ----------------------------------------------------------------------------------------------------
+
+
+def empty_array(shape: tuple[int, int], rows: FeatureMatrix, precision: str) -> Array:
+    """Return an array in a precision, or for tensors one in their precision and on their device."""
+    if is_torch_array(rows):
+        return array_namespace(rows).empty(shape, dtype=rows.dtype, device=device(rows))
+    return np.empty(shape, dtype=precision)
+
+
+def product(matrix: Array, values: Floats) -> Floats:
+    """Return matrix @ values, (n, K), in float64, computed in the precision and on the device of the matrix."""
+    values = as_floats(to_namespace_of(values, matrix), precision_of(matrix))
+    return as_floats(as_numpy(matrix @ values), "float64")
+
+
+def cholesky_factor(matrix: Array, shift: float) -> Array | None:
+    """Return the lower triangular L with L L^T = matrix + shift I, of which only the upper triangle is read, in place.
+
+    None if this is not positive definite. The array or tensor is overwritten, by L if it is C-ordered. NumPy arrays are
+    in float64.
+    """
+    indices = np.arange(matrix.shape[0])
+    matrix[indices, indices] += shift
+    if is_torch_array(matrix):
+        import torch
+
+        factor = matrix.mT  # the order in which torch factorizes in place
+        failed = torch.empty((), dtype=torch.int32, device=matrix.device)
+        torch.linalg.cholesky_ex(factor, out=(factor, failed))
+        return None if int(failed) else factor
+    factor, info = dpotrf(matrix.T, lower=1, clean=1, overwrite_a=1)  # the transpose has the order of LAPACK
+    return None if info else factor
+
+
+def inverse_of_factor(factor: Array) -> Array:
+    """Return the C-ordered (L L^T)^-1; a Fortran-ordered L is overwritten."""
+    if is_torch_array(factor):
+        import torch
+
+        return torch.cholesky_inverse(factor).mT
+    inverse, _ = dpotri(factor, lower=1, overwrite_c=1)  # the upper triangle remains 0
+    for block in row_slices(len(inverse), TILE_ROWS):
+        inverse[block, block.start :] += np.tril(inverse[block.start :, block], -1).T
+    return inverse.T
+
+
+def solve_rows(factor: Array, rows: Array, *, transposed: bool = False) -> Array:
+    """Return rows L^-T, or rows L^-1 if transposed, (n, m), for a lower triangular L.
+
+    A C-ordered NumPy array of rows is overwritten.
+    """
+    factor = as_floats(factor, precision_of(rows))
+    if is_torch_array(rows):
+        import torch
+
+        return torch.linalg.solve_triangular(
+            factor if transposed else factor.mT, rows, upper=not transposed, left=False
+        )
+    trsm = dtrsm if rows.dtype == np.float64 else strsm
+    # The transpose of a C-ordered array has the Fortran order of BLAS.
+    return trsm(1.0, np.asfortranarray(factor), rows.T, lower=1, trans_a=transposed, overwrite_b=1).T
+
+
+def solve_labels(factors: Sequence[Array], values: Floats, *, transposed: bool = False) -> Floats:
+    """Return L^-1 values, or L^-T values if transposed, (m, K), for each lower triangular L in turn, in float64."""
+    for factor in factors:
+        values = as_numpy(solve_rows(factor, to_namespace_of(values.T, factor), transposed=transposed)).T
+    return values
+
+
+def squared_lengths(rows: Array) -> Floats:
+    """Return ||x_i||^2, (n,), in float64."""
+    if is_torch_array(rows):
+        return as_numpy((rows * rows).sum(dim=1, dtype=array_namespace(rows).float64))
+    return np.einsum("ij,ij->i", rows, rows, dtype=np.float64)
+
+
+def square(features: Array) -> Array:
+    """Return Phi^T Phi in float64, (m, m), as a sum of products of blocks of rows."""
+    xp, (n, m) = array_namespace(features), features.shape
+    total = xp.zeros((m, m), dtype=xp.float64, device=device(features))
+    for rows in row_slices(n, SQUARE_BLOCK_ROWS):
+        total += features[rows].T @ features[rows]
+    return total

@@ -7,8 +7,8 @@ With s_i = W x_i over the n rows that are not unlabeled,
 The loss of a row with weights is the sum of the losses of its level sets (`oneof.solvers.stacked_sets`), each times its
 mass. Dual variables belong to a set, and features to the row, whose scores are computed once.
 
-Reading order: `problem` (objective and Pegasos), `cccp` (the default solver), `annealing` (its start), `dual_ascent`
-(its convex problems), `face_newton` (steps over all free dual variables).
+Reading order: `problem` (objective and Pegasos), `cccp` (the default solver and its annealed start), `dual_ascent` (its
+convex problems, and steps over all free dual variables).
 """
 
 from oneof.solvers.plsvm.cccp import solve_cccp

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from sklearn.preprocessing import normalize
 
 import oneof
 from tests.retained import arrays_of, bytes_beyond
@@ -31,7 +32,7 @@ COPIES = {
 @pytest.fixture(scope="module")
 def training_data() -> tuple[np.ndarray, list[list[int]]]:
     generator = np.random.default_rng(0)
-    X = np.abs(generator.normal(size=(N, D)))
+    X = normalize(np.abs(generator.normal(size=(N, D))))
     return X, [[k, (k + 1) % K] if i % 3 else [k] for i, k in enumerate(generator.integers(0, K, N).tolist())]
 
 

@@ -361,7 +361,7 @@ class SampleWeightMixin(CandidateClassifier):
 class SoftmaxMixin(CandidateClassifier):
     """Mixin of the methods whose probabilities are the softmax of their scores."""
 
-    def predict_proba(self, X: Any) -> Array:
+    def predict_proba(self, X: Any) -> Floats:
         """Return the probabilities of the classes.
 
         Parameters

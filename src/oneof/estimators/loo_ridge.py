@@ -22,7 +22,7 @@ from oneof.solvers.loo_ridge.solve import (
     fit_inverse_temperature,
     solve_loo_ridge,
 )
-from oneof.typing import Array, FeatureMatrix, Floats, Ints
+from oneof.typing import Array, FeatureMatrix, Floats, Ints, Labels
 from oneof.validation import check_random_state
 
 MAX_EXACT_ROWS = 6000
@@ -238,7 +238,7 @@ class LOORidge(PrecomputedKernelMixin, SoftmaxMixin, DecisionFunctionMixin, Tens
             solution.labels.label_distributions, used, lambda others: softmax(loo_logits(self)[others])
         )
         runner_up = runner_up_classes(self.label_distributions_, self.loo_scores_, candidates.mask)
-        self.transduction_ = candidates.classes[self.label_distributions_.argmax(axis=1)]
+        self.transduction_: Labels = candidates.classes[self.label_distributions_.argmax(axis=1)]
         self.runner_up_ = candidates.classes[runner_up]
         self.influential_rows_ = self.influences_ = None
         if solution.influences is not None:

@@ -117,7 +117,8 @@ def scale_gamma(X: FeatureMatrix, weight: Floats | None = None) -> float:
     With `weight`, (n,), each row is counted with its weight.
     """
     means, variances = _moments(X, weight)
-    variance = checked_variance(float(variances.mean() + means.var()))
+    with np.errstate(over="ignore", invalid="ignore"):
+        variance = checked_variance(float(variances.mean() + means.var()))
     return 1.0 / (X.shape[1] * variance) if variance > 0 else 1.0
 
 
@@ -139,7 +140,7 @@ def checked_variance(variance: float) -> float:
     """Return a variance, or raise if it over- or underflows."""
     if not (np.isfinite(variance) and (variance == 0 or variance > 1e-290)):
         raise InputError(
-            "the variance of the features over- or underflows. Scale them, for example with StandardScaler."
+            "the variance of X over- or underflows. Scale the features, for example with StandardScaler."
         )
     return variance
 

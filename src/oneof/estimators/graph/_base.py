@@ -17,7 +17,7 @@ from oneof.likelihoods import normalize_within_sets, support
 from oneof.messages import warn
 from oneof.solvers.class_sizes import ClassPrior, balance_classes
 from oneof.solvers.small_weights import without_small_weights
-from oneof.typing import Evidence, FeatureMatrix, Floats, Ints
+from oneof.typing import Evidence, FeatureMatrix, Floats, Ints, Labels
 
 
 class DiffusionResult(Protocol):
@@ -123,7 +123,7 @@ class GraphClassifier(ProbabilityMixin):
             class_mass=bool(self.class_mass),
             tol=self.tol,
         )
-        self.transduction_ = candidates.classes[self._final_distributions.argmax(axis=1)]
+        self.transduction_: Labels = candidates.classes[self._final_distributions.argmax(axis=1)]
         self.affinity_ = self._graph.affinity
         self.n_iter_ = max(solution.n_iter, 1)
 

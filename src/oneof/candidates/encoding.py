@@ -502,8 +502,10 @@ def read_indicator(Y: Any, classes: Any = None) -> tuple[Mask, Labels]:
     """Return the mask and the classes of a 0/1 matrix; a row of NaN or masked entries is unlabeled."""
     check_no_mapping(Y)
     if sp.issparse(Y):
-        Y = sp.coo_array(Y)
-        Y = Y.astype(bool) if np.isin(Y.data, (0, 1)).all() else Y  # a dense matrix of floats has eight times its size
+        entries = sp.coo_array(Y)
+        if not ((entries.data != 0) & (entries.data != 1)).any():  # a dense matrix of floats has eight times its size
+            Y = np.zeros(entries.shape, dtype=bool)
+            Y[entries.row[entries.data != 0], entries.col[entries.data != 0]] = True
     values, names, is_unlabeled = _read_matrix(Y, "an indicator", is_indicator=True)
     mask = values.astype(bool)
     is_unlabeled |= mask.all(axis=1) & (mask.shape[1] > 1)  # also if there are more classes than columns
@@ -571,9 +573,11 @@ def _read_matrix(M: Any, name: str, *, is_indicator: bool) -> tuple[np.ndarray[A
         is_empty = np.asarray(np.isnan(values).all(axis=1))
     if is_empty.any():
         values = np.where(is_empty[:, None], 1, values)
-    wrong = np.argwhere((values != 0) & (values != 1) if is_indicator else ~(np.isfinite(values) & (values >= 0)))
-    if len(wrong):
-        row, column = wrong[0].tolist()
+    if values.dtype.kind == "b":
+        return values, names, is_empty
+    is_wrong = (values != 0) & (values != 1) if is_indicator else ~(np.isfinite(values) & (values >= 0))
+    if is_wrong.any():
+        row, column = np.argwhere(is_wrong)[0].tolist()
         value = values[row, column].item()
         if is_indicator:
             reason = f"{requirement}; got {value!r}." + f" {USE_FROM_WEIGHTS}" * bool(np.isfinite(value) and value > 0)

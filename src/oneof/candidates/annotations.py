@@ -1,12 +1,12 @@
 """Answers of several annotators as candidate sets; an answer is a label, a set of labels, or missing."""
 
 import contextlib
-from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
+from scipy.sparse.csgraph import connected_components
 
 from oneof.candidates.encoding import MIN_STORED_WEIGHT, MISSING, as_sets, encode_labels, encode_sets
 from oneof.candidates.labels import (
@@ -221,43 +221,29 @@ def encode_table(table: Any, classes: Any) -> EncodedAnswers:
     return EncodedAnswers(row, annotator, code[given], sets, known, shape)
 
 
-def other_columns(cells: Sequence[Mapping[frozenset[Any], int]], n_rows: int, classes: Collection[Any] = ()) -> Ints:
+def other_columns(codes: EncodedAnswers) -> Ints:
     """Return the columns of a table that are not those of annotators, such as names, dates and comments.
 
-    The annotators are the largest group of columns with common labels, or with `classes`. Another column of at least
-    `MIN_CELLS` cells is excluded if fewer than `MIN_KNOWN_CELLS` of them have such a label. If fewer than two columns
-    would be left, only columns of at least `MIN_NAMES` different cells are. A column with one label and empty cells
-    has the votes of a rule.
-
-    Parameters
-    ----------
-    cells : sequence of mappings
-        For each column, the numbers of cells by their sets of labels.
-    n_rows : int
-    classes : collection, optional
+    The annotators are the largest group of columns with common labels; of equal ones that with fewer labels. Another
+    column of at least `MIN_CELLS` cells is excluded if fewer than `MIN_KNOWN_CELLS` of them have such a label. If fewer
+    than two columns would be left, only columns of at least `MIN_NAMES` different cells are. A column with one label
+    and empty cells has the votes of a rule.
     """
-    labels = [frozenset[Any]().union(*column) for column in cells]
-    group = [j for j, own in enumerate(labels) if not own.isdisjoint(classes)] if classes else _largest_group(labels)
-    times = Counter(label for j in group for label in labels[j])
-    known = {label for label, n in times.items() if n > 1}.union(classes)
-    other, names = [], []
-    for j, column in enumerate(cells):
-        n_cells = sum(column.values())
-        shared = known if j in group else known.union(times)
-        n_known = sum(n for one, n in column.items() if not one.isdisjoint(shared))
-        is_rule = len(labels[j]) == 1 and n_cells < n_rows
-        if not is_rule and n_cells >= MIN_CELLS and n_known < MIN_KNOWN_CELLS * n_cells:
-            other.append(j)
-            names += [j] if n_known == 0 and len(column) == n_cells >= MIN_NAMES else []
-    return np.array(other if len(other) <= len(cells) - 2 else names[: len(cells) - 1], dtype=np.int64)
-
-
-def _largest_group(labels: Sequence[frozenset[Any]]) -> list[int]:
-    """Return the largest group of columns connected by common labels; of equal ones that with fewer labels."""
-    groups: list[tuple[list[int], frozenset[Any]]] = []
-    for j, own in enumerate(labels):
-        joined = [group for group in groups if group[1] & own]
-        groups = [group for group in groups if not group[1] & own]
-        members = [member for group in joined for member in group[0]]
-        groups.append(([*members, j], own.union(*(group[1] for group in joined))))
-    return max(groups, key=lambda group: (len(group[0]), -len(group[1])), default=([], frozenset()))[0]
+    (n_rows, n_columns), sets = codes.shape, codes.sets.astype(np.int64)
+    ones = np.ones(len(codes.row), dtype=np.int64)
+    times = sp.csr_array((ones, (codes.annotator, codes.answer)), shape=(n_columns, len(sets)))
+    labels = sp.csr_array((times @ sets > 0).astype(np.int64))  # (n_columns, n_classes)
+    group_of = connected_components(labels @ labels.T, directed=False)[1]
+    members = np.eye(n_columns, dtype=np.int64)[group_of][:, : group_of.max(initial=-1) + 1]
+    sizes, n_labels = members.sum(axis=0), ((labels.T @ members) > 0).sum(axis=0)
+    in_group = group_of == np.lexsort((n_labels, -sizes))[0]
+    n_members = labels[in_group].sum(axis=0)
+    n_known, n_shared = (times @ (sets @ shared > 0) for shared in (n_members > 1, n_members > 0))
+    n_known = np.where(in_group, n_known, n_shared)
+    n_cells, n_distinct = times.sum(axis=1), (times > 0).sum(axis=1)
+    is_rule = (labels.sum(axis=1) == 1) & (n_cells < n_rows)
+    is_other = ~is_rule & (n_cells >= MIN_CELLS) & (n_known < MIN_KNOWN_CELLS * n_cells)
+    if n_columns - is_other.sum() >= 2:
+        return np.flatnonzero(is_other)
+    is_name = is_other & (n_known == 0) & (n_distinct == n_cells) & (n_cells >= MIN_NAMES)
+    return np.flatnonzero(is_name)[: n_columns - 1]

@@ -496,12 +496,7 @@ def answers_of_file(given: ParsedAnswers, *, index: Any, select_rows: SelectRows
 
 def _check_columns(codes: EncodedAnswers, names: Labels, remedy: str) -> None:
     """Raise if a column is not that of an annotator."""
-    pairs, times = np.unique(codes.annotator * len(codes.sets) + codes.answer, return_counts=True)
-    cells: list[dict[frozenset[int], int]] = [{} for _ in names]
-    for pair, n in zip(pairs.tolist(), times.tolist(), strict=True):
-        j, answer = divmod(pair, len(codes.sets))
-        cells[j][frozenset(np.flatnonzero(codes.sets[answer]).tolist())] = n
-    if len(others := other_columns(cells, codes.shape[0])):
+    if len(others := other_columns(codes)):
         listed = enumerate_items([*map(repr, names[others].tolist())], MAX_NAMED)
         raise InputError(
             f"almost no label of {listed} is in another column, as with names, dates and comments. {remedy}",

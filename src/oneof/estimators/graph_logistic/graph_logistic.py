@@ -1,16 +1,14 @@
 """Logistic regression with weights that are smooth along a graph of all rows, for one view or several."""
 
 from collections.abc import Callable
-from typing import Any, Literal, Self
+from typing import Any, Literal
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
-from oneof.candidates import CandidateSets
-from oneof.candidates.class_weights import check_row_weights
 from oneof.errors import InputError
-from oneof.estimators.base import CandidateClassifier, DecisionFunctionMixin
+from oneof.estimators.base import DecisionFunctionMixin, SampleWeightMixin, TrainingRows
 from oneof.estimators.graph_logistic._view_encoding import (
     EncodedView,
     ScaledTerm,
@@ -19,24 +17,19 @@ from oneof.estimators.graph_logistic._view_encoding import (
     prior_terms,
 )
 from oneof.estimators.graph_logistic._views import ViewModel, parse_views
+from oneof.estimators.parameters import KW_ONLY, Count, NonNegative, Positive, estimator
 from oneof.graphs import NeighborGraph
 from oneof.kernels import KERNELS, Kernel
-from oneof.likelihoods import masked_softmax, softmax
+from oneof.likelihoods import softmax
 from oneof.messages import warn
 from oneof.solvers.graph_logistic import LogisticPosterior
 from oneof.solvers.graph_logistic.solve import FittedViews, fit_views
 from oneof.typing import FeatureMatrix, Floats, Ints
-from oneof.validation import check_bool, check_choice, check_positive
-
-_CHOICES = {
-    "prior": ("graph", "graph+ridge", "graph+ard"),
-    "precision": ("evidence", "em"),
-    "solver": ("newton", "block", "sequential"),
-    "features": ("raw", "kernel"),
-}
+from oneof.validation import check_choice
 
 
-class GraphLogisticRegression(DecisionFunctionMixin, CandidateClassifier):
+@estimator
+class GraphLogisticRegression(DecisionFunctionMixin, SampleWeightMixin):
     """Logistic regression with scores that vary little along the edges of a graph of all rows.
 
     The graph connects all rows, labeled or not, with their nearest neighbors; L is its Laplacian and A = X^T L X. The
@@ -96,8 +89,6 @@ class GraphLogisticRegression(DecisionFunctionMixin, CandidateClassifier):
 
     Attributes
     ----------
-    classes_ : ndarray of shape (n_classes,)
-        The class labels.
     coef_ : ndarray of shape (n_classes - 1, n_features), or a list of them
         The weights; the last class has 0. With views, one array for each, in the order of its columns; with kernel
         features, the weights of those.
@@ -120,10 +111,6 @@ class GraphLogisticRegression(DecisionFunctionMixin, CandidateClassifier):
         was saved, pickled or copied.
     n_iter_ : int
         Number of iterations.
-    n_features_in_ : int
-        Number of features of X.
-    feature_names_in_ : ndarray of shape (n_features,)
-        Column names of X; set only if X is a DataFrame.
 
     Warns
     -----
@@ -177,77 +164,35 @@ class GraphLogisticRegression(DecisionFunctionMixin, CandidateClassifier):
     np.str_('b')
     """
 
-    def __init__(
-        self,
-        prior: Literal["graph", "graph+ridge", "graph+ard"] = "graph+ridge",
-        precision: Literal["evidence", "em"] = "evidence",
-        solver: Literal["newton", "block", "sequential"] = "newton",
-        features: Literal["raw", "kernel"] = "raw",
-        views: Any = None,
-        *,
-        coregularization: bool | Literal["auto"] = "auto",
-        fit_intercept: bool = True,
-        kernel: str | Callable[[Any, Any], Any] = "rbf",
-        gamma: float | Literal["scale", "auto"] = "scale",
-        affinity: Any = "gaussian",
-        n_neighbors: int = 5,
-        symmetrize: Literal["union", "mutual", "sum"] = "union",
-        alpha: float | Literal["auto"] = "auto",
-        beta: float | Literal["auto"] = "auto",
-        class_weight: Any = None,
-        max_iter: int = 200,
-        tol: float = 1e-6,
-    ) -> None:
-        self.prior = prior
-        self.precision = precision
-        self.solver = solver
-        self.features = features
-        self.views = views
-        self.coregularization = coregularization
-        self.fit_intercept = fit_intercept
-        self.kernel = kernel
-        self.gamma = gamma
-        self.affinity = affinity
-        self.n_neighbors = n_neighbors
-        self.symmetrize = symmetrize
-        self.alpha = alpha
-        self.beta = beta
-        self.class_weight = class_weight
-        self.max_iter = max_iter
-        self.tol = tol
+    prior: Literal["graph", "graph+ridge", "graph+ard"] = "graph+ridge"
+    precision: Literal["evidence", "em"] = "evidence"
+    solver: Literal["newton", "block", "sequential"] = "newton"
+    features: Literal["raw", "kernel"] = "raw"
+    views: Any = None
+    _: KW_ONLY
+    coregularization: bool | Literal["auto"] = "auto"
+    fit_intercept: bool = True
+    kernel: str | Callable[[Any, Any], Any] = "rbf"
+    gamma: float | Literal["scale", "auto"] = "scale"
+    affinity: Any = "gaussian"
+    n_neighbors: int = 5
+    symmetrize: Literal["union", "mutual", "sum"] = "union"
+    alpha: NonNegative | Literal["auto"] = "auto"
+    beta: NonNegative | Literal["auto"] = "auto"
+    class_weight: Any = None
+    max_iter: Count = 200
+    tol: Positive = 1e-6
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Fit the model.
-
-        Parameters
-        ----------
-        X : array-like or CSR matrix of shape (n_samples, n_features)
-            With views, a row lacks a view if all columns of the view are NaN.
-        y : array-like or CandidateSets of length n_samples
-            Labels, sets of labels, a 0/1 indicator, or candidate sets, with or without weights.
-        sample_weight : array-like of shape (n_samples,), optional
-            At least 0; a weight of 2 is equivalent to two equal rows, in the likelihood and in the graph.
-
-        Returns
-        -------
-        self
-
-        Raises
-        ------
-        InputError
-            If X, y or a parameter is not valid, a row has NaN in some columns of a view, or no row has a view.
-        """
-        self._check_parameters()
+    def _fit(self, training: TrainingRows) -> None:
         # The units of the terms are such that one hyper-prior fits all of them; decision 0017 explains "auto".
         strength = 0.0 if self.precision == "em" else 0.01 if self.prior == "graph+ard" else 1.0
-        builder = NeighborGraph(self.affinity, self.n_neighbors, symmetrize=self.symmetrize)
-        rows, candidates = self._validate_fit(X, y)
+        rows = training.X
         encoder = ViewEncoder(
             rows,
-            candidates.evidence,
-            check_row_weights(candidates, sample_weight, self.class_weight),
+            training.evidence,
+            training.weight,
             getattr(self, "feature_names_in_", None),
-            builder,
+            self._neighbor_graph(),
             self._make_kernel if self.features == "kernel" else None,
             bool(self.fit_intercept),
         )
@@ -266,10 +211,11 @@ class GraphLogisticRegression(DecisionFunctionMixin, CandidateClassifier):
             tol=float(self.tol),
             max_iter=int(self.max_iter),
         )
-        _warn_if_not_converged(fitted)
         self._set_fitted_attributes(views, terms, fitted)
-        self._set_transduction(rows, candidates)
-        return self._finalize_fit(X, y, candidates)
+        self._warn_if_degenerate(fitted)
+        proba = self._candidate_proba(rows, training.candidates)
+        inside = np.where(training.candidates.mask, proba, -1.0)
+        self.transduction_ = training.candidates.classes[inside.argmax(axis=1)]
 
     def predict_proba(self, X: Any, view: int | None = None) -> Floats:
         """Return the probabilities of the classes.
@@ -323,18 +269,15 @@ class GraphLogisticRegression(DecisionFunctionMixin, CandidateClassifier):
     # -- private ----------------------------------------------------------------------------------------------------
 
     def _check_parameters(self) -> None:
-        for name, choices in _CHOICES.items():
-            check_choice(name, getattr(self, name), choices)
+        super()._check_parameters()
+        self._neighbor_graph()
         if not callable(self.kernel):
             check_choice("kernel", self.kernel, tuple(KERNELS), " for kernel features, or a function of rows")
         if not isinstance(self.coregularization, bool | np.bool_):
             check_choice("coregularization", self.coregularization, ("auto",), ", True or False")
-        for name in ("alpha", "beta"):
-            if not (isinstance(value := getattr(self, name), str) and value == "auto"):
-                check_positive(name, value, allow_zero=True, alternatives=' or "auto"')
-        check_bool("fit_intercept", self.fit_intercept)
-        check_positive("max_iter", self.max_iter, integer=True)
-        check_positive("tol", self.tol)
+
+    def _neighbor_graph(self) -> NeighborGraph:
+        return NeighborGraph(self.affinity, self.n_neighbors, symmetrize=self.symmetrize)
 
     def _make_kernel(self, rows: FeatureMatrix) -> Kernel:
         return Kernel.from_rows(self.kernel, rows, gamma=self.gamma, degree=3, coef0=0.0)
@@ -350,16 +293,21 @@ class GraphLogisticRegression(DecisionFunctionMixin, CandidateClassifier):
             scaled.term.name: scaled.unscale(solution.precisions.get(scaled.term.name, np.zeros(())))
             for scaled in terms
         }
-        self.objective_path_ = solution.objective_path
-        self.objective_ = float(solution.objective_path[-1])
-        self.n_iter_ = max(solution.n_iter, 1)
+        self._set_path(solution.objective_path, solution.n_iter, solution.converged or solution.degenerate, "")
         self._fitted_views: FittedViews | None = fitted
         self.view_weights_ = fitted.view_weights
         self._view_model = ViewModel(features, weights, self.view_weights_, getattr(self, "feature_names_in_", None))
 
-    def _set_transduction(self, rows: FeatureMatrix, candidates: CandidateSets) -> None:
-        proba = masked_softmax(self._finite_scores(rows), candidates.evidence)
-        self.transduction_ = candidates.classes[np.where(candidates.mask, proba, -1.0).argmax(axis=1)]
+    def _warn_if_degenerate(self, fitted: FittedViews) -> None:
+        """Warn if the EM algorithm ended at weights of 0."""
+        n_rows, n_weights = len(fitted.labeled.evidence), fitted.solution.weights.size
+        if fitted.solution.degenerate:
+            warn(
+                f'precision="em" ended at weights of 0: {n_rows} labeled rows are too few for '
+                f"{n_weights} weights, since a larger precision gives smaller weights, and these give a "
+                'larger precision. Pass precision="evidence", which counts only weights that the labels determine.',
+                ConvergenceWarning,
+            )
 
     def _scores(self, rows: FeatureMatrix) -> Floats:
         return self._view_model.scores(rows)
@@ -379,20 +327,3 @@ class GraphLogisticRegression(DecisionFunctionMixin, CandidateClassifier):
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = self.views is not None
         return tags
-
-
-def _warn_if_not_converged(fitted: FittedViews) -> None:
-    """Warn if the iterations ended before convergence, or the EM algorithm at weights of 0."""
-    solution = fitted.solution
-    if solution.degenerate:
-        warn(
-            f'precision="em" ended at weights of 0: {len(fitted.labeled.evidence)} labeled rows are too few for '
-            f"{solution.weights.size} weights, since a larger precision gives smaller weights, and these give a "
-            'larger precision. Pass precision="evidence", which counts only weights that the labels determine.',
-            ConvergenceWarning,
-        )
-    elif not solution.converged:
-        warn(
-            f"GraphLogisticRegression did not converge in {solution.n_iter} iterations. Increase max_iter or tol.",
-            ConvergenceWarning,
-        )

@@ -6,6 +6,7 @@ import numpy as np
 
 from oneof.errors import InputError
 from oneof.solvers.class_sizes import ClassPrior
+from oneof.validation import as_float_array, check_choice
 
 
 def check_class_prior(value: Any, n_classes: int) -> ClassPrior:
@@ -25,20 +26,15 @@ def check_class_prior(value: Any, n_classes: int) -> ClassPrior:
     InputError
         If the value is something else, or the sizes are negative, not finite, or all 0.
     """
-    if value is None or (isinstance(value, str) and value == "labels"):
-        return value  # type: ignore[return-value]
-    if isinstance(value, str) and value == "uniform":
-        return np.full(n_classes, 1.0 / n_classes)
-    try:
-        sizes = np.asarray(value, dtype=np.float64)
-    except (TypeError, ValueError):
-        sizes = np.empty(0)
-    if isinstance(value, str) or sizes.shape != (n_classes,):
+    if value is None or isinstance(value, str):
+        check_choice("class_prior", value, ("labels", "uniform", None), f" or one size for each of {n_classes} classes")
+        return np.full(n_classes, 1.0 / n_classes) if value == "uniform" else value  # type: ignore[return-value]
+    sizes = as_float_array(value, "class_prior")
+    with np.errstate(over="ignore"):
+        total = sizes.sum()
+    if sizes.shape != (n_classes,) or not (0 < total < np.inf and (sizes >= 0).all()):
         raise InputError(
-            f'`class_prior` must be "labels", "uniform", None or one size for each of the {n_classes} classes; got '
-            f"{value!r}."
+            f"`class_prior` must have one size of at least 0 for each of the {n_classes} classes, with a finite sum "
+            f"above 0; got {value!r}."
         )
-    total = sizes.sum()
-    if not (np.isfinite(total) and total > 0 and (sizes >= 0).all()):
-        raise InputError(f"`class_prior` must have finite sizes of at least 0 with a sum above 0; got {value!r}.")
     return np.asarray(sizes / total)

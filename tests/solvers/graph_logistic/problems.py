@@ -5,7 +5,9 @@ import scipy.sparse as sp
 from sklearn.neighbors import kneighbors_graph
 
 from oneof.solvers.graph_logistic import LogisticPosterior, PriorTerm
+from oneof.solvers.graph_logistic.coordinates import choose_coordinates
 from oneof.solvers.graph_logistic.likelihood import CandidateLikelihood
+from oneof.solvers.graph_logistic.prior import Prior
 
 
 def make_problem(m=60, d=6, K=3, seed=0, n=150):
@@ -55,4 +57,6 @@ def make_posterior(X, W, terms, precisions, weight=None, evidence=None):
     """Return the Laplace posterior at W; by default every row has an exact label."""
     exact = np.eye(len(W) + 1, dtype=bool)[np.zeros(X.shape[0], dtype=int)]
     likelihood = CandidateLikelihood.from_evidence(X, exact if evidence is None else evidence, weight)
-    return LogisticPosterior.from_terms(likelihood, tuple(terms), precisions, W)
+    prior = Prior.from_terms(tuple(terms), likelihood)
+    coordinates = choose_coordinates(prior, prior.from_names(precisions), likelihood)
+    return LogisticPosterior.at_mode(likelihood, coordinates, W)

@@ -17,10 +17,9 @@ import scipy.optimize
 
 from oneof.errors import InputError
 from oneof.likelihoods import log_likelihoods, normalize_within_sets
-from oneof.solvers.graph_logistic.coordinates import Coordinates, choose_coordinates
+from oneof.solvers.graph_logistic.coordinates import Coordinates
 from oneof.solvers.graph_logistic.likelihood import CandidateLikelihood
 from oneof.solvers.graph_logistic.newton import MAX_COORDINATES, full_hessian, try_cholesky, weighted_gram
-from oneof.solvers.graph_logistic.prior import Prior, PriorTerm
 from oneof.typing import Evidence, FeatureMatrix, Floats
 
 CHUNK_ROWS = 20_000
@@ -39,19 +38,6 @@ class LogisticPosterior:
     """H^-1 in these coordinates: (size, size) for each pair c <= k of classes, or for each c = k only."""
     log_determinant: float
     """log |H| in these coordinates."""
-
-    @classmethod
-    def from_terms(
-        cls,
-        likelihood: CandidateLikelihood,
-        terms: tuple[PriorTerm, ...],
-        precisions: dict[str, Floats],
-        weights: Floats,
-    ) -> "LogisticPosterior":
-        """Compute H at the mode under the precisions of each term by its name, and invert it."""
-        prior = Prior.from_terms(terms, likelihood)
-        coordinates = choose_coordinates(prior, prior.from_names(precisions), likelihood)
-        return cls.at_mode(likelihood, coordinates, weights)
 
     @classmethod
     def at_mode(cls, likelihood: CandidateLikelihood, coordinates: Coordinates, weights: Floats) -> "LogisticPosterior":

@@ -298,7 +298,9 @@ class FittedViews:
     def posterior(self) -> LogisticPosterior:
         """The Laplace approximation to the posterior of the weights."""
         likelihood = CandidateLikelihood(self.labeled.instances, self.labeled.evidence, self.labeled.weight)
-        return LogisticPosterior.from_terms(likelihood, self.terms, self.solution.precisions, self.solution.weights)
+        prior = Prior.from_terms(self.terms, likelihood)
+        coordinates = choose_coordinates(prior, prior.from_names(self.solution.precisions), likelihood)
+        return LogisticPosterior.at_mode(likelihood, coordinates, self.solution.weights)
 
     @cached_property
     def predictive_gains(self) -> Floats:

@@ -19,7 +19,6 @@ from oneof.io import (
     Finding,
     Table,
     UnreadableCells,
-    align_columns,
     check_no_weights,
     check_texts,
     choose_columns,
@@ -279,12 +278,8 @@ def _with_columns(run: RunState, batch: Table, options: StreamOptions) -> RunSta
         return run
     scope = f", according to the first {len(batch):,} rows (--batch-rows)"
     columns, found = choose_columns(batch, exclude=set(options.label_columns), overrides=options.overrides, scope=scope)
-    # A column that the user named as text may have its first words in later rows.
-    inferred = [column for column in columns if column.name not in options.overrides.texts]
-    if not options.overrides.texts or any(column.kind == "text" for column in inferred):
-        texts = [column for column in inferred if column.kind == "text"]
-        frame = align_columns(batch.frame, texts, batch.path, cell_format=batch.cell_format)
-        check_texts(frame, texts, options.text_options, batch.path)
+    if not any(column.kind == "text" for column in columns):  # others may have their first words in later rows
+        check_texts(batch.frame, (), options.text_options, batch.path)
     findings = [finding for finding in found.findings() if finding.kind != "unreadable"]
     return replace(run, columns=columns, findings=[*run.findings, *findings])
 

@@ -139,9 +139,7 @@ def _moments(X: FeatureMatrix, weight: Floats | None = None) -> tuple[Array, Arr
 def checked_variance(variance: float) -> float:
     """Return a variance, or raise if it over- or underflows."""
     if not (np.isfinite(variance) and (variance == 0 or variance > 1e-290)):
-        raise InputError(
-            "the variance of X over- or underflows. Scale the features, for example with StandardScaler."
-        )
+        raise InputError("the variance of X over- or underflows. Scale the features, for example with StandardScaler.")
     return variance
 
 

@@ -284,7 +284,7 @@ def test_inconsistent_shapes_are_rejected():
 def test_long_rows_warn_if_one_class_is_predicted(model):
     """On raw digits the last steps replace all others, of which a fit warns; rows of length 1 have all classes."""
     X, y = load_digits(return_X_y=True)
-    with pytest.warns(ConvergenceWarning, match="Scale the rows to length 1"):
+    with pytest.warns(ConvergenceWarning, match="Scale longer rows to length 1"):
         assert len(np.unique(model().fit(X, y).predict(X))) == 1
     X = X / np.linalg.norm(X, axis=1, keepdims=True)
     assert len(np.unique(model().fit(X, y).predict(X))) == 10

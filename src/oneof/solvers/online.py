@@ -233,7 +233,7 @@ def describe_long_steps(X: FeatureMatrix, evidence: Evidence, state: OnlineState
         return ""
     return (
         f"one class is predicted for all rows, because for rows of length {length:.3g} the steps of Pegasos are as "
-        "long as the radius of the weights. Scale longer rows to length 1, for example with Normalizer, or increase `lam`."
+        "long as the radius of the weights. Scale longer rows to length 1, such as with Normalizer, or increase `lam`."
     )
 
 

@@ -25,6 +25,7 @@ from oneof.candidates.cells import DEFAULT_SEPARATOR
 from oneof.candidates.columns import LabelColumns, read_label_columns
 from oneof.candidates.encoding import MISSING
 from oneof.errors import DataError, InputError, LabelError
+from oneof.io.batches import read_table
 from oneof.io.columns import find_column, select_column
 from oneof.io.findings import UnreadableCells, describe
 from oneof.io.formats.binary import read_answers_npz
@@ -32,7 +33,7 @@ from oneof.io.formats.cells import CellFormat
 from oneof.io.formats.json_lines import parse_json, read_object
 from oneof.io.labels.class_findings import NO_WEIGHTS_OF_ANSWERS, label_findings
 from oneof.io.labels.label_columns import find_separator, label_format, name_remedy
-from oneof.io.table import Table, read_table
+from oneof.io.table import Table
 from oneof.messages import MAX_NAMED, enumerate_items
 from oneof.typing import Ints, Labels, Mask
 

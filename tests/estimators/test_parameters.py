@@ -1,8 +1,12 @@
 """Parameters of all estimators: errors that name them, before anything is fitted, and their common effects."""
 
+import inspect
+import re
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from dask.base import tokenize
 from sklearn.base import clone
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
@@ -32,6 +36,7 @@ from oneof import (
     TransductiveSVM,
 )
 from oneof.errors import InputError, InputTypeError
+from oneof.estimators.parameters import Positive, estimator
 from oneof.model_selection import CandidateKFold, covering_rate_scorer
 from tests.estimators.panel import ALL, name, scores, table, weighted_table
 
@@ -264,3 +269,39 @@ def test_a_single_labeled_row_is_uniform_over_its_set(model):
     labels, confidence = model.fit([[1.0], [2.0]], y).disambiguate()
     assert labels.tolist() == ["a", "a"]
     assert confidence.tolist() == [0.5, 0.5]
+
+
+@pytest.mark.parametrize("model", ALL, ids=name)
+def test_every_parameter_is_documented_and_no_type_has_a_range(model):
+    """The docstring has an entry for each parameter of the constructor; the signature shows plain types."""
+    signature = inspect.signature(type(model))
+    entries = re.findall(r"^ *(\w+(?:, \w+)*) :", type(model).__doc__, re.MULTILINE)
+    assert set(signature.parameters) <= {name for entry in entries for name in entry.split(", ")}
+    assert "Annotated" not in str(signature)
+
+
+def test_dask_tells_fits_apart():
+    """An estimator is not a dataclass: Dask's token depends on the fitted attributes, not only on the parameters."""
+    X, y = np.eye(4), np.array([0, 1, 0, 1])
+    fits = [CLPL().fit(X, labels) for labels in (y, 1 - y)]
+    assert tokenize(fits[0]) != tokenize(fits[1])
+    assert not hasattr(CLPL, "C")
+
+
+def test_ranges_of_types_in_text_are_checked():
+    """A parameter is checked too if its type is text, as with `from __future__ import annotations`."""
+
+    @estimator
+    class Scaled(CLPL):
+        """CLPL with a scale.
+
+        Parameters
+        ----------
+        scale : float, default=1.0
+            Above 0.
+        """
+
+        scale: "Positive" = 1.0
+
+    with pytest.raises(InputError, match="`scale` must be a number above 0; got -3"):
+        Scaled(scale=-3).fit(np.eye(2), [0, 1])

@@ -48,7 +48,7 @@ def aligned(value: Any) -> Any:
         return type(value)(tuple(map(aligned, arrays)), shape=value.shape, copy=False)
     if type(value) in (tuple, list):
         return type(value)(map(aligned, value))
-    if dataclasses.is_dataclass(value) and not isinstance(value, type) and not hasattr(value, "get_params"):
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
         fields = {field.name: getattr(value, field.name) for field in dataclasses.fields(value) if field.init}
         changed = {name: new for name, old in fields.items() if (new := aligned(old)) is not old}
         return dataclasses.replace(value, **changed) if changed else value

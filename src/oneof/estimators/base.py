@@ -101,8 +101,8 @@ class CandidateClassifier(ClassifierMixin, BaseEstimator):
         Parameters
         ----------
         X : array-like or CSR matrix of shape (n_samples, n_features)
-            The rows; with ``kernel="precomputed"`` the dense kernel of all pairs of rows. `LOORidge` and `PLGP` also
-            accept torch tensors.
+            The rows; for an estimator with ``kernel="precomputed"``, the dense kernel of all pairs of rows. `LOORidge`
+            and `PLGP` also accept torch tensors.
         y : array-like or CandidateSets of length n_samples
             Labels, sets of labels, a 0/1 indicator, or candidate sets, with or without weights.
 
@@ -340,11 +340,12 @@ class SampleWeightMixin(CandidateClassifier):
         Parameters
         ----------
         X : array-like or CSR matrix of shape (n_samples, n_features)
-            The rows; with ``kernel="precomputed"`` the dense kernel of all pairs of rows.
+            The rows; for an estimator with ``kernel="precomputed"``, the dense kernel of all pairs of rows.
         y : array-like or CandidateSets of length n_samples
             Labels, sets of labels, a 0/1 indicator, or candidate sets, with or without weights.
         sample_weight : array-like of shape (n_samples,), optional
-            Weights of the rows, at least 0; a row of weight 2 counts as two rows.
+            Weights of the rows, at least 0; a row of weight 2 counts as two rows, except in the choice of the landmarks
+            of `PLSVM` and in numbers of rows.
 
         Returns
         -------
@@ -371,7 +372,8 @@ class SoftmaxMixin(CandidateClassifier):
         Returns
         -------
         array of shape (n_samples, n_classes)
-            Rows sum to 1. A tensor for a tensor.
+            Rows sum to 1; `LOORidge` and `PLGP` return a tensor for a tensor. A row without neighbors in the graph of a
+            graph method has a uniform distribution.
 
         Raises
         ------

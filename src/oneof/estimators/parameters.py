@@ -8,10 +8,22 @@ which `Positive`, `Count` and the other names below have a range.
 import inspect
 import re
 from collections.abc import Callable
-from dataclasses import KW_ONLY, dataclass, fields, is_dataclass
+from dataclasses import KW_ONLY, dataclass, fields
 from functools import cache, partial
 from types import NoneType, UnionType
-from typing import Annotated, Any, Literal, TypeAlias, TypeVar, Union, dataclass_transform, get_args, get_origin
+from typing import (
+    Annotated,
+    Any,
+    Literal,
+    TypeAlias,
+    TypeVar,
+    Union,
+    cast,
+    dataclass_transform,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
 
 from oneof.validation import check_bool, check_choice, check_positive
 
@@ -33,11 +45,6 @@ class Range:
     allow_zero: bool = False
     max_value: float | None = None
 
-    def __repr__(self) -> str:  # in signatures
-        return ("at least 0" if self.allow_zero else "above 0") + (
-            f", at most {self.max_value}" if self.max_value else ""
-        )
-
 
 Positive: TypeAlias = Annotated[float, Range()]
 NonNegative: TypeAlias = Annotated[float, Range(allow_zero=True)]
@@ -52,10 +59,21 @@ def estimator(cls: Estimator) -> Estimator:
     """Return the class with a constructor of its parameters, and a docstring with what its base classes document.
 
     A parameter or attribute of several estimators is documented once, in the docstring of a common base class.
+
+    The class is not a dataclass: Dask, for example, reads only the fields of one, not the fitted attributes.
     """
-    cls = dataclass(eq=False, repr=False, match_args=False)(cls)  # type: ignore[assignment]
-    cls.__doc__ = _complete_docstring(cls)
-    return cls
+    bases: list[Any] = [base for base in cls.__mro__[1:] if "_fields" in vars(base)]
+    for base in bases:
+        base.__dataclass_fields__ = base._fields
+    declared: Any = dataclass(eq=False, repr=False, match_args=False)(cls)
+    declared._fields = declared.__dataclass_fields__
+    declared.__init__.__annotations__ = get_type_hints(declared.__init__) | {"return": None}  # without ranges
+    for name in {field.name for field in fields(declared)} & vars(declared).keys():
+        delattr(declared, name)  # the constructor has the defaults
+    for one in (declared, *bases):
+        del one.__dataclass_fields__
+    declared.__doc__ = _complete_docstring(declared)
+    return cast(Estimator, declared)
 
 
 def check_parameters(model: Any) -> None:
@@ -74,21 +92,22 @@ def check_parameters(model: Any) -> None:
 def _declarations(cls: Any) -> list[Declaration]:
     """Return names, choices and checks of other values of the parameters with a range, choices or the type bool."""
     declarations: list[Declaration] = []
-    for field in fields(cls) if is_dataclass(cls) else ():
-        kinds = get_args(field.type) if get_origin(field.type) in (Union, UnionType) else (field.type,)
+    names = getattr(cls, "_fields", ())
+    types = get_type_hints(cls, include_extras=True) if names else {}
+    for name in names:
+        kind = types[name]
+        kinds = get_args(kind) if get_origin(kind) in (Union, UnionType) else (kind,)
         choices = [choice for kind in kinds if get_origin(kind) is Literal for choice in get_args(kind)]
         choices += [None] * (NoneType in kinds)
         limits = [get_args(kind)[1] for kind in kinds if get_origin(kind) is Annotated]
         if limits:
             *others, last = ["", *("None" if choice is None else f'"{choice}"' for choice in choices)]
             alternatives = ", ".join(others) + (f" or {last}" if last else "")
-            declarations.append(
-                (field.name, choices, partial(check_positive, **vars(limits[0]), alternatives=alternatives))
-            )
+            declarations.append((name, choices, partial(check_positive, **vars(limits[0]), alternatives=alternatives)))
         elif all(kind is NoneType or get_origin(kind) is Literal for kind in kinds):
-            declarations.append((field.name, choices, partial(check_choice, choices=choices)))
-        elif field.type is bool:
-            declarations.append((field.name, choices, check_bool))
+            declarations.append((name, choices, partial(check_choice, choices=choices)))
+        elif kind is bool:
+            declarations.append((name, choices, check_bool))
     return declarations
 
 
@@ -99,8 +118,8 @@ def _complete_docstring(cls: type) -> str:
     parameters, attributes = (_entries(cls, title) for title in ("Parameters", "Attributes"))
     declared = inspect.signature(cls).parameters.values()
     texts = [_with_default(parameters[own.name], own.default) for own in declared if own.name in parameters]
-    sections["Parameters"] = "\n".join(["Parameters\n----------", *texts, "\n"])
-    sections["Attributes"] = "\n".join(["Attributes\n----------", *attributes.values(), "\n"])
+    sections["Parameters"] = "\n".join(["Parameters\n----------", *dict.fromkeys(texts), "\n"])
+    sections["Attributes"] = "\n".join(["Attributes\n----------", *dict.fromkeys(attributes.values()), "\n"])
     order = dict.fromkeys(["Parameters", "Attributes", *sections])
     return summary + "".join(sections[title] for title in order).strip()
 
@@ -112,7 +131,8 @@ def _entries(cls: type, title: str) -> dict[str, str]:
         sections = _SECTION.split(inspect.cleandoc(vars(base).get("__doc__") or ""))[1:]
         for body in (text.split("\n", 2)[2] for text in sections if text.startswith(f"{title}\n")):
             for entry in _ENTRY.split(body)[1:]:
-                entries.setdefault(entry.split(" ", 1)[0], entry.rstrip())
+                for name in entry.split(" :", 1)[0].split(", "):  # "alpha, beta : float"
+                    entries.setdefault(name, entry.rstrip())
     return entries
 
 

@@ -29,7 +29,8 @@ class OnlineClassifier(LinearClassifierMixin):
     n_epochs : int, default=1
         Number of passes of `fit` over the rows.
     shuffle : bool, default=False
-        Shuffle the rows before each pass of `fit`.
+        Shuffle the rows before each pass of `fit`. If rows in the given order are sorted by class, the result mostly
+        depends on the last class.
     average : bool, default=False
         Predict with the mean of the weights after each row (not in the paper). It has less variance, at the same speed.
     fit_intercept : bool, default=False

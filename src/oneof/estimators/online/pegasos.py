@@ -41,7 +41,7 @@ class AvgPegasos(_Pegasos):
     """Online Pegasos with the average prediction hinge.
 
     Descends along the subgradient of lam/2 ||W||^2 + max(0, 1 - mean_{k in S} w_k.x + max_{k not in S} w_k.x) with step
-    1 / (lam t) and projects on ||W|| <= 1 / sqrt(lam), where t is the number of rows processed.
+    1 / (lam t) and projects on ||W|| <= 1 / sqrt(lam), where t is the number of rows processed, also of unlabeled ones.
 
     A row with weights is one step: the sum of the steps of its level sets {k : w_k >= a} from the same W, each times
     the difference between the weight a and the next smaller one (the generalized loss of Hüllermeier). With

@@ -116,23 +116,6 @@ def test_every_labeled_row_is_compared_with_a_model_that_was_not_fitted_to_it():
     assert len(conformal.estimators_) == 2
 
 
-@pytest.mark.parametrize("options", [{"cv": 3}, {"cv": 0.3}, {"method": "aps"}, LOO], ids=str)
-def test_sets_grow_with_the_coverage_and_contain_a_class(options):
-    """The sets of a larger coverage contain those of a smaller one, and none is empty."""
-    rng = np.random.default_rng(4)
-    X, y = draw(rng, 150)
-    model = ConformalClassifier(**{"estimator": LogisticRegression(), "random_state": 0} | options).fit(
-        X[:100], y[:100]
-    )
-    previous = model.predict_set(X[100:], coverage=0.05).mask
-    assert (previous.sum(axis=1) >= 1).all()
-    for coverage in (0.3, 0.6, 0.9, 0.95):
-        current = model.predict_set(X[100:], coverage=coverage).mask
-        assert (previous <= current).all()
-        previous = current
-    np.testing.assert_array_equal(model.predict_set(X[100:]).mask, model.predict_set(X[100:], 0.9).mask)
-
-
 @pytest.mark.parametrize(
     "estimator", [CLPL(), LinearSVC(), make_pipeline(StandardScaler(), LogisticRegression())], ids=str
 )

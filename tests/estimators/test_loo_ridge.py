@@ -27,29 +27,6 @@ def test_exact_labels_give_kernel_ridge_regression():
     np.testing.assert_array_equal(model.transduction_, labels)
 
 
-def test_bounds():
-    """Label distributions and probabilities are in [0, 1] and sum to 1, and exact rows keep their label."""
-    X, mask = table(120)
-    for options in (
-        {},
-        {"distractors": "confusable"},
-        {"distractors": "uniform"},
-        {"judge": None},
-        {"unlabeled": "class_mass"},
-    ):
-        model = LOORidge("rbf", **options).fit(X, mask)
-        for proba in (model.label_distributions_, model.predict_proba(X)):
-            assert np.all((proba >= 0) & (proba <= 1))
-            np.testing.assert_allclose(proba.sum(axis=1), 1)
-        exact = mask.sum(axis=1) == 1
-        np.testing.assert_array_equal(model.label_distributions_[exact], mask[exact])
-        assert np.all(model.label_distributions_[~mask] == 0)
-        assert 0 <= model.judge_weight_ <= 1
-        assert np.all((model.label_changes_ >= 0) & (model.label_changes_ <= 1))
-    cooccurring, uniform = (LOORidge("rbf", distractors=kind).fit(X, mask) for kind in ("cooccurring", "uniform"))
-    assert np.abs(cooccurring.label_distributions_ - uniform.label_distributions_).max() > 1e-3
-
-
 def test_many_rows_use_landmarks(monkeypatch):
     """Above the limit "auto" is the Nystroem form, reproducible by a seed; None is exact at any size."""
     monkeypatch.setattr(loo_ridge, "MAX_EXACT_ROWS", 50)

@@ -46,6 +46,8 @@ def test_partial_fit_in_any_split_is_one_call(estimator, options, weighted, rows
         weights = np.where(np.arange(200)[:, None] % 3 == 0, np.random.default_rng(0).random(mask.shape), 1.0) * mask
         weights[100:140] = mask[100:140]
         y = CandidateSets.from_weights(weights)
+    if options and hasattr(estimator, "shrink"):
+        options = {**options, "shrink": "always"}
     one_call = clone(estimator).set_params(**options).fit(X, y)
     for cuts in ([100, 120], [1, 2, 3], [17, 17, 150]):
         model = clone(estimator).set_params(**options)

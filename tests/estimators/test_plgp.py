@@ -11,8 +11,8 @@ from sklearn.gaussian_process.kernels import RBF, ConstantKernel, DotProduct, Wh
 from sklearn.preprocessing import StandardScaler
 
 from oneof import PLGP
-from oneof.datasets import load, make_partial_labels
-from oneof.errors import DataError, InputError
+from oneof.datasets import make_partial_labels
+from oneof.errors import InputError
 from tests.estimators.panel import further, table
 from tests.oracles.laplace import exactly_labeled, predict
 
@@ -140,24 +140,6 @@ def test_the_optimizer_does_not_jump_to_a_bound():
     X = 10 * StandardScaler().fit_transform(X)[::3]
     default, unit = (PLGP(kernel, random_state=0).fit(X, y[::3]) for kernel in (None, 1.0 * RBF()))
     assert unit.kernel_.k2.length_scale == pytest.approx(default.kernel_.k2.length_scale, rel=0.1)
-
-
-def test_annealing_on_real_rows():
-    """On Lost, annealing gives a higher Psi and more correct labels than the start from ties."""
-    try:
-        data = load("lost")
-    except DataError as error:
-        pytest.skip(str(error))
-    X = (data.X - data.X.mean(axis=0)) / data.X.std(axis=0)
-    kernel = ConstantKernel(10.0 / X.shape[1]) * DotProduct(1e-3)
-    accuracy, psi = {}, {}
-    for anneal in (True, False):
-        model = PLGP(kernel, anneal=anneal, **FIXED).fit(X, data.candidates)
-        inside = np.where(data.candidates.mask, model.latent_mode_, -np.inf)
-        accuracy[anneal] = np.mean(data.candidates.classes[inside.argmax(axis=1)] == data.y)
-        psi[anneal] = model.objective_
-    assert psi[True] > psi[False]
-    assert accuracy[True] > accuracy[False]
 
 
 def test_probabilities_are_calibrated():

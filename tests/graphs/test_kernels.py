@@ -54,14 +54,6 @@ def test_kernels_are_symmetric_and_psd(kernel, kind, beta):
 
 
 @pytest.mark.parametrize("kernel", KERNELS)
-def test_for_large_beta_the_kernel_is_constant_on_components(kernel):
-    """For large beta the kernel is the mean over each component of the graph, and 0 between two components."""
-    W = sp.block_diag([np.ones((3, 3)) - np.eye(3), np.ones((2, 2)) - np.eye(2), np.zeros((1, 1))])
-    expected = scipy.linalg.block_diag(np.full((3, 3), 1 / 3), np.full((2, 2), 1 / 2), 1.0)
-    np.testing.assert_allclose(kernel(W, 1e9), expected, atol=1e-6)
-
-
-@pytest.mark.parametrize("kernel", KERNELS)
 def test_invalid_arguments_are_named(kernel, monkeypatch):
     for beta in (0.0, -1.0, np.nan, np.inf, "1", True, None, 1 + 1j, np.complex128(1), np.ones(2)):
         with pytest.raises(InputError, match="`beta`"):
@@ -73,12 +65,6 @@ def test_invalid_arguments_are_named(kernel, monkeypatch):
     monkeypatch.setattr(os, "sysconf", {"SC_PAGE_SIZE": 4096, "SC_PHYS_PAGES": 1}.get)
     with pytest.raises(InputError, match=r"a kernel of 40 rows would need .* GB"):
         kernel(affinity())
-
-
-def test_kernels_that_exceed_the_memory_raise():
-    """A graph of a million rows raises before any dense array is made."""
-    with pytest.raises(InputError, match=r"1000000 rows would need [0-9]+ GB of memory, and this machine has"):
-        diffusion_kernel(sp.csr_array((10**6, 10**6)))
 
 
 SIZES = [1e-300, 1e-150, 1.0, 1e150, 1e300]
@@ -178,14 +164,17 @@ def test_the_scale_of_a_precomputed_kernel_is_optimized_and_saved(tmp_path):
     np.testing.assert_array_equal(load(tmp_path / "model.skops").predict_proba(vertices), model.predict_proba(vertices))
 
 
-@pytest.mark.parametrize("beta", [1e8, 1e15, 1e300])
-def test_the_limit_of_diffusion_is_the_mean_over_each_component(beta):
-    """For very large beta the kernel is constant on a component, and 0 elsewhere."""
+@pytest.mark.parametrize(
+    ("kernel", "beta", "atol"),
+    [*((diffusion_kernel, beta, 1e-12) for beta in (1e8, 1e15, 1e300)), (regularized_laplacian_kernel, 1e9, 1e-6)],
+)
+def test_the_limit_is_the_mean_over_each_component(kernel, beta, atol):
+    """For very large beta the kernel is constant on a component of the graph, and 0 between two components."""
     rng = np.random.default_rng(0)
     block = np.exp(-rng.random((20, 20)))
     W = sp.block_diag([block + block.T, block[:7, :7] + block[:7, :7].T])
     expected = sp.block_diag([np.full((20, 20), 1 / 20), np.full((7, 7), 1 / 7)]).toarray()
-    np.testing.assert_allclose(diffusion_kernel(W, beta), expected, atol=1e-12)
+    np.testing.assert_allclose(kernel(W, beta), expected, atol=atol)
 
 
 def test_kernels_of_no_rows():

@@ -174,31 +174,6 @@ def test_sets_grow_with_the_coverage_and_with_the_rule(class_conditional):
         assert (smaller <= larger).all()
 
 
-def test_classes_permute():
-    """Another order of the classes permutes the sets."""
-    rng = np.random.default_rng(6)
-    proba, labels = draw_proba(rng, 60, 4)
-    evidence, new, order = add_candidates(rng, labels, 4), draw_proba(rng, 20, 4)[0], np.array([2, 0, 3, 1])
-    for method, rule, conditional in itertools.product(("lac", "aps"), CALIBRATIONS, (False, True)):
-        first, second = (
-            p_of(proba[:, by], evidence[:, by], new[:, by], rule, method, conditional=conditional)
-            for by in (slice(None), order)
-        )
-        np.testing.assert_allclose(first[:, order], second, rtol=1e-12)
-
-
-def test_weights_of_zero_and_one_are_sets():
-    """Weights in {0, 1} give what the set gives, and exact rows what any rule gives."""
-    rng = np.random.default_rng(7)
-    proba, labels = draw_proba(rng, 40, 3)
-    evidence, new = add_candidates(rng, labels, 3), draw_proba(rng, 20, 3)[0]
-    exact = p_of(proba, one_hot(labels, 3), new, "conservative")
-    for rule in CALIBRATIONS:
-        sets, weights = (p_of(proba, w, new, rule) for w in (evidence, evidence.astype(float)))
-        np.testing.assert_array_equal(sets, weights)
-        np.testing.assert_allclose(p_of(proba, one_hot(labels, 3), new, rule), exact, rtol=1e-14)
-
-
 def test_few_rows_exclude_no_class():
     """With n calibration rows, no class is excluded at a coverage above n / (n + 1)."""
     rng = np.random.default_rng(8)

@@ -20,17 +20,6 @@ def test_rmatvec_is_the_adjoint_of_matvec(space):
     assert inner_product == pytest.approx(float((coefficients * p.space.matvec(weights)).sum()), rel=1e-10)
 
 
-def test_a_linear_kernel_is_the_feature_space():
-    """Scores, norms and squares of a linear Gram matrix are those of the features."""
-    p = problem("dense")
-    kernel = KernelSpace(p.space.X @ p.space.X.T)
-    coefficients = np.random.default_rng(1).normal(size=p.evidence.shape)
-    a, b = p.space.rmatvec(coefficients), kernel.rmatvec(coefficients)
-    np.testing.assert_allclose(kernel.matvec(b), p.space.matvec(a), atol=1e-10)
-    assert kernel.dot(b, b) == pytest.approx(p.space.dot(a, a), rel=1e-12)
-    np.testing.assert_allclose(kernel.squares, p.space.squares, rtol=1e-12)
-
-
 @pytest.mark.parametrize("space", SPACES)
 def test_subset_and_float32_have_the_same_scores(space):
     """A subset has the scores of its rows, and single precision those of all rows to its rounding."""

@@ -1,7 +1,5 @@
 """Tests of the compiled online classifiers against the published algorithms."""
 
-import itertools
-
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -146,44 +144,6 @@ def test_an_intercept_is_the_weight_of_a_constant_feature(name, prediction):
     for rows in (X, sp.csr_array(X)):
         state = METHODS[name](X=rows, evidence=mask, prediction=prediction, initial=start(X, 4, intercept=True))
         np.testing.assert_allclose(state.weights, expected.weights, rtol=1e-12, atol=1e-13)
-
-
-@pytest.mark.parametrize("sparse", [False, True], ids=["dense", "sparse"])
-@pytest.mark.parametrize("name", METHODS)
-@given(seed=st.integers(0, 10**6), cuts=st.lists(st.integers(0, 60), max_size=6))
-@settings(max_examples=15, deadline=None)
-def test_any_split_continues_the_run_bit_by_bit(name, sparse, seed, cuts):
-    """Continuing from a state gives the same bits as one call, for any split of the stream."""
-    X, mask = stream(seed)
-    rows = sp.csr_array(X) if sparse else X
-    one_call = METHODS[name](X=rows, evidence=mask, prediction="average", initial=start(X, 4, average=True))
-    state = start(X, 4, average=True)
-    for a, b in itertools.pairwise([0, *sorted(cuts), len(X)]):
-        state = METHODS[name](X=rows[a:b], evidence=mask[a:b], prediction="average", initial=state)
-    np.testing.assert_array_equal(state.weights, one_call.weights)
-    np.testing.assert_array_equal(state.mean_weights, one_call.mean_weights)
-    assert state.n_mistakes == one_call.n_mistakes
-
-
-@pytest.mark.parametrize("prediction", ["average", "max"])
-@pytest.mark.parametrize("sparse", [False, True], ids=["dense", "sparse"])
-@pytest.mark.parametrize("name", METHODS)
-@given(seed=st.integers(0, 10**6), cuts=st.lists(st.integers(0, 60), max_size=6), dtype=st.sampled_from("fd"))
-@settings(max_examples=15, deadline=None)
-def test_a_part_of_a_stream_may_be_a_mask(name, sparse, prediction, seed, cuts, dtype):
-    """Parts of a stream in which no row has weights are given as masks, and the weights of the model are equal bits."""
-    X, mask = stream(seed)
-    X, weights = X.astype(dtype), graded(mask, seed)
-    weights[20:40] = mask[20:40]
-    rows = sp.csr_array(X) if sparse else X
-    state = one_call = start(X, 4, average=True, dtype=dtype)
-    one_call = METHODS[name](X=rows, evidence=weights, prediction=prediction, initial=one_call)
-    for a, b in itertools.pairwise([0, 20, 40, *sorted(40 + c // 3 for c in cuts), len(X)]):
-        part = mask[a:b] if (weights[a:b] == mask[a:b]).all() else weights[a:b]
-        state = METHODS[name](X=rows[a:b], evidence=part, prediction=prediction, initial=state)
-    np.testing.assert_array_equal(state.weights, one_call.weights)
-    np.testing.assert_array_equal(state.mean_weights, one_call.mean_weights)
-    assert state.n_mistakes == one_call.n_mistakes
 
 
 @pytest.mark.parametrize("prediction", ["average", "max"])

@@ -9,9 +9,7 @@ from oneof.solvers.active import (
     answer_curvatures,
     class_proba,
     estimate_rates,
-    mutual_information,
     select_batch,
-    symmetric_roots,
 )
 from tests.oracles.answer_information import answer_information, answer_probabilities, mean_curvature
 from tests.solvers.active.dense import make_pool, view_lookup
@@ -44,15 +42,6 @@ def test_the_selected_rows_have_the_information_of_the_enumeration(n_classes):
     best = select_batch(posterior, view_lookup(views), 7, 1, rates)
     assert best.rows[0] == np.argmax(expected)
     np.testing.assert_allclose(best.information[0], max(expected), rtol=1e-9)
-
-
-def test_an_annotator_who_gives_the_label_has_the_information_of_the_label():
-    """With exact answers only, a batch and its information are those of labels, also with several views."""
-    posterior, views = make_pool(9, 3, n_views=2, lacking=(2,))
-    rates = make_rates(3, exact=1.0, pair=0.0)
-    labels, answers = (select_batch(posterior, view_lookup(views), 9, 5, each) for each in (None, rates))
-    assert labels.rows.tolist() == answers.rows.tolist()
-    np.testing.assert_allclose(answers.information, labels.information, rtol=1e-9)
 
 
 def test_an_answer_is_never_more_informative_than_the_label():
@@ -88,15 +77,6 @@ def test_a_permutation_of_the_classes_permutes_the_curvatures():
     np.testing.assert_allclose(answer_curvatures(proba[:, order], permuted), expected, atol=1e-15)
 
 
-def test_symmetric_roots_are_roots():
-    """R R^T equals the matrix, and R is symmetric."""
-    rows = np.random.default_rng(0).normal(size=(5, 4, 2))
-    matrices = rows @ rows.transpose(0, 2, 1)
-    roots = symmetric_roots(matrices)
-    np.testing.assert_allclose(roots @ roots.transpose(0, 2, 1), matrices, atol=1e-12)
-    np.testing.assert_allclose(roots, roots.transpose(0, 2, 1), atol=1e-12)
-
-
 def test_a_batch_with_rates_and_density_is_greedy():
     """Each selected row has the largest product of density and information, given the rows before it."""
     posterior, views = make_pool(12, 3)
@@ -128,10 +108,3 @@ def test_estimated_rates_converge_to_those_of_the_annotator():
     rates = estimate_rates(answers, np.eye(4)[labels])
     np.testing.assert_allclose([rates.exact, rates.pair], [0.4, 0.5], atol=0.02)
     np.testing.assert_allclose(rates.distractors, truth.distractors, atol=0.03)
-
-
-def test_label_information_is_unchanged():
-    """Without rates, a density of 1 has no effect."""
-    posterior, views = make_pool(6, 3)
-    result = select_batch(posterior, view_lookup(views), 6, 1, None, np.ones(6))
-    np.testing.assert_allclose(result.information[0], mutual_information(posterior, views, 6).max(), rtol=1e-12)

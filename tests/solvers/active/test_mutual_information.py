@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-import scipy.sparse as sp
 
 from oneof.solvers import active
 from oneof.solvers.active import ViewInstances, curvature_roots, mutual_information, select_batch
@@ -109,38 +108,6 @@ def test_the_information_of_the_full_pool_is_that_of_all_labels():
     total = 0.5 * (np.linalg.slogdet(updated)[1] - np.linalg.slogdet(posterior.precision)[1])
     assert batch.information.sum() == pytest.approx(total, rel=1e-10)
     assert (np.diff(batch.information) <= 1e-12).all()
-
-
-def test_the_first_of_two_copies_is_selected_first():
-    """The row with the lower index is the first of two equal rows."""
-    posterior, views = make_pool(10, 3, prior=0.05)
-    x = np.concatenate([views[0].features, views[0].features])
-    batch = select_batch(posterior, view_lookup([ViewInstances(np.arange(20), x)]), 20, 20)
-    order = {int(row): at for at, row in enumerate(batch.rows)}
-    assert all(order[row] < order[row + 10] for row in range(10))
-
-
-def test_a_permutation_of_the_pool_permutes_the_batch():
-    """The batch does not depend on the order of the pool."""
-    posterior, views = make_pool(25, 3, n_views=2, prior=0.1)
-    order = np.random.default_rng(1).permutation(25)
-    permuted = [ViewInstances(view.rows, view.features[order]) for view in views]
-    batch, again = (select_batch(posterior, view_lookup(v), 25, 10) for v in (views, permuted))
-    assert order[again.rows].tolist() == batch.rows.tolist()
-    np.testing.assert_allclose(again.information, batch.information, rtol=1e-10)
-
-
-def test_sparse_instances_give_the_batch_of_dense_ones():
-    """CSR instances give the batch of dense instances."""
-    posterior, views = make_pool(10, 3)
-
-    class Sparse(DensePosterior):
-        def covariance(self, left, right=None):
-            return super().covariance(left.toarray(), None if right is None else right.toarray())
-
-    sparse_views = [ViewInstances(views[0].rows, sp.csr_array(views[0].features))]
-    batch = select_batch(Sparse(posterior.weights, posterior.precision), view_lookup(sparse_views), 10, 5)
-    assert batch.rows.tolist() == select_batch(posterior, view_lookup(views), 10, 5).rows.tolist()
 
 
 def test_rows_without_information_are_selected_in_their_order():

@@ -87,16 +87,6 @@ def test_no_answers_have_the_prior():
     np.testing.assert_allclose(solution.interval[1], beta.ppf([0.05, 0.95], 1.5, 1.5), atol=1e-9)
 
 
-def test_the_estimates_do_not_depend_on_the_order_of_classes():
-    rng = np.random.default_rng(2)
-    _, answers = simulate(rng, [0.9, 0.5], n_rows=40, n_classes=4)
-    order = rng.permutation(4)
-    permuted = [(i, g, {int(order[k]) for k in members}) for i, g, members in answers]
-    mean, strength = np.array([0.8, 0.8]), np.array([5.0, 5.0])
-    first, second = (estimate_reliability(columns_of(given, 40, 2, 4), mean, strength) for given in (answers, permuted))
-    np.testing.assert_allclose(first.reliability, second.reliability, atol=1e-9)
-
-
 def test_intervals_contain_the_reliabilities_of_simulated_answers():
     """Intervals of probability .9 contain the reliabilities, drawn from the prior, in about 90 % of 20 simulations."""
     covered = []

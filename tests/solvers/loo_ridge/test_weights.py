@@ -18,25 +18,6 @@ def labels(X, sets, model):
     return SelfTraining(0.05, 7, distractors=model).run(ridge, sets).label_distributions
 
 
-@every_model
-@pytest.mark.parametrize("distractors", ["cooccurring", "dictionary", "partners"])
-def test_weights_of_zero_and_one_give_the_result_of_the_sets(distractors, model):
-    """Rows of sets in a table with weights are computed as weighted ones, without a difference."""
-    X, mask = small_problem(distractors)
-    sets = CandidateGroups.from_evidence(mask)
-    weighted = CandidateGroups(mask.astype(float), sets.group)
-    np.testing.assert_allclose(labels(X, weighted, model), labels(X, sets, model), rtol=0, atol=1e-10)
-
-
-def test_small_weights_count_as_zero():
-    """Weights below 1e-6 give exactly the sets."""
-    _, mask = small_problem("cooccurring")
-    near = np.where(mask, 1.0, 1e-12 * np.random.default_rng(0).random(mask.shape))
-    sets = CandidateGroups.from_evidence(near)
-    assert sets.evidence.dtype == bool
-    np.testing.assert_array_equal(sets.mask, mask)
-
-
 def test_the_groups_of_rows_with_weights():
     """Rows with the identical support are a group; those of all classes are another one than unlabeled rows."""
     weights = np.array([[1, 0.5, 0], [0.2, 1, 0], [1, 1, 0], [1, 1, 1], [1, 0.5, 0.5], [0.1, 1, 1], [1, 0, 0]])

@@ -3,10 +3,8 @@
 import numpy as np
 import pytest
 
-from oneof.solvers.pauses import Pauses
-from oneof.solvers.plsvm import PLSVMProblem, cccp, solve_cccp, solve_pegasos
+from oneof.solvers.plsvm import cccp, solve_cccp, solve_pegasos
 from oneof.solvers.plsvm.cccp import anneal
-from oneof.solvers.plsvm.dual_ascent import restrict_duals, run_epochs
 from tests.estimators.panel import table
 from tests.oracles import plsvm as oracle
 from tests.solvers.plsvm.problems import SPACES, problem, random_weights, weighted
@@ -14,18 +12,6 @@ from tests.solvers.plsvm.problems import SPACES, problem, random_weights, weight
 
 def solve(p, **options):
     return solve_cccp(p, rng=np.random.default_rng(0), **options)
-
-
-@weighted
-@pytest.mark.parametrize("space", SPACES)
-def test_objective_is_the_definition(space, is_weighted):
-    """J of random weights equals the oracle."""
-    p = problem(space, is_weighted=is_weighted)
-    for seed in range(3):
-        weights = random_weights(p, seed)
-        scores = p.space.matvec(weights)
-        expected = oracle.objective(scores, p.space.dot(weights, weights), p.evidence, p.lam)
-        assert p.objective(weights, scores) == pytest.approx(expected, rel=1e-12)
 
 
 @weighted
@@ -96,39 +82,6 @@ def test_the_solution_is_stationary(space, is_weighted):
     assert again.objective_path[-1] == pytest.approx(solution.objective_path[-1], rel=1e-7)
 
 
-@pytest.mark.parametrize("space", SPACES)
-def test_weights_of_0_and_1_are_a_mask(space):
-    """Passes over the rows have the same results with weights of 0 and 1 as with a mask, and so have solutions."""
-    hard = problem(space, n=100)
-    soft = PLSVMProblem(hard.space, hard.sets.mask.astype(float), hard.lam)
-    chosen = hard.sets.mask.argmax(axis=1)
-    results = []
-    for p in (hard, soft):
-        coefficients = restrict_duals(np.zeros(p.sets.mask.shape), p.sets.mask, p.sets.mass, chosen)
-        pauses, start = (
-            Pauses(np.arange(len(chosen)), len(chosen), np.random.default_rng(0)),
-            p.space.zeros(p.n_classes),
-        )
-        results.append(run_epochs(p, chosen, coefficients, start, 10, pauses))
-    np.testing.assert_allclose(results[1], results[0], rtol=1e-10, atol=1e-10)
-    # Steps over the free variables enlarge rounding errors, so that only the minima are equal.
-    of_sets, of_weights = solve(hard, tol=1e-9), solve(soft, tol=1e-9)
-    assert of_weights.objective_path[-1] == pytest.approx(of_sets.objective_path[-1], rel=1e-8)
-
-
-@pytest.mark.parametrize("size", [1e-6, 1e-12])
-@pytest.mark.parametrize("space", SPACES)
-def test_small_weights_outside_the_sets_change_nothing_visible(space, size):
-    """With small weights outside the sets the solution is that of the sets, after nearly as many steps."""
-    hard = problem(space, n=150)
-    noise = np.random.default_rng(0).random(hard.sets.mask.shape)
-    soft = PLSVMProblem(hard.space, np.where(hard.sets.mask, 1.0, size * noise), hard.lam)
-    of_sets, of_weights = solve(hard, tol=1e-6), solve(soft, tol=1e-6)
-    assert of_weights.objective_path[-1] == pytest.approx(of_sets.objective_path[-1], rel=1e-5)
-    assert of_weights.converged
-    assert of_weights.n_iter <= of_sets.n_iter + 5
-
-
 @pytest.mark.slow
 def test_an_annealed_start_is_better_than_random_starts():
     """With ambiguous sets the annealed start ends lower than most random ones."""
@@ -151,12 +104,6 @@ def test_steps_of_the_start_decrease_the_smoothed_objective():
         values = [iterate.smoothed for iterate in anneal(p, (temperature,), p.space.zeros(p.n_classes))]
         assert len(values) > 2
         assert np.all(np.diff(values) < 0)
-
-
-def test_too_few_steps_are_reported():
-    """If `max_iter` is too small, the solution is not converged."""
-    p = problem(lam=1e-4, n=150)
-    assert not solve(p, max_iter=1, tol=1e-12).converged
 
 
 def test_rows_of_zeros_and_duplicate_rows():

@@ -40,12 +40,6 @@ def test_lanczos_is_reproducible_and_agrees_with_the_dense_solver(monkeypatch):
     np.testing.assert_allclose(overlap, 1, atol=1e-9)
 
 
-def test_there_are_fewer_eigenvectors_than_rows():
-    """If more are requested, all but the constant one are returned."""
-    assert smallest_eigenvectors(graph(10), 80).vectors.shape == (10, 9)
-    assert smallest_eigenvectors(sp.csr_array([[0.0, 1.0], [1.0, 0.0]]), 80).values.tolist() == [pytest.approx(2.0)]
-
-
 @pytest.mark.parametrize("n_vectors", [1, 7])
 def test_more_components_than_eigenvectors_are_all_used(n_vectors):
     """All eigenvectors with eigenvalue 0 count, and the scores do not depend on the basis of their space."""

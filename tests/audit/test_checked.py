@@ -42,6 +42,7 @@ def test_the_noise_rate_is_that_of_the_rows_that_are_not_checked(issues: LabelIs
 
 
 def test_no_checked_row_equals_the_plain_audit(data: tuple[np.ndarray, np.ndarray, np.ndarray]) -> None:
+    """A mask without a checked row gives the audit without a mask."""
     X, y, checked = data
     plain, none = find_label_issues(X, y), find_label_issues(X, y, checked=np.zeros_like(checked))
     assert np.array_equal(plain.probability, none.probability)

@@ -26,6 +26,7 @@ def affinity(n=40):
 @pytest.mark.parametrize("kind", ["plain", "symmetric"])
 @pytest.mark.parametrize("beta", [1e-6, 0.5, 20.0])
 def test_kernels_are_their_functions_of_the_laplacian(kind, beta):
+    """The kernels are exp(-beta L) and (I + beta L)^-1."""
     W = affinity()
     L = laplacian(W, kind).toarray()
     np.testing.assert_allclose(diffusion_kernel(W, beta, kind=kind), scipy.linalg.expm(-beta * L), atol=1e-12)
@@ -55,6 +56,7 @@ def test_kernels_are_symmetric_and_psd(kernel, kind, beta):
 
 @pytest.mark.parametrize("kernel", KERNELS)
 def test_invalid_arguments_are_named(kernel, monkeypatch):
+    """Invalid arguments, and graphs that exceed the memory, are errors with the name of the argument."""
     for beta in (0.0, -1.0, np.nan, np.inf, "1", True, None, 1 + 1j, np.complex128(1), np.ones(2)):
         with pytest.raises(InputError, match="`beta`"):
             kernel(affinity(), beta)

@@ -14,6 +14,7 @@ KINDS = ["plain", "random_walk", "symmetric"]
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_laplacians_are_those_of_the_definition(kind):
+    """The Laplacians equal those of dense arrays."""
     W = NeighborGraph().graph(rows()).affinity
     L = laplacian(W, kind)
     assert isinstance(L, sp.csr_array)
@@ -46,6 +47,7 @@ def test_two_colors_reach_the_bound():
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_vertices_without_edges_are_rows_of_zeros(kind):
+    """Vertices without edges have rows of zeros."""
     W = np.zeros((5, 5))
     W[0, 3] = W[3, 0] = 2.0
     L = laplacian(check_affinity(W), kind)
@@ -57,12 +59,14 @@ def test_vertices_without_edges_are_rows_of_zeros(kind):
 
 @pytest.mark.parametrize("scale", [1e-320, 1e-150, 1e150, 1e300])
 def test_normalized_laplacians_have_no_scale(scale):
+    """A factor of all weights does not change the normalized Laplacians."""
     W = (NeighborGraph("binary").graph(rows()).affinity).astype(float)
     for kind in ("random_walk", "symmetric"):
         np.testing.assert_allclose(laplacian(W * scale, kind).toarray(), laplacian(W, kind).toarray(), rtol=1e-3)
 
 
 def test_invalid_kinds_are_named():
+    """An unknown kind is an error with the name of the parameter."""
     with pytest.raises(InputError, match=r"`kind` must be .*signless"):
         laplacian(sp.csr_array((3, 3)), "signless")
 

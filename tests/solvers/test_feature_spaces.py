@@ -7,17 +7,7 @@ import scipy.sparse as sp
 from oneof.errors import InputError
 from oneof.solvers.feature_spaces import FeatureSpace, KernelSpace
 from tests.estimators.panel import table
-from tests.solvers.plsvm.problems import SPACES, problem, random_weights
-
-
-@pytest.mark.parametrize("space", SPACES)
-def test_rmatvec_is_the_adjoint_of_matvec(space):
-    """<rmatvec(A), W> = sum A * matvec(W), for any coefficients and weights."""
-    p = problem(space)
-    weights = random_weights(p)
-    coefficients = np.random.default_rng(1).normal(size=p.evidence.shape)
-    inner_product = p.space.dot(p.space.rmatvec(coefficients), weights)
-    assert inner_product == pytest.approx(float((coefficients * p.space.matvec(weights)).sum()), rel=1e-10)
+from tests.solvers.plsvm.problems import SPACES, problem
 
 
 @pytest.mark.parametrize("space", SPACES)

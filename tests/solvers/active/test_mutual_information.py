@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from oneof.solvers import active
-from oneof.solvers.active import ViewInstances, curvature_roots, mutual_information, select_batch
+from oneof.solvers.active import ViewInstances, mutual_information, select_batch
 from tests.solvers.active.dense import DensePosterior, brute_force, make_pool, row_curvature, view_lookup
 
 CASES = [
@@ -52,17 +52,6 @@ def test_a_row_without_any_view_has_no_information():
     shortened = [ViewInstances(views[0].rows[1:], views[0].features[1:])]
     assert mutual_information(posterior, shortened, 5)[0] == 0
     assert (mutual_information(posterior, shortened, 5)[1:] > 0).all()
-
-
-def test_curvature_roots_are_exact_if_a_class_is_certain():
-    """R R^T equals diag p - p p^T, also with probabilities of 0 and 1."""
-    weights = np.array([[0.3], [-1.0], [800.0], [-800.0]])
-    for x in (0.0, 0.7, 1.0, -1.0):
-        root = curvature_roots(weights, np.array([[x]]))[0]
-        scores = np.append(weights[:, 0] * x, 0.0)
-        p = np.exp(scores - scores.max())
-        p = (p / p.sum())[:-1]
-        np.testing.assert_allclose(root @ root.T, np.diag(p) - np.outer(p, p), atol=1e-15)
 
 
 def test_information_increases_with_the_variance_and_is_nonnegative():

@@ -67,25 +67,16 @@ def sum_of(kernels, weights, X):
 
 
 @use_judge
-def test_loo_scores_equal_fits_without_the_row(use_judge):
-    """Leave-one-out scores equal n fits to the final labels with the weighted sum of the kernels, to 1e-8."""
-    X, kernels, sets = problem()
-    result = solve(kernels, X, sets, use_judge)
-    assert (result.judge_weight > 0) == use_judge
-    P = result.labels.label_distributions
-    expected = oracle.predict_loo(sum_of(kernels, result.kernel_weights, X), P, 0.05)
-    np.testing.assert_allclose(result.scores, expected, rtol=0, atol=1e-8)
-
-
-@use_judge
-def test_the_function_is_fitted_with_the_sum_of_the_kernels(use_judge):
-    """Scores of new rows equal those of ridge regression with the weighted sum on the final labels."""
+def test_scores_are_those_of_the_sum_of_the_kernels(use_judge):
+    """Scores of new rows and leave-one-out scores equal ridge regression with the weighted sum on the final labels."""
     X, kernels, sets = problem()
     new = blobs(15, 4, seed=1)[0]
     result = solve(kernels, X, sets, use_judge)
     assert (result.judge_weight > 0) == use_judge
     P = result.labels.label_distributions
-    a = np.linalg.solve(sum_of(kernels, result.kernel_weights, X) + 0.05 * np.eye(40), P - P.mean(axis=0))
+    gram = sum_of(kernels, result.kernel_weights, X)
+    np.testing.assert_allclose(result.scores, oracle.predict_loo(gram, P, 0.05), rtol=0, atol=1e-8)
+    a = np.linalg.solve(gram + 0.05 * np.eye(40), P - P.mean(axis=0))
     cross = sum(
         w * k.gram(k.transform(new), k.transform(X)) for k, w in zip(kernels, result.kernel_weights, strict=True)
     )

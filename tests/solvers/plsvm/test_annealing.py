@@ -5,11 +5,8 @@ import pytest
 from scipy.special import logsumexp
 
 from oneof.solvers.plsvm.cccp import SmoothedHinge
-from oneof.solvers.plsvm.problem import best_scores
 from oneof.solvers.stacked_sets import StackedSets
-from tests.oracles.levels import level_sets
-from tests.oracles.losses import best_outside, max_prediction_hinge
-from tests.solvers.plsvm.problems import graded
+from tests.oracles.losses import max_prediction_hinge
 
 
 def draw(n=300, K=7, seed=0, spread=3.0):
@@ -47,36 +44,3 @@ def test_value_and_gradient(T, n):
     tau = np.where(mask, 0.0, gradient).sum(axis=1)
     assert (tau <= 1 + 1e-5).all()
     np.testing.assert_allclose(gradient.sum(axis=1), 0, atol=1e-5)
-
-
-def test_weights_are_sums_over_level_sets():
-    """Values and gradients of weighted rows are the sums of those of the level sets, times their masses."""
-    T, scores = 0.1, draw()[0]
-    weights = graded(draw()[1])
-    sets = StackedSets.from_evidence(weights)
-    single = np.asfortranarray(scores, dtype=np.float32)
-    gradient = np.empty(sets.mask.shape, dtype=np.float32, order="F")
-    value, hard = SmoothedHinge(sets)(single, T, gradient)
-    expected = np.zeros_like(scores)
-    losses = np.zeros((2, len(scores)))
-    for i, row in enumerate(weights):
-        for mass, candidates in level_sets(row):
-            mask = np.isin(np.arange(scores.shape[1]), candidates)[None]
-            one = np.empty((1, scores.shape[1]), dtype=np.float32, order="F")
-            hinge = SmoothedHinge(StackedSets.from_evidence(mask))
-            losses[:, i] += mass * np.array(hinge(np.asfortranarray(single[[i]]), T, one))
-            expected[i] += mass * one[0]
-    np.testing.assert_allclose(sets.sum_by_row(gradient), expected, atol=1e-5)
-    assert (value, hard) == pytest.approx(tuple(losses.mean(axis=1)), rel=1e-5)
-
-
-def test_best_scores_are_those_of_the_losses():
-    """The compiled loop finds the best scores in and outside the sets, and the first of equal candidates."""
-    scores, mask = draw()
-    scores = np.round(scores)
-    for layout in (np.asfortranarray, np.ascontiguousarray):
-        best = best_scores(layout(scores), mask)
-        np.testing.assert_array_equal(best.inside, np.where(mask, scores, -np.inf).max(axis=1))
-        np.testing.assert_array_equal(best.chosen, np.where(mask, scores, -np.inf).argmax(axis=1))
-        np.testing.assert_array_equal(best.outside, best_outside(scores, mask))
-        np.testing.assert_array_equal(best.rival, np.where(mask, -np.inf, scores).argmax(axis=1))

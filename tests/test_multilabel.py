@@ -85,6 +85,7 @@ def test_saturated_probabilities_are_ranked():
 
 
 def test_a_pipeline_accepts_texts():
+    """Texts are passed to a pipeline as they are."""
     texts = ["wheat and corn", "oil prices", "ships with oil", "corn", "an oil tanker", "wheat harvest", ""]
     topics = [[1, 0], [0, 1], [0, 1], [1, 0], [0, 1], [1, 0], [0, 0]]
     model = make_pipeline(make_vectorizer(stop_words="english", stem="english"), RidgeClassifier())
@@ -111,6 +112,7 @@ def test_a_pipeline_accepts_texts():
     ],
 )
 def test_invalid_inputs_raise(documents, change, message):
+    """The error names the argument and its requirement."""
     X, topics, labeled = documents
     arguments = {"estimator": MultinomialNB(), "X": X, "Y": topics, "labeled": labeled, "transductive": False} | change
     with pytest.raises((InputError, InputTypeError), match=message):

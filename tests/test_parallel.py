@@ -44,6 +44,7 @@ def test_two_threads_work_at_once(monkeypatch):
 
 
 def test_errors_are_propagated(monkeypatch):
+    """An error in an item is raised by the call."""
     monkeypatch.setattr(parallel, "n_available_threads", lambda: 2)
     with pytest.raises(ZeroDivisionError):
         parallel_map(lambda item: 1 // item, range(3))

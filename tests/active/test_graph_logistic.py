@@ -22,20 +22,6 @@ def first_proba(model, X, view=None):
     return model.predict_proba(X, view=view)[:, 0]
 
 
-def test_two_classes_and_one_view_give_the_equation_of_the_paper():
-    """The utility of the selected row is 1/2 log(1 + p (1 - p) x^T H^-1 x)."""
-    rng = np.random.default_rng(0)
-    X, pool = rng.normal(size=(60, 4)), rng.normal(size=(25, 4))
-    y = np.where(np.arange(60) < 20, (X[:, 0] > 0).astype(int), -1)
-    model = GraphLogisticRegression().fit(X, y)
-    ((_, x),) = model.posterior_features(pool)
-    p = first_proba(model, pool)
-    information = 0.5 * np.log1p(p * (1 - p) * model.posterior_.covariance(x)[:, 0, 0])
-    result = query(model, pool, 1)
-    assert result.indices[0] == np.argmax(information)
-    assert result.utilities[0] == pytest.approx(information.max(), rel=1e-8)
-
-
 def test_the_information_of_a_row_is_that_of_its_views(sensors):
     """The information of a row is one determinant over the views that it has."""
     model, rows = sensors

@@ -1,7 +1,9 @@
 """ConformalClassifier: coverage on exchangeable rows, modes of calibration, forms of labels, bad input."""
 
+import math
 import pickle
 import warnings
+from typing import Self
 
 import numpy as np
 import pytest
@@ -21,6 +23,7 @@ from oneof.conformal import ConformalClassifier, evaluate_sets
 from oneof.errors import InputError
 from oneof.likelihoods import softmax
 from oneof.solvers.conformal import calibrate, class_scores, p_values, prediction_sets
+from oneof.typing import Floats, Ints
 
 CENTERS = np.array([[0.0, 0.0], [1.5, 0.0], [0.0, 1.5]])
 LOO = {"estimator": LOORidge("rbf", features="standard"), "cv": "leave_one_out"}
@@ -114,23 +117,6 @@ def test_every_labeled_row_is_compared_with_a_model_that_was_not_fitted_to_it():
     np.testing.assert_array_equal(conformal.predict_set(new).mask, prediction_sets(p_values(parts, scores), 0.7, best))
     assert conformal.n_calibration_ == 60
     assert len(conformal.estimators_) == 2
-
-
-@pytest.mark.parametrize("options", [{"cv": 3}, {"cv": 0.3}, {"method": "aps"}, LOO], ids=str)
-def test_sets_grow_with_the_coverage_and_contain_a_class(options):
-    """The sets of a larger coverage contain those of a smaller one, and none is empty."""
-    rng = np.random.default_rng(4)
-    X, y = draw(rng, 150)
-    model = ConformalClassifier(**{"estimator": LogisticRegression(), "random_state": 0} | options).fit(
-        X[:100], y[:100]
-    )
-    previous = model.predict_set(X[100:], coverage=0.05).mask
-    assert (previous.sum(axis=1) >= 1).all()
-    for coverage in (0.3, 0.6, 0.9, 0.95):
-        current = model.predict_set(X[100:], coverage=coverage).mask
-        assert (previous <= current).all()
-        previous = current
-    np.testing.assert_array_equal(model.predict_set(X[100:]).mask, model.predict_set(X[100:], 0.9).mask)
 
 
 @pytest.mark.parametrize(
@@ -277,3 +263,93 @@ def test_conservative_sets_of_many_partial_rows_warn():
     model = ConformalClassifier(PLKNN(5), calibration="sampled", random_state=0).fit(X, sets)
     assert model.predict_set(X).sizes.mean() < 2.5
     assert model.guarantee_.startswith("No guarantee")
+
+
+def simulate(seed: int, n_groups: int, n_rows: int = 10) -> tuple[Floats, Ints, Ints]:
+    """Return rows, labels and groups; each group has an offset of its own, and mainly one class."""
+    rng = np.random.default_rng(seed)
+    groups = np.repeat(np.arange(n_groups), n_rows)
+    main, y = rng.integers(3, size=n_groups)[groups], rng.integers(3, size=n_groups * n_rows)
+    y = np.where(rng.random(len(y)) < 0.8, main, y)
+    offset = 3 * rng.normal(size=(n_groups, 4))[groups]
+    return np.eye(3, 4)[y] + offset + 0.3 * rng.normal(size=offset.shape), y, groups
+
+
+def test_rows_of_new_groups_are_covered() -> None:
+    """Folds by groups cover 90 % of the rows of new groups; folds of rows know the offsets, and cover too few."""
+    X, y, groups = simulate(0, 60)
+    X_new, y_new, _ = simulate(1, 400)
+    covered = []
+    for given in (None, groups):
+        model = ConformalClassifier(LOORidge(), coverage=0.9, random_state=0).fit(X, y, groups=given)
+        covered.append(model.predict_set(X_new).mask[np.arange(len(y_new)), y_new].mean())
+    assert covered[0] < 0.8
+    assert covered[1] > 0.87
+
+
+@pytest.mark.parametrize("cv", ["prefit", "leave_one_out", 0.3])
+def test_groups_need_folds(cv: object) -> None:
+    """Without folds, groups have no meaning."""
+    X, y, groups = simulate(0, 20)
+    estimator = LOORidge().fit(X, y)
+    with pytest.raises(InputError, match="`groups` defines folds, and `cv` must be their number or a splitter"):
+        ConformalClassifier(estimator, cv=cv).fit(X, y, groups=groups)
+
+
+class GroupRecorder(LogisticRegression):
+    """A classifier that stores the groups of its rows, which are the first feature."""
+
+    def fit(self, X: Floats, y: Ints) -> Self:
+        self.groups_ = set(X[:, 0])
+        return super().fit(X, y)
+
+
+def test_a_number_of_folds_separates_the_groups() -> None:
+    """Each group is left out of the rows of one estimator."""
+    X, y, groups = simulate(0, 20)
+    X[:, 0] = groups
+    model = ConformalClassifier(GroupRecorder(max_iter=5000), cv=4, random_state=0).fit(X, y, groups=groups)
+    left_out = [set(range(20)) - part.groups_ for part in model.estimators_]
+    assert sum(map(len, left_out)) == 20
+    assert set.union(*left_out) == set(range(20))
+
+
+def test_few_groups_have_a_warning() -> None:
+    """The coverage of new groups depends on their number, and not on that of the rows."""
+    X, y, groups = simulate(0, 10, n_rows=60)
+    with pytest.warns(UserWarning, match="10 groups calibrate the sets"):
+        ConformalClassifier(LogisticRegression()).fit(X, y, groups=groups)
+
+
+def test_numbers_of_a_small_table():
+    """Coverage, bounds and sizes are those counted by hand."""
+    sets = CandidateSets.from_sets([["a"], ["a", "b"], ["c"], ["a", "b", "c"], ["b"]], classes=["a", "b", "c"])
+    result = evaluate_sets(sets, [["a"], ["c"], ["c"], ["a", "c"], None])
+    assert (result.n_exact, result.n_labeled, result.n_rows) == (3, 4, 5)
+    assert result.coverage == pytest.approx(2 / 3)
+    assert result.coverage_bounds == (0.75, 0.75)
+    assert result.mean_size == pytest.approx(8 / 5)
+    assert [(g.key, g.n_rows, g.coverage, g.mean_size) for g in result.by_class] == [("a", 1, 1, 1), ("c", 2, 0.5, 1.5)]
+    assert [(g.key, g.n_rows, g.coverage) for g in result.by_size] == [(1, 2, 1.0), (2, 1, 0.0)]
+
+
+def test_bounds_hold_the_true_coverage():
+    """Whatever candidate is the true class, the coverage is between the bounds."""
+    rng = np.random.default_rng(0)
+    masks = rng.random((2, 50, 4)) < 0.5
+    masks[:, :, 0] |= ~masks.any(axis=2)
+    sets, y = (CandidateSets(mask, list("abcd")) for mask in masks)
+    low, high = evaluate_sets(sets, y).coverage_bounds
+    for _ in range(20):
+        labels = [sorted(members)[rng.integers(len(members))] for members in y.to_sets()]
+        labels = [label if size < 4 else None for label, size in zip(labels, y.sizes, strict=True)]
+        assert low <= evaluate_sets(sets, labels).coverage <= high
+
+
+def test_rows_without_a_true_class():
+    """The coverage of partial rows alone is NaN with bounds; unlabeled rows alone and other lengths are errors."""
+    assert math.isnan(evaluate_sets([["a"], ["b"], ["c"]], [["a", "b"], ["b", "c"], ["a", "b"]]).coverage)
+    with pytest.raises(InputError, match="every row is unlabeled"):
+        evaluate_sets([["a"], ["b"]], CandidateSets([[True, True]] * 2, ["a", "b"]))
+    with pytest.raises(InputError, match="same length"):
+        evaluate_sets([["a"], ["b"]], ["a"])

@@ -97,6 +97,7 @@ def test_the_speed_of_workers_does_not_change_the_result(cluster):
 
 
 def test_predictions_come_from_the_workers(cluster):
+    """Predictions on workers equal those of the model in one process."""
     X, y, _ = table()
     model = CLPL().fit(X, y)
     np.testing.assert_array_equal(distributed.predict(model, in_blocks(X, LENGTHS)).compute(), model.predict(X))

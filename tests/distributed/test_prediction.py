@@ -68,6 +68,7 @@ def test_data_frames(rows):
 
 
 def test_two_classes_have_one_score(rows):
+    """With two classes there is one decision value per row."""
     X, _, label = rows
     model = CLPL().fit(X, label > 0)
     result = distributed.decision_function(model, in_blocks(X, [120, 120]))
@@ -76,6 +77,7 @@ def test_two_classes_have_one_score(rows):
 
 
 def test_invalid_predictions_raise(rows):
+    """Missing methods, other rows, unfitted models and NaN are errors."""
     X, y, _ = rows
     model, blocks = CLPL().fit(X, y), in_blocks(X, [120, 120])
     with pytest.raises(InputTypeError, match="must have the method predict_proba; CLPL"):

@@ -51,6 +51,7 @@ def test_classes_equal_those_of_the_ordinary_fit(values, form):
 
 
 def test_given_classes_may_exceed_those_of_the_labels():
+    """Classes that no label has may be given."""
     _, model = fitted(vector([0, 1, 1, 0, 1, -1], (3, 3)), classes=[0, 1, 5])
     assert model.classes_.tolist() == [0, 1, 5]
     assert model.predict(np.zeros((1, 2)))[0] in (0, 1, 5)
@@ -102,6 +103,7 @@ def test_unknown_lengths_with_labels_in_the_same_blocks():
 
 @pytest.mark.parametrize("value", [np.nan, np.inf])
 def test_invalid_values_are_named_by_block_and_row(value):
+    """NaN and infinity are errors with block, row and column."""
     X, y, _ = table(60)
     X[33, 2] = value
     rows = in_blocks(X, [20, 40])
@@ -110,18 +112,21 @@ def test_invalid_values_are_named_by_block_and_row(value):
 
 
 def test_different_numbers_of_features_raise():
+    """Blocks of different widths are an error with both numbers."""
     X, _, label = table(60)
     rows = da.from_array(X, chunks=(30, 5)).map_blocks(lambda block, block_id: block[:, : 5 - block_id[0]], dtype=float)
     check_error("block 1 of X has 4 features, block 0 has 5", rows, vector(label, [30, 30]))
 
 
 def test_overflow_suggests_scaling():
+    """Features that overflow are an error that recommends scaling."""
     X, y, _ = table(60)
     for model in (AvgPerceptron(), AvgPegasos(), LOORidge()):
         check_error("(?i)scale the features", in_blocks(X * 1e200, [30, 30]), y, model)
 
 
 def test_unsupported_estimators_raise():
+    """Estimators and parameters without a form over blocks are errors."""
     X, y, _ = table(60)
     rows = in_blocks(X, [30, 30])
     check_error("over blocks of rows; got PLEM", rows, y, PLEM(), kind=InputTypeError)

@@ -1,4 +1,4 @@
-"""HarmonicField, LocalGlobalConsistency and MarkovWalk: definitions and common behavior."""
+"""Graph methods: definitions and common behavior."""
 
 import warnings
 
@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from sklearn.base import clone
+from sklearn.datasets import make_moons
 from sklearn.exceptions import ConvergenceWarning
 
 from oneof import HarmonicField, LocalGlobalConsistency, MarkovWalk, PoissonLearning, SpectralGraphTransducer
@@ -13,6 +14,7 @@ from oneof.errors import InputError
 from oneof.graphs import NeighborGraph
 from tests.estimators.panel import table
 from tests.oracles import diffusion as oracle
+from tests.oracles import transducer as transducer_oracle
 
 METHODS = {
     "clamped": HarmonicField(),
@@ -57,25 +59,6 @@ def test_harmonic_field_is_that_of_the_paper():
     np.testing.assert_allclose(confidence, balanced.max(axis=1), atol=1e-9)
 
 
-def test_local_and_global_consistency_is_that_of_the_paper():
-    """Distributions are (1 - alpha) (I - alpha S)^-1 Y with rows scaled to sum 1."""
-    X, mask, W = rows_and_sets()
-    F = oracle.consistency(W, np.where(mask.all(axis=1)[:, None], 0.0, mask), 0.9)
-    model = LocalGlobalConsistency(0.9, n_neighbors=7, class_prior=None).fit(X, mask)
-    np.testing.assert_allclose(model.label_distributions_, F / F.sum(axis=1, keepdims=True), atol=1e-9)
-    np.testing.assert_array_equal(model.transduction_, F.argmax(axis=1))
-
-
-def test_markov_walk_is_that_of_the_paper():
-    """Start posteriors and predictions are those of EM on the columns of the dense power."""
-    X, mask, W = rows_and_sets()
-    model = MarkovWalk(4, n_neighbors=7, class_prior=None).fit(X, mask)
-    Q = oracle.start_probabilities(W, 4)
-    theta, _ = oracle.walk_em(Q, mask, model.n_iter_)
-    np.testing.assert_allclose(model.start_label_posteriors_, theta, atol=1e-9)
-    np.testing.assert_allclose(model.label_distributions_, Q.T @ theta, atol=1e-9)
-
-
 @each_method
 @pytest.mark.parametrize("form", [np.asarray, sp.csr_array, sp.csr_matrix], ids=["dense", "array", "matrix"])
 def test_a_precomputed_affinity_defines_the_graph(estimator, form):
@@ -86,15 +69,6 @@ def test_a_precomputed_affinity_defines_the_graph(estimator, form):
         precomputed = clone(estimator).set_params(affinity=affinity).fit(X, mask)
         np.testing.assert_allclose(precomputed.label_distributions_, built.label_distributions_, atol=1e-12)
         assert np.isfinite(precomputed.predict_proba(X + 0.1)).all()
-
-
-@each_method
-def test_an_asymmetric_affinity_raises(estimator):
-    """Weights must be equal in both directions."""
-    X, mask, W = rows_and_sets()
-    W[0, 1] += 1.0
-    with pytest.raises(InputError, match="symmetric"):
-        clone(estimator).set_params(affinity=W).fit(X, mask)
 
 
 @each_method
@@ -151,3 +125,46 @@ def test_invalid_class_sizes_raise(method, options):
     """Sizes must be one number for each class, at least 0, and are required for a volume constraint."""
     with pytest.raises(InputError, match="class_prior"):
         method(**options).fit([[0.0], [1.0]], ["a", "b"])
+
+
+def two_classes(n=60, n_known=6, seed=0):
+    """Return rows of two clusters, and labels of a few."""
+    X, mask = table(n, K=2, seed=seed)
+    labels = np.full(n, -1)
+    labels[:n_known] = np.where(mask[:n_known].sum(axis=1) == 1, mask[:n_known].argmax(axis=1), -1)
+    return X, labels
+
+
+def test_fit_is_the_published_method_on_a_cosine_graph():
+    """The transduction of exact labels is z above the threshold, on A + A^T of the nearest rows by cosine."""
+    X, labels = two_classes()
+    model = SpectralGraphTransducer(20, n_neighbors=15).fit(X, labels)
+    Z = X / np.linalg.norm(X, axis=1, keepdims=True)
+    S = Z @ Z.T
+    np.fill_diagonal(S, -np.inf)
+    A = np.zeros_like(S)
+    for i, row in enumerate(S):
+        near = np.argsort(-row)[:15]
+        A[i, near] = np.maximum(row[near], 0)
+    np.testing.assert_allclose(model.affinity_.toarray(), A + A.T, atol=1e-12)
+    z, threshold, _ = transducer_oracle.scores(A + A.T, np.choose(labels + 1, [0, -1, 1]), 20, 3200.0)
+    np.testing.assert_array_equal(model.transduction_[labels < 0], (z > threshold)[labels < 0])
+    np.testing.assert_array_equal(model.transduction_[labels >= 0], labels[labels >= 0])
+    assert model.n_iter_ == 1
+
+
+def test_two_moons_are_separated_by_two_labels():
+    """Labels follow the curved clusters, which a straight line would not separate."""
+    X, y = make_moons(400, noise=0.05, random_state=0)
+    labels = np.full(400, -1)
+    labels[[np.argmin(X[:, 0]), np.argmax(X[:, 0])]] = [0, 1]
+    model = SpectralGraphTransducer(affinity="gaussian", n_neighbors=10).fit(X, labels)
+    assert (model.transduction_ == y).mean() > 0.98
+    assert model.score(X, y) > 0.98
+
+
+def test_more_eigenvectors_than_rows_use_all():
+    """Above n - 1 the number of eigenvectors changes nothing."""
+    X, mask = table(30)
+    all_ = SpectralGraphTransducer(29).fit(X, mask).label_distributions_
+    np.testing.assert_array_equal(SpectralGraphTransducer(10**9).fit(X, mask).label_distributions_, all_)

@@ -37,19 +37,6 @@ def test_a_solution_is_a_fixed_point_of_gaussian_mixtures(covariance):
 
 
 @forms
-@pytest.mark.parametrize("n_components", [1, 2])
-def test_attributes_have_the_shapes_of_gaussian_mixtures(covariance, n_components):
-    """Means and covariances have an axis of classes, and one of components if there are several."""
-    X, mask = clouds(n=60)
-    model = GaussianEM(covariance=covariance, n_components=n_components, random_state=0).fit(X, mask)
-    lead = (3,) if n_components == 1 else (3, 2)
-    tail = {"full": (3, 3), "diagonal": (3,), "spherical": ()}
-    assert model.means_.shape == (*lead, 3)
-    assert model.covariances_.shape == ((3, 3) if covariance == "tied" else (*lead, *tail[covariance]))
-    assert model.priors_.sum() == pytest.approx(1)
-
-
-@forms
 def test_weight_zero_ignores_unlabeled_rows(covariance):
     """With unlabeled_weight 0 the model is that of the labeled rows, including the target of the shrinkage."""
     X, mask = clouds()

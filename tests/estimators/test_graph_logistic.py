@@ -93,16 +93,6 @@ def test_unlabeled_rows_have_an_effect_through_the_graph_only():
     )
 
 
-@pytest.mark.parametrize("form", ["matrix", "sparse", "function"])
-def test_a_given_affinity_equals_that_of_the_rule(form):
-    """The affinity of the default graph, given as a matrix or a function, gives the default model."""
-    X, y = few_labels()
-    W = NeighborGraph().graph(X).affinity
-    given = {"matrix": W.toarray(), "sparse": W, "function": lambda rows: NeighborGraph().graph(rows).affinity}[form]
-    expected = GraphLogisticRegression().fit(X, y).predict_proba(X)
-    np.testing.assert_allclose(GraphLogisticRegression(affinity=given).fit(X, y).predict_proba(X), expected, atol=1e-6)
-
-
 def test_kernel_features_are_kernels_with_the_labeled_rows():
     """Features are [1, k(x, x_i)] over rows with informative sets; the prior is A of these features over all rows."""
     X, y = few_labels()
@@ -126,32 +116,12 @@ def test_em_degenerates_with_few_labels_and_warns():
     assert np.ptp(model.predict_proba(X), axis=0).max() < 1e-4
 
 
-@pytest.mark.parametrize("prior", ["graph", "graph+ridge", "graph+ard"])
-@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-def test_difficult_rows_have_finite_results(prior):
-    """With several components, more features than rows or an empty class, results are finite."""
-    X, y = few_labels()
-    components = np.vstack([X, X + 1000.0])
-    wide = np.hstack([X, np.random.default_rng(0).normal(size=(len(X), 200))])
-    empty_class = CandidateSets.from_labels(
-        np.array(["a", "b", "c", None], dtype=object)[y], classes=["a", "b", "c", "zebra"]
-    )
-    for rows, labels in ((components, np.r_[y, np.full(len(y), -1)]), (wide, y), (X, empty_class)):
-        model = GraphLogisticRegression(prior).fit(rows, labels)
-        assert np.isfinite(model.predict_proba(rows)).all()
-        assert np.isfinite(model.coef_).all()
-    assert model.predict_proba(X).shape == (len(X), 4)
-    assert model.predict_proba(X)[:, 3].max() < 0.5
-
-
-@pytest.mark.parametrize("scale", [1e-200, 1e-6, 1e6, 1e200])
-def test_the_common_unit_of_the_features_has_no_effect(scale):
-    """Scaled features, and features far from the origin, give the same probabilities."""
+def test_the_origin_of_the_features_has_no_effect():
+    """Features far from the origin give the same probabilities."""
     X, y = few_labels()
     expected = GraphLogisticRegression().fit(X, y).predict_proba(X)
-    for rows in (X * scale, X + 1e4):
-        proba = GraphLogisticRegression().fit(rows, y).predict_proba(rows)
-        np.testing.assert_allclose(proba, expected, atol=1e-6)
+    proba = GraphLogisticRegression().fit(X + 1e4, y).predict_proba(X + 1e4)
+    np.testing.assert_allclose(proba, expected, atol=1e-6)
 
 
 def test_sparse_rows_remain_sparse():

@@ -50,6 +50,7 @@ RELEVANT = {
 """Other parameters with which a parameter has an effect; LOORidge has features of its own."""
 MAY_BE_ZERO = {"alpha", "beta", "coef0", "entropy_weight", "label_tol", "n_restarts_optimizer", "partial_weight"}
 MAY_BE_ZERO |= {"positive_fraction", "random_state", "ridge", "shrinkage", "tol", "unlabeled_weight", "verbose"}
+FRACTIONS = "`positive_fraction` must have one number for each of the 3 classes"
 CASES = [
     pytest.param(estimator, parameter, id=f"{name(estimator)}-{parameter}")
     for estimator in ALL
@@ -111,7 +112,8 @@ def test_an_invalid_value_is_named(estimator, parameter):
         (PLSVM(1e-320), "`lam` must be"),
         (PLSVM(kernel=np.eye(2)), "`kernel` must be"),
         (PLSVM(kernel="precomputed", approximation="nystroem"), "`approximation`"),
-        (TransductiveSVM(positive_fraction=True), "`positive_fraction` must have one number for each of the 3 classes"),
+        *((TransductiveSVM(positive_fraction=value), FRACTIONS) for value in (True, 0.5, [0.5, 0.5], ["a", "b", "c"])),
+        (TransductiveSVM(positive_fraction=[0.2, 1.5, 0.1]), "`positive_fraction` must have .*from 0 to 1; got .*1.5"),
     ],
     ids=lambda value: type(value).__name__ if hasattr(value, "fit") else None,
 )

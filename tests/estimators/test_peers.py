@@ -15,7 +15,6 @@ from tests.estimators.panel import table
 LOGISTIC = LogisticRegression(fit_intercept=False, tol=1e-10, max_iter=10_000)
 SQUARED_HINGE = LinearSVC(loss="squared_hinge", fit_intercept=False, dual=False, tol=1e-10, max_iter=100_000)
 LINEAR = {"coef_": "coef_"}
-MARGIN = {"decision_function": "decision_function"}
 GAUSSIAN = {"means_": "means_", "priors_": "priors_", "predict_proba": "predict_proba"}
 # Each estimator, its peer, and the attributes or methods of both that are equal.
 PEERS = [

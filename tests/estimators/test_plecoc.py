@@ -138,16 +138,6 @@ def test_margins_that_are_not_finite_are_rejected():
         model.predict(X * 1e200)
 
 
-def test_too_large_sets_are_an_error():
-    """If no coding uses enough rows, the error has a remedy."""
-    X, _ = table(60)
-    mask = np.ones((60, 8), dtype=bool)
-    mask[np.arange(60), np.arange(60) % 8] = False
-    mask[0], mask[1] = np.eye(8, dtype=bool)[:2]
-    with pytest.raises(InputError, match="Lower min_fraction"):
-        PLECOC(min_fraction=0.5, random_state=0).fit(X, mask)
-
-
 @pytest.mark.parametrize(("shape", "value"), [((7, 3), 0.3), ((6, 2), 2.3), ((6, 2), 1e150)])
 def test_sparse_features_that_are_constant(shape, value):
     """Constant sparse features have a variance of 0, which rounding does not make negative."""

@@ -4,18 +4,7 @@ import numpy as np
 import pytest
 
 from oneof import CLPL, PLEM
-from oneof.likelihoods import entropy, masked_softmax
 from tests.estimators.panel import table
-
-
-def test_an_entropy_weight_reduces_the_entropies():
-    """A larger weight of the entropies reduces the entropies within the sets."""
-    X, mask = table(200, K=4)
-    sizes = []
-    for entropy_weight in (0.0, 0.1, 0.5):
-        model = PLEM(entropy_weight=entropy_weight).fit(X, mask)
-        sizes.append(entropy(masked_softmax(X @ model.coef_.T, mask)).sum())
-    assert sizes[0] > sizes[1] > sizes[2]
 
 
 def test_unlabeled_rows_move_the_boundary_into_a_gap():

@@ -1,18 +1,20 @@
-"""PLGP: its posterior with every kind of kernel, approximation and solver."""
+"""PLGP: its posterior with every kind of kernel, approximation and solver, and its numerical limits."""
 
 import pickle
+import tracemalloc
+import warnings
 
 import numpy as np
 import pytest
 from sklearn.base import clone
-from sklearn.datasets import load_iris
-from sklearn.exceptions import NotFittedError
-from sklearn.gaussian_process.kernels import RBF, ConstantKernel, DotProduct, WhiteKernel
+from sklearn.datasets import load_iris, make_blobs
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
+from sklearn.gaussian_process.kernels import RBF, ConstantKernel, DotProduct, ExpSineSquared, Kernel, WhiteKernel
 from sklearn.preprocessing import StandardScaler
 
 from oneof import PLGP
-from oneof.datasets import load, make_partial_labels
-from oneof.errors import DataError, InputError
+from oneof.datasets import make_partial_labels
+from oneof.errors import InputError
 from tests.estimators.panel import further, table
 from tests.oracles.laplace import exactly_labeled, predict
 
@@ -142,24 +144,6 @@ def test_the_optimizer_does_not_jump_to_a_bound():
     assert unit.kernel_.k2.length_scale == pytest.approx(default.kernel_.k2.length_scale, rel=0.1)
 
 
-def test_annealing_on_real_rows():
-    """On Lost, annealing gives a higher Psi and more correct labels than the start from ties."""
-    try:
-        data = load("lost")
-    except DataError as error:
-        pytest.skip(str(error))
-    X = (data.X - data.X.mean(axis=0)) / data.X.std(axis=0)
-    kernel = ConstantKernel(10.0 / X.shape[1]) * DotProduct(1e-3)
-    accuracy, psi = {}, {}
-    for anneal in (True, False):
-        model = PLGP(kernel, anneal=anneal, **FIXED).fit(X, data.candidates)
-        inside = np.where(data.candidates.mask, model.latent_mode_, -np.inf)
-        accuracy[anneal] = np.mean(data.candidates.classes[inside.argmax(axis=1)] == data.y)
-        psi[anneal] = model.objective_
-    assert psi[True] > psi[False]
-    assert accuracy[True] > accuracy[False]
-
-
 def test_probabilities_are_calibrated():
     """If the truth is drawn from the model's own prior, the predicted probabilities equal the frequencies."""
     rng = np.random.default_rng(0)
@@ -171,3 +155,82 @@ def test_probabilities_are_calibrated():
     proba = model.predict_proba(X[600:])
     correct = proba.argmax(axis=1) == truth[600:]
     assert abs(proba.max(axis=1).mean() - correct.mean()) < 0.06
+
+
+@pytest.mark.parametrize("solver", ["cg", "cholesky"])
+def test_an_overflowing_kernel_raises(solver):
+    """Overflow raises an error and never gives NaN."""
+    X, mask = table(60)
+    with pytest.raises(InputError, match=r"(?i)scale the features"):
+        PLGP(1e200 * DotProduct(), solver=solver, **FIXED).fit(X, mask)
+
+
+def test_imprecise_covariances_warn():
+    """Prior variances 1e11 times the posterior variances lose all digits, which causes a warning."""
+    X, mask = table(300)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        model = PLGP(1e10 * RBF(20.0), max_iter=5, **FIXED).fit(X, mask)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        model.predict_proba(further())
+    assert any("rounding leaves errors of about" in str(item.message) for item in caught)
+
+
+class Indefinite(Kernel):
+    """x.y, minus a multiple of the identity."""
+
+    def __init__(self, shift=0.5):
+        self.shift = shift
+
+    def __call__(self, X, Y=None):
+        gram = np.asarray(X) @ np.asarray(X if Y is None else Y).T
+        return gram - self.shift * np.eye(len(gram)) if Y is None else gram
+
+    def diag(self, X):
+        return (np.asarray(X) ** 2).sum(axis=1) - self.shift
+
+    def is_stationary(self):
+        return False
+
+
+def test_indefinite_kernels():
+    """A nearly positive semi-definite kernel gets a jitter and a warning; an indefinite one raises an error."""
+    X, mask = table(50)
+    with pytest.raises(InputError, match="positive semi-definite"):
+        PLGP(Indefinite(0.5), **FIXED).fit(X, mask)
+    with pytest.warns(UserWarning, match="not quite positive semi-definite"):
+        model = PLGP(Indefinite(1e-7), **FIXED).fit(X, mask)
+    expected = PLGP(DotProduct(0.0), **FIXED).fit(X, mask)
+    np.testing.assert_allclose(model.latent_mode_, expected.latent_mode_, atol=1e-3)
+
+
+def test_large_prior_variances_warn():
+    """With a far too large variance the predictions differ from the latent means; with a moderate one they do not."""
+    X, y = make_blobs(100, centers=5, n_features=4, cluster_std=0.3, random_state=0)
+    with pytest.warns(UserWarning, match="another class than the largest latent mean"):
+        PLGP(1e4 * RBF(10.0), **FIXED).fit(X, y).predict(X)
+    assert (PLGP(10.0 * RBF(10.0), **FIXED).fit(X, y).predict(X) == y).all()
+
+
+def test_landmarks_of_an_indefinite_kernel_raise():
+    """Nystroem features need a positive semi-definite kernel of their landmarks."""
+    X, mask = table(60)
+    with pytest.raises(InputError, match="must be positive semi-definite"):
+        PLGP(ExpSineSquared(), approximation="nystroem", **FIXED).fit(X, mask)
+
+
+@pytest.mark.slow
+def test_many_rows_fit_in_memory():
+    """Probabilities of 100,000 rows take a fraction of the memory of their covariances."""
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(60, 2)), np.arange(60) % 20
+    model = PLGP(n_mc_samples=4, **FIXED).fit(X, y)
+    rows = rng.normal(size=(100_000, 2))
+    model.predict_proba(rows[:1])
+    tracemalloc.start()
+    proba = model.predict_proba(rows)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 100_000 * 20 * 20 * 8 / 2
+    np.testing.assert_allclose(proba[::9999], model.predict_proba(rows[::9999]), atol=1e-10)

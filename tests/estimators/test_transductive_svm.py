@@ -9,7 +9,6 @@ from oneof import CandidateSets, TransductiveSVM
 from oneof.errors import InputError
 from oneof.solvers.transductive.tsvm import fractions_of_problems
 from oneof.solvers.transductive.weighted_svm import solve_weighted_svm
-from tests.estimators.panel import table
 
 
 def two_clusters(n=80, n_known=6, seed=0, apart=1.5):
@@ -111,20 +110,6 @@ def test_forms_of_the_fraction_of_two_classes(value):
     expected = TransductiveSVM(positive_fraction=0.4).fit(X, labels)
     model = TransductiveSVM(positive_fraction=value).fit(X, labels)
     np.testing.assert_array_equal(model.transduction_, expected.transduction_)
-
-
-def test_invalid_fractions_of_many_classes_are_named():
-    """With more than two classes each needs a fraction, from 0 to 1."""
-    X, mask = table()
-    for value in (0.5, [0.5, 0.5], ["a", "b", "c"]):
-        with pytest.raises(InputError, match="one number for each of the 3 classes"):
-            TransductiveSVM(positive_fraction=value).fit(X, mask)
-    with pytest.raises(InputError, match="one number for each of the 2 classes"):
-        TransductiveSVM(positive_fraction=[0.2, 0.3, 0.5]).fit(X, X[:, 0] > 0)
-    with pytest.raises(InputError, match=r"`positive_fraction` must have .*from 0 to 1; got .*1.5"):
-        TransductiveSVM(positive_fraction=[0.2, 1.5, 0.1]).fit(X, mask)
-    model = TransductiveSVM(positive_fraction=[0.3, 0.3, 0.4]).fit(X, mask)
-    assert np.isfinite(model.decision_function(X)).all()
 
 
 @pytest.mark.parametrize("name", ["C", "C_unlabeled"])

@@ -68,6 +68,7 @@ def test_seeds_of_another_kind(seed):
 
 
 def test_folds_with_missing_rows():
+    """Folds with row indices out of range are an error of oneof."""
     for row in (21, -21):
         error = outcome(learning_curve, PLKNN(n_neighbors=1), X, MASK, cv=[(range(19), [19, row])])
         assert str(error) == f"`cv` must contain row indices from 0 to 19; the test rows of fold 0 have {row}."

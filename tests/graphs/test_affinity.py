@@ -84,6 +84,7 @@ def test_rounding_errors_are_symmetrized():
     ],
 )
 def test_invalid_weights_are_named_with_row_and_column(form, value, message):
+    """The error has the value, its row and its column."""
     W = weights()
     W[2, 5], W[5, 2] = value, 0.0
     with pytest.raises(InputError, match=message):
@@ -106,6 +107,7 @@ def test_invalid_weights_are_named_with_row_and_column(form, value, message):
     ],
 )
 def test_invalid_affinities_raise(affinity, message):
+    """Other shapes, types and sums that overflow are errors."""
     with pytest.raises(InputError, match=message):
         check_affinity(affinity, 3)
 

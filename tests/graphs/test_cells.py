@@ -129,6 +129,7 @@ def test_results_are_reproducible_after_pickling(algorithm, monkeypatch):
 
 @pytest.mark.parametrize("scale", [1e-300, 1e-30, 1e30, 1e300])
 def test_features_beyond_single_precision_have_the_same_graph(scale):
+    """Features out of the range of single precision have nearly all edges, and finite weights of new rows."""
     X, builder = blobs(), NeighborGraph(algorithm="approximate")
     graph, scaled = builder.graph(X), builder.graph(X * scale)
     shared = graph.affinity.minimum(scaled.affinity)
@@ -150,10 +151,12 @@ def test_nearly_all_neighbors_are_found_even_in_noise(n_neighbors):
 
 @pytest.mark.parametrize("X", [blobs(300), blobs(6000, 5)], ids=["few rows", "few features"])
 def test_few_rows_and_few_features_are_searched_exactly(X):
+    """The approximate search of few rows, or of few features, has the exact graph."""
     exact, solution = (NeighborGraph(algorithm=kind).graph(X).affinity for kind in ("exact", "approximate"))
     assert (exact != solution).nnz == 0
 
 
 def test_sparse_rows_raise():
+    """The approximate search of sparse rows is an error."""
     with pytest.raises(InputError, match="requires dense rows"):
         NeighborGraph(algorithm="approximate").graph(sp.csr_array(blobs(20)))

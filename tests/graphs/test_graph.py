@@ -42,6 +42,7 @@ def assert_well_formed(W):
 @pytest.mark.parametrize("symmetrize", ["union", "mutual"])
 @pytest.mark.parametrize("options", OPTIONS, ids=str)
 def test_the_affinity_is_that_of_the_definition(options, symmetrize):
+    """The weights equal those of loops over pairs of rows."""
     X = rows()
     W = NeighborGraph(**options, symmetrize=symmetrize).graph(X).affinity
     assert_well_formed(W)
@@ -61,6 +62,7 @@ def test_summed_edges_have_twice_the_weight_if_mutual(options):
 
 @pytest.mark.parametrize("options", OPTIONS, ids=str)
 def test_new_rows_have_edges_by_the_same_definition(options):
+    """The weights of new rows equal those of loops over pairs of rows."""
     X, new = rows(), rows(9, seed=1)
     B = NeighborGraph(**options).graph(X).transform(new)
     assert B.shape == (9, 60)
@@ -86,6 +88,7 @@ def test_csr_and_single_precision_make_the_same_graph(options):
 
 @pytest.mark.parametrize("options", OPTIONS, ids=str)
 def test_the_order_of_rows_does_not_matter(options):
+    """Permuted rows have the permuted affinity."""
     X, order = rows(), np.random.default_rng(2).permutation(60)
     W, permuted = NeighborGraph(**options).graph(X).affinity, NeighborGraph(**options).graph(X[order]).affinity
     np.testing.assert_allclose(permuted.toarray(), W.toarray()[np.ix_(order, order)], rtol=1e-10, atol=1e-14)
@@ -118,6 +121,7 @@ def test_extreme_features_have_the_same_graph(options, scale):
 @pytest.mark.parametrize("scale", [1e-305, 1e-150, 1e150, 1e300])
 @pytest.mark.parametrize("options", [{"bandwidth": 0.8}, {"radius": 1.2, "bandwidth": 2.0}, {"radius": 1.2}], ids=str)
 def test_bandwidths_and_radii_are_in_the_unit_of_the_features(options, scale):
+    """Features, bandwidth and radius multiplied by one factor give the same weights."""
     X, new = rows(), rows(9, seed=1)
     graph = NeighborGraph(**options).graph(X)
     scaled = NeighborGraph(**{name: value * scale for name, value in options.items()}).graph(X * scale)
@@ -128,6 +132,7 @@ def test_bandwidths_and_radii_are_in_the_unit_of_the_features(options, scale):
 @pytest.mark.parametrize("scale", [1e-150, 1e150])
 @pytest.mark.parametrize("bandwidth", [1e-300, 1.0, 1e300])
 def test_extreme_bandwidths_give_no_nan(bandwidth, scale):
+    """Tiny and huge bandwidths give finite weights, and every new row has one."""
     graph = NeighborGraph(bandwidth=bandwidth).graph(rows() * scale)
     assert_well_formed(graph.affinity)
     B = graph.transform(rows(9, seed=1) * scale)
@@ -185,6 +190,7 @@ def test_all_rows_equal():
 
 @pytest.mark.parametrize("affinity", ["gaussian", "cosine", "binary"])
 def test_more_neighbors_than_rows_connect_all(affinity):
+    """With more neighbors than rows the graph is complete."""
     X = np.abs(rows(7))
     W = NeighborGraph(affinity, n_neighbors=50).graph(X).affinity
     assert W.nnz == 42
@@ -193,6 +199,7 @@ def test_more_neighbors_than_rows_connect_all(affinity):
 
 @pytest.mark.parametrize("options", OPTIONS, ids=str)
 def test_one_row_is_a_vertex_without_edges(options):
+    """A single row has no edge, and new rows are connected to it."""
     graph = NeighborGraph(**options).graph(np.array([[1.0, 2.0]]))
     assert graph.affinity.shape == (1, 1)
     assert graph.affinity.nnz == 0
@@ -240,12 +247,14 @@ def test_rows_of_zeros_have_no_direction():
     ids=str,
 )
 def test_invalid_parameters_are_named(wrong):
+    """The error begins with the name of the parameter."""
     with pytest.raises(InputError, match=next(iter(wrong))):
         NeighborGraph(**wrong)
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
 def test_rows_that_are_not_finite_raise(value):
+    """NaN and infinity are errors for dense and sparse rows, in the graph and for new rows."""
     X = rows()
     X[3, 2] = value
     for affinity in ("gaussian", "cosine"):

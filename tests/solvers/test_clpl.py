@@ -89,14 +89,6 @@ def test_weights_are_rows_for_each_level_set(case):
     np.testing.assert_allclose(solution.weights, expected.weights, atol=1e-7 * np.abs(expected.weights).max())
 
 
-def test_weights_of_0_and_1_are_a_mask():
-    """The path of weights gives the minimum of the path of masks."""
-    X, mask = table(80)
-    hard = solve_clpl(X, mask, C=0.5, sample_weight=np.ones(80))
-    soft = solve_clpl(X, mask.astype(float), C=0.5, sample_weight=np.ones(80))
-    np.testing.assert_allclose(soft.weights, hard.weights, rtol=1e-10, atol=1e-12)
-
-
 @pytest.mark.parametrize("fit_intercept", [False, True])
 @pytest.mark.parametrize("C", [1e-4, 1.0, 1e3])
 @pytest.mark.parametrize("scale", [1.0, np.array([1e4, 1.0, 1e-3, 10.0])], ids=["even", "ill-scaled"])
@@ -111,36 +103,6 @@ def test_the_gradient_vanishes_at_the_minimum(C, fit_intercept, scale):
     slopes = np.abs(p.point(solution.weights, p.matvec(solution.weights)).by_score)
     terms = np.abs(solution.weights) + p.rmatvec(slopes, np.abs(p.X))
     assert np.all(np.abs(solution.gradient) <= 1e-6 * terms + 1e-12)
-
-
-def test_the_minimum_is_global():
-    """No random step from the minimum decreases the objective of the oracle."""
-    X, mask = table(30)
-    solution = solve_clpl(X, mask, C=0.5, sample_weight=np.ones(30))
-    lowest = oracle.objective(solution.weights, np.zeros(3), X, mask, 0.5, np.ones(30))
-    assert lowest == pytest.approx(solution.objective, rel=1e-12)
-    rng = np.random.default_rng(0)
-    for size in (1e-3, 0.1, 1.0):
-        W = solution.weights + size * rng.normal(size=solution.weights.shape)
-        assert oracle.objective(W, np.zeros(3), X, mask, 0.5, np.ones(30)) > lowest
-
-
-def test_both_preconditioners_reach_the_same_minimum(monkeypatch):
-    """The minimum is the same with blocks and with the diagonal as preconditioners."""
-    X, mask = table(80)
-    blocks = solve_clpl(X, mask, C=1.0, sample_weight=np.ones(80), fit_intercept=True)
-    monkeypatch.setattr("oneof.solvers.lbfgs.MAX_BLOCK_ENTRIES", 0)
-    diagonal = solve_clpl(X, mask, C=1.0, sample_weight=np.ones(80), fit_intercept=True)
-    np.testing.assert_allclose(diagonal.weights, blocks.weights, rtol=1e-6, atol=1e-8)
-
-
-def test_a_warm_start_at_the_minimum_stops_at_once():
-    """A start at the minimum takes no step."""
-    X, mask = table(80)
-    cold = solve_clpl(X, mask, C=1.0, sample_weight=np.ones(80))
-    warm = solve_clpl(X, mask, C=1.0, sample_weight=np.ones(80), initial=cold.weights)
-    assert warm.n_iter <= 1
-    np.testing.assert_allclose(warm.weights, cold.weights, rtol=1e-7, atol=1e-9)
 
 
 @pytest.mark.parametrize("C", [0.01, 1.0, 100.0])
@@ -174,21 +136,6 @@ def test_sparse_rows_of_many_features_have_the_minimum_of_newton_steps(C, fit_in
     assert solution.objective == pytest.approx(alone.objective, rel=1e-12)
     np.testing.assert_allclose(solution.weights, alone.weights, atol=1e-6 * np.abs(alone.weights).max())
     assert fit_intercept or solution.n_iter == 1
-
-
-@weighted
-def test_rows_without_a_loss_do_not_change_the_derivatives(is_weighted):
-    """The gradient and the Hessian at some scores are those of the rows with a loss there."""
-    _, _, _, p = problem(is_weighted=is_weighted)
-    W, v = 10.0 * np.random.default_rng(2).normal(size=(2, *p.shape))
-    scores = p.matvec(W)
-    scores[::3] = np.where(p.outside[::3] < 1, 2.0, -2.0)  # no loss
-    active, active_scores = p.active(scores)
-    assert len(active.cost) < len(p.cost)
-    gradients = [q.gradient(q.point(W, s)) for q, s in ((active, active_scores), (p, scores))]
-    np.testing.assert_allclose(*gradients, rtol=1e-12)
-    products = [q.hvp(q.loss_curvatures(s), v) for q, s in ((active, active_scores), (p, scores))]
-    np.testing.assert_allclose(*products, rtol=1e-12)
 
 
 @weighted

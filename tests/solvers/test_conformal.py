@@ -174,49 +174,17 @@ def test_sets_grow_with_the_coverage_and_with_the_rule(class_conditional):
         assert (smaller <= larger).all()
 
 
-def test_classes_permute():
-    """Another order of the classes permutes the sets."""
-    rng = np.random.default_rng(6)
-    proba, labels = draw_proba(rng, 60, 4)
-    evidence, new, order = add_candidates(rng, labels, 4), draw_proba(rng, 20, 4)[0], np.array([2, 0, 3, 1])
-    for method, rule, conditional in itertools.product(("lac", "aps"), CALIBRATIONS, (False, True)):
-        first, second = (
-            p_of(proba[:, by], evidence[:, by], new[:, by], rule, method, conditional=conditional)
-            for by in (slice(None), order)
-        )
-        np.testing.assert_allclose(first[:, order], second, rtol=1e-12)
-
-
-def test_weights_of_zero_and_one_are_sets():
-    """Weights in {0, 1} give what the set gives, and exact rows what any rule gives."""
-    rng = np.random.default_rng(7)
-    proba, labels = draw_proba(rng, 40, 3)
-    evidence, new = add_candidates(rng, labels, 3), draw_proba(rng, 20, 3)[0]
-    exact = p_of(proba, one_hot(labels, 3), new, "conservative")
-    for rule in CALIBRATIONS:
-        sets, weights = (p_of(proba, w, new, rule) for w in (evidence, evidence.astype(float)))
-        np.testing.assert_array_equal(sets, weights)
-        np.testing.assert_allclose(p_of(proba, one_hot(labels, 3), new, rule), exact, rtol=1e-14)
-
-
 def test_few_rows_exclude_no_class():
-    """With n calibration rows, no class is excluded at a coverage above n / (n + 1)."""
+    """With n calibration rows, no class is excluded at a coverage above n / (n + 1), of which a note has the number."""
     rng = np.random.default_rng(8)
     proba, labels = draw_proba(rng, 8, 3)
-    calibration = calibrate(class_scores(proba, "lac"), proba, one_hot(labels, 3), calibration="conservative")
-    note = describe_few_rows([calibration], 3, 0.9, False)
-    assert note.startswith(
-        "3 of 3 classes are in every prediction set: a coverage of 0.9 requires at least 9 calibration"
-    )
-    assert describe_few_rows([calibration], 3, 8 / 9, False) == ""
     new = draw_proba(rng, 20, 3)[0]
-    assert prediction_sets(p_of(proba, one_hot(labels, 3), new, "conservative"), 0.9, new).all()
-    conditional = calibrate(
-        class_scores(proba, "lac"), proba, one_hot(labels, 3), calibration="sampled", class_conditional=True
-    )
-    counts = np.bincount(labels, minlength=3)
+    scores, exact = class_scores(proba, "lac"), one_hot(labels, 3)
+    assert describe_few_rows([calibrate(scores, proba, exact, calibration="conservative")], 3, 8 / 9, False) == ""
+    assert prediction_sets(p_of(proba, exact, new, "conservative"), 0.9, new).all()
+    conditional = calibrate(scores, proba, exact, calibration="sampled", class_conditional=True)
     for coverage in (0.5, 0.7, 0.75, 0.9):
-        n_few = (counts + 1 < 1 / (1 - coverage) - 1e-9).sum()
+        n_few = (np.bincount(labels, minlength=3) + 1 < 1 / (1 - coverage) - 1e-9).sum()
         note = describe_few_rows([conditional], 3, coverage, True)
         assert note.startswith(f"{n_few} of 3 classes") if n_few else note == ""
 

@@ -7,28 +7,7 @@ import scipy.sparse as sp
 from oneof.errors import InputError
 from oneof.solvers.feature_spaces import FeatureSpace, KernelSpace
 from tests.estimators.panel import table
-from tests.solvers.plsvm.problems import SPACES, problem, random_weights
-
-
-@pytest.mark.parametrize("space", SPACES)
-def test_rmatvec_is_the_adjoint_of_matvec(space):
-    """<rmatvec(A), W> = sum A * matvec(W), for any coefficients and weights."""
-    p = problem(space)
-    weights = random_weights(p)
-    coefficients = np.random.default_rng(1).normal(size=p.evidence.shape)
-    inner_product = p.space.dot(p.space.rmatvec(coefficients), weights)
-    assert inner_product == pytest.approx(float((coefficients * p.space.matvec(weights)).sum()), rel=1e-10)
-
-
-def test_a_linear_kernel_is_the_feature_space():
-    """Scores, norms and squares of a linear Gram matrix are those of the features."""
-    p = problem("dense")
-    kernel = KernelSpace(p.space.X @ p.space.X.T)
-    coefficients = np.random.default_rng(1).normal(size=p.evidence.shape)
-    a, b = p.space.rmatvec(coefficients), kernel.rmatvec(coefficients)
-    np.testing.assert_allclose(kernel.matvec(b), p.space.matvec(a), atol=1e-10)
-    assert kernel.dot(b, b) == pytest.approx(p.space.dot(a, a), rel=1e-12)
-    np.testing.assert_allclose(kernel.squares, p.space.squares, rtol=1e-12)
+from tests.solvers.plsvm.problems import SPACES, problem
 
 
 @pytest.mark.parametrize("space", SPACES)

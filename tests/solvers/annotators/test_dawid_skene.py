@@ -48,6 +48,7 @@ def set_answers(rng, n=25, n_sources=4, n_classes=4):
 
 
 def test_without_pooling_it_is_the_model_of_crowd_kit(columns):
+    """Without pooling, the posterior is that of Crowd-Kit."""
     solution = solve_annotators(
         columns,
         vote_shares(columns),
@@ -62,6 +63,7 @@ def test_without_pooling_it_is_the_model_of_crowd_kit(columns):
 @pytest.mark.parametrize("strength", [0.0, 3.0])
 @pytest.mark.parametrize("prior", [None, [0.5, 0.3, 0.2]])
 def test_confusion_matrices_equal_the_oracle(table, columns, strength, prior):
+    """Posteriors of confusion matrices equal loops over answers, with and without pooling and a class prior."""
     row, source = np.nonzero(table >= 0)
     start = vote_shares(columns)
     prior = None if prior is None else np.array(prior)
@@ -75,6 +77,7 @@ def test_confusion_matrices_equal_the_oracle(table, columns, strength, prior):
 
 
 def test_coins_of_set_answers_equal_the_oracle():
+    """Posteriors and accuracies of answers that are sets equal loops over answers."""
     triples, columns = set_answers(np.random.default_rng(0))
     start, uniform = vote_shares(columns), np.full(4, 0.25)
     expected, accuracy = oracle.one_coin(triples, 25, 4, 4, start, n_iter=5, strength=2.0)
@@ -92,6 +95,7 @@ def test_coins_of_set_answers_equal_the_oracle():
 
 
 def test_rates_of_votes_equal_the_oracle():
+    """Posteriors of rules that may abstain equal loops over answers; a row without answers has no likelihood."""
     rng = np.random.default_rng(1)
     sets = np.array([[1, 0, 0], [0, 1, 0], [0, 0, 1], [1, 1, 0]], dtype=bool)
     row, source = np.nonzero(rng.random((30, 5)) < 0.3)
@@ -160,6 +164,7 @@ def test_accuracies_of_known_labels_are_binomial(columns, table):
 
 
 def test_answer_information_is_bounded_by_entropy_and_zero_for_guesses():
+    """A perfect annotator has the information of the entropy, and one who guesses has none."""
     rng = np.random.default_rng(0)
     posterior = rng.dirichlet(np.ones(3), 5)
     guess = np.tile(rng.dirichlet(np.ones(3)), (3, 1))

@@ -1,4 +1,4 @@
-"""Reliability of answers: the likelihood and the maximum equal literal oracles, and intervals cover the truth."""
+"""Reliability of answers and distances of class means: equality with literal oracles, and intervals."""
 
 import numpy as np
 import pytest
@@ -7,6 +7,7 @@ from scipy.stats import beta
 from oneof.candidates import CandidateSets
 from oneof.solvers.annotators.dawid_skene import AnswerColumns
 from oneof.solvers.annotators.reliability import answer_likelihoods, estimate_reliability
+from oneof.solvers.annotators.temper import mean_distances
 from tests.oracles import reliability as oracle
 
 
@@ -87,16 +88,6 @@ def test_no_answers_have_the_prior():
     np.testing.assert_allclose(solution.interval[1], beta.ppf([0.05, 0.95], 1.5, 1.5), atol=1e-9)
 
 
-def test_the_estimates_do_not_depend_on_the_order_of_classes():
-    rng = np.random.default_rng(2)
-    _, answers = simulate(rng, [0.9, 0.5], n_rows=40, n_classes=4)
-    order = rng.permutation(4)
-    permuted = [(i, g, {int(order[k]) for k in members}) for i, g, members in answers]
-    mean, strength = np.array([0.8, 0.8]), np.array([5.0, 5.0])
-    first, second = (estimate_reliability(columns_of(given, 40, 2, 4), mean, strength) for given in (answers, permuted))
-    np.testing.assert_allclose(first.reliability, second.reliability, atol=1e-9)
-
-
 def test_intervals_contain_the_reliabilities_of_simulated_answers():
     """Intervals of probability .9 contain the reliabilities, drawn from the prior, in about 90 % of 20 simulations."""
     covered = []
@@ -107,3 +98,39 @@ def test_intervals_contain_the_reliabilities_of_simulated_answers():
         solution = estimate_reliability(columns_of(answers, 150, 6, 5), np.full(6, 8 / 11), np.full(6, 11.0))
         covered.append((solution.interval[:, 0] <= q) & (q <= solution.interval[:, 1]))
     assert 0.83 <= np.mean(covered) <= 0.98
+
+
+def test_each_mean_is_that_of_the_other_rows_and_one_correct_row():
+    """The closed form is equal to a loop that leaves out each row."""
+    rng = np.random.default_rng(0)
+    scores, labels = rng.normal(size=(12, 3)), rng.dirichlet(np.ones(3), size=12)
+    labels[3] = 0.0
+    squares = np.empty((12, 3))
+    for i in range(12):
+        for k in range(3):
+            weights = np.append(np.delete(labels[:, k], i), 1.0)
+            rows = np.vstack([np.delete(scores, i, axis=0), np.eye(3)[k]])
+            squares[i, k] = ((scores[i] - weights @ rows / weights.sum()) ** 2).sum()
+    variance = (labels * squares).sum() / (labels.sum() * 2)
+    np.testing.assert_allclose(mean_distances(scores, labels), -0.5 * squares / variance, atol=1e-10)
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_rows_of_a_class_that_is_often_confused_have_the_smallest_distance_from_it(n_classes):
+    """Rows of class 0 with a smaller score of 0 than of 1 are still the closest to class 0."""
+    rng = np.random.default_rng(1)
+    y = np.repeat(np.arange(n_classes), 50)
+    expected = np.eye(n_classes)
+    expected[0, :2] = 0.45, 0.55
+    scores = expected[y] + 0.03 * rng.normal(size=(len(y), n_classes))
+    assert (scores.argmax(axis=1) == y)[:50].mean() < 0.2
+    assert (mean_distances(scores, expected[y]).argmax(axis=1) == y).all()
+
+
+def test_a_class_without_rows_is_finite():
+    """A class that no label has is the class of a row with the score 1, and equal scores give finite distances."""
+    labels = np.eye(3)[[0, 0, 1]]
+    distances = mean_distances(np.eye(3)[[0, 2, 1]], labels)
+    assert distances[1].argmax() == 2
+    assert np.isfinite(mean_distances(np.zeros((3, 3)), labels)).all()
+    assert np.isfinite(mean_distances(np.ones((2, 1)), np.ones((2, 1)))).all()

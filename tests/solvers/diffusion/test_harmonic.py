@@ -1,4 +1,4 @@
-"""Harmonic functions: definition, maximum principle, limits, class mass normalization."""
+"""Harmonic functions of sets and weights: definition, maximum principle, limits, class mass normalization."""
 
 import numpy as np
 import pytest
@@ -6,9 +6,10 @@ import scipy.sparse as sp
 
 from oneof.solvers.diffusion.label_propagation import solve_harmonic
 from tests.oracles import diffusion as oracle
-from tests.solvers.diffusion.problems import balance_mass, blocks, graph, grid, problem
+from tests.solvers.diffusion.problems import balance_mass, blocks, graph, grid, problem, weighted
 
 TIGHT = {"tol": 1e-13, "max_iter": 20_000}
+evidences = pytest.mark.parametrize("evidence_of", [np.asarray, weighted], ids=["sets", "weights"])
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -70,14 +71,15 @@ def test_the_maximum_principle(kind):
 
 @pytest.mark.parametrize("options", [{}, {"label_penalty": 0.5}, {"label_penalty": 0.5, "ridge": 0.1}, {"ridge": 0.2}])
 @pytest.mark.parametrize("seed", range(2))
-def test_rows_with_sets_converge_to_the_fixed_point_of_plain_sweeps(seed, options):
-    """With several candidates in some rows, many plain sweeps converge to the same distributions."""
-    W, mask = problem("partial", n=30, seed=seed)
-    solution = solve_harmonic(W, mask, **options, **TIGHT)
+@evidences
+def test_rows_of_several_candidates_converge_to_the_fixed_point_of_plain_sweeps(seed, options, evidence_of):
+    """Many sweeps, each of which multiplies the mean of the neighbors by the weights, have the same distributions."""
+    W, mask = problem("partial", n=30, K=4, seed=seed)
+    evidence = evidence_of(mask)
+    solution = solve_harmonic(W, evidence, **options, **TIGHT)
     renamed = {"c": options.get("label_penalty"), "ridge": options.get("ridge", 0.0)}
-    np.testing.assert_allclose(
-        solution.distributions, oracle.sweep_harmonic(W.toarray(), mask, 1500, **renamed), atol=1e-8
-    )
+    expected = oracle.sweep_harmonic(W.toarray(), evidence, 3000, **renamed)
+    np.testing.assert_allclose(solution.distributions, expected, rtol=0, atol=1e-10)
     assert solution.converged
     sizes = mask.sum(axis=1)
     assert not solution.distributions[~mask & (sizes > 1)[:, None]].any()
@@ -108,21 +110,26 @@ def test_an_isolated_row_is_uniform_on_its_candidates():
         np.testing.assert_allclose(solve_harmonic(W, mask, **options).distributions, expected, atol=1e-12)
 
 
-def test_class_mass_is_the_formula_of_the_paper():
-    """Each class is scaled to its fraction of the exact rows; exact rows are unchanged; no mass gives no NaN."""
-    W, mask = problem()
-    F = solve_harmonic(W, mask).distributions
-    balanced = balance_mass(F, mask)
-    np.testing.assert_allclose(balanced, oracle.class_mass(F, mask), atol=1e-12)
-    exact = mask.sum(axis=1) == 1
-    np.testing.assert_array_equal(balanced[exact], F[exact])
-    wide = np.column_stack([mask, mask.all(axis=1)])
-    empty = balance_mass(np.column_stack([F, 0 * F[:, 0]]), wide)
-    assert np.isfinite(empty).all()
-    np.testing.assert_allclose(empty[:, :3], balanced)
+@pytest.mark.parametrize("options", [{}, {"label_penalty": 0.3}, {"label_penalty": 0.3, "ridge": 0.5}])
+@evidences
+def test_class_mass_is_the_formula_of_the_paper(options, evidence_of):
+    """Unlabeled rows that a label reaches are scaled to the mass of the labeled ones plus 1; exact rows count as 1."""
+    unlabeled = (graph(np.random.default_rng(3).normal(size=(7, 2))), np.ones((7, 3), dtype=bool))
+    W, mask = blocks(problem("partial"), unlabeled)
+    evidence = evidence_of(mask).astype(float)
+    solution = solve_harmonic(W, evidence, **options)
+    F, full, exact = solution.distributions, (evidence == 1).all(axis=1), (evidence > 0).sum(axis=1) == 1
+    q = 1.0 + np.where(exact[:, None], evidence, F)[~full].sum(axis=0)
+    full[solution.unreachable] = False
+    expected = F.copy()
+    expected[full] *= q / F[full].sum(axis=0)
+    expected /= expected.sum(axis=1, keepdims=True)
+    balanced = balance_mass(F, evidence, solution.unreachable)
+    np.testing.assert_allclose(balanced, expected, rtol=1e-10)
+    np.testing.assert_array_equal(balanced[~full], F[~full])
 
 
-@pytest.mark.parametrize("remainder", [1e-9, 1e-189, 1e-310, 5e-324])
+@pytest.mark.parametrize("remainder", [0.0, 1e-9, 1e-189, 1e-310, 5e-324])
 def test_class_mass_does_not_scale_up_a_vanishing_class(remainder):
     """The remaining mass of a class that decays with every sweep is not scaled up."""
     W, mask = problem()
@@ -147,20 +154,6 @@ def test_many_classes_of_few_rows_ignore_classes_without_mass(seed):
     q = (F[labeled].sum(axis=0) + 1.0) * has_mass
     proba = F[~labeled] * np.divide(q, F[~labeled].sum(axis=0), out=np.zeros(30), where=has_mass)
     np.testing.assert_allclose(balanced[~labeled], proba / proba.sum(axis=1, keepdims=True), atol=1e-6)
-
-
-@pytest.mark.parametrize("options", [{"label_penalty": 0.3}, {"label_penalty": 0.3, "ridge": 0.5}])
-def test_class_mass_counts_exact_rows(options):
-    """A class has mass 1 for each of its exact rows, even if a penalty instead of clamping changes their values."""
-    W, mask = problem("partial")
-    F = solve_harmonic(W, mask, **options).distributions
-    exact, full = mask.sum(axis=1) == 1, mask.all(axis=1)
-    assert np.abs(F[exact] - mask[exact]).max() > 0.1
-    q = mask[exact].sum(axis=0) + F[~exact & ~full].sum(axis=0) + 1.0
-    proba = F[full] * q / F[full].sum(axis=0)
-    balanced = balance_mass(F, mask)
-    np.testing.assert_allclose(balanced[full], proba / proba.sum(axis=1, keepdims=True), rtol=1e-12)
-    np.testing.assert_array_equal(balanced[~full], F[~full])
 
 
 def test_iterations_do_not_stop_too_early_on_long_chains():
@@ -210,16 +203,24 @@ def test_a_class_without_label_has_probability_zero():
     assert (balance_mass(F, mask)[:, 2] == 0).all()
 
 
-def test_class_mass_changes_reachable_unlabeled_rows_only():
-    """Rows with sets are unchanged and counted as labeled; rows that no label reaches stay uniform."""
-    unlabeled = (graph(np.random.default_rng(3).normal(size=(7, 2))), np.ones((7, 3), dtype=bool))
-    W, mask = blocks(problem("partial"), unlabeled)
-    solution = solve_harmonic(W, mask)
-    F, labeled = solution.distributions, ~mask.all(axis=1)
-    balanced = balance_mass(F, mask, solution.unreachable)
-    np.testing.assert_array_equal(balanced[labeled], F[labeled])
-    np.testing.assert_allclose(balanced[solution.unreachable], 1 / 3)
-    q = F[labeled].sum(axis=0) + 1
-    free = np.flatnonzero(~labeled)[: -len(solution.unreachable)]
-    ratio = balanced[free] / (F[free] * q / F[free].sum(axis=0))
-    np.testing.assert_allclose(ratio, ratio[:, :1] * np.ones(3), rtol=1e-9)
+def test_a_row_of_nearly_equal_weights_is_nearly_unlabeled():
+    """For harmonic functions the result is continuous at equal weights."""
+    W, mask = problem("exact")
+    near = mask.astype(float)
+    near[np.flatnonzero(mask.all(axis=1))[::2], 0] = 1 - 1e-9
+    solution = solve_harmonic(W, near, **TIGHT)
+    assert solution.converged
+    expected = solve_harmonic(W, mask, **TIGHT).distributions
+    np.testing.assert_allclose(solution.distributions, expected, rtol=0, atol=1e-6)
+
+
+def test_a_weak_component_converges_with_weights():
+    """Two rows that are connected strongly to each other and weakly to labels converge to the fixed point of sweeps."""
+    W = np.zeros((4, 4))
+    for i, j, weight in ((0, 1, 1e-2), (1, 2, 1.0), (2, 3, 2e-2)):
+        W[i, j] = W[j, i] = weight
+    weights = np.array([[1, 0, 0], [0.9, 1, 0.8], [1, 0.95, 0.7], [0, 1.0, 0]])
+    solution = solve_harmonic(sp.csr_array(W), weights, tol=1e-11)
+    assert solution.converged
+    assert solution.n_iter < 2000
+    np.testing.assert_allclose(solution.distributions, oracle.sweep_harmonic(W, weights, 6000), rtol=0, atol=1e-8)

@@ -6,7 +6,7 @@ import scipy.sparse as sp
 
 from oneof.solvers.diffusion.label_propagation import solve_local_global_consistency
 from tests.oracles import diffusion as oracle
-from tests.solvers.diffusion.problems import grid, problem
+from tests.solvers.diffusion.problems import grid, problem, weighted
 
 TIGHT = {"tol": 1e-13, "max_iter": 20_000}
 
@@ -26,12 +26,15 @@ def test_the_closed_form(seed, alpha):
 
 @pytest.mark.parametrize("alpha", [0.3, 0.95])
 @pytest.mark.parametrize("seed", range(3))
-def test_rows_with_sets_converge_to_the_fixed_point_of_plain_sweeps(seed, alpha):
-    """With several candidates in some rows, plain sweeps converge to the same F, including its masses."""
-    W, mask = problem("partial", n=30, seed=seed)
-    solution = solve_local_global_consistency(W, mask, alpha=alpha, **TIGHT)
-    F = oracle.sweep_consistency(W.toarray(), mask, alpha, 1000)
-    np.testing.assert_allclose(solution.distributions * solution.mass[:, None], F, atol=1e-8)
+@pytest.mark.parametrize("evidence_of", [np.asarray, weighted], ids=["sets", "weights"])
+def test_rows_of_several_candidates_converge_to_the_fixed_point_of_plain_sweeps(seed, alpha, evidence_of):
+    """Many sweeps converge to the same F: weights multiply the labels of the neighbors, and not the mass of a row."""
+    W, mask = problem("partial", n=30, K=4, seed=seed)
+    evidence = evidence_of(mask)
+    solution = solve_local_global_consistency(W, evidence, alpha=alpha, **TIGHT)
+    assert solution.converged
+    F = oracle.sweep_consistency(W.toarray(), evidence, alpha, 1500)
+    np.testing.assert_allclose(solution.distributions * solution.mass[:, None], F, rtol=0, atol=1e-10)
     np.testing.assert_allclose(solution.distributions, F / F.sum(axis=1, keepdims=True), atol=1e-8)
     assert not solution.distributions[~mask & (mask.sum(axis=1) > 1)[:, None]].any()
 

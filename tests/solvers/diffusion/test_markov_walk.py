@@ -52,33 +52,12 @@ def test_the_likelihood_never_decreases_and_converges_to_a_maximum(kind):
     assert (gradient - mean).max() < 1e-3 * gradient.max()
 
 
-@pytest.mark.parametrize("kind", ["exact", "partial"])
-def test_tiny_weights_outside_the_sets_change_nothing(kind):
-    """As the weights outside go to 0, the distributions go to those of the sets, also in exact rows."""
-    W, mask = problem(kind)
-    expected = solve_markov_walk(W, mask)
-    for outside in (0.0, 1e-300, 1e-12):
-        solution = solve_markov_walk(W, np.where(mask, 1.0, outside))
-        np.testing.assert_allclose(solution.distributions, expected.distributions, atol=1e-8)
-        np.testing.assert_allclose(solution.start_posteriors, expected.start_posteriors, atol=1e-8)
-
-
 def test_full_sets_do_not_change_the_likelihood():
     """A full set adds log 1."""
     first, unlabeled = problem(), (graph(np.random.default_rng(3).normal(size=(7, 2))), np.ones((7, 3), dtype=bool))
     W, mask = blocks(unlabeled, first, (sp.csr_array((1, 1)), np.ones((1, 3), dtype=bool)))
     solution, single_component = solve_markov_walk(W, mask), solve_markov_walk(*first)
     np.testing.assert_allclose(solution.log_likelihood, single_component.log_likelihood, rtol=1e-10)
-
-
-def test_one_step_has_a_reach_of_two_edges():
-    """With one step, rows farther than two edges from a label are uniform."""
-    W = sp.csr_array(sp.diags_array([np.ones(9), np.ones(9)], offsets=[-1, 1], shape=(10, 10)))
-    mask = np.ones((10, 2), dtype=bool)
-    mask[0] = [True, False]
-    F = solve_markov_walk(W, mask, n_steps=1).distributions
-    assert (F[:3, 0] > 0.5).all()
-    np.testing.assert_allclose(F[3:], 0.5)
 
 
 @pytest.fixture

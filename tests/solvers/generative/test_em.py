@@ -1,7 +1,5 @@
 """Tests of EM: iterations equal the oracle, the objective never decreases, and the solution is stationary."""
 
-from typing import ClassVar
-
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -278,35 +276,6 @@ def test_classes_do_not_degenerate_to_a_row(form):
                 c,
                 initial_responsibilities(mask, 1),
             )
-
-
-def test_several_components_need_a_generator():
-    """Several components start at random, since equal components would stay equal."""
-    with pytest.raises(InputError, match="Generator"):
-        initial_responsibilities(np.eye(2, dtype=bool), 2)
-
-
-class Counted(Multinomial):
-    """A family that records its M-steps."""
-
-    sizes: ClassVar[list[int]] = []
-
-    def maximize(self, mass):
-        self.sizes.append(len(mass))
-        return super().maximize(mass)
-
-
-@pytest.mark.parametrize("n_partial", [0, 1])
-def test_one_m_step_suffices_for_exact_rows(n_partial):
-    """EM takes one M-step with exact rows, and more with a single partial row."""
-    X, y = np.random.default_rng(0).poisson(1.0, (12, 5)).astype(float), np.arange(12) % 3
-    mask = np.eye(3, dtype=bool)[y]
-    mask[:n_partial] |= np.eye(3, dtype=bool)[(y[:n_partial] + 1) % 3]
-    Counted.sizes.clear()
-    solution = solve_em(Counted(X, 1.0), mask, np.ones(12), initial_responsibilities(mask, 1))
-    assert solution.converged
-    assert len(solution.objective_path) == solution.n_iter + 1
-    assert (len(Counted.sizes) == 1) == (n_partial == 0)
 
 
 @covariance_types

@@ -1,12 +1,15 @@
-"""Mode: a stationary point and a maximum of Psi, equal to the mode of the book for exact rows."""
+"""Mode: a stationary point and a maximum of Psi, equal to the mode of the book; preconditioners of features."""
+
+import itertools
 
 import numpy as np
 import pytest
 
 from oneof.likelihoods import masked_softmax, softmax
 from oneof.solvers.laplace import mode as mode_module
-from oneof.solvers.laplace.mode import find_mode, find_mode_cholesky, nystroem_prior
-from oneof.solvers.laplace.model import FeaturePrior, GramPrior
+from oneof.solvers.laplace.covariance import curvature_matrix
+from oneof.solvers.laplace.mode import RowPoint, WeightPreconditioner, find_mode, find_mode_cholesky, nystroem_prior
+from oneof.solvers.laplace.model import FeaturePrior, GramPrior, Likelihood
 from tests.oracles import laplace as oracle
 from tests.solvers.laplace.problems import SHARPNESSES, exact, gram, problem
 from tests.weights import draw_weights
@@ -29,31 +32,24 @@ def never_decreases(mode):
     return np.diff(mode.objective_path).min(initial=0.0) >= -slack
 
 
+CASES = [
+    *itertools.product([find_mode], ["rbf", "exponential", "linear"], [1e-2, 1.0, 30.0, 1e3]),
+    *itertools.product([find_mode_cholesky], ["rbf"], [0.1, 30.0]),
+]
+
+
 @pytest.mark.parametrize("sharpness", SHARPNESSES)
-@pytest.mark.parametrize("kernel", ["rbf", "exponential", "linear"])
-@pytest.mark.parametrize("variance", [1e-2, 1.0, 30.0, 1e3])
-def test_mode_is_stationary_and_psi_never_decreases(kernel, variance, sharpness):
+@pytest.mark.parametrize(("solver", "kernel", "variance"), CASES)
+def test_mode_is_stationary_and_psi_never_decreases(solver, kernel, variance, sharpness):
     """F = K (q - pi) to the tolerance, for Gram matrices of full and of low rank and variances small and large."""
-    for seed in range(3):
+    for seed in range(3 if solver is find_mode else 1):
         K, mask = problem(kernel, variance=variance, seed=seed)
-        mode = find_mode(GramPrior(K), mask, sharpness)
+        mode = solver(GramPrior(K), mask, sharpness, **({} if solver is find_mode else {"max_iter": 3000}))
         assert mode.converged
         assert distance(mode, K, mask, sharpness) <= 2e-6
         assert never_decreases(mode)
-        np.testing.assert_allclose(
-            K @ mode.coefficients, mode.latents, atol=1e-9 * max(1.0, np.abs(mode.latents).max())
-        )
-
-
-@pytest.mark.parametrize("sharpness", SHARPNESSES)
-@pytest.mark.parametrize("variance", [0.1, 30.0])
-def test_cholesky_mode_is_stationary_and_psi_never_decreases(variance, sharpness):
-    """The mode by Cholesky factors and bisection is stationary, and Psi never decreases."""
-    K, mask = problem("rbf", variance=variance)
-    mode = find_mode_cholesky(GramPrior(K), mask, sharpness, max_iter=3000)
-    assert mode.converged
-    assert distance(mode, K, mask, sharpness) <= 2e-6
-    assert never_decreases(mode)
+        product = K @ mode.coefficients
+        np.testing.assert_allclose(product, mode.latents, atol=1e-9 * max(1.0, np.abs(mode.latents).max()))
 
 
 @pytest.mark.parametrize("evidence_of", [np.asarray, draw_weights], ids=["sets", "weights"])
@@ -92,17 +88,6 @@ def test_exact_rows_give_the_mode_of_the_book(solver, sharpness):
         K = np.stack([K, 2.0 * K, K**2]) if own else K
         mode = solver(GramPrior(K), mask, sharpness, tol=1e-9)
         np.testing.assert_allclose(mode.latents, oracle.exactly_labeled(K, y, 3).mode, atol=1e-7)
-
-
-@pytest.mark.parametrize("sharpness", [0.5, np.inf])
-@pytest.mark.parametrize("solver", SOLVERS)
-def test_permuted_rows_and_classes_permute_the_mode(solver, sharpness):
-    rng = np.random.default_rng(0)
-    K, mask = problem("exponential", variance=2.0)
-    rows, classes = rng.permutation(40), rng.permutation(4)
-    mode = solver(GramPrior(K), mask, sharpness, tol=1e-9)
-    permuted = solver(GramPrior(K[np.ix_(rows, rows)]), mask[np.ix_(rows, classes)], sharpness, tol=1e-9)
-    np.testing.assert_allclose(permuted.latents, mode.latents[np.ix_(rows, classes)], atol=1e-7)
 
 
 @pytest.mark.parametrize("solver", SOLVERS)
@@ -215,16 +200,6 @@ def test_single_precision_is_preserved_and_accurate(kernel, variance, sharpness)
     np.testing.assert_allclose(single.latents, double.latents, atol=5e-4 * np.abs(double.latents).max())
 
 
-@pytest.mark.parametrize("solver", SOLVERS)
-def test_too_few_steps_do_not_converge(solver):
-    """With too few steps `converged` is False, and `n_iter` is the maximum."""
-    K, mask = problem("rbf", variance=100.0)
-    mode = solver(GramPrior(K), mask, np.inf, anneal=False, max_iter=1)
-    assert not mode.converged
-    assert mode.n_iter == 1
-    assert distance(mode, K, mask, np.inf) > 1e-6
-
-
 def test_stagnation_by_rounding_stops_early():
     """If rounding errors exceed the increase of Psi, the iteration stops long before the maximum of steps."""
     K, mask = problem("linear", variance=1e5, n=60)
@@ -240,3 +215,67 @@ def test_an_indefinite_gram_matrix_terminates():
     _, mask = problem(n=30)
     mode = find_mode(GramPrior(gram("rbf", X) - 0.5 * np.eye(30)), mask, 1.0, max_iter=200)
     assert np.isfinite(mode.latents).all()
+
+
+def feature_rows(n=300, m=20, K=4, *, by_class=False, seed=0):
+    """Return features with quickly decreasing sizes, and candidate sets."""
+    rng = np.random.default_rng(seed)
+    features = rng.normal(size=(K, n, m) if by_class else (n, m)) * np.logspace(1, -3, m)
+    mask = rng.random((n, K)) < 0.3
+    mask[np.arange(n), rng.integers(K, size=n)] = True
+    mask[mask.all(axis=1), 0] = False
+    return features, mask
+
+
+@pytest.mark.parametrize("by_class", [False, True])
+def test_every_row_and_feature_give_the_inverse(by_class):
+    """With all rows and a dense block of all features, the preconditioner is the inverse of I + Phi^T W Phi."""
+    features, mask = feature_rows(by_class=by_class)
+    rng = np.random.default_rng(1)
+    derivatives = Likelihood(mask, np.inf).derivatives(rng.normal(size=mask.shape))
+    pi = derivatives.proba
+    by_class = list(features) if features.ndim == 3 else [features] * 4
+    H = curvature_matrix(by_class, lambda k, j: pi[:, k] * ((k == j) - pi[:, j])) + np.eye(80)
+    residual = rng.normal(size=(20, 4))
+    expected = np.linalg.solve(H, residual.T.ravel()).reshape(4, 20).T
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(mode_module, "MIN_DIAGONAL", -1.0)
+        patch.setattr(mode_module, "MAX_COST", 1e9)
+        solution = WeightPreconditioner.from_rows(features, derivatives).solve(residual)
+    np.testing.assert_allclose(solution, expected, rtol=1e-8, atol=1e-10)
+
+
+@pytest.mark.parametrize("max_dense_size", [4, 20, 2000])
+def test_preconditioner_is_symmetric_and_positive_definite(max_dense_size, monkeypatch):
+    """Conjugate gradients need this, whatever rows are drawn and however small the dense block is."""
+    monkeypatch.setattr(mode_module, "MAX_DENSE_SIZE", max_dense_size)
+    monkeypatch.setattr(mode_module, "MAX_SAMPLED_ROWS", 50)
+    features, mask = feature_rows()
+    derivatives = Likelihood(mask, 1.0).derivatives(np.random.default_rng(1).normal(size=mask.shape))
+    preconditioner = WeightPreconditioner.from_rows(features.astype(np.float32), derivatives)
+    columns = np.stack([preconditioner.solve(row.reshape(20, 4)).ravel() for row in np.eye(80)])
+    np.testing.assert_allclose(columns, columns.T, atol=1e-12)
+    assert np.linalg.eigvalsh(columns).min() > 0
+
+
+@pytest.mark.parametrize("sharpness", SHARPNESSES)
+def test_hessian_by_blocks(sharpness):
+    """Products over blocks of rows equal those of all rows at once, in both precisions."""
+    features, mask = feature_rows(n=2500)
+    rng = np.random.default_rng(1)
+    derivatives = RowPoint(FeaturePrior(features), rng.normal(size=mask.shape), Likelihood(mask, sharpness))
+    direction = rng.normal(size=(20, 4))
+    expected = features.T @ derivatives.rows.hvp(features @ direction)
+    np.testing.assert_allclose(derivatives.hvp(direction), expected, rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(derivatives.fast_hvp(direction), expected, rtol=1e-3, atol=1e-2)
+
+
+def test_negative_curvature_ends_at_a_maximum():
+    """Psi never decreases on sets that tie at the start, where the Hessian is not positive definite."""
+    gram, mask = problem("rbf", variance=30.0, n=60, fraction=0.6)
+    values, vectors = np.linalg.eigh(gram)
+    prior = FeaturePrior(vectors * np.sqrt(np.maximum(values, 0.0)))
+    mode = find_mode(prior, mask, 3.0, anneal=False, tol=1e-9)
+    assert mode.converged
+    assert np.all(np.diff(mode.objective_path) > -1e-9)
+    np.testing.assert_allclose(mode.latents, prior.matvec(mode.coefficients), atol=1e-6)

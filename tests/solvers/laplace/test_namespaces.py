@@ -7,7 +7,6 @@ from sklearn.gaussian_process.kernels import RBF
 
 from oneof import likelihoods
 from oneof.kernels import covariance, variances
-from oneof.solvers.laplace.covariance import CholeskyFactors, inverse_and_log_det, lower_root, solve_lower
 from oneof.solvers.laplace.mode import find_mode, find_mode_cholesky
 from oneof.solvers.laplace.model import FeaturePrior, GramPrior
 from tests.estimators.panel import table
@@ -89,20 +88,3 @@ def test_kernels_and_features(form):
 
     for values, expected in zip(results(form(X), form(mask)), results(X, mask), strict=True):
         same(values, expected, form, atol=1e-9)
-
-
-def test_factors(form):
-    """Determinants, products, roots and solutions equal those of NumPy."""
-    rng = np.random.default_rng(0)
-    K, _ = problem("exponential")
-    F, V = rng.normal(size=(2, 40, 4))
-    expected = CholeskyFactors.from_proba(GramPrior(K), likelihoods.softmax(F))
-    factors = CholeskyFactors.from_proba(GramPrior(form(K)), likelihoods.softmax(form(F)))
-    np.testing.assert_allclose(factors.log_det, expected.log_det, rtol=1e-12)
-    same(factors.matvec(form(V)), expected.matvec(V), form)
-    same(inverse_and_log_det(form(K))[0], inverse_and_log_det(K.copy())[0], form, atol=1e-10)
-    root = lower_root(K)
-    same(lower_root(form(K)), root, form)
-    for transposed in (False, True):
-        solution = solve_lower(form(root), form(V), transposed=transposed)
-        same(solution, solve_lower(root, V, transposed=transposed), form, atol=1e-10)

@@ -1,15 +1,20 @@
-"""Self-training under each distractor model, compared with an oracle, and its invariants."""
+"""Self-training under each distractor model with sets and weights: its invariants and groups of sets."""
 
 from itertools import pairwise
 
 import numpy as np
 import pytest
 
-from oneof.solvers.loo_ridge.distractors import CandidateGroups, confusion_rates
+from oneof.solvers.loo_ridge.distractors import (
+    DISTRACTOR_MODELS,
+    CandidateGroups,
+    IterationState,
+    confusion_rates,
+    next_labels,
+)
 from oneof.solvers.loo_ridge.loo_operators import ExactRidge
 from oneof.solvers.loo_ridge.solve import SelfTraining
-from tests.oracles import loo_ridge as oracle
-from tests.solvers.loo_ridge.problems import blobs, gram_of, sets_of, weights_of
+from tests.solvers.loo_ridge.problems import blobs, gram_of, sets_of, small_problem, weights_of
 
 MODELS = ("uniform", "cooccurring", "confusable")
 
@@ -23,57 +28,6 @@ def self_train(X, mask, distractors, max_iter=25, tol=0.0):
 def labels(X, mask, distractors, max_iter=25):
     """Return the labels after self-training."""
     return self_train(X, mask, distractors, max_iter).label_distributions
-
-
-@pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize("kind", ["uniform", "cooccurring", "confusable"])
-def test_self_training_equals_the_oracle(kind, weighted):
-    """Labels after a few iterations equal those of the oracle, which loops over rows and classes."""
-    X, truth = blobs(40, 5)
-    mask = sets_of(truth, kind, n_distractors=2)
-    mask[::6] = np.eye(5, dtype=bool)[truth[::6]]
-    mask = weights_of(mask) if weighted else mask
-    gram = gram_of(X)
-    expected = {
-        "uniform": oracle.uniform_labels(gram, mask, 0.05, 7),
-        "cooccurring": oracle.cooccurring_labels(gram, mask, 0.05, 7),
-        "confusable": oracle.confusable_labels(gram, mask, 0.05, 7),
-    }
-    for distractors, P in expected.items():
-        np.testing.assert_allclose(labels(X, mask, distractors, max_iter=7), P, rtol=0, atol=1e-10)
-
-
-@pytest.mark.parametrize("distractors", MODELS)
-def test_labels_are_within_the_sets(distractors):
-    """Label distributions are 0 outside the sets and sum to 1, and exact rows keep their label."""
-    X, truth = blobs(80, 5)
-    mask = sets_of(truth, n_distractors=2)
-    mask[::5] = np.eye(5, dtype=bool)[truth[::5]]
-    for max_iter in (1, 2, 25):
-        P = labels(X, mask, distractors, max_iter=max_iter)
-        assert np.all(P[~mask] == 0)
-        np.testing.assert_allclose(P.sum(axis=1), 1)
-        np.testing.assert_array_equal(P[::5], mask[::5])
-
-
-@pytest.mark.parametrize("distractors", MODELS)
-def test_the_order_of_rows_and_classes_does_not_matter(distractors):
-    """Permuted rows and classes have permuted labels."""
-    X, truth = blobs(60, 5)
-    mask = sets_of(truth, "cooccurring", n_distractors=2)
-    rows, classes = np.random.default_rng(1).permutation(60), np.array([3, 1, 4, 0, 2])
-    result = labels(X, mask, distractors)
-    permuted = labels(X[rows], mask[rows][:, classes], distractors)
-    np.testing.assert_allclose(permuted, result[rows][:, classes], rtol=0, atol=1e-8)
-
-
-def test_exact_rows_need_no_iteration():
-    """Exact labels are not changed."""
-    X, truth = blobs(40)
-    mask = np.eye(4, dtype=bool)[truth]
-    result = self_train(X, mask, "uniform")
-    assert len(result.changes) == 0
-    np.testing.assert_array_equal(result.label_distributions, mask)
 
 
 @pytest.mark.parametrize("distractors", MODELS)
@@ -101,37 +55,6 @@ def test_changes_are_the_moved_fraction_of_label_mass():
     P += [labels(X, mask, "uniform", max_iter=n) for n in range(1, 5)]
     expected = [np.abs(after - before).sum(axis=1).mean() / 2 for before, after in pairwise(P)]
     np.testing.assert_allclose(result.changes, expected)
-
-
-def test_groups_have_identical_sets():
-    """Sums over a group are sums over the rows with the identical set."""
-    mask = np.array([[1, 1, 0], [0, 1, 1], [1, 1, 0], [1, 0, 0]], dtype=bool)
-    sets = CandidateGroups.from_evidence(mask)
-    P = np.where(mask, np.arange(12.0).reshape(4, 3), 0.0)
-    sums = sets.to_dense(sets.group_sums(sets.values(P)))
-    np.testing.assert_array_equal(sums[[0, 2]], np.tile(P[0] + P[2], (2, 1)))
-    np.testing.assert_array_equal(sums[[1, 3]], P[[1, 3]])
-    np.testing.assert_array_equal(sets.group[:, None] == sets.group, (mask[:, None] == mask).all(axis=2))
-
-
-def test_pairs_of_rows_and_candidates():
-    """The flat arrays over the pairs equal the (n, K) arrays inside the sets."""
-    _, truth = blobs(50, 5)
-    mask = sets_of(truth, n_distractors=2)
-    mask[::4] = np.eye(5, dtype=bool)[truth[::4]]
-    mask[1::7] = True
-    sets = CandidateGroups.from_evidence(mask)
-    dense = np.where(mask, np.random.default_rng(0).random(mask.shape) + 0.1, 0.0)
-    values = sets.values(dense)
-    np.testing.assert_array_equal(values, dense[sets.rows, sets.classes])
-    np.testing.assert_array_equal(sets.to_dense(values), dense)
-    np.testing.assert_allclose(sets.row_sums(values), dense.sum(axis=1))
-    np.testing.assert_allclose(sets.class_sums(values), dense.sum(axis=0))
-    np.testing.assert_allclose(sets.to_dense(sets.normalize(values)), dense / dense.sum(axis=1, keepdims=True))
-    np.testing.assert_allclose(sets.to_dense(sets.normalize(sets.weights)), mask / mask.sum(axis=1, keepdims=True))
-    pairs = np.column_stack([sets.group[sets.rows], sets.classes])
-    same = sets.group_pairs[:, None] == sets.group_pairs
-    np.testing.assert_array_equal(same, (pairs[:, None] == pairs).all(axis=2))
 
 
 def test_selected_rows_have_their_own_groups():
@@ -195,3 +118,84 @@ def test_unlabeled_rows_have_the_class_frequencies_of_labeled_rows():
     np.testing.assert_array_equal(normalized[:100], mask[:100])
     distance = np.abs(unconstrained[100:].mean(axis=0) - frequencies).max()
     assert np.abs(normalized[100:].mean(axis=0) - frequencies).max() < 0.5 * distance
+
+
+every_model = pytest.mark.parametrize("model", MODELS)
+
+
+def rbf_labels(X, sets, model):
+    """Return the labels of rows with an RBF kernel."""
+    ridge = ExactRidge.from_gram(gram_of(X), 0.05)
+    return SelfTraining(0.05, 7, distractors=model).run(ridge, sets).label_distributions
+
+
+def test_the_groups_of_rows_with_weights():
+    """Rows with the identical support are a group; those of all classes are another one than unlabeled rows."""
+    weights = np.array([[1, 0.5, 0], [0.2, 1, 0], [1, 1, 0], [1, 1, 1], [1, 0.5, 0.5], [0.1, 1, 1], [1, 0, 0]])
+    sets = CandidateGroups.from_evidence(weights)
+    same = sets.group[:, None] == sets.group
+    expected = np.zeros((7, 7), dtype=bool)
+    for group in ([0, 1, 2], [3], [4, 5], [6]):
+        expected[np.ix_(group, group)] = True
+    np.testing.assert_array_equal(same, expected)
+    np.testing.assert_array_equal(sets.unlabeled, np.arange(7) == 3)
+    np.testing.assert_array_equal(sets.full, np.isin(np.arange(7), [3, 4, 5]))
+    np.testing.assert_array_equal(sets.partial, np.arange(7) < 3)
+    np.testing.assert_array_equal(sets.to_dense(sets.weights), weights)
+    np.testing.assert_allclose(
+        sets.to_dense(sets.normalize(sets.weights)), weights / weights.sum(axis=1, keepdims=True)
+    )
+    part = sets.select(np.array([0, 4, 6]))
+    np.testing.assert_array_equal(part.to_dense(part.weights), weights[[0, 4, 6]])
+    assert sets.select(np.array([2, 3, 6])).evidence.dtype == bool
+
+
+def test_rows_of_all_classes_keep_their_predictions_times_their_weights():
+    """Sets of all classes have no observable distractors, whatever the model."""
+    weights = weights_of(small_problem("cooccurring")[1])
+    sets = CandidateGroups.from_evidence(weights)
+    rng = np.random.default_rng(0)
+    state = IterationState(rng.random(len(sets.rows)) + 0.1, sets.normalize(sets.weights), sets, 9)
+    claims = weights * sets.to_dense(state.loo_predictions)
+    assert sets.full.any()
+    for model, exponent in zip(MODELS, (1, 2, 1), strict=True):
+        result = sets.to_dense(sets.normalize(DISTRACTOR_MODELS[model](state)))
+        expected = weights * sets.to_dense(state.loo_predictions) ** exponent
+        expected /= expected.sum(axis=1, keepdims=True)
+        np.testing.assert_allclose(result[sets.full], expected[sets.full], rtol=1e-12)
+    np.testing.assert_allclose(sets.to_dense(DISTRACTOR_MODELS["uniform"](state)), claims, rtol=1e-12)
+
+
+@every_model
+def test_a_softened_set_is_treated_like_the_set(model):
+    """With small weights outside the sets most labels are those of the sets, and the groups are the same."""
+    X, truth = blobs(80, 5, spread=4.0)
+    mask = sets_of(truth, "cooccurring")
+    softened = np.where(mask, 1.0, 1e-5)
+    hard, soft = (rbf_labels(X, CandidateGroups.from_evidence(each), model) for each in (mask, softened))
+    assert np.abs(soft - hard).sum(axis=1).mean() / 2 < 0.05
+    sets, main = CandidateGroups.from_evidence(mask), CandidateGroups.from_evidence(softened).main
+    np.testing.assert_array_equal(main.mask, sets.mask)
+    np.testing.assert_array_equal(main.group, sets.group)
+    assert main.evidence.dtype == bool
+
+
+@every_model
+def test_classes_of_small_weights_have_the_mass_of_their_predictions(model):
+    """The distractor model divides only the mass of the main candidates."""
+    mask = small_problem("cooccurring")[1]
+    weights = np.maximum(weights_of(mask), 0.05)
+    sets = CandidateGroups.from_evidence(weights)
+    rng = np.random.default_rng(0)
+    F, P = rng.random(weights.shape) + 0.1, rng.dirichlet(np.ones(5), len(weights))
+    state = IterationState(sets.values(F), sets.values(P), sets, 9)
+    result = sets.to_dense(next_labels(model, state))
+    is_main = weights >= 0.1
+    uniform = weights * F / (weights * F).sum(axis=1, keepdims=True)
+    np.testing.assert_allclose(result[~is_main], uniform[~is_main], rtol=1e-12)
+    main = CandidateGroups.from_evidence(np.where(is_main, weights, 0.0))
+    inside = main.normalize(main.values(P))
+    expected = main.to_dense(main.normalize(DISTRACTOR_MODELS[model](IterationState(main.values(F), inside, main, 9))))
+    expected *= np.where(is_main, uniform, 0.0).sum(axis=1, keepdims=True)
+    np.testing.assert_allclose(result[is_main], expected[is_main], rtol=1e-12)
+    np.testing.assert_allclose(result.sum(axis=1), 1, rtol=1e-12)

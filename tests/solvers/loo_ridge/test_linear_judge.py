@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize_scalar
 
-from oneof import CandidateSets, LOORidge
+from oneof import LOORidge
 from oneof.candidates.stratification import folds_by_set
 from oneof.kernels.feature_maps import L2Normalize, Standard
 from oneof.kernels.mapped import KernelSum, MappedKernel
@@ -83,19 +83,6 @@ def test_self_training_with_a_judge_equals_the_oracle(weighted):
         np.testing.assert_allclose(result.label_distributions, P, rtol=0, atol=1e-10)
 
 
-@pytest.mark.parametrize("weight", [0.0, 1.0])
-def test_a_judge_without_weight_and_one_with_all_of_it(weight):
-    """With the weight 0 the labels are those without a judge, and with 1 those of the judge."""
-    X, mask = small_problem("dictionary")
-    sets, ridge = CandidateGroups.from_evidence(mask), ExactRidge.from_gram(gram_of(X), 0.05)
-    probabilities = sets.normalize(np.random.default_rng(0).random(len(sets.rows)))
-    result = SelfTraining(0.05, 7).run(ridge, sets, Judge(probabilities, weight)).label_distributions
-    expected = (
-        SelfTraining(0.05, 7).run(ridge, sets).label_distributions if weight == 0 else sets.to_dense(probabilities)
-    )
-    np.testing.assert_array_equal(result, expected)
-
-
 @pytest.mark.parametrize("seed", range(5))
 def test_the_weight_maximizes_the_likelihood_of_the_pool(seed):
     """The mean log-posterior is within 1e-4 of the maximum, and the weight is near that of the maximum."""
@@ -137,28 +124,6 @@ def test_no_row_is_ambiguous():
     for mask in (exact, unlabeled, few):
         sets = CandidateGroups.from_evidence(mask)
         assert fit_judge(X, rbf(X), sets, TRAINING).weight == 0
-
-
-@pytest.mark.parametrize("factor", [2.0**-20, 2.0**17, 0.3])
-def test_the_factor_of_a_row_does_not_matter(factor):
-    """The weights of a row count once, up to a factor: bit for bit for powers of 2, otherwise up to rounding."""
-    X, mask = small_problem("dictionary")
-    weights = weights_of(mask)
-    factors = np.where(np.arange(len(X)) % 2 == 0, factor, 1.0)[:, None]
-    expected = judge_of(X, CandidateSets.from_weights(weights).evidence)
-    result = judge_of(X, CandidateSets.from_weights(weights * factors).evidence)
-    tolerance = 0.0 if factor != 0.3 else 1e-6
-    np.testing.assert_allclose(result[0], expected[0], rtol=0, atol=tolerance)
-    assert result[1] == pytest.approx(expected[1], rel=0, abs=tolerance)
-
-
-def test_weights_of_zero_and_one_give_the_judge_of_the_sets():
-    """The weights 0 and 1 are the set, bit for bit."""
-    X, mask = small_problem("dictionary")
-    pairs = CandidateGroups(mask.astype(float), CandidateGroups.from_evidence(mask).group)
-    expected, result = judge_of(X, mask), fit_judge(X, rbf(X), pairs, TRAINING)
-    np.testing.assert_array_equal(pairs.to_dense(result.probabilities), expected[0])
-    assert result.weight == expected[1]
 
 
 def test_confident_predictions_outside_the_set():

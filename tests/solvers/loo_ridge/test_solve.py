@@ -1,4 +1,4 @@
-"""Solution of LOORidge without an estimator, and the weights of several kernels."""
+"""Solution of LOORidge without an estimator: kernel weights, blocks of rows, inverse temperature."""
 
 from dataclasses import dataclass
 
@@ -6,19 +6,26 @@ import numpy as np
 import pytest
 
 from oneof.kernels.feature_maps import NormalQuantiles, Standard
-from oneof.kernels.mapped import MappedKernel
-from oneof.solvers.loo_ridge.distractors import CandidateGroups
-from oneof.solvers.loo_ridge.loo_operators import RowsInMemory
+from oneof.kernels.mapped import KernelSum, MappedKernel
+from oneof.likelihoods import softmax
+from oneof.solvers.loo_ridge import loo_operators
+from oneof.solvers.loo_ridge.distractors import CandidateGroups, IterationState, next_labels
+from oneof.solvers.loo_ridge.loo_operators import Landmarks, NystroemRidge, RowsInMemory, square_and_scores
 from oneof.solvers.loo_ridge.solve import (
+    FULL_TOL,
+    MAX_FULL_ITER,
+    MAX_INVERSE_TEMPERATURE,
+    MIN_INVERSE_TEMPERATURE,
     MIN_KERNEL_WEIGHT,
     RowSamples,
     SelfTraining,
+    fit_inverse_temperature,
     simplex_least_squares,
     solve_loo_ridge,
     weigh_kernels,
 )
 from tests.oracles import loo_ridge as oracle
-from tests.solvers.loo_ridge.problems import blobs, gram_of, sets_of
+from tests.solvers.loo_ridge.problems import blobs, gram_of, nystroem_ridge, sets_of
 
 
 @dataclass(frozen=True)
@@ -67,25 +74,16 @@ def sum_of(kernels, weights, X):
 
 
 @use_judge
-def test_loo_scores_equal_fits_without_the_row(use_judge):
-    """Leave-one-out scores equal n fits to the final labels with the weighted sum of the kernels, to 1e-8."""
-    X, kernels, sets = problem()
-    result = solve(kernels, X, sets, use_judge)
-    assert (result.judge_weight > 0) == use_judge
-    P = result.labels.label_distributions
-    expected = oracle.predict_loo(sum_of(kernels, result.kernel_weights, X), P, 0.05)
-    np.testing.assert_allclose(result.scores, expected, rtol=0, atol=1e-8)
-
-
-@use_judge
-def test_the_function_is_fitted_with_the_sum_of_the_kernels(use_judge):
-    """Scores of new rows equal those of ridge regression with the weighted sum on the final labels."""
+def test_scores_are_those_of_the_sum_of_the_kernels(use_judge):
+    """Scores of new rows and leave-one-out scores equal ridge regression with the weighted sum on the final labels."""
     X, kernels, sets = problem()
     new = blobs(15, 4, seed=1)[0]
     result = solve(kernels, X, sets, use_judge)
     assert (result.judge_weight > 0) == use_judge
     P = result.labels.label_distributions
-    a = np.linalg.solve(sum_of(kernels, result.kernel_weights, X) + 0.05 * np.eye(40), P - P.mean(axis=0))
+    gram = sum_of(kernels, result.kernel_weights, X)
+    np.testing.assert_allclose(result.scores, oracle.predict_loo(gram, P, 0.05), rtol=0, atol=1e-8)
+    a = np.linalg.solve(gram + 0.05 * np.eye(40), P - P.mean(axis=0))
     cross = sum(
         w * k.gram(k.transform(new), k.transform(X)) for k, w in zip(kernels, result.kernel_weights, strict=True)
     )
@@ -197,3 +195,138 @@ def test_a_kernel_of_noise_gets_no_weight():
     X, truth = blobs(150, 4)
     sets = CandidateGroups.from_evidence(sets_of(truth))
     assert weigh_kernels([Scaled(1.0), Unrelated(1.0)], X, sets, TRAINING)[0] > 0.9
+
+
+DISTRACTORS = ("uniform", "cooccurring", "confusable")
+
+
+def blocks_problem(n=300):
+    """Return rows, a sum of two kernels, exact, partial and unlabeled rows, and the landmarks."""
+    X, truth = blobs(n, 5, d=4)
+    mask = sets_of(truth, n_distractors=2)
+    mask[::6] = np.eye(5, dtype=bool)[truth[::6]]
+    mask[1::11] = True
+    feature_map = Standard.fit(X)
+    kernels = [MappedKernel.from_rows(feature_map, name, feature_map(X), "float64") for name in ("rbf", "laplacian")]
+    return (
+        X,
+        KernelSum.from_kernels(kernels, np.array([0.6, 0.4])),
+        CandidateGroups.from_evidence(mask),
+        np.arange(0, n, 9),
+    )
+
+
+def ridge_of(X, kernel, landmarks, part=slice(None)):
+    """Return the ridge of rows in memory."""
+    rows, support = kernel.transform(X[part]), kernel.transform(X[landmarks])
+    return nystroem_ridge(kernel.gram(rows, support), kernel.gram(support), 0.05)
+
+
+def in_blocks(X, kernel, landmarks, dual):
+    """Return the ridge over blocks of rows, and the scores of a function of the landmarks."""
+    rows, of_rows = RowsInMemory(X), Landmarks.from_rows(kernel, kernel.transform(X[landmarks]), X)
+    square, scores = rows.map_reduce(square_and_scores, [None] * len(rows.slices), of_rows, dual)
+    return NystroemRidge.in_blocks(rows, of_rows, square, 0.05), np.concatenate(scores)
+
+
+@pytest.mark.parametrize("block_rows", [7, 8192])
+def test_blocks_give_the_ridge_in_memory(block_rows, monkeypatch):
+    """The functions, their scores and the leave-one-out predictions equal those of the ridge in memory to 1e-8."""
+    monkeypatch.setattr(loo_operators, "BLOCK_ROWS", block_rows)
+    X, kernel, sets, landmarks = blocks_problem()
+    P, expected = sets.to_dense(sets.normalize(sets.weights)), ridge_of(X, kernel, landmarks)
+    dual, predictions = expected.fit(P)
+    ridge, scores = in_blocks(X, kernel, landmarks, dual)
+    gram = kernel.gram(kernel.transform(X), kernel.transform(X[landmarks]))
+    np.testing.assert_allclose(scores, gram @ dual.coefficients + dual.means, rtol=0, atol=1e-8)
+    result, result_predictions = ridge.fit(P)
+    np.testing.assert_allclose(gram @ result.coefficients + result.means, scores, rtol=0, atol=1e-8)
+    np.testing.assert_allclose(result_predictions, predictions, rtol=0, atol=1e-8)
+    np.testing.assert_array_equal(ridge.predict_loo(P), result_predictions)
+
+
+@pytest.mark.parametrize("distractors", DISTRACTORS)
+def test_labels_start_from_predictions(distractors):
+    """After no iteration the labels are the predictions within the sets, and after more those of the same iteration."""
+    X, kernel, sets, landmarks = blocks_problem()
+    ridge, F = ridge_of(X, kernel, landmarks), np.random.default_rng(0).random(sets.mask.shape) + 0.1
+    P = sets.normalize(sets.values(F))
+    for n_iter in range(3):
+        result = SelfTraining(0.05, n_iter, distractors=distractors).run(ridge, sets, predictions=sets.values(F))
+        np.testing.assert_allclose(result.label_distributions, sets.to_dense(P), rtol=0, atol=1e-12)
+        predictions = np.maximum(sets.values(ridge.predict_loo(sets.to_dense(P))), 1e-6)
+        P = next_labels(distractors, IterationState(predictions, P, sets, 100))
+
+
+@pytest.mark.parametrize("distractors", DISTRACTORS)
+@pytest.mark.parametrize("training_rows", [np.arange(0, 300, 3), np.arange(300)])
+def test_many_rows_continue_from_a_part_of_them(training_rows, distractors, monkeypatch):
+    """The labels are those of the training rows' function, then of at most three iterations with all rows."""
+    monkeypatch.setattr(loo_operators, "BLOCK_ROWS", 32)
+    X, kernel, sets, landmarks = blocks_problem()
+    rows = RowsInMemory(X)
+    samples = RowSamples(landmarks, training_rows, np.arange(0, 300, 4))
+    training = SelfTraining(0.05, 25, distractors=distractors)
+    result = solve_loo_ridge(kernel.kernels, rows, sets, training, samples, use_judge=True)
+    stored, P = result.model.kernel, result.labels.label_distributions
+    part, ridge = ridge_of(X, stored, landmarks, training_rows), ridge_of(X, stored, landmarks)
+    first = training.run(part, sets.select(training_rows))
+    dual, _ = part.fit(first.label_distributions)
+    _, scores = in_blocks(X, stored, landmarks, dual)
+    then = SelfTraining(0.05, MAX_FULL_ITER, FULL_TOL, distractors).run(ridge, sets, predictions=sets.values(scores))
+    np.testing.assert_allclose(P, then.label_distributions, rtol=0, atol=1e-7)
+    np.testing.assert_allclose(result.labels.changes, np.append(first.changes, then.changes), rtol=0, atol=1e-7)
+    np.testing.assert_allclose(result.scores, ridge.predict_loo(P), rtol=0, atol=1e-8)
+    assert result.judge_weight == 0
+
+
+def drawn(b, n=4000, K=5, seed=0):
+    """Return scores, and labels drawn from the softmax of b times the scores."""
+    rng = np.random.default_rng(seed)
+    scores = rng.dirichlet(np.ones(K), n)
+    labels = (softmax(b * scores).cumsum(axis=1) > rng.random((n, 1))).argmax(axis=1)
+    return scores, labels, rng
+
+
+@pytest.mark.parametrize("b", [2.0, 10.0])
+def test_the_inverse_temperature_of_drawn_labels_is_recovered(b):
+    """Exact labels drawn with a given b, and their probabilities themselves, recover it."""
+    scores, labels, _ = drawn(b)
+    assert fit_inverse_temperature(scores, np.eye(5)[labels]) == pytest.approx(b, rel=0.08)
+    assert fit_inverse_temperature(scores, softmax(b * scores)) == pytest.approx(b, rel=0.01)
+
+
+def test_the_result_is_optimal():
+    """No other b has a larger expected likelihood of the labels, with one error in n + 2 rows."""
+    scores, _, rng = drawn(5.0, 300)
+    P = rng.dirichlet(np.full(5, 0.3), 300)
+
+    def value(b):
+        p, e = softmax(b * scores), 1 / 302
+        return (((1 - e) * P + e * (1 - P) / 4) * np.log(p)).sum()
+
+    best = fit_inverse_temperature(scores, P)
+    grid = np.geomspace(MIN_INVERSE_TEMPERATURE, 0.3 * MAX_INVERSE_TEMPERATURE, 500)
+    assert value(best) >= max(value(b) for b in grid) - 1e-9
+
+
+def test_perfect_scores_have_probabilities_below_one():
+    """If the truth always has the best score, its probability for n rows is (n + 1) / (n + 2)."""
+    b = fit_inverse_temperature(np.eye(3), np.eye(3))
+    assert softmax(b * np.eye(3))[0, 0] == pytest.approx(4 / 5)
+    assert fit_inverse_temperature(-np.eye(3), np.eye(3)) == pytest.approx(MIN_INVERSE_TEMPERATURE)
+    assert fit_inverse_temperature(np.empty((0, 3)), np.empty((0, 3))) == 1.0
+    assert fit_inverse_temperature(np.ones((4, 1)), np.ones((4, 1))) == 1.0
+
+
+@pytest.mark.parametrize("gap", [0.3, 3.0])
+def test_the_order_of_rows_does_not_matter_for_separable_rows(gap):
+    """If all predictions are correct, b is the same for any order and rounding of the scores."""
+    rng = np.random.default_rng(0)
+    truth = rng.integers(0, 4, 80)
+    scores, P = gap * np.eye(4)[truth] + 0.01 * rng.normal(size=(80, 4)), np.eye(4)[truth]
+    b = fit_inverse_temperature(scores, P)
+    for seed in range(3):
+        order = np.random.default_rng(seed).permutation(80)
+        noise = 1e-15 * rng.normal(size=scores.shape)
+        assert fit_inverse_temperature((scores + noise)[order], P[order]) == pytest.approx(b, rel=1e-9)

@@ -9,9 +9,7 @@ from oneof.graphs.neighbors import NeighborIndex
 from oneof.likelihoods import normalize_within_sets, uniform_within_sets
 from oneof.solvers import neighbors as neighbors_module
 from oneof.solvers.neighbors import (
-    normalize_class_mass,
     propagate,
-    reconstruction_errors,
     reconstruction_matrix,
     reconstruction_weights,
 )
@@ -43,16 +41,6 @@ def test_weights_equal_the_oracle(max_entries, dtype, form, monkeypatch):
     np.testing.assert_allclose(reconstruction_weights(form(X), form(T), near), expected, atol=1e-9)
 
 
-@FORMS
-def test_errors_equal_the_oracle(form):
-    """The error of a class is its own residual over the squared target, and 1 without neighbors."""
-    X, T, near, labels = problem()
-    result = reconstruction_errors(form(X), form(T), near, labels, 4)
-    np.testing.assert_allclose(result, [oracle.errors(X, labels, 4, t, 5) for t in T], atol=1e-9)
-    assert (result[:, 3] == 1).all()
-    assert (reconstruction_errors(form(X), form(0 * T), near, labels, 4) == 0).all()
-
-
 def test_overflowing_products_are_rejected():
     """Products of rows far from the origin may overflow even if their distances do not."""
     with pytest.raises(InputError, match="Scale the features"):
@@ -71,17 +59,6 @@ def problem_with_sets(n=80, d=8, seed=0):
     X, mask = table(n, d, seed=seed)
     labeled = ~mask.all(axis=1)
     return reconstruction_matrix(NeighborIndex(X[labeled]), 6), mask[labeled]
-
-
-def test_reconstruction_weights_are_normalized_without_a_diagonal():
-    """Every row has k weights of other rows that are at least 0 and sum to 1 (or are all 0)."""
-    weights, mask = problem_with_sets()
-    assert weights.shape == (len(mask), len(mask))
-    assert (np.diff(weights.indptr) == 6).all()
-    assert (weights.data >= 0).all()
-    assert not weights.diagonal().any()
-    total = weights.sum(axis=1)
-    np.testing.assert_allclose(total[total > 0], 1)
 
 
 def test_without_neighbors_the_labels_are_uniform():
@@ -118,33 +95,3 @@ def test_a_warm_start_continues_the_iterations():
     np.testing.assert_array_equal(rest.label_distributions, full.label_distributions)
     end = propagate(weights, mask, alpha=0.95, max_iter=10_000, tol=1e-9).label_distributions
     assert propagate(weights, mask, alpha=0.95, tol=1e-9, initial=end).n_iter == 1
-
-
-@pytest.mark.parametrize("alpha", [0.3, 0.95, 1.0])
-def test_weights_of_zero_and_one_are_sets(alpha):
-    """Distributions and class mass normalization are those of the mask, and small weights are nearly 0."""
-    weights, mask = problem_with_sets()
-    sets = propagate(weights, mask, alpha=alpha).label_distributions
-    for W, atol in ((mask.astype(float), 1e-12), (np.where(mask, 1.0, 1e-10), 1e-7)):
-        F = propagate(weights, W, alpha=alpha).label_distributions
-        np.testing.assert_allclose(F, sets, rtol=0, atol=atol)
-        np.testing.assert_allclose(normalize_class_mass(F, W), normalize_class_mass(sets, mask), rtol=0, atol=atol)
-
-
-def test_class_mass_normalization_multiplies_the_odds():
-    """Within a set, the odds of two classes are multiplied by those of q_k, and exact labels do not change."""
-    weights, mask = problem_with_sets()
-    F = propagate(weights, mask, alpha=0.95).label_distributions
-    normalized = normalize_class_mass(F, mask)
-    q = uniform_within_sets(mask).sum(axis=0) / F.sum(axis=0)
-    pairs = (F[:, 0] > 0) & (F[:, 1] > 0)
-    assert pairs.any()
-    odds = normalized[pairs, 0] / normalized[pairs, 1]
-    np.testing.assert_allclose(odds, F[pairs, 0] / F[pairs, 1] * q[0] / q[1])
-    np.testing.assert_allclose(normalized.sum(axis=1), 1)
-    np.testing.assert_array_equal(normalized[mask.sum(axis=1) == 1], mask[mask.sum(axis=1) == 1])
-    wide = np.column_stack([mask, np.zeros(len(mask), dtype=bool)])
-    for rest in (0.0, 1e-310):  # mass of a class that vanished
-        np.testing.assert_allclose(
-            normalize_class_mass(np.column_stack([F, rest * mask[:, 0]]), wide)[:, :3], normalized
-        )

@@ -1,10 +1,22 @@
-"""Transduction by its definition: two and more classes, candidate sets, components without labels."""
+"""Transduction by its definition, minimizers on spheres, and the spectrum of graphs."""
 
 import numpy as np
 import pytest
+import scipy.linalg
 import scipy.sparse as sp
 
-from oneof.solvers.transducer import nearest_distributions, solve_transduction
+from oneof.errors import InputError
+from oneof.solvers import transducer
+from oneof.solvers.transducer import (
+    Spectrum,
+    SpherePoint,
+    graph_components,
+    minimize_on_constrained_sphere,
+    minimize_on_sphere,
+    nearest_distributions,
+    smallest_eigenvectors,
+    solve_transduction,
+)
 from tests.oracles import transducer as oracle
 from tests.solvers.transducer.problems import graph, known
 
@@ -26,23 +38,6 @@ def test_two_classes_are_those_of_the_paper(d, c, seed):
     assert len(solution.unreachable) == 0
 
 
-def test_no_feasible_score_is_better():
-    """Random z = V w of length sqrt(n) have no lower z^T L z + c (z - gamma)^T C (z - gamma)."""
-    W, mask = graph(), known(40)
-    labels = np.where(mask.all(axis=1), 0, np.where(mask[:, 1], 1, -1))
-    _, _, objective = oracle.scores(W.toarray(), labels, 5, 10.0)
-    solution = solve_transduction(W, mask, n_eigenvectors=5, C=10.0)
-    z = 2.0 * solution.relative_scores[:, 1] - 1.0  # as many rows of one class as of the other: targets are +1 and -1
-    assert z @ z == pytest.approx(40)
-    assert z @ np.sqrt(W.sum(axis=1)) == pytest.approx(0, abs=1e-9)
-    rng = np.random.default_rng(0)
-    _, V = oracle.eigenvectors(W.toarray(), 5)
-    w = V.T @ z
-    np.testing.assert_allclose(V @ w, z, atol=1e-9)
-    for point in np.vstack([rng.normal(size=(500, 5)), w + 0.3 * rng.normal(size=(500, 5))]):
-        assert objective(V @ point * np.sqrt(40) / np.linalg.norm(point)) >= objective(z) - 1e-9
-
-
 @pytest.mark.parametrize("K", [3, 5])
 def test_more_classes_are_one_against_the_others(K):
     """The relative score of a class is that of the two-class problem in which all others are one class."""
@@ -54,16 +49,6 @@ def test_more_classes_are_one_against_the_others(K):
         np.testing.assert_allclose(solution.relative_scores[:, k], alone.relative_scores[:, 1], atol=1e-9)
     inside = np.where(mask, solution.relative_scores, -np.inf)
     np.testing.assert_array_equal(solution.distributions.argmax(axis=1), inside.argmax(axis=1))
-
-
-def test_classes_have_no_order():
-    """Permuting the classes permutes scores and distributions, for two classes and for three."""
-    for K, order in ((2, [1, 0]), (3, [2, 0, 1])):
-        W, mask = graph(), known(40, K, n_known=9)
-        mask[:5, 0] = True
-        solution, permuted = solve_transduction(W, mask), solve_transduction(W, mask[:, order])
-        np.testing.assert_allclose(permuted.relative_scores, solution.relative_scores[:, order], atol=1e-9)
-        np.testing.assert_allclose(permuted.distributions, solution.distributions[:, order], atol=1e-9)
 
 
 def test_distributions_are_the_nearest_to_the_scores():
@@ -127,13 +112,6 @@ def test_a_row_with_several_candidates_counts_for_and_against_each(max_iter):
     assert solution.n_iter == max_iter
 
 
-def test_exact_rows_need_one_iteration():
-    """Without rows of several candidates, one iteration is the published method."""
-    W, mask = graph(), known(40, 3, n_known=9)
-    solution = solve_transduction(W, mask, tol=0.0)
-    assert (solution.n_iter, solution.converged) == (1, True)
-
-
 def test_iterations_stop_when_changes_are_below_the_tolerance():
     """A loose tolerance takes fewer iterations; one more iteration changes no value by more than the tolerance."""
     W, mask = graph(), partly_known()
@@ -142,14 +120,6 @@ def test_iterations_stop_when_changes_are_below_the_tolerance():
     assert tight.converged
     further = solve_transduction(W, mask, n_eigenvectors=15, max_iter=tight.n_iter + 1, tol=0.0)
     assert np.abs(further.distributions - tight.distributions)[~mask.all(axis=1)].max() <= 1e-6
-
-
-def test_full_sets_are_unlabeled():
-    """If every set is full, all distributions are uniform."""
-    W = graph()
-    solution = solve_transduction(W, np.ones((40, 3), dtype=bool))
-    np.testing.assert_allclose(solution.distributions, 1 / 3)
-    assert len(solution.unreachable) == 40
 
 
 def test_classes_in_no_set_or_in_all_sets_have_constant_scores():
@@ -235,3 +205,207 @@ def test_distributions_of_rows_with_weights_are_a_fixed_point():
         D = np.diag(np.arange(1.0, V.shape[1] + 1) ** 2)
         w = oracle.minimizer(D + 3200 * V.T @ np.diag(C) @ V, 3200 * V.T @ target, 40)
         np.testing.assert_allclose(solution.relative_scores[:, k], (V @ w - low) / (high - low), atol=1e-6)
+
+
+def quadratic(d=12, seed=0, spread=100.0):
+    """Return a symmetric G and a b."""
+    rng = np.random.default_rng(seed)
+    Q = np.linalg.qr(rng.normal(size=(d, d)))[0]
+    G = Q @ np.diag(rng.random(d) * spread) @ Q.T
+    return (G + G.T) / 2, rng.normal(size=d) * spread
+
+
+def optimal(G, b, r, solution, tol=1e-12):
+    """Assert the necessary and sufficient conditions of a minimizer: length, stationarity, curvature."""
+    values = np.linalg.eigvalsh(G)
+    scale = np.abs(values).max() * np.sqrt(r) + np.linalg.norm(b)
+    assert solution.w @ solution.w == pytest.approx(r, rel=1e-12)
+    np.testing.assert_allclose(G @ solution.w - solution.multiplier * solution.w, b, atol=tol * scale)
+    assert solution.multiplier <= values[0] + 1e-13 * np.abs(values).max()
+
+
+@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("r", [1e-6, 1.0, 1e6])
+def test_minimizer_meets_the_conditions_of_optimality(seed, r):
+    """||w||^2 = r, (G - lam I) w = b, and G - lam I has no negative eigenvalue."""
+    G, b = quadratic(seed=seed)
+    solution = minimize_on_sphere(G, b, r)
+    optimal(G, b, r, solution)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_multiplier_is_the_smallest_eigenvalue_of_the_doubled_matrix(seed):
+    """The root of the secular equation is the eigenvalue given in the paper."""
+    G, b = quadratic(seed=seed)
+    r = float(b @ b) / 1e4
+    solution = minimize_on_sphere(G, b, r)
+    assert solution.multiplier == pytest.approx(oracle.multiplier(G, b, r), rel=1e-6)
+    np.testing.assert_allclose(solution.w, oracle.minimizer(G, b, r), rtol=1e-5, atol=1e-5 * np.sqrt(r))
+
+
+@pytest.mark.parametrize("multiplicity", [1, 2])
+@pytest.mark.parametrize("rotated", [False, True])
+def test_the_hard_case(multiplicity, rotated):
+    """If b has no component along the lowest eigenvectors and the solution is too short, these add the length."""
+    d = 6
+    values = np.array([1.0] * multiplicity + list(np.arange(2.0, 2.0 + d - multiplicity)))
+    b = np.where(np.arange(d) < multiplicity, 0.0, 0.3)
+    Q = np.linalg.qr(np.random.default_rng(0).normal(size=(d, d)))[0] if rotated else np.eye(d)
+    G = Q @ np.diag(values) @ Q.T
+    solution = minimize_on_sphere((G + G.T) / 2, Q @ b, 10.0)
+    assert solution.multiplier == pytest.approx(1.0)
+    optimal(G, Q @ b, 10.0, solution)
+    # A length that the other eigenvectors suffice for is not a hard case.
+    short = minimize_on_sphere((G + G.T) / 2, Q @ b, 0.01)
+    assert short.multiplier < 0
+    optimal(G, Q @ b, 0.01, short)
+
+
+@pytest.mark.parametrize("component", [1e-3, 1e-6, 1e-9, 1e-12])
+def test_close_to_the_hard_case(component):
+    """However small the component of b along the lowest eigenvector, the minimizer is on its side of the sphere."""
+    G, b = np.diag([1.0, 2.0, 3.0]), np.array([-component, 0.3, 0.3])
+    solution = minimize_on_sphere(G, b, 10.0)
+    optimal(G, b, 10.0, solution)
+    assert solution.w[0] < -3
+
+
+def optimal_in_plane(g, b, a, r, solution, tol=1e-12):
+    """Assert that x is in the plane, and satisfies the optimality conditions in a basis of it."""
+    a = a / np.linalg.norm(a)
+    assert a @ solution.w == pytest.approx(0.0, abs=1e-13 * np.sqrt(r))
+    Q = scipy.linalg.null_space(a[None])
+    optimal(Q.T @ (g[:, None] * Q), Q.T @ b, r, SpherePoint(Q.T @ solution.w, solution.multiplier), tol)
+
+
+@pytest.mark.parametrize("r", [1e-6, 1.0, 1e6])
+@pytest.mark.parametrize("m", [2, 3, 30])
+@pytest.mark.parametrize("n_values", [1, 2, 3, None])
+def test_minimizer_in_the_plane_is_that_of_the_sphere_within_it(m, n_values, r):
+    """With few different values, or all different, it equals the minimizer in a basis of the plane."""
+    rng = np.random.default_rng(0)
+    g = rng.random(m) * 10 if n_values is None else rng.integers(1, n_values + 1, m).astype(float)
+    b, a = rng.normal(size=m), rng.random(m) + 0.1
+    solution = minimize_on_constrained_sphere(g, b, a, r)
+    optimal_in_plane(g, b, a, r, solution)
+    Q = scipy.linalg.null_space(a[None])
+    expected = Q @ minimize_on_sphere(Q.T @ (g[:, None] * Q), Q.T @ b, r).w
+    np.testing.assert_allclose(solution.w, expected, atol=1e-9 * np.sqrt(r))
+
+
+@pytest.mark.parametrize("component", [0.0, 1e-14, 1e-12, 1e-6])
+@pytest.mark.parametrize("n_tied", [1, 2, 3])
+def test_the_hard_case_in_the_plane(n_tied, component):
+    """However small the component of b along the lowest direction of the plane, the conditions hold."""
+    g = np.concatenate([np.ones(n_tied), np.arange(2.0, 6.0)])
+    a = np.random.default_rng(1).random(len(g)) + 0.5
+    Q = scipy.linalg.null_space(a[None])
+    values, rotation = np.linalg.eigh(Q.T @ (g[:, None] * Q))
+    b = Q @ rotation @ np.where(values < values[0] + 1e-9, component, 0.3)
+    for r in (1e-4, 10.0):
+        optimal_in_plane(g, b, a, r, minimize_on_constrained_sphere(g, b, a, r), tol=1e-7)
+
+
+def test_values_and_normals_of_any_size_in_the_plane():
+    """If the normal is almost along one coordinate, or values differ by orders, the point is in the plane."""
+    for a in ([1e-300, 1.0, 1e300], [1e300, 1.0, 1e-300], [1.0, 1e-12, 1.0]):
+        for g in ([0.0, 1.0, 2.0], [1e-9, 1e9, 1.0], [2.0, 2.0, 2.0 + 1e-9]):
+            for b in ([1.0, 1.0, 1.0], [0.0, 0.0, 0.0], [0.0, 1.0, 0.0]):
+                solution = minimize_on_constrained_sphere(np.array(g), np.array(b), np.array(a), 3.0)
+                assert solution.w @ solution.w == pytest.approx(3.0)
+                assert np.array(a) / max(a) @ solution.w == pytest.approx(0.0, abs=1e-12)
+
+
+def test_the_point_does_not_depend_on_units():
+    """Powers of two change no digit of the point, even if squares of the numbers would overflow."""
+    rng = np.random.default_rng(0)
+    G, b = rng.normal(size=(6, 6)), rng.normal(size=6)
+    G = G + G.T
+    solution = minimize_on_sphere(G, b, 4.0)
+    for unit in (2.0**-40, 2.0**700, 2.0**1000):
+        scaled = minimize_on_sphere(G * unit, b * unit, 4.0)
+        np.testing.assert_array_equal(scaled.w, solution.w)
+        assert scaled.multiplier == solution.multiplier * unit
+
+
+@pytest.mark.parametrize("dense", [True, False])
+@pytest.mark.parametrize("n_components", [1, 3])
+def test_eigenvectors_are_those_of_the_laplacian(monkeypatch, n_components, dense):
+    """Columns are orthonormal eigenvectors with the lowest eigenvalues except the first, orthogonal to D^1/2 1."""
+    monkeypatch.setattr(transducer, "MAX_DENSE_ROWS", 500 if dense else 0)
+    W = graph(200, density=0.05, n_components=n_components)
+    solution = smallest_eigenvectors(W, 20)
+    root = np.sqrt(W.sum(axis=1))
+    L = np.eye(200) - W.toarray() / root[:, None] / root
+    V = solution.vectors
+    np.testing.assert_allclose(V.T @ V, np.eye(20), atol=1e-10)
+    np.testing.assert_allclose(root @ V, 0, atol=1e-9)
+    np.testing.assert_allclose(L @ V, V * solution.values, atol=1e-9)
+    np.testing.assert_allclose(solution.values, np.linalg.eigvalsh(L)[1:21], atol=1e-10)
+    assert (solution.values[: n_components - 1] < 1e-12).all()
+    assert solution.values[n_components - 1] > 1e-3
+
+
+def test_lanczos_is_reproducible_and_agrees_with_the_dense_solver(monkeypatch):
+    """The same graph gives the same eigenvectors to the last bit; up to signs, both solvers agree."""
+    W = graph(300, density=0.05)
+    dense = smallest_eigenvectors(W, 10)
+    monkeypatch.setattr(transducer, "MAX_DENSE_ROWS", 0)
+    first, second = smallest_eigenvectors(W, 10), smallest_eigenvectors(W, 10)
+    np.testing.assert_array_equal(first.vectors, second.vectors)
+    overlap = np.abs(np.einsum("ij,ij->j", first.vectors, dense.vectors))
+    np.testing.assert_allclose(overlap, 1, atol=1e-9)
+
+
+@pytest.mark.parametrize("n_vectors", [1, 7])
+def test_more_components_than_eigenvectors_are_all_used(n_vectors):
+    """All eigenvectors with eigenvalue 0 count, and the scores do not depend on the basis of their space."""
+    W = graph(40, n_components=8)
+    solution = smallest_eigenvectors(W, n_vectors)
+    assert len(solution) == 8
+    root = np.sqrt(W.sum(axis=1))
+    indicators = np.eye(8)[np.arange(40) % 8] * root[:, None]
+    basis = scipy.linalg.null_space(np.vstack([root, scipy.linalg.null_space(indicators.T).T]))
+    dense = Spectrum(basis, np.zeros(7))
+    rng = np.random.default_rng(0)
+    for weights in (np.where(rng.random(40) < 0.7, rng.random(40), 0.0), (np.arange(40) < 16) * 1.0):
+        shift = weights * rng.normal(size=40)
+        np.testing.assert_allclose(solution.scores(weights, shift), dense.scores(weights, shift), atol=1e-8)
+
+
+def test_thousands_of_components_need_no_dense_basis():
+    """In a graph of 60,000 pairs, each with a label, both rows of a pair get its label."""
+    n = 120_000
+    rng = np.random.default_rng(0)
+    W = sp.csr_array(sp.diags_array([np.where(np.arange(n - 1) % 2, 0.0, 1 + rng.random(n - 1))], offsets=[1]))
+    W = sp.csr_array(W + W.T)
+    W.eliminate_zeros()
+    label = rng.integers(0, 3, n // 2)
+    mask = np.ones((n, 3), dtype=bool)
+    mask[::2] = np.eye(3, dtype=bool)[label]
+    solution = solve_transduction(W, mask)
+    np.testing.assert_array_equal(solution.distributions.argmax(axis=1), np.repeat(label, 2))
+
+
+def test_components_are_accurate_for_weights_of_any_size():
+    """Indicators have length 1 and no overlap for extremely small and extremely large weights."""
+    W = sp.csr_array(sp.block_diag([graph(6) * 1e-300, graph(5), graph(4) * 1e300], format="csr"))
+    solution = graph_components(W)
+    np.testing.assert_allclose((solution.indicators.T @ solution.indicators).toarray(), np.eye(3), atol=1e-14)
+    assert (solution.constant >= 0).all()
+    weights = (np.arange(15) % 3 == 0) * 1.0
+    assert np.isfinite(solution.scores(weights, weights * (1.0 - np.arange(15) % 2))).all()
+
+
+def test_eigenvectors_that_exceed_the_memory_raise():
+    """For a large graph, a third of all eigenvectors or more would take dense arrays of n x n."""
+    ring = sp.diags_array([1.0], offsets=[1], shape=(10**6, 10**6))
+    with pytest.raises(InputError, match=r"500000 eigenvectors of a graph of 1000000 rows .*. Lower n_eigenvectors"):
+        smallest_eigenvectors(sp.csr_array(ring + ring.T), 500_000)
+
+
+def test_equal_eigenvalues_have_the_lowest_of_their_ranks():
+    """Ranks are 1, 2, 3, ... if eigenvalues differ, and shared if the basis of their space is arbitrary."""
+    vectors = np.zeros((9, 6))
+    assert Spectrum(vectors, np.arange(6.0)).ranks().tolist() == [1, 2, 3, 4, 5, 6]
+    assert Spectrum(vectors, np.array([0, 0, 0.2, 0.5, 0.5 + 1e-12, 0.7])).ranks().tolist() == [1, 1, 3, 4, 4, 6]

@@ -140,25 +140,6 @@ def test_the_objective_is_at_least_that_of_brute_force():
             assert solution.objective_path[-1] >= best * (1 - 1e-5)
 
 
-def test_without_unlabeled_rows_it_is_an_ordinary_svm():
-    """If every row is labeled, one SVM is solved, which equals that of libsvm."""
-    X, truth = rows()
-    solution = solved(problem(X), BinaryLabels(truth, 0), tol=1e-8)
-    assert solution.n_iter == 1
-    value, scores = oracle.svm(X @ X.T, truth, np.full(60, 0.5))
-    assert solution.objective_path[0] == pytest.approx(value, rel=1e-6)
-    np.testing.assert_allclose(solution.svm.scores, scores, atol=1e-4)
-
-
-def test_too_few_iterations_are_reported():
-    """If max_iter is reached, the result is not converged, and the number of positives is still as given."""
-    X, _, labels = few_labels()
-    solution = solved(problem(X), labels, max_iter=3)
-    assert not solution.converged
-    assert solution.n_iter == 3
-    assert int((solution.signs[8:] > 0).sum()) == labels.n_positive
-
-
 @pytest.mark.parametrize("seed", range(2))
 @pytest.mark.parametrize("label_switching", KINDS)
 def test_signs_and_svm_are_consistent_for_any_max_iter(seed, label_switching):

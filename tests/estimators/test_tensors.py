@@ -1,4 +1,4 @@
-"""LOORidge on tensors: the results equal those of NumPy arrays; and laws of all models of tensors."""
+"""LOORidge and PLGP on tensors: the results equal those of NumPy arrays."""
 
 import numpy as np
 import pytest
@@ -13,6 +13,7 @@ from oneof.kernels.feature_maps import MAPS, SPARSE_MAPS
 from oneof.persistence import save
 from oneof.solvers.loo_ridge import loo_operators
 from tests.estimators.panel import further, table, weighted_table
+from tests.weights import draw_weights
 
 torch = pytest.importorskip("torch", reason="torch is not installed")
 
@@ -169,3 +170,41 @@ def test_models_of_tensors_cannot_be_saved(tmp_path, model, tensor):
     for estimator in (clone(model), make_pipeline(FunctionTransformer(), clone(model))):
         with pytest.raises(InputTypeError, match="fitted to tensors"):
             save(tmp_path / "model.oneof", estimator.fit(tensor(X), mask))
+
+
+FIXED = {"optimizer": None, "random_state": 0}
+
+
+@pytest.mark.parametrize("approximation", [None, "nystroem"])
+@pytest.mark.parametrize("sharpness", [1.0, np.inf])
+def test_plgp_of_tensors_gives_the_results_of_arrays(sharpness, approximation, tensor):
+    """Tensors in double precision give the results of NumPy as tensors; predicted labels are NumPy arrays."""
+    X, mask = table(90)
+    options = {"sharpness": sharpness, "approximation": approximation, "n_components": 40, **FIXED}
+    reference = PLGP(**options).fit(X, mask)
+    model = PLGP(**options).fit(tensor(X), mask)
+    Z = tensor(further())
+    assert isinstance(model.latent_mode_, torch.Tensor)
+    np.testing.assert_allclose(model.latent_mode_.cpu().numpy(), reference.latent_mode_, atol=1e-6)
+    np.testing.assert_allclose(model.predict_proba(Z).cpu().numpy(), reference.predict_proba(further()), atol=1e-6)
+    np.testing.assert_array_equal(model.predict(Z), reference.predict(further()))
+    np.testing.assert_array_equal(model.disambiguate().labels, reference.disambiguate().labels)
+    assert model.score(tensor(X), mask) == reference.score(X, mask)
+    with pytest.raises(InputError, match="optimizer=None"):
+        PLGP(random_state=0).fit(tensor(X), mask)
+
+
+def test_tensors_with_weights_give_the_model_of_arrays(tensor):
+    """PLGP on tensors in double and in single precision has the probabilities of NumPy rows."""
+    X, mask = table(K=4)
+    y = CandidateSets.from_weights(draw_weights(mask))
+    for sharpness in (1.0, np.inf):
+        model = PLGP(sharpness=sharpness, optimizer=None, n_mc_samples=50, temperature="loo", random_state=0)
+        expected = clone(model).fit(X, y)
+        for dtype, atol in ((torch.float64, 1e-8), (torch.float32, 2e-3)):
+            rows = tensor(X, dtype=dtype)
+            fitted = clone(model).fit(rows, y)
+            np.testing.assert_allclose(fitted.predict_proba(rows).cpu().numpy(), expected.predict_proba(X), atol=atol)
+            assert fitted.log_marginal_likelihood_value_ == pytest.approx(
+                expected.log_marginal_likelihood_value_, rel=1e-3
+            )

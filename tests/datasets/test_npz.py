@@ -125,20 +125,11 @@ WRONG = {
     "training beyond the rows": (components(n_train=np.asarray(5)), "n_train has the value 5, expected 0 to 4"),
     "two training parts": (components(n_train=np.array([1, 2])), "n_train has shape"),
     "a split of other width": (components(splits_labeled2=np.zeros((2, 3), int)), "splits_labeled2 has shape"),
-    "a split beyond the rows": (
-        components(splits_labeled2=np.array([[0, 4]])),
-        "value 4, expected 0 to 3",
-    ),
+    "a split beyond the rows": (components(splits_labeled2=np.array([[0, 4]])), "value 4, expected 0 to 3"),
     "answers of more items": (components(answers=np.zeros((5, 2), int)), "at most 4 items"),
-    "an answer beyond the classes": (
-        components(answers=np.full((2, 2), 3)),
-        "value 3, expected -1 to 2",
-    ),
+    "an answer beyond the classes": (components(answers=np.full((2, 2), 3)), "value 3, expected -1 to 2"),
     "a label matrix of other shape": (components(Y_top3=np.zeros((4, 2), int)), "Y_top3 has shape"),
-    "a label matrix of counts": (
-        components(Y_top3=np.full((4, 3), 2)),
-        "value 2, expected 0 to 1",
-    ),
+    "a label matrix of counts": (components(Y_top3=np.full((4, 3), 2)), "value 2, expected 0 to 1"),
     "text without cuts": (components(text_offsets=None), "'text_offsets' is missing"),
     "cuts beyond the text": (components(text_offsets=np.array([0, 1, 2, 3, 99])), "`text_offsets` must increase"),
     "cuts that go back": (components(text_offsets=np.array([0, 5, 2, 8, 12])), "`text_offsets` must increase"),

@@ -99,10 +99,7 @@ def test_invalid_dialects_are_errors(arguments: tuple[str, ...], message: str) -
         make_dialect(*arguments)
 
 
-@pytest.mark.parametrize(
-    ("header", "n_above"),
-    [("n;x;y;c", 2), ("n;x;y;c;;", 2), ("n;;y;c", 0), ("n;x;x;c", 0)],
-)
+@pytest.mark.parametrize(("header", "n_above"), [("n;x;y;c", 2), ("n;x;y;c;;", 2), ("n;;y;c", 0), ("n;x;x;c", 0)])
 def test_a_row_with_decimal_commas_is_not_the_header(header: str, n_above: int) -> None:
     """Below a title, a row such as "s1;1,5;2,5;red" is not a header of commas, and its header is not a title."""
     end = ";" * (header.count(";") - 3)

@@ -11,15 +11,7 @@ import pytest
 
 from oneof import CandidateSets
 from oneof.errors import DataError, LabelError, OneofError
-from oneof.io import (
-    CellFormat,
-    Table,
-    UnreadableCells,
-    find_separator,
-    join_label_columns,
-    read_labels,
-    read_truth,
-)
+from oneof.io import CellFormat, Table, UnreadableCells, find_separator, join_label_columns, read_labels, read_truth
 
 SETS = [{"a", "b"}, {"b"}, {"a", "b", "c"}, {"c"}]
 

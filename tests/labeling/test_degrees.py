@@ -367,10 +367,7 @@ def test_invalid_degrees_of_an_import(begin: Begin, tmp_path: Path, text: str, s
 
 
 def test_invalid_paths_of_exported_answers(begin: Begin, tmp_path: Path) -> None:
-    for name, sentence in (
-        ("a.xlsx", r"must end in \.csv or \.jsonl"),
-        ("absent/a.csv", "does not exist"),
-    ):
+    for name, sentence in (("a.xlsx", r"must end in \.csv or \.jsonl"), ("absent/a.csv", "does not exist")):
         with pytest.raises(InputError, match=sentence):
             begin().export_answers(tmp_path / name)
 

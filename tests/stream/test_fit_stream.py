@@ -157,8 +157,7 @@ else:
 @pytest.mark.long
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="the peak of a process is read from /proc")
 @pytest.mark.parametrize(
-    "name",
-    ["t.csv", *(pytest.param(name, marks=pytest.mark.slow) for name in ("t.parquet", "t.svm", "t.jsonl"))],
+    "name", ["t.csv", *(pytest.param(name, marks=pytest.mark.slow) for name in ("t.parquet", "t.svm", "t.jsonl"))]
 )
 def test_memory_does_not_grow_with_the_rows(tmp_path, name):
     """A stream of 20 times the limit needs less than the limit in addition to the memory of its first 2,000 rows."""
@@ -320,11 +319,7 @@ ERRORS = {
     "empty label": ("x,label\n1,a\n2,b\n3,a||b\n", {}, "row 2: 'a||b' contains an empty label"),
     "no rows": ("x,label\n", {}, "t.csv has no rows"),
     "no features": ("z,label\n1,a\n1,b\n", {}, r"no feature column remains: .* first 2 rows"),
-    "infinite": (
-        "x,label\n1,a\n2,b\n3,a\ninf,b\n",
-        STRICT,
-        "row 3: column 'x' must contain finite numbers; got inf",
-    ),
+    "infinite": ("x,label\n1,a\n2,b\n3,a\ninf,b\n", STRICT, "row 3: column 'x' must contain finite numbers; got inf"),
     "no number": (
         "x,label\n1,a\n2,b\n3,a\n4,b\nfive,b\n",
         STRICT,

@@ -81,8 +81,7 @@ def test_files_are_stored_with_their_whole_path(run: Run, bare: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "text",
-    ["{", "[" * 60_000, "[1]", '{"pin": "mass", "audit": 1, "show": ["text"], "method": 3, "later": 1}'],
+    "text", ["{", "[" * 60_000, "[1]", '{"pin": "mass", "audit": 1, "show": ["text"], "method": 3, "later": 1}']
 )
 def test_settings_of_another_program_are_not_used(run: Run, bare: Path, text: str) -> None:
     """Unknown settings, and those of another type, have no effect."""

@@ -18,7 +18,7 @@ from oneof.labeling.answers.degrees import (
     first_predictions,
     fit_degrees,
 )
-from oneof.labeling.answers.log import DEGREES, AnswerLog, Entry
+from oneof.labeling.answers.log import DEGREES, Entry
 from oneof.labeling.content.table import LabelTable
 from oneof.labeling.session import LabelingSession
 from tests.labeling.conftest import CLASSES, label, say
@@ -315,15 +315,6 @@ def test_an_invalid_degree_in_a_file_is_an_error(tmp_path: Path) -> None:
         session.answers._log._connection.execute("UPDATE degrees SET degree = 'certain'")
     with pytest.raises(DataError, match="damaged"):
         open_old(tmp_path / "log")
-
-
-def test_a_repeated_key_has_one_degree() -> None:
-    log = AnswerLog(None, {"classes": '["a"]'})
-    entry = Entry("x", "Ann", 0, "one of", (0,), degree="sure")
-    assert log.append(entry) == log.append(entry) == log.find("x")
-    with pytest.raises(Exception, match="was used for another one"):
-        log.append(Entry("x", "Ann", 0, "one of", (0,), degree="guess"))
-    log.close()
 
 
 @pytest.fixture

@@ -17,8 +17,9 @@ from oneof import trial
 from oneof.candidates.labels import label_to_text
 from oneof.errors import DataError, InputError
 from oneof.io import Column, align_columns
+from oneof.io.batches import file_sizes, iterate_batches, read_table
+from oneof.io.features import BatchSpec
 from oneof.io.formats import binary as decoding
-from oneof.io.table import BatchSpec, file_sizes, iterate_batches, read_table
 from oneof.stream import open_source, read_batches
 from tests.stream.conftest import N_ROWS, make_frame, make_numbers, write_svmlight
 

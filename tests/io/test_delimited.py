@@ -22,11 +22,12 @@ from oneof.io import (
     make_dialect,
     read_table,
 )
+from oneof.io.batches import iterate_batches
 from oneof.io.columns import find_column
+from oneof.io.features import BatchSpec
 from oneof.io.formats.delimited import DelimitedReader
 from oneof.io.formats.dialect import detect_dialect, detect_encoding
 from oneof.io.formats.records import RecordOffset
-from oneof.io.table import BatchSpec, iterate_batches
 from oneof.stream import open_source, read_batches
 
 

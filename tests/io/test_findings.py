@@ -44,6 +44,7 @@ JOINED, MISSED, SUSPICIOUS, SPELLED, SINGLE = (
         (["(owl, wren)"], {JOINED: ["(owl, wren)"]}, "write sets of labels as 'a|b'."),
         (["[owl]", "[owl, wren]"], {JOINED: ["[owl]", "[owl, wren]"]}, "add --separator '[]'"),
         (["C33", "C33.1", "C33.2"] * 12, {}, ""),
+        (["InChI=1S/CH4/h1H4", "InChI=1S/C3H8O/c1-3(2)4/h3-4H,1-2H3"] * 12, {}, ""),
         (["not owl", "not wren", "not finch"] * 20, {SUSPICIOUS: ["not owl", "not wren", "not finch"]}, "excludes a"),
         (["owl (probably)"] * 14, {SUSPICIOUS: ["owl (probably)"]}, "14 rows; 'owl' with a remark"),
         (["-1"], {MISSED: ["-1"]}, "add --missing=-1"),

@@ -76,6 +76,12 @@ def test_faults_of_files(tmp_path: Path, name: str, content: bytes, message: str
     assert "\n" not in str(caught.value)
 
 
+def test_a_text_file_is_a_delimited_table(tmp_path: Path) -> None:
+    """A table that ends in .txt, as the selection tables of Raven do, is read with the delimiter that is detected."""
+    (tmp_path / "t.txt").write_text("Selection\tCommon Name\n1\tCarrion Crow\n2\tGreat Tit\n")
+    assert read_table(tmp_path / "t.txt").frame.columns == ["Selection", "Common Name"]
+
+
 def test_absent_files_and_folders(tmp_path: Path) -> None:
     (tmp_path / "folder.csv").mkdir()
     for name, message in (("none.csv", "does not exist"), ("folder.csv", "not a file")):

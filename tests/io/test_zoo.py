@@ -22,9 +22,10 @@ from oneof.io import (
     read_table,
     saved_columns,
 )
+from oneof.io.batches import iterate_batches
+from oneof.io.features import BatchSpec
 from oneof.io.findings import MAX_CELLS
 from oneof.io.formats.delimited import DelimitedReader
-from oneof.io.table import BatchSpec, iterate_batches
 from oneof.stream import open_source
 from tests.io.sheets import CITIES, Sheet
 from tests.io.spreadsheets import WRITERS

@@ -280,6 +280,7 @@ def _read_matrix(frame: "pl.DataFrame", names: Sequence[str], form: LabelFormat)
     is_valid = np.isfinite(values) & (values >= 0 if form.weighted else np.isin(values, (0, 1)))
     is_wrong = ~(is_valid | is_unlabeled[:, None])
     requirement = "numbers of at least 0, the weights of its class" if form.weighted else "0 and 1"
+    probabilities = "" if form.weighted else "if the numbers are weights or probabilities, add --weighted; "
     errors: dict[int, LabelError] = {}
     for row in np.flatnonzero(is_wrong.any(axis=1)).tolist():
         column = int(np.argmax(is_wrong[row]))
@@ -287,8 +288,8 @@ def _read_matrix(frame: "pl.DataFrame", names: Sequence[str], form: LabelFormat)
         shown = "an empty cell" if cell is None else repr(cell)
         errors[row] = LabelError(
             f"column {names[column]!r} must contain {requirement}, as one of several label columns; got {shown}. Leave "
-            "all label columns of the row empty if it is unlabeled; if the columns have labels, not numbers, join them "
-            "in one column, such as 'finch|wren'.",
+            f"all label columns of the row empty if it is unlabeled; {probabilities}if the columns have labels, not "
+            "numbers, join them in one column, such as 'finch|wren'.",
             row=row,
             label=cell,
         )

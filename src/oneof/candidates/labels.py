@@ -37,7 +37,8 @@ PLACEHOLDERS = frozenset({"na", "n/a", "n.a.", "none", "null", "-1", "-", "?"})
 
 USE_FROM_WEIGHTS = (
     "If the numbers are likelihoods or posteriors of the labels, pass "
-    'CandidateSets.from_weights(y, kind="likelihood") or kind="posterior".'
+    'CandidateSets.from_weights(y, kind="likelihood") or kind="posterior"; if each column has the answers of one '
+    "annotator, pass CandidateSets.from_annotations(y)."
 )
 """The remedy for labels with weights among the labels of sets."""
 AMBIGUOUS_SIGNS = (

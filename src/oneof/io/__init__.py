@@ -1,11 +1,12 @@
 """Reading of tables and streams. A table is a stream of one batch, so there is one reader for each format.
 
-Reading order: `formats` (one reader for each format of files), `columns` (their names), `features` (kinds and choice
-of columns), `table` (the rows of all formats, and of a program), `vectors` (embeddings as columns), `labels` (columns
-of labels), `findings` (notes about a table), `encoder` (the values as input of an estimator), `answers` (files of
-answers of annotators).
+Reading order: `formats` (one reader for each format of files), `columns` (their names), `table` (the record of rows),
+`features` (kinds and choice of columns), `batches` (the rows of all formats, and of a program), `vectors` (embeddings
+as columns), `labels` (columns of labels), `findings` (notes about a table), `encoder` (the values as input of an
+estimator), `answers` (files of answers of annotators).
 """
 
+from oneof.io.batches import TableOptions, is_whole_table, read_table, table_from_rows
 from oneof.io.columns import find_column, select_column
 from oneof.io.encoder import TextOptions, check_texts, make_encoder, read_text_options
 from oneof.io.features import (
@@ -36,7 +37,7 @@ from oneof.io.labels.label_columns import (
     join_label_columns,
     read_labels,
 )
-from oneof.io.table import Table, TableOptions, is_whole_table, read_table, table_from_rows
+from oneof.io.table import Table
 
 __all__ = [
     "CellFormat",

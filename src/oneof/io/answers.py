@@ -25,6 +25,7 @@ from oneof.candidates.cells import DEFAULT_SEPARATOR
 from oneof.candidates.columns import LabelColumns, read_label_columns
 from oneof.candidates.encoding import MISSING
 from oneof.errors import DataError, InputError, LabelError
+from oneof.io.batches import read_table
 from oneof.io.columns import find_column, select_column
 from oneof.io.findings import UnreadableCells, describe
 from oneof.io.formats.binary import read_answers_npz
@@ -32,7 +33,7 @@ from oneof.io.formats.cells import CellFormat
 from oneof.io.formats.json_lines import parse_json, read_object
 from oneof.io.labels.class_findings import NO_WEIGHTS_OF_ANSWERS, label_findings
 from oneof.io.labels.label_columns import find_separator, label_format, name_remedy
-from oneof.io.table import Table, read_table
+from oneof.io.table import Table
 from oneof.messages import MAX_NAMED, enumerate_items
 from oneof.typing import Ints, Labels, Mask
 
@@ -552,7 +553,7 @@ EXPORTS = (STUDIO, CHOICES, DOCCANO, ARGILLA, PRODIGY)
 def _read_lines(file: Objects, options: AnswerOptions) -> Iterator[Answer]:
     """Read a line for each answer, or for each candidate of a row with its confidence, which has no annotator."""
     path, row = Path(file.path), find_row_column(options.row_columns, file.keys, options)
-    answer = select_column(options.answer, ANSWER, file.keys, path)
+    answer = select_column(options.answer, ANSWER, file.keys, path, "--answer COLUMN names the column of the answers.")
     weight = options.weight and find_column(options.weight, file.keys, path)
     annotator = next((name for name in (options.annotator, *ANNOTATOR) if name in file.keys), None)
     if weight is not None and annotator is not None:
@@ -586,10 +587,7 @@ def _read_columns(file: Objects, options: AnswerOptions) -> Iterator[Answer]:
 
 def find_row_column(names: Sequence[str], columns: list[str], options: AnswerOptions, path: Path | None = None) -> str:
     """Return the first of these columns of the names of the rows that exists; the error has the options."""
-    try:
-        return select_column(None, names, columns, path or options.path)
-    except DataError as error:
-        raise error.because(f"{error.reason} {options.describe_rows()}") from None
+    return select_column(None, names, columns, path or options.path, options.describe_rows())
 
 
 def _name_cell(item: Item, column: str, kind: str) -> str:

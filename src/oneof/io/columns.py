@@ -118,10 +118,10 @@ def absent_columns(names: Sequence[str], source: str) -> str:
     )
 
 
-def find_column(name: str, columns: Sequence[str], path: Path) -> str:
+def find_column(name: str, columns: Sequence[str], path: Path, remedy: str = "") -> str:
     """Return `name` if the table has such a column, possibly with other spaces around it.
 
-    Otherwise raise an error that names the closest column.
+    Otherwise raise an error that names the closest column, and ends with the remedy.
     """
     if same := matching(name, columns, patterns=False):
         return same[0]
@@ -134,13 +134,15 @@ def find_column(name: str, columns: Sequence[str], path: Path) -> str:
         hint = f"the columns are {enumerate_items(columns, 10, conjunction=False) or 'none'}."
         if any(map(_UNNAMED.fullmatch, columns)):
             hint += " Some cells of the header are empty: if the names are in the row below, delete the rows above it."
-    raise DataError(f"column {name!r} does not exist: {hint}", source=str(path))
+    raise DataError(f"column {name!r} does not exist: {hint} {remedy}".rstrip(), source=str(path))
 
 
-def select_column(given: str | None, defaults: Sequence[str], columns: Sequence[str], path: Path) -> str:
+def select_column(
+    given: str | None, defaults: Sequence[str], columns: Sequence[str], path: Path, remedy: str = ""
+) -> str:
     """Return the given column, or the first default that the table has; otherwise raise as `find_column`."""
     present = [name for name in defaults if name in columns]
-    return present[0] if given is None and present else find_column(given or defaults[0], columns, path)
+    return present[0] if given is None and present else find_column(given or defaults[0], columns, path, remedy)
 
 
 def match_columns(patterns: Sequence[str], columns: Sequence[str], path: Path) -> list[str]:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from oneof.candidates.columns import name_type
 from oneof.errors import DataError, InputError
-from oneof.io.columns import match_columns, suggest_columns
+from oneof.io.columns import match_all, match_columns, suggest_columns
 from oneof.io.findings import (
     KINDS,
     MAX_CELLS,
@@ -28,13 +28,14 @@ from oneof.io.findings import (
 )
 from oneof.io.formats import cells as forms
 from oneof.io.formats.cells import CellFormat, strip_missing_numbers, strip_text
+from oneof.io.formats.dialect import Dialect
+from oneof.io.table import Table
 from oneof.messages import enumerate_items
 from oneof.validation import check_squares
 
 if TYPE_CHECKING:
     import polars as pl
 
-    from oneof.io.table import Table
 
 SAMPLE_ROWS = 1_000
 """Number of cells that show the kind and the unit of a column of text."""
@@ -267,6 +268,53 @@ class _ExcludedError(Exception):
         self.n_values = n_values
 
 
+@dataclass
+class BatchSpec:
+    """Columns to read. The features may be set after the first batch; they then apply to all further batches.
+
+    Attributes
+    ----------
+    labels : tuple of str
+        Columns of labels; none for svmlight files, in which each line begins with its labels.
+    features : tuple of Column, optional
+        By default all columns, with types inferred from the cells of the batch.
+    as_text : collection of str
+        Columns of text even if the cells look like numbers; used only if the types are inferred.
+    drop : collection of str
+        Columns, or patterns of their names, that are not read if a file is one batch, unless they have labels.
+    labels_required : bool
+        Whether a missing column of labels is an error.
+    separator : str
+        The text between two labels.
+    n_columns : int
+        The number of columns of the rows of svmlight files.
+    dialect : Dialect
+        The known properties of delimited text; the others are detected.
+    cell_format : CellFormat
+        The known tokens of missing values and formats of dates.
+    """
+
+    labels: tuple[str, ...] = ()
+    features: tuple[Column, ...] | None = None
+    as_text: Collection[str] = ()
+    drop: Collection[str] = ()
+    labels_required: bool = True
+    separator: str = "|"
+    n_columns: int = 2**18
+    dialect: Dialect = Dialect()  # noqa: RUF009 - frozen
+    cell_format: CellFormat = CellFormat()  # noqa: RUF009 - frozen
+
+    @property
+    def names(self) -> list[str] | None:
+        """The columns to read; None for all."""
+        return None if self.features is None else [*self.labels, *(column.name for column in self.features)]
+
+    def dropped(self, columns: Sequence[str]) -> tuple[str, ...]:
+        """Return the columns of a file that are not read."""
+        names = match_all(self.drop, columns) - match_all(self.labels, columns)
+        return tuple(name for name in columns if name in names)
+
+
 @dataclass(frozen=True)
 class TableFeatures:
     """Features of a table.
@@ -287,7 +335,7 @@ class TableFeatures:
 
 
 def choose_features(
-    table: "Table",
+    table: Table,
     *,
     exclude: Collection[str],
     overrides: Overrides | None = None,
@@ -368,14 +416,14 @@ def choose_features(
 
 
 def choose_columns(
-    table: "Table", *, exclude: Collection[str], overrides: Overrides | None = None, scope: str = ""
+    table: Table, *, exclude: Collection[str], overrides: Overrides | None = None, scope: str = ""
 ) -> tuple[list[Column], TableFindings]:
     """Return the features of a table and the findings about its columns; see `choose_features`."""
     features = choose_features(table, exclude=exclude, overrides=overrides, scope=scope)
     return features.columns, features.findings
 
 
-def _named_kinds(table: "Table", overrides: Overrides) -> dict[str, Kind]:
+def _named_kinds(table: Table, overrides: Overrides) -> dict[str, Kind]:
     """Return the kinds of the columns that the user names; a name takes precedence over a pattern."""
     kinds: dict[Kind, tuple[str, ...]] = {
         "number": overrides.numbers,
@@ -548,7 +596,7 @@ def _are_words(others: "pl.Series", values: "pl.Series") -> bool:
     return is_few and values.drop_nulls().n_unique() >= _MIN_DISTINCT_READ
 
 
-def _describe(cells: "pl.Series", read: _Read, table: "Table") -> list[Finding]:
+def _describe(cells: "pl.Series", read: _Read, table: Table) -> list[Finding]:
     """Return the findings about a feature."""
     (name, kind, formats), values, unreadable = read.column, read.values, read.unreadable
     is_words, found = kind in ("category", "text"), []

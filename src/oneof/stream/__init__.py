@@ -5,9 +5,9 @@ Reading order: `options`, `fit_stream` (classes and priors, the loop, the result
 `oneof.io`.
 """
 
+from oneof.io.batches import read_batches
 from oneof.io.formats.source import Source, open_source
 from oneof.io.formats.svmlight import IndexedRows
-from oneof.io.table import read_batches
 from oneof.stream.checkpoint import CheckpointConfig
 from oneof.stream.fit_stream import StreamResult, fit_stream
 from oneof.stream.options import StreamOptions

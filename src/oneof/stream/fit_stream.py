@@ -25,8 +25,9 @@ from oneof.io import (
     class_findings,
     describe,
 )
+from oneof.io.batches import file_sizes, iterate_batches, progress_fraction
 from oneof.io.formats.source import Source, open_source
-from oneof.io.table import Position, file_sizes, iterate_batches, progress_fraction
+from oneof.io.table import Position
 from oneof.stream.checkpoint import CheckpointConfig, RunState, fingerprint, read_checkpoint, write_checkpoint
 from oneof.stream.encoder import StreamEncoder
 from oneof.stream.options import StreamOptions, batch_spec, check_arguments

@@ -8,9 +8,10 @@ from oneof.candidates.encoding import WeightOptions
 from oneof.errors import InputError, InputTypeError
 from oneof.estimators.online._base import check_online
 from oneof.io import CellFormat, Column, Dialect, Overrides, TableOptions, TextOptions
+from oneof.io.batches import BATCH_ROWS
+from oneof.io.features import BatchSpec
 from oneof.io.formats.source import Source
 from oneof.io.formats.svmlight import MAX_INDEX_BITS
-from oneof.io.table import BATCH_ROWS, BatchSpec
 from oneof.validation import as_float_array, check_bool, check_instance, check_positive
 
 

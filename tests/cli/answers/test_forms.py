@@ -177,6 +177,7 @@ CASES = {
         {"row": "name", "negation": "not "},
     ),
     "no annotators": Case("a.csv", "name,label\nb0,owl\n", error="no column 'annotator' or 'worker' names the annot"),
+    "other column": Case("a.csv", "name,worker,said\nb0,Ann,owl\n", error="'answer' does not exist.*--answer COL"),
     "no rows": Case("a.csv", LONG, {}, error="column 'row' does not exist"),
     "no field of the rows": Case("a.json", tasks(), error="object 0: the field 'name', which identifies the item, is"),
     "two answers": Case(

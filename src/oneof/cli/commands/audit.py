@@ -66,8 +66,7 @@ def run(
     """
     from oneof.cli.auditing import issues as auditing
     from oneof.cli.output.files import check_outputs, input_files
-    from oneof.cli.tables.gold import check_unchecked_rows
-    from oneof.cli.tables.inputs import prepare
+    from oneof.cli.tables.inputs import check_unchecked_rows, prepare
     from oneof.errors import InputError
 
     method, out, report = audit_options.method, audit_options.out, audit_options.report

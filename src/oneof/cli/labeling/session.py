@@ -218,7 +218,7 @@ def _find_suspects(prepared: "PreparedTable", gold: dict[int, str] | None) -> "t
     """
     from oneof.candidates.sets import insert_checked_labels
     from oneof.cli.auditing.issues import CHECKED_NOTE, describe_rate, find_issues
-    from oneof.cli.tables.gold import check_unchecked_rows
+    from oneof.cli.tables.inputs import check_unchecked_rows
     from oneof.errors import InputError
     from oneof.labeling.validation import check_gold
 

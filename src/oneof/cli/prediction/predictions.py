@@ -20,10 +20,10 @@ from oneof.cli.tables.inputs import insert_identifiers
 from oneof.errors import DataError, InputError, LabelError, ModelFileError, OneofError
 from oneof.files import hash_file
 from oneof.io import Table, UnreadableCells
+from oneof.io.batches import BATCH_ROWS, iterate_batches
 from oneof.io.columns import absent_columns, match_columns
 from oneof.io.features import describe_dates
 from oneof.io.findings import dialect_findings
-from oneof.io.table import BATCH_ROWS, iterate_batches
 from oneof.likelihoods import constant_rows
 from oneof.messages import write_names
 from oneof.model_selection import get_proba

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 from oneof.candidates import CandidateSets
 from oneof.candidates.cells import DEFAULT_SEPARATOR, LISTS
 from oneof.cli.answers.files import TableAnswers, join_candidates, read_answers
-from oneof.cli.tables.gold import use_gold
 from oneof.cli.tables.groups import count_groups, find_groups, read_groups
 from oneof.cli.tables.leaks import find_leaks
 from oneof.cli.tables.read_options import ReadOptions
@@ -34,6 +33,7 @@ from oneof.io import (
     read_labels,
     read_text_options,
     read_truth,
+    use_checked_labels,
 )
 from oneof.io.features import TableFeatures
 
@@ -176,7 +176,7 @@ def prepare_rows(table: Table, read_options: ReadOptions) -> PreparedTable:
         table, sentences = join_candidates(read_options.answers, table)
         read_options, found = read_options.with_candidate_columns(), notes("answers", sentences)
     labels = (read_sets if read_options.answers is None else _read_answers)(table, read_options)
-    labels = use_gold(table, read_options, labels)
+    labels = _use_gold(table, read_options, labels)
     truth = None
     if read_options.truth is not None:
         truth = read_truth(table, read_options.truth, labels.candidates.classes, separator=labels.separator)
@@ -327,3 +327,36 @@ def _read_written(
             return read_labels(table, labels, **options | {"classes": names, "kind": "likelihood", "rest": False})
         except OneofError:
             return None
+
+
+def _use_gold(table: Table, read_options: ReadOptions, labels: TableLabels) -> TableLabels:
+    """Return the labels with the checked ones.
+
+    The labels of answers have been estimated with the checked ones. Checked labels add classes to one column, unless
+    all classes are named; several columns of 0 and 1 or of weights have the names of the classes.
+    """
+    import numpy as np
+
+    if read_options.gold is None:
+        return labels
+    if labels.answers is not None:
+        return replace(labels, is_checked=np.array([label is not None for label in labels.answers.gold or []]))
+    if read_options.gold in (*read_options.labels, *read_options.weight_columns):
+        raise InputError(f"--gold and --labels must name different columns; got {read_options.gold!r} for both.")
+    checked = use_checked_labels(
+        table,
+        read_options.gold,
+        labels.candidates,
+        labels.read_again if read_options.classes is None else None,
+        separator=labels.separator,
+        has_weights=labels.label_column is not None and read_options.weights.weighted,
+        remedy=f"Correct it, or {'leave the cell empty' if read_options.classes is None else 'add it to --classes'}.",
+    )
+    found = (*labels.label_findings, *notes("labels", checked.notes))
+    return replace(labels, candidates=checked.candidates, is_checked=checked.is_checked, label_findings=found)
+
+
+def check_unchecked_rows(candidates: CandidateSets, is_checked: "Mask | None", remedy: str) -> None:
+    """Raise if every labeled row is checked, so that none is left to audit."""
+    if is_checked is not None and (is_checked | candidates.is_unlabeled).all():
+        raise InputError(f"all labeled rows have a checked label (--gold), and none remains to audit: {remedy}.")

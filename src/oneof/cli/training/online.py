@@ -26,7 +26,8 @@ from oneof.errors import InputError, LabelError, OneofError
 from oneof.files import atomic_directory, hash_file
 from oneof.io import Finding, Table, TableFindings, check_indicator, describe_cells, notes, read_text_options
 from oneof.io import describe as describe_findings
-from oneof.io.table import BATCH_ROWS, BatchSpec, file_sizes, iterate_batches, progress_fraction
+from oneof.io.batches import BATCH_ROWS, file_sizes, iterate_batches, progress_fraction
+from oneof.io.features import BatchSpec
 from oneof.persistence import save
 
 OUTPUTS = ("model.skops", "summary.json", "curve.csv")

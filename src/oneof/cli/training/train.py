@@ -17,8 +17,7 @@ from oneof.cli.output import terminal
 from oneof.cli.output.files import check_outputs, input_files
 from oneof.cli.output.progress import Progress, step
 from oneof.cli.tables.facts import describe_prepared
-from oneof.cli.tables.gold import check_unchecked_rows
-from oneof.cli.tables.inputs import prepare
+from oneof.cli.tables.inputs import check_unchecked_rows, prepare
 from oneof.cli.tables.methods import describe_comparison, resolve_methods
 from oneof.cli.tables.read_options import ReadOptions
 from oneof.cli.training.assessment import add_notes, assess, calibrate, check_calibration

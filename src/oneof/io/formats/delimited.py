@@ -25,7 +25,7 @@ from oneof.io.formats.records import PART_BYTES, Block, QuoteError, Record, Reco
 if TYPE_CHECKING:
     import polars as pl
 
-    from oneof.io.table import BatchSpec
+    from oneof.io.features import BatchSpec
 
 _MAX_SHOWN = 60
 """Maximum number of characters of a text in a message."""

@@ -24,7 +24,9 @@ FORMATS = {
     "arrow": (".arrow", ".feather", ".ipc"),
 }
 """Formats of streams and the suffixes of their files; a text format may also have .gz after the suffix."""
-TABLE_FORMATS = {name: FORMATS[name] for name in ("csv", "tsv", "parquet", "jsonl")} | {
+TABLE_FORMATS = {
+    "csv": (".csv", ".txt"),  # such as the selection tables of Raven; in a folder, .txt may be a description
+    **{name: FORMATS[name] for name in ("tsv", "parquet", "jsonl")},
     "npz": (".npz",),
     "excel": (".xlsx", ".xlsm", ".xlsb", ".xls", ".ods"),
 }

@@ -204,7 +204,9 @@ def _suspicious(classes: Mapping[str, ClassRows]) -> Iterator[tuple[str, str]]:
             few = [other for other in others if is_rare(name, other)]
             signs = set(_REMARK.findall(name))
             whole = [other for other in others if words[other] and words[other] <= words[name]]
-            remarks = [other for other in whole if other in few or not signs <= set(other)]
+            remarks = [
+                other for other in whole if other in few or (folded[other] in folded[name] and not signs <= set(other))
+            ]
             near = get_close_matches(folded[name], [folded[other] for other in few], n=1, cutoff=_MIN_RATIO)
             other = next((other for other in few if [folded[other]] == near), name)
             if remarks and len(rows) > 2:

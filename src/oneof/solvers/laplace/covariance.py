@@ -3,8 +3,9 @@
 `CholeskyFactors` is the reference form (Rasmussen & Williams, section 3.5), with one factor for each class. With
 D_k = diag pi_.k, W = D - Pi Pi^T and E_k = D_k^1/2 B_k^-1 D_k^1/2, B_k = I + D_k^1/2 K_k D_k^1/2,
 
-    (K + W^-1)^-1 = E - E J (sum_k E_k)^-1 J^T E,     log |I + K W| = sum_k log |B_k| + log |sum_k E_k|.
+    (K + W^-1)^-1 = E - E J (sum_k E_k)^-1 J^T E,     log |I + K W| = sum_k log |B_k| + log |sum_k E_k|,
 
+where J stacks K identity matrices of size n.
 (The book's algorithm 3.3 omits the last term; its equation 3.44 includes it.) For a row x with covariances k_x to the n
 training rows,
 

@@ -20,8 +20,8 @@ are
 
 and sum_k pi_k t_k = (R^-1 - R^T)_i, since the probabilities of a row sum to 1.
 
-Optimization of the hyperparameters of kernels by the evidence (Rasmussen & Williams 2006, section 5.5).
-
+Search for the hyperparameters of most evidence (Rasmussen & Williams 2006, section 5.5)
+----------------------------------------------------------------------------------------
 Psi has several maxima, each with its own evidence. If the mode is annealed from 0 at each evaluation, the evidence
 jumps as theta changes, and line searches fail. If the mode is continued from the last one, the evidence is smooth but
 confined to the basin of a possibly poor start. Therefore each evaluation finds both modes, from 0 and from the best

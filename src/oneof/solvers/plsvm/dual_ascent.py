@@ -192,6 +192,7 @@ def _evaluate(problem: PLSVMProblem, chosen: Ints, coefficients: Floats, weights
 def row_duals(gains: Floats, c: float, mass: float, alphas: Floats) -> float:
     """Maximize sum_k alpha_k gain_k - c/2 (tau^2 + sum_k alpha_k^2) over alpha >= 0, tau = sum_k alpha_k <= mass.
 
+    c is ||x_i||^2 / (lam n).
     The solution is alpha_k = max(0, gain_k - theta) / c, with theta = c tau if tau < mass. Classes are added in
     decreasing order of their gains, until the next gain is below theta.
     """

@@ -175,12 +175,13 @@ def solve_pegasos(problem: PLSVMProblem, *, max_iter: int = 1000, tol: float = 0
     for t in range(1, max_iter + 1):
         best = best_scores(sets.take(scores), sets.mask)
         trace.add(0.5 * lam * square + problem.mean_loss(best.hinges))
-        # A_L and A_PL: the rows with a loss; each steps along x at yPL_i in its set, and along -x at yPL_i outside it
+        # A_L and A_PL: the rows with a loss; each steps along x at its best class in the set, in(i), and along -x at
+        # its best class outside, out(i), the paper's two forms of yPL_i
         violators = np.flatnonzero(best.hinges)
         steps = np.zeros(sets.mask.shape)
         steps[violators, best.chosen[violators]] = sets.mass[violators]
         steps[violators, best.rival[violators]] = -sets.mass[violators]
-        # W_{t+1/2} = (1 - eta lam) W_t + eta/n sum (x at yPL_i in the set - x at yPL_i outside), eta = 1/(lam t)
+        # W_{t+1/2} = (1 - eta lam) W_t + eta/n sum (x at in(i) - x at out(i)), eta = 1/(lam t)
         updated = (1.0 - 1.0 / t) * weights + space.rmatvec(sets.sum_by_row(steps)) / (lam * t * n)
         square = space.dot(updated, updated)
         # W_{t+1} = min(1, 1/sqrt(lam) / ||W_{t+1/2}||) W_{t+1/2}

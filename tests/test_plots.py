@@ -179,15 +179,6 @@ def test_weights_are_drawn_by_their_largest_share():
     assert [text.get_text() for text in empty.texts] == ["No row has weights."]
 
 
-@given(hnp.arrays(np.int64, st.integers(1, 20), elements=st.integers(0, 5)), st.integers(1, 25))
-def test_argsort_top_keeps_the_order_of_classes(weights, limit):
-    """The selected indices ascend, and no other weight exceeds a selected one."""
-    selected = counts.argsort_top(weights, limit)
-    assert len(selected) == min(limit, len(weights))
-    assert (np.diff(selected) > 0).all()
-    assert np.delete(weights, selected).max(initial=0) <= weights[selected].min()
-
-
 @given(st.text(max_size=60), st.integers(4, 30))
 def test_shorten_bounds_the_length_and_keeps_both_ends(text, width):
     """A short text is only cleaned; a long one is cut in the middle."""

@@ -1,17 +1,27 @@
 """Candidate sets from text: separators, escaped labels, lists, missing labels, and warnings."""
 
+import contextlib
+import json
 import re
 import warnings
+from pathlib import Path
 
 import numpy as np
+import pandas as pd
+import polars as pl
 import pytest
-from hypothesis import given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from oneof import CandidateSets
 from oneof.candidates import as_candidates
+from oneof.candidates.cells import LISTS, literal_kind
 from oneof.candidates.labels import clean
-from oneof.errors import InputError, LabelError
+from oneof.candidates.literals import parse_text
+from oneof.candidates.separators import detect_separator
+from oneof.errors import InputError, LabelError, OneofError
+from oneof.io import CellFormat, Table, find_separator, read_labels
+from tests.candidates.columns import label_reader, read_label_columns
 
 label_text = st.text(st.characters(codec="utf-8"), min_size=1).map(clean).filter(bool)
 
@@ -137,3 +147,244 @@ def test_classes_that_look_alike_have_a_warning():
             with pytest.warns(UserWarning, match="are two classes that look alike"):
                 assert set(read(labels).classes.tolist()) == set(labels)
         assert CandidateSets.from_strings(labels).classes.tolist() == ["Caf\u00e9"]
+
+
+# -- `from_strings` reads a column as the command line does: detected separators, and spellings of one class ---------
+
+
+NAMES = ["Finch", "finch", "Sea_Owl", "sea owl", "wren", "F:1", "[x]"]
+
+
+@settings(deadline=None)
+@given(
+    st.lists(st.lists(st.sampled_from(NAMES), min_size=1, max_size=3, unique=True), min_size=2, max_size=8),
+    st.sampled_from(["|", ";", ",", " / ", "lists"]),
+    st.booleans(),
+)
+@pytest.mark.filterwarnings("ignore:.* differ only in case")  # as in the notes of a table
+def test_text_is_read_as_on_the_command_line(sets, separator, folds_case):
+    """The detected separator, the sets and the classes, or the error, are those of the table of a file."""
+    texts = [repr(row) if separator == "lists" else separator.join(row) for row in sets]
+    table = Table(pl.DataFrame({"y": texts}), Path("t.csv"), cell_format=CellFormat(folds_labels=folds_case))
+    try:
+        expected = read_labels(table, ["y"], separator=find_separator(table, ["y"]))
+    except OneofError as error:
+        if "may be a set of labels or one class" not in str(error):
+            return  # one class only, which is an error of the table
+        with pytest.raises(LabelError, match=r"may be a set of labels or one class\. Pass separator="):
+            CandidateSets.from_strings(texts, separator="auto", fold_case=folds_case)
+        return
+    assert CandidateSets.from_strings(texts, separator="auto", fold_case=folds_case) == expected
+
+
+def test_spellings_of_weighted_labels_are_one_class():
+    """Classes, the label of the rest, and weights are folded as in a table."""
+    texts = ["Finch:0.5|wren:0.25|OTHER:0.25", "finch:0.25|FINCH:0.25|Wren:0.5", "Wren|finch"]
+    options = {"kind": "posterior", "prior": [1, 1, 1], "rest": "Other"}
+    merged = "rows repeat a label, whose weights are added"
+    with pytest.warns(UserWarning, match=merged):
+        y = CandidateSets.from_strings(
+            texts, classes=["Finch", "Wren", "Owl"], fold_case=True, weighted=True, **options
+        )
+    assert y.classes.tolist() == ["Finch", "Wren", "Owl"]
+    frame = pl.DataFrame({"y": texts})
+    names = ["Finch", "Wren", "Owl"]
+    with pytest.warns(UserWarning, match=merged):
+        assert y == read_label_columns(frame, ["y"], classes=names, weighted=True, folds_case=True, **options)
+    assert y.weights.tolist() == [[1, 0.5, 0.5], [1, 1, 0], [1, 1, 0]]
+
+
+def test_a_doubtful_separator_is_a_question_in_terms_of_python():
+    """The error names the parameter rather than the option of the command line."""
+    with pytest.raises(LabelError, match=r"Pass separator=',' if it is a set, or separator='\|' if it is one class"):
+        CandidateSets.from_strings(["Oslo", "Oslo, Norway"], separator="auto")
+    assert CandidateSets.from_strings(["a|b", "c;d"], separator="auto").to_sets() == [{"a", "b"}, {"c;d"}]
+
+
+def test_other_classes_than_text_are_not_folded():
+    """Numbers have one spelling, and their text is the class of the number."""
+    for classes in (["1", "2"], [1, 2]):
+        y = CandidateSets.from_strings(["1|2", "2"], classes=classes, fold_case=True)
+        assert y.classes.tolist() == classes
+        assert y.to_sets() == [set(classes), {classes[1]}]
+
+
+def test_texts_of_another_separator_have_a_warning():
+    """With the default separator, texts that another sign plainly separates are single labels, with a warning."""
+    texts = ["Parus major; Turdus merula", "Parus major", "Turdus merula; Strix aluco", "Strix aluco"]
+    with pytest.warns(UserWarning, match="'; ' seems to separate labels|';' seems to separate labels"):
+        assert len(CandidateSets.from_strings(texts).classes) == 4
+    assert len(CandidateSets.from_strings(texts, separator="auto").classes) == 3
+    CandidateSets.from_strings(["Oslo, Norway", "Rome, Italy"])  # no part is a label elsewhere
+
+
+def test_comments_among_objects_have_no_separator():
+    """If most cells are objects, a comment with commas is one class rather than an error; otherwise it is the error."""
+    objects = ['{"finch": 0.7, "owl": 0.3}', '```json\n{"owl": 1}\n```', '{"finch": 1}']
+    texts = ["finch", "finch, probably"]
+    classes = ["finch", "finch, probably", "owl"]
+    with pytest.warns(
+        UserWarning, match=r"'finch, probably' \(row 4\) is read as one class, since most cells are JSON"
+    ):
+        y = CandidateSets.from_strings([*objects, *texts], separator="auto", weighted=True)
+    assert y.classes.tolist() == classes
+    with pytest.raises(LabelError, match="may be a set of labels or one class"):
+        CandidateSets.from_strings([*objects[:1], *texts], separator="auto", weighted=True)
+
+
+QUESTION = r"may be a set of labels or one class"
+ALONE = ["finch", "owl", "wren"]
+
+
+@pytest.mark.parametrize(
+    ("texts", "separator"),
+    [
+        # a cell of several lines is a set if each line is a cell of its own elsewhere
+        (["a", "b", "c", "a\nb"], "\n"),
+        (["a", "b", "c", "a\r\nb", "b\nc"], "\n"),
+        (["a", "b", "a\nd"], "|"),
+        (["a", "b", "I think\nit is a\nThanks", "No idea\nThanks"], "|"),
+        (["a", "b", "a\nb", "a|b"], "|"),
+        # a comma at an end belongs to names and numbers; other signs there are a question unless they join labels
+        (["Acme Inc.,", "Bolt Ltd.,", "Core"], "|"),
+        (["0,5", "1,", "1,5", "2,"], "|"),
+        (["Inc.,", "Ltd.", "Co"], "|"),
+        (["Berlin, Germany", "Berlin,", "Germany,"], QUESTION),
+        (["a, b,", "b,", "c,", "a, c,"], QUESTION),
+        (["a;", "b;"], QUESTION),
+        (["a; b;", "a;", "b;", "c;"], ";"),
+        # a sign that joins classes only separates them; one that is usual in names is a part of the class
+        (["owl#wren", "wren#finch", *ALONE], "#"),
+        (["C#", "F#", "C", "F"], "|"),
+        (["owl => wren", "wren => finch", *ALONE], "=>"),
+        (["a-b", "b-a", "a", "b"], "|"),
+        (["owl\uff1bwren", "wren\uff1bfinch", *ALONE], "\uff1b"),
+        (["x.y", "y.x", "x", "y"], "|"),
+        (["owl||wren", "wren||finch", *ALONE], "||"),
+        (["a#b", "a#c", "a", "d"], "|"),
+        (["owl\twren", "wren\tfinch", *ALONE], "\t"),
+        # lists are not classes, but two ascending numbers may be an interval
+        (["[owl, wren]", "[wren, finch]", "[finch]", "[owl]", "[wren]"], LISTS),
+        (['{"choices": ["owl", "wren"]}', *ALONE], LISTS),
+        (['["a", "b"]', "c"], LISTS),
+        (["['a|b']", "c"], LISTS),
+        (["a", "b", "['a']", None, ""], LISTS),
+        (["{a,b}", "{a}", "{}", "{b}"], LISTS),
+        (["[3]", "[3, 7]"], LISTS),
+        (["[7, 3]", "[3, 7]"], LISTS),
+        (["[0, 10]", "[10, 20]"], "|"),
+        (["[0, 10]", "[]"], "|"),
+        (["[0.5, 1.5, 2.5]"], "|"),
+        (["[sic]", "[note 1]", "a"], "|"),
+        (["(0, 10]", "[0, 10)", "[10, 20)"], "|"),
+        (["['a', 'b']", "a|b"], "|"),
+    ],
+)
+def test_the_detected_separator(texts, separator):
+    """A sign separates labels if these occur elsewhere, a doubtful one is a question, and given classes are no sets."""
+    assert detect_separator(texts, [text for text in texts if text]) in ("|", "||")
+    if separator == QUESTION:
+        with pytest.raises(LabelError, match=QUESTION):
+            detect_separator(texts)
+        return
+    assert detect_separator(texts) == separator
+    if set(ALONE) <= set(texts):
+        assert CandidateSets.from_strings(texts, separator="auto").classes.tolist() == ALONE
+
+
+# -- Lists and mappings written as text, by JSON, Python and NumPy ---------------------------------------------------
+
+
+LABEL = st.text(st.characters(codec="utf-8", exclude_characters="\0"), min_size=1).map(clean).filter(bool)
+SETS = st.lists(st.lists(LABEL, min_size=1, max_size=4, unique=True), min_size=1, max_size=6)
+NESTED = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(), inner, max_size=4),
+)
+
+
+@given(NESTED)
+def test_the_representation_of_python_is_read_as_its_value(value):
+    """Lists, dicts and scalars are those of `repr` and of `json.dumps`; tuples are lists."""
+    assert parse_text(repr(value)) == value
+    assert parse_text(json.dumps(value)) == value
+    assert parse_text(repr((value,))) == [value]
+    assert parse_text(repr((value, value))) == [value, value]
+
+
+@example("{\x1f:(0.5)")
+@given(st.text(alphabet="[](){}'\"\\,: \n\x1f\u202801.eNanfTrueonp_x", max_size=40))
+def test_any_other_text_is_an_error(text):
+    """A text is a value or a ValueError, without a warning or another error."""
+    with contextlib.suppress(ValueError):
+        parse_text(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[" * 10**5,
+        "[" * 10**5 + "]" * 10**5,
+        "['a', " * 10**4,
+        "[1" + "0" * 10**5 + "]",
+        "['" + "\\" * 10**5,
+        "-" * 10**5,
+        "`" * 10**5,
+        "```" + " " * 10**5,
+    ],
+)
+def test_long_texts_are_errors_in_linear_time(text):
+    """Many brackets, digits, backslashes and backticks neither overflow the stack nor take long."""
+    with pytest.raises(ValueError):  # noqa: PT011 - the message is that of the parser
+        parse_text(text)
+    assert literal_kind(text) != "list"
+
+
+def test_values_of_numpy_are_those_of_their_lists():
+    """Arrays have spaces between their values, and scalars name their type."""
+    assert parse_text(str(np.array(["sea eagle", "it's"]))) == ["sea eagle", "it's"]
+    assert parse_text(str(np.array([0.5, 1.0, 1e-20]))) == [0.5, 1.0, 1e-20]
+    assert parse_text(repr({"a": np.float64(0.5), np.str_("b"): np.float32(0.25)})) == {"a": 0.5, "b": 0.25}
+    for text in ("['a' 'b', 'c']", "['a''b']", "['a' 'b'", "np.float64(1", "(a, b)", "{a: 0.5}", "abc"):
+        with pytest.raises(ValueError):  # noqa: PT011 - the message is that of the parser
+            parse_text(text)
+
+
+@example([["[]", "a"], ["[]"]])
+@example([["0\n\u03010"], ["a"]])
+@given(SETS)
+def test_lists_written_as_text_are_their_sets(sets):
+    """Every notation of the same lists gives the sets of the lists, in Python, in tables and in batches."""
+    expected = CandidateSets.from_sets(
+        [*sets, None], classes=sorted({name for row in sets for name in row} | {"x", "y"})
+    )
+    names = expected.classes.tolist()
+    forms = {
+        "json": [*map(json.dumps, sets), "[]"],
+        "python": [*map(repr, sets), " [ ] "],
+        "written": expected.to_strings(separator=LISTS),
+    }
+    for texts in forms.values():
+        assert CandidateSets.from_strings(texts, separator=LISTS, classes=names) == expected
+        frame = pl.DataFrame({"y": texts})
+        read = read_label_columns(frame, ["y"], separator=LISTS, classes=names) if len(sets) else expected
+        assert read == expected
+        np.testing.assert_array_equal(label_reader(["y"], LISTS, names).evidence(frame), expected.mask)
+
+
+def test_weights_round_trip_as_lists_and_objects():
+    """Weighted rows are objects of JSON, and other rows lists, which are read back."""
+    y = CandidateSets.from_weights([[1, 0.5, 0], [1, 1, 0], [1, 1, 1], [0, 0, 1]], ["[a]", 'b"', "c:d"])
+    texts = y.to_strings(separator=LISTS)
+    assert texts == ['{"[a]": 1.0, "b\\"": 0.5}', '["[a]", "b\\""]', "", '["c:d"]']
+    assert CandidateSets.from_strings(texts, classes=y.classes, weighted=True) == y
+
+
+def test_a_table_of_pandas_keeps_its_lists(tmp_path):
+    """Lists that `to_csv` wrote, with single labels, numbers and empty cells, are the sets of the lists."""
+    cells = [["finch", "wren"], "owl", None, [], ["it's"], np.array(["owl", "wren"]), [np.str_("finch")], [3, 7]]
+    pd.DataFrame({"y": pd.Series(cells, dtype=object)}).to_csv(tmp_path / "t.csv", index=False)
+    texts = pd.read_csv(tmp_path / "t.csv")["y"]
+    y = CandidateSets.from_strings(texts, separator="auto")
+    expected = [["finch", "wren"], "owl", None, None, ["it's"], ["owl", "wren"], ["finch"], ["3", "7"]]
+    assert y == CandidateSets.from_sets(expected)

@@ -3,7 +3,6 @@
 import functools
 import json
 import shutil
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -33,12 +32,24 @@ class Result(NamedTuple):
     err: str
 
 
-Run = Callable[..., Result]
+class Run:
+    """Runs commands in the working folder."""
+
+    def __call__(self, *args: Any) -> Result:
+        """Run a command, and return its exit code and output."""
+        result = CliRunner().invoke(app, [str(word) for word in args])
+        return Result(result.exit_code, result.stdout, result.stderr)
+
+    def done(self, *args: Any) -> Result:
+        """Run a command that ends without an error."""
+        result = self(*args)
+        assert result.code == 0, result.err
+        return result
 
 
 @pytest.fixture
 def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> Run:
-    """Return a function that runs a command in a new empty folder.
+    """Return an object that runs commands in a new empty folder.
 
     Reports have no figures and learning curves one size, unless the test has the marker `figures`: both together take
     most of the time of a small fit, and are tested in tests/report and tests/comparison.
@@ -48,19 +59,12 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.Fixture
         monkeypatch.setattr(train, "CURVE_FRACTIONS", (0.4,))
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("ONEOF_DEBUG", raising=False)
-
-    def invoke(*args: Any) -> Result:
-        result = CliRunner().invoke(app, [str(word) for word in args])
-        return Result(result.exit_code, result.stdout, result.stderr)
-
-    return invoke
+    return Run()
 
 
 def read_json(run: Run, *words: Any) -> dict[str, Any]:
     """Run a command with --json, and return its output."""
-    result = run(*words, "--json")
-    assert result.code == 0, result.err
-    return dict(json.loads(result.out))
+    return dict(json.loads(run.done(*words, "--json").out))
 
 
 def check_error(run: Run, *args: Any, message: str) -> None:

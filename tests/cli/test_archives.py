@@ -48,8 +48,7 @@ def words(run: Run) -> Path:
 
 def test_a_sparse_matrix_is_fitted_without_columns(run: Run, words: Path) -> None:
     """The model is that of the method fitted to the CSR matrix and the candidate sets; predict reads such a file."""
-    result = run("fit", words, "--labels", "candidates", "--truth", "y", *QUICK)
-    assert result.code == 0, result.err
+    result = run.done("fit", words, "--labels", "candidates", "--truth", "y", *QUICK)
     assert "sparse features: 40." in result.out
     assert "features  40 of a sparse matrix" in result.err
     X, _, mask = make_sparse()
@@ -135,8 +134,7 @@ def test_answers_of_an_archive(run: Run) -> None:
     np.testing.assert_array_equal(given.annotators[one.annotator], expected.annotators[other.annotator])
     np.testing.assert_array_equal(one.sets[one.answer], other.sets[other.answer])
     assert prepared.candidates.is_unlabeled[50:].all()
-    result = run("fit", "crowd.npz", "--answers", "crowd.npz", "--truth", "y", *QUICK)
-    assert result.code == 0, result.err
+    result = run.done("fit", "crowd.npz", "--answers", "crowd.npz", "--truth", "y", *QUICK)
     assert f"  labels    {given.n_answers} answers of 6 annotators in crowd.npz: " in result.err
     assert pl.read_csv("crowd-oneof/annotators.csv")["annotator"].to_list() == names.tolist()
 

@@ -45,8 +45,7 @@ def noisy(run: Run) -> Path:
 
 def test_audit_names_the_rows_and_the_proposals(run: Run, noisy: Path) -> None:
     """The output has the expected number and most wrong rows with the true label, and nothing is written."""
-    result = run(*AUDIT)
-    assert result.code == 0, result.err
+    result = run.done(*AUDIT)
     assert "of 149 labeled rows" in result.out
     assert "noise rate" in result.out
     assert {path.name for path in Path().iterdir()} == {"noisy.csv"}
@@ -64,8 +63,7 @@ def test_the_list_has_the_identifier_and_the_first_words(run: Run, noisy: Path) 
     texts = [f"note of row {i} about {'feathers and ' * 9}song" for i in range(N_ROWS)]
     frame = make_noisy().with_columns(id=pl.format("n{}", pl.int_range(N_ROWS)), remark=pl.Series(texts))
     frame.write_csv("noisy.csv")
-    result = run(*AUDIT, "--text", "remark", "--out", "issues.csv")
-    assert result.code == 0, result.err
+    result = run.done(*AUDIT, "--text", "remark", "--out", "issues.csv")
     table = pl.read_csv("issues.csv")
     assert table["remark"].to_list() == [texts[row] for row in table["row"]]
     row = table["row"][0]
@@ -89,8 +87,7 @@ def test_errors_of_first_labels_include_those_of_sets(run: Run) -> None:
         for i, k in enumerate(truth)
     ]
     pl.DataFrame({"a": X[:, 0], "b": X[:, 1], "c": X[:, 2], "y": cells}).write_csv("weights.csv")
-    result = run("audit", "weights.csv", "--labels", "y", "--weighted", "--method", "PLEM", "--out", "issues.csv")
-    assert result.code == 0, result.err
+    run.done("audit", "weights.csv", "--labels", "y", "--weighted", "--method", "PLEM", "--out", "issues.csv")
     table = pl.read_csv("issues.csv")
     row = table["row"].to_numpy()
     assert table["first"].to_list() == [None if i % 4 == 0 else names[truth[i]] for i in row]
@@ -104,8 +101,7 @@ def test_errors_of_first_labels_include_those_of_sets(run: Run) -> None:
 def test_output_has_all_labeled_rows_in_order(run: Run, noisy: Path) -> None:
     """--out lists every labeled row by decreasing probability, and --report is a page with the suspected ones."""
     make_noisy().with_columns(id=pl.format("n{}", pl.int_range(N_ROWS))).write_csv("noisy.csv")
-    result = run(*AUDIT, "--out", "sub/issues.csv", "--report", "issues.html")
-    assert result.code == 0, result.err
+    run.done(*AUDIT, "--out", "sub/issues.csv", "--report", "issues.html")
     table = pl.read_csv("sub/issues.csv")
     assert table.columns == ["row", "id", "labels", "proposed", "probability", "runner_up", "suspected"]
     assert sorted(table["row"]) == list(range(N_ROWS - 1))
@@ -151,8 +147,7 @@ def test_no_probability_is_printed_as_certain() -> None:
 def test_fit_with_a_noise_rate_proposes_true_labels(run: Run, noisy: Path, rate: str) -> None:
     """The training labels of the wrong rows are the true ones, and the summary has the audit."""
     fit = ("fit", "noisy.csv", "--labels", "species", "--truth", "truth", "--folds", "2", "--noise-rate", rate)
-    result = run(*fit)
-    assert result.code == 0, result.err
+    result = run.done(*fit)
     assert "rows are fitted to corrected weights" in result.err
     labels = pl.read_csv("noisy-oneof/training_labels.csv")[:15]
     assert (labels["label"] == labels["truth"]).mean() > 0.6  # none in a plain fit
@@ -182,8 +177,7 @@ def test_all_commands_have_one_rate_and_one_list(run: Run, kind: str) -> None:
     assert [int(row) for row in re.findall(r'<th scope="row" class="n">(\d+)<', section)] == rows
     assert f"{100 * rate:.1f}" in section
     assert "%" not in json.loads(Path("plain/summary.json").read_text("utf-8"))["headline"]["meaning"]
-    result = run("fit", "noisy.csv", *options, "--folds", "3", "--out", "corrected", "--noise-rate", "auto")
-    assert result.code == 0, result.err
+    run.done("fit", "noisy.csv", *options, "--folds", "3", "--out", "corrected", "--noise-rate", "auto")
     assert json.loads(Path("corrected/summary.json").read_text("utf-8"))["audit"]["issues"] == expected["issues"]
     is_grouped = kind == "grouped"
     drop = () if is_grouped else ("recorder",)
@@ -244,8 +238,7 @@ def test_a_table_as_exported_has_the_same_issues(run: Run, noisy: Path) -> None:
     for span, mass, species, truth in make_noisy().iter_rows():
         lines.append(f"{span};{mass};{species};{truth}".replace(".", ",").replace("|", " / "))
     Path("noisy.csv").write_bytes("\r\n".join(lines).encode("utf-16"))
-    result = run(*AUDIT, "--json", "--out", "issues.csv")
-    assert result.code == 0, result.err
+    result = run.done(*AUDIT, "--json", "--out", "issues.csv")
     assert "labels are separated by ' / '" in result.err
     facts = json.loads(result.out)
     for issue, other in zip(facts["issues"], expected["issues"], strict=True):
@@ -259,8 +252,7 @@ def test_a_sparse_matrix_has_a_page(run: Run) -> None:
     X, y, _ = make_sparse()
     y[:6] = (y[:6] + 1) % 3
     write_sparse("words.npz", X, y=y, classes=NAMES)
-    result = run("audit", "words.npz", "--labels", "y", "--report", "issues.html")
-    assert result.code == 0, result.err
+    run.done("audit", "words.npz", "--labels", "y", "--report", "issues.html")
     assert "features that are not 0" in Path("issues.html").read_text("utf-8")
 
 
@@ -272,8 +264,9 @@ def test_weighted_rows_with_a_wrong_first_label_are_listed(run: Run) -> None:
     X = 4 * np.eye(3)[truth] + rng.normal(size=(120, 3))
     labels = ["|".join(f"{names[(k + j) % 3]}:{w}" for j, w in enumerate((0.6, 0.3, 0.1))) for k in first]
     pl.DataFrame({f"x{j}": X[:, j] for j in range(3)} | {"species": labels}).write_csv("weighted.csv")
-    result = run("audit", "weighted.csv", "--labels", "species", "--weighted", "--kind", "likelihood", "--top", "5")
-    assert result.code == 0, result.err
+    result = run.done(
+        "audit", "weighted.csv", "--labels", "species", "--weighted", "--kind", "likelihood", "--top", "5"
+    )
     lines = result.out.splitlines()
     title = "Rows whose first label is probably wrong, counted from 0 (5 of "
     start = next(i for i, line in enumerate(lines) if line.startswith(title))
@@ -295,8 +288,7 @@ def test_first_labels_are_those_of_the_table(run: Run) -> None:
     X = np.eye(3)[truth] + 0.2 * rng.normal(size=(300, 3))
     pl.DataFrame({**{f"x{j}": X[:, j] for j in range(3)}, "y": cells}).write_csv("weights.csv")
     words = ("audit", "weights.csv", "--labels", "y", "--weighted", "--kind", "posterior", "--rest", "auto")
-    result = run(*words, "--method", "PLEM", "--out", "issues.csv", "--json")
-    assert result.code == 0, result.err
+    result = run.done(*words, "--method", "PLEM", "--out", "issues.csv", "--json")
     table = pl.read_csv("issues.csv")
     assert table["first"].to_list() == [names[first[row]] for row in table["row"]]
     assert table["labels"].to_list() == [cells[row] for row in table["row"]]

@@ -1,15 +1,28 @@
 """Tests of the commands with valid input."""
 
+import io
 import json
+import sys
+import time
+import warnings
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
 import pytest
+from rich.console import Console
+from sklearn.exceptions import ConvergenceWarning
 
 import oneof
-from oneof import persistence
+from oneof import LOORidge, persistence
+from oneof.cli.output import progress, terminal
+from oneof.cli.training import train
+from oneof.comparison import compare, folds, methods
+from tests.blobs import Frequencies, draw
 from tests.cli.conftest import N_ROWS, QUICK, Run, check_error, make_birds, read_json
+from tests.cli.test_audit import make_noisy
 
 OUTPUTS = ["model.skops", "report.html", "summary.json", "training_labels.csv"]
 
@@ -17,8 +30,7 @@ OUTPUTS = ["model.skops", "report.html", "summary.json", "training_labels.csv"]
 @pytest.mark.figures
 def test_fit_writes_four_files_and_no_other(run: Run, birds: Path) -> None:
     """Model, report, disambiguated labels and summary, equal to the output of --json."""
-    result = run("fit", birds, "--labels", "species", "--truth", "truth", *QUICK, "--json")
-    assert result.code == 0
+    result = run.done("fit", birds, "--labels", "species", "--truth", "truth", *QUICK, "--json")
     facts = json.loads(result.out)
     assert sorted(file.name for file in Path("birds-oneof").iterdir()) == OUTPUTS
     assert facts["files"] == [f"birds-oneof/{name}" for name in OUTPUTS]
@@ -54,8 +66,7 @@ def test_the_saved_model_is_the_fitted_one(run: Run, model: Path) -> None:
     saved = persistence.load(model)
     birds = make_birds(1)
     birds.write_csv("new.csv")
-    result = run("predict", model, "new.csv")
-    assert result.code == 0
+    run.done("predict", model, "new.csv")
     frame = align_columns(birds, [Column(*column) for column in saved.columns], Path("new.csv"))
     predictions = pl.read_csv("new-predictions.csv")
     assert predictions["label"].to_list() == saved.pipeline.predict(frame).tolist()
@@ -127,16 +138,6 @@ def test_predictions_to_standard_output(run: Run, either: Path) -> None:
     assert sorted(Path.cwd().rglob("*")) == before
 
 
-def test_order_and_extra_columns_do_not_matter(run: Run, model: Path) -> None:
-    """Predictions do not depend on the order of columns or on extra columns."""
-    birds = make_birds(1)
-    birds.write_csv("new.csv")
-    birds.select("remark", "color", pl.lit(1).alias("more"), "migrates", "mass", "id", "span").write_csv("other.csv")
-    for name in ("new", "other"):
-        assert run("predict", model, f"{name}.csv").code == 0
-    assert Path("new-predictions.csv").read_text() == Path("other-predictions.csv").read_text()
-
-
 def test_columns_of_0_and_1(run: Run, model: Path) -> None:
     """An indicator gives the same model as its sets; its columns may be named together or one by one."""
     birds = make_birds()
@@ -146,8 +147,7 @@ def test_columns_of_0_and_1(run: Run, model: Path) -> None:
     at_once = ["--labels", "finch,owl,wren"]
     one_by_one = [word for name in names for word in ("--labels", name)]
     for out, labels in (("a", at_once), ("b", one_by_one)):
-        result = run("fit", "wide.csv", *labels, "--truth", "truth", *QUICK, "--out", out)
-        assert result.code == 0, result.err
+        run.done("fit", "wide.csv", *labels, "--truth", "truth", *QUICK, "--out", out)
         assert Path(out, "training_labels.csv").read_text() == Path("birds-oneof/training_labels.csv").read_text()
     facts = json.loads(run("predict", "a/model.skops", "wide.csv", "--json").out)
     assert facts["covering_rate"] > 0.9
@@ -164,27 +164,6 @@ def test_numbers_as_labels(run: Run, birds: Path) -> None:
     facts = json.loads(run("predict", "birds-oneof/model.skops", birds, "--out", "-", "--json").out)
     assert {row["label"] for row in facts["predictions"]} == {0, 1, 2}
     assert facts["covering_rate"] > 0.9
-
-
-def test_signs_need_classes(run: Run, birds: Path) -> None:
-    """Labels -1 and 1 are an error without --classes."""
-    signs = ["1" if t == "owl" else "-1" for t in make_birds()["truth"]]
-    make_birds().drop("truth").with_columns(pl.Series("species", signs)).write_csv(birds)
-    check_error(run, "fit", birds, "--labels", "species", *QUICK, message="--classes=-1,1")
-    result = run("fit", birds, "--labels", "species", "--classes=-1,1", *QUICK, "--json")
-    assert json.loads(result.out)["classes"] == [-1, 1]
-    assert json.loads(run("predict", "birds-oneof/model.skops", birds, "--json").out)["covering_rate"] > 0.9
-
-
-def test_a_separator_and_all_classes(run: Run, birds: Path) -> None:
-    """Labels may have another separator; --classes may list a class without rows."""
-    frame = make_birds()
-    frame.with_columns(frame["species"].str.replace("|", " or ", literal=True)).write_csv(birds)
-    args = ["--labels", "species", "--separator", " or ", "--classes", "emu,finch,owl,wren", "--drop", "truth"]
-    result = run("fit", birds, *args, *QUICK, "--json")
-    facts = json.loads(result.out)
-    assert facts["classes"] == ["emu", "finch", "owl", "wren"]
-    assert facts["partial"] == 30
 
 
 def test_truth_is_used_for_evaluation_only(run: Run, birds: Path) -> None:
@@ -236,25 +215,271 @@ def test_demo(run: Run) -> None:
     assert min(training["exact"], training["partial"], training["unlabeled"]) > 100
     assert facts["test"]["accuracy"] > 0.9
     predicted = Path("shown/digits-test-predictions.csv").read_text()
-    again = run(*facts["commands"][1].split()[1:])
-    assert again.code == 0
+    run.done(*facts["commands"][1].split()[1:])
     assert Path("shown/digits-test-predictions.csv").read_text() == predicted
 
 
-def test_suspicious_labels_are_noted(run: Run) -> None:
-    """Each kind of suspicious label is one note, on the screen and in the summary."""
-    birds = make_birds()
-    labels = [
-        "?" if i == 3 else "NA" if i == 4 else "OWL" if cell == "owl" else cell
-        for i, cell in enumerate(birds["species"])
-    ]
-    birds.with_columns(species=pl.Series(labels)).write_csv("birds.csv")
-    result = run("fit", "birds.csv", "--labels", "species", "--drop", "truth,id", *QUICK)
-    assert result.code == 0, result.err
-    notes = json.loads(Path("birds-oneof/summary.json").read_text())["notes"]
-    for message in (
-        "in birds.csv, '?' and 'NA' are read as classes: leave the cells",
-        "'OWL' and 'owl' differ only in case,",
-    ):
-        assert any(note.startswith(message) for note in notes)
-        assert f"Note: {message}" in result.err
+# -- The method of `oneof fit`: the default one, the best of a comparison, the budget, the time and the progress
+
+
+Only = Callable[..., None]
+
+
+@pytest.fixture
+def only(monkeypatch: pytest.MonkeyPatch) -> Only:
+    """Return a function that makes the named methods the default ones."""
+    all_estimators = methods.default_estimators
+
+    def select(*names: str) -> None:
+        monkeypatch.setattr(
+            methods, "default_estimators", lambda **options: {name: all_estimators(**options)[name] for name in names}
+        )
+
+    return select
+
+
+@pytest.mark.long
+def test_best_fits_the_best_method_of_compare(run: Run, birds: Path, only: Only) -> None:
+    """`fit` and `compare` see the same folds: same table, same best method; only `fit` writes."""
+    only("CLPL", "LOORidge", "PLKNN", "PLSVM")
+    before = sorted(Path.cwd().rglob("*"))
+    args = [birds, "--labels", "species", "--truth", "truth", "--folds", "2"]
+    compared = json.loads(run("compare", *args, "--json").out)
+    assert sorted(Path.cwd().rglob("*")) == before
+    fitted = read_json(run, "fit", *args, "--method", "best")
+    assert len(compared["results"]) > 1
+    assert fitted["method"] == compared["best_method"]
+
+    def rates(comparison: dict[str, Any]) -> dict[str, tuple[float, float]]:
+        return {r["method"]: (r["covering_rate"], r["accuracy"]) for r in comparison["results"]}
+
+    assert rates(fitted["comparison"]) == rates(compared)
+    assert persistence.load("birds-oneof/model.skops").method == compared["best_method"]
+
+
+def test_the_default_method_needs_no_comparison(run: Run, birds: Path) -> None:
+    """By default LOORidge is fitted, for partial, exact and mostly unlabeled rows; the report names it so."""
+    partial = make_birds()
+    tables = {
+        "partial": partial,
+        "exact": partial.with_columns(species=pl.col("truth")),
+        "mostly unlabeled": partial.with_columns(
+            species=pl.when(pl.int_range(pl.len()) % 4 == 0).then("species").otherwise(pl.lit(""))
+        ),
+    }
+    for kind, table in tables.items():
+        table.write_csv(birds)
+        result = run("fit", birds, "--labels", "species", "--drop", "truth", "--folds", "2", "--json")
+        facts = json.loads(result.out)
+        assert facts["method"] == "LOORidge", kind
+        assert len(facts["comparison"]["results"]) == 1
+        assert any("ignores the" in note for note in facts["notes"]) == (kind == "mostly unlabeled")
+    report = Path("birds-oneof/report.html").read_text(encoding="utf-8")
+    assert "the method you named" not in report
+    assert "default method" in report
+
+
+class Fits:
+    """Record of the fits of one kind of estimator, by the number of rows."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, estimator: type) -> None:
+        self.rows: list[int] = []
+        fit = estimator.fit
+
+        def watch(model: Any, X: Any, y: Any) -> Any:
+            self.rows.append(X.shape[0])
+            return fit(model, X, y)
+
+        monkeypatch.setattr(estimator, "fit", watch)
+
+
+@pytest.mark.figures
+def test_large_tables_are_fitted_twice(run: Run, birds: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Above the limit of cross-validation there is one split, a learning curve on few rows, and the final fit."""
+    monkeypatch.setattr(folds, "MAX_ROWS_CROSS_VALIDATION", 40)
+    monkeypatch.setattr(train, "MAX_CURVE_ROWS", 20)
+    fits = Fits(monkeypatch, oneof.AvgPerceptron)
+    args = [birds, "--labels", "species", "--truth", "truth", "--method", "AvgPerceptron"]
+    result = run.done("fit", *args, "--json")
+    # 50 rows are labeled and 10 unlabeled: 40 + 10 rows of one split; 2, 4, 8, 14 labeled rows; all rows.
+    assert fits.rows == [50, 12, 14, 18, 24, 60]
+    summary = json.loads(result.out)
+    assert summary["evaluation"] == "one split, 50 training rows, 10 held-out rows (not 10 unlabeled rows with a truth)"
+    assert summary["learning_curve"]["train_sizes"] == [2, 4, 8, 14, 40]
+    estimate = summary["estimate"]
+    rate, std = estimate["covering_rate"], estimate["covering_rate_std"]
+    assert std == pytest.approx((rate * (1 - rate) / 10) ** 0.5)
+    assert summary["learning_curve"]["covering_rate"][-1] == rate
+    report = " ".join(
+        Path("birds-oneof/report.html").read_text(encoding="utf-8").replace("\N{NO-BREAK SPACE}", " ").split()
+    )
+    assert (
+        "10 rows held out by one split, and a model fitted on 50 other rows; ± is the binomial standard error" in report
+    )
+    result = run("fit", *args, "--folds", "2")
+    assert "2 folds, 50 held-out rows" in result.out
+
+
+def test_ctrl_c_fits_the_best_method_so_far(run: Run, birds: Path, only: Only, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ctrl-C in the second method gives the first one; a second Ctrl-C, in its fit, ends the command without a file."""
+    only("CLPL", "PLKNN")
+
+    def interrupt(*_: Any) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(oneof.PLKNN, "fit", interrupt)
+    args = [birds, "--labels", "species", "--drop", "truth", "--folds", "2"]
+    result = run.done("fit", *args, "--method", "best", "--json")
+    facts = json.loads(result.out)
+    assert facts["method"] == "CLPL"
+    assert facts["learning_curve"] is None
+    assert facts["comparison"]["is_interrupted"]
+    assert [r["incomplete"] for r in facts["comparison"]["results"]] == [None, "interrupted"]
+    assert "No learning curve was measured" in Path("birds-oneof/report.html").read_text(encoding="utf-8")
+    assert "the best method so far, CLPL, is fitted" in result.err
+    compared = run.done("compare", *args)
+    assert "interrupted" in compared.out
+    fit, n_fits = oneof.CLPL.fit, []
+
+    def interrupt_third(*call: Any) -> Any:
+        n_fits.append(1)
+        if len(n_fits) == 3:
+            raise KeyboardInterrupt
+        return fit(*call)
+
+    monkeypatch.setattr(oneof.CLPL, "fit", interrupt_third)
+    result = run("fit", *args, "--method", "best", "--out", "second")
+    assert result.code == 130
+    assert not Path("second").exists()
+
+
+def test_the_budget_leaves_methods_out(run: Run, birds: Path, only: Only, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Methods that begin after the budget is used are in the table with the reason, and are not fitted."""
+    only("PLKNN", "CLPL")
+    fit, now = oneof.CLPL.fit, [0.0]
+
+    def slow(*call: Any) -> Any:
+        now[0] += 30.0
+        return fit(*call)
+
+    monkeypatch.setattr(folds, "clock", lambda: now[0])
+    monkeypatch.setattr(oneof.CLPL, "fit", slow)
+    fits = Fits(monkeypatch, oneof.PLKNN)
+    args = [birds, "--labels", "species", "--drop", "truth", "--folds", "2", "--budget", "1"]
+    result = run.done("fit", *args, "--method", "best")
+    assert "left out: the budget is used" in result.out
+    assert "comparing 2 methods for up to 1 min (--budget)" in result.err
+    assert "left out: the budget is used" in Path("birds-oneof/report.html").read_text(encoding="utf-8")
+    assert not fits.rows
+    assert run("fit", *args).code == 2  # a budget needs --method best
+    check_error(run, "compare", *args[:-1], "0.01", message="no method has finished")
+
+
+def test_a_comparison_has_a_line_for_each_method_and_phase(run: Run, birds: Path, only: Only) -> None:
+    """If standard error is not a terminal, a comparison announces itself, each fit, its end, and the baseline."""
+    few = ("AvgPerceptron", "CLPL", "PLKNN")
+    only(*few)
+    result = run("compare", birds, "--labels", "species", "--drop", "truth,id", "--folds", "3")
+    first, *lines = result.err.splitlines()
+    assert first == "Note: comparing 3 methods for up to 10 min (--budget); Ctrl-C ends with the best so far."
+    words = [line.split(": ")[2].split(" (")[0] for line in lines]
+    assert words == [*(text for name in few for text in (f"fitting {name}", name)), "simple baseline"]
+
+
+# -- Tests of the progress and the steps of commands, and of the table of a comparison -------------------------------
+
+
+def test_advice_on_parameters_has_their_option(capsys: pytest.CaptureFixture[str]) -> None:
+    """A warning of convergence, which names parameters, has the option that sets them."""
+    with terminal.handle_errors(debug=True):
+        warnings.simplefilter("always")
+        warnings.warn("It did not converge. Increase max_iter.", ConvergenceWarning, stacklevel=1)
+        warnings.warn("Rows are equal.", UserWarning, stacklevel=1)
+    first, second = capsys.readouterr().err.splitlines()
+    assert first.startswith("Warning: It did not converge. Increase max_iter. --method NAME:PARAMETER=VALUE sets")
+    assert second == "Warning: Rows are equal."
+
+
+class Terminal(io.StringIO):
+    """Stream that is a terminal."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+def open_screen(monkeypatch: pytest.MonkeyPatch) -> Terminal:
+    """Return a terminal in place of standard error, on which the bar appears at once."""
+    stream = Terminal()
+    monkeypatch.setattr(sys, "stderr", stream)
+    monkeypatch.setattr(progress, "_DELAY", 0.0)
+    return stream
+
+
+def test_a_bar_appears_without_a_call(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The bar has its title although no part of the work is done, and the time left after the first part."""
+    screen, deadline = open_screen(monkeypatch), time.monotonic() + 30  # its thread starts late on a busy machine
+    with progress.progress("Fitting all rows") as bar:
+        while "Fitting all rows" not in screen.getvalue() and time.monotonic() < deadline:
+            time.sleep(0.01)
+        assert "left" not in screen.getvalue()
+        bar(1, 3, "fold", 600.0)
+        while "min left" not in screen.getvalue() and time.monotonic() < deadline:
+            time.sleep(0.01)
+    assert "10.0 min left" in screen.getvalue()
+
+
+def test_a_bar_is_drawn_at_most_twice_a_second(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Many calls in a short time give few redraws: one at the beginning, one at the end, and two a second."""
+    screen, start = open_screen(monkeypatch), time.monotonic()
+    with progress.progress("Comparing") as bar:
+        time.sleep(0.1)
+        for k in range(1_000):
+            bar(k, 1_000, "method")
+    assert screen.getvalue().count("Comparing") <= 2 + 2 * (time.monotonic() - start)
+
+
+def test_the_steps_of_a_fit_include_the_search_for_wrong_labels(run: Run) -> None:
+    """A fit of LOORidge has a line for each step; with a noise rate the search is before the last fit."""
+    make_noisy().write_csv("noisy.csv")
+    fit = ("fit", "noisy.csv", "--labels", "species", "--drop", "truth", "--folds", "2")
+    rates, curve, final, search, writing = (
+        "Estimating the rates on held-out rows",
+        "Measuring the learning curve",
+        "Fitting all rows",
+        "Looking for wrong labels",
+        "Writing the model and the report",
+    )
+    corrected = [rates, curve, search, "Estimating the rates of the corrected fit", final, writing]
+    for option, titles in (((), [rates, curve, final, search, writing]), (("--noise-rate", "auto"), corrected)):
+        lines = run(*fit, *option).err.splitlines()
+        assert [line for line in lines if line in {f"Note: {title}." for title in corrected}] == [
+            f"Note: {title}." for title in titles
+        ]
+
+
+@pytest.mark.parametrize("width", [60, 80, 200])
+def test_words_are_whole_in_a_narrow_table(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], width: int
+) -> None:
+    """Status words, headers and the legend of at most two lines are not broken; each reason is printed."""
+
+    class Interrupted(Frequencies):
+        def fit(self, *_: object) -> "Interrupted":
+            raise KeyboardInterrupt
+
+    X, y, truth = draw()
+    methods = {"LogisticRegressionWithALongName": Frequencies(), "b": Interrupted(), "c": Interrupted()}
+    comparison = compare(X, y, methods, cv=2, truth=truth, refit=False)
+    monkeypatch.setattr(terminal, "_console", lambda: Console(width=width))
+    terminal.print_comparison("t.csv", comparison)
+    printed = capsys.readouterr().out
+    for word in ("interrupted", "accuracy", "covering", "approx.", "b, c: interrupted"):
+        assert word in printed
+    *_, best, approximated = printed.splitlines()
+    assert best.startswith("* is the best method. exp. accuracy: ")
+    assert approximated.startswith("approx. accuracy: ")
+    assert approximated.endswith("Rates are means over the folds; ± is their standard deviation.")
+    terminal.print_comparison("t.csv", compare(X, y, {"it": LOORidge()}, cv=1, refit=False))
+    printed = capsys.readouterr().out
+    assert "*" not in printed  # a table of one method marks no best one
+    assert printed.splitlines()[-1].endswith("± is the binomial standard error.")

@@ -71,8 +71,7 @@ def test_labels_in_the_label_column_give_the_same_fit(run: Run, checked: pl.Data
 @pytest.mark.parametrize("command", ["compare", "inspect"])
 def test_other_commands_read_the_checked_labels(run: Run, checked: pl.DataFrame, command: str) -> None:
     """The commands count the checked rows in a note, and the column is not a feature."""
-    result = run(command, *TABLE, *(QUICK if command == "compare" else ()))
-    assert result.code == 0, result.err
+    result = run.done(command, *TABLE, *(QUICK if command == "compare" else ()))
     assert "20 rows have a checked label (checked)" in result.err
 
 
@@ -107,8 +106,7 @@ def test_the_held_out_accuracy_does_not_depend_on_the_label_of_the_row(run: Run)
     frame = frame.with_columns(species=pl.when(pl.int_range(n) < 2).then("truth").otherwise("species"))
     frame.write_csv("birds.csv")
     words = ("--labels", "species", "--gold", "truth", "--truth", "truth", "--method", "LOORidge", "--json")
-    result = run("compare", "birds.csv", *words)
-    assert result.code == 0, result.err
+    result = run.done("compare", "birds.csv", *words)
     assert 0.35 < json.loads(result.out)["results"][0]["accuracy"] < 0.65
 
 
@@ -116,8 +114,7 @@ def test_checked_rows_are_neither_suspected_nor_counted(run: Run) -> None:
     """Checked rows are not in the list of an audit, wrong rows that are not checked still are."""
     write_checked(make_noisy(), pl.int_range(150) % 2 == 0, "noisy.csv")
     words = ("audit", "noisy.csv", "--labels", "species", "--drop", "truth")
-    result = run(*words, "--gold", "checked", "--out", "issues.csv")
-    assert result.code == 0, result.err
+    result = run.done(*words, "--gold", "checked", "--out", "issues.csv")
     assert "of 74 labeled rows" in result.out
     assert "rows with a checked label are right" in result.err
     issues = pl.read_csv("issues.csv")

@@ -12,10 +12,14 @@ import pytest
 from oneof.cli.auditing.issues import find_issues
 from oneof.cli.tables.groups import find_groups
 from oneof.cli.tables.inputs import prepare
+from oneof.cli.tables.methods import resolve_methods
 from oneof.cli.tables.read_options import ReadOptions
+from oneof.comparison import compare
 from oneof.comparison.folds import check_task, make_folds
 from oneof.io import describe
-from tests.cli.conftest import QUICK, Run, check_error, make_birds
+from oneof.model_selection import compute_sample_weight
+from oneof.persistence import load
+from tests.cli.conftest import QUICK, Run, check_error, make_birds, read_json
 
 TABLE = ("birds.csv", "--labels", "species", "--truth", "truth", "--groups", "recorder")
 
@@ -61,8 +65,7 @@ def test_the_rates_of_every_command_are_those_of_folds_by_groups(run: Run, recor
 @pytest.mark.figures
 def test_the_pages_say_that_folds_are_by_groups(run: Run, recorded: pl.DataFrame) -> None:
     """The report repeats the command and has the number of groups, and so does the page of an audit."""
-    result = run("fit", *TABLE, "--folds", "3", "--noise-rate", "auto")
-    assert result.code == 0, result
+    result = run.done("fit", *TABLE, "--folds", "3", "--noise-rate", "auto")
     assert "folds     by the 12 groups of recorder" in result.err
     assert "3 folds by 12 groups" in result.out
     report = " ".join(Path("birds-oneof/report.html").read_text(encoding="utf-8").split())
@@ -90,33 +93,6 @@ def test_rows_of_a_class_of_one_group_have_no_part_in_the_search_for_wrong_label
     assert (without.probability[groups == 7] > 0).all()
     assert (issues.probability[groups == 7] == 0).all()
     assert set(issues.ranking.tolist()) == set(np.flatnonzero(groups != 7).tolist())
-
-
-def test_few_groups_have_as_many_folds(run: Run, recorded: pl.DataFrame) -> None:
-    """Without --folds, there are not more folds than groups; suspects of the report are not predicted from groups."""
-    recorded.with_columns(pl.Series("recorder", [i % 3 for i in range(60)])).write_csv("birds.csv")
-    fitted = json.loads(run("fit", *TABLE, "--json").out)
-    assert fitted["evaluation"].startswith("3 folds by 3 groups")
-    assert run("audit", *TABLE[:3], *TABLE[5:], "--drop", "truth").code == 0
-    assert run("inspect", *TABLE).out.count("by the 3 groups of recorder") == 1
-
-
-def test_issues_do_not_depend_on_copies_of_a_row(run: Run) -> None:
-    """Copies of a row with the same wrong label hide it, unless they are a group."""
-    rng = np.random.default_rng(0)
-    truth = np.repeat(rng.integers(3, size=100), 3)
-    X = np.repeat(3 * np.eye(3)[truth[::3]] + rng.normal(size=(100, 3)), 3, axis=0) + 1e-3 * rng.normal(size=(300, 3))
-    labels = truth.copy()
-    labels[:30] = (labels[:30] + 1) % 3
-    columns: dict[str, Any] = {f"x{j}": X[:, j] for j in range(3)}
-    columns |= {"label": [f"c{k}" for k in labels], "bird": [f"b{i // 3}" for i in range(300)]}
-    pl.DataFrame(columns).write_csv("birds.csv")
-    rates = []
-    for options in (ReadOptions(("label",), groups="bird"), ReadOptions(("label",))):
-        prepared = prepare(Path("birds.csv"), options)
-        rates.append(find_issues(prepared, "LOORidge", folds=5)[1].probability[:30].mean())
-    assert rates[0] > 0.5
-    assert rates[1] < 0.1
 
 
 @pytest.mark.parametrize(
@@ -174,3 +150,71 @@ def test_columns_that_seem_to_name_groups_have_a_note(run: Run, recorded: pl.Dat
     assert "column 'recorder' may name groups of rows" in run(*words).err
     assert "groups of rows" not in run(*words, "--groups", "recorder").err
     assert "add --groups recorder to estimate these" in run(*words, "--drop", "recorder,id").err
+
+
+# -- Tests of weights of classes on the command line -----------------------------------------------------------------
+
+
+CLASSES_OF_BIRDS = ("birds.csv", "--labels", "species", "--drop", "truth")
+BALANCED = ("--method", "CLPL", "--class-weight", "balanced")
+
+
+def test_the_model_is_fitted_with_balanced_weights(run: Run, birds: Path) -> None:
+    """The model and the rates are those of the weights of the rows; the report repeats the option."""
+    summary = read_json(run, "fit", *CLASSES_OF_BIRDS, *BALANCED, "--folds", "2")
+    assert summary["class_weight"] == "balanced"
+    assert "--class-weight balanced" in Path("birds-oneof/report.html").read_text(encoding="utf-8")
+    prepared = prepare(Path("birds.csv"), ReadOptions(("species",), truth="truth"))
+    methods, _ = resolve_methods(prepared, "CLPL", 0)
+    weight = compute_sample_weight("balanced", prepared.candidates)
+    expected = methods["CLPL"].fit(prepared.frame, prepared.candidates, clpl__sample_weight=weight)
+    saved = load("birds-oneof/model.skops")
+    scores = saved.pipeline.decision_function(prepared.frame)
+    assert scores == pytest.approx(expected.decision_function(prepared.frame))
+    compared = compare(
+        prepared.frame, prepared.candidates, methods, cv=2, class_weight="balanced", refit=False, random_state=0
+    )
+    assert summary["estimate"]["covering_rate"] == compared.results[0].covering_rate
+
+
+def test_a_comparison_has_the_methods_with_weights(run: Run, birds: Path) -> None:
+    """A note names the methods without weights."""
+    pl.read_csv("birds.csv").drop("remark", "color").write_csv("small.csv")
+    result = run.done(
+        "compare", "small.csv", *CLASSES_OF_BIRDS[1:], "--class-weight", "balanced", "--folds", "2", "--json"
+    )
+    content = json.loads(result.out)
+    methods = {one["method"] for one in content["results"]}
+    assert {"CLPL", "PLEM", "GaussianEM"} <= methods
+    assert not {"LOORidge", "PLKNN"} & methods
+    assert content["class_weight"] == "balanced"
+    assert "methods without class weights are not compared: LOORidge, " in result.err
+
+
+@pytest.mark.parametrize("command", ["fit", "compare"])
+@pytest.mark.parametrize(
+    ("args", "message"),
+    [
+        (("--method", "LOORidge", "--class-weight", "balanced"), "LOORidge has none. Choose --method CLPL, PLEM"),
+        (("--method", "CLPL", "--class-weight", "equal"), "--class-weight must be balanced or none; got 'equal'"),
+    ],
+)
+def test_invalid_class_weights(run: Run, birds: Path, command: str, args: tuple[str, ...], message: str) -> None:
+    """The error names methods with weights, or the values of the option."""
+    check_error(run, command, *CLASSES_OF_BIRDS, *args, message=message)
+
+
+def test_class_weights_need_rows_with_labels(run: Run, birds: Path) -> None:
+    """Online learning and annotators have no weights of classes; without a method the default has none."""
+    check_error(
+        run,
+        "fit",
+        *CLASSES_OF_BIRDS[:3],
+        "--online",
+        "--class-weight",
+        "balanced",
+        message="--class-weight cannot be",
+    )
+    check_error(run, "fit", *CLASSES_OF_BIRDS, "--class-weight", "balanced", message="LOORidge has none")
+    message = "--class-weight cannot be combined with --answers"
+    check_error(run, "compare", "birds.csv", "--answers", "a.csv", "--class-weight", "balanced", message=message)

@@ -1,23 +1,26 @@
 """Tests of `oneof inspect`, and of the facts that `oneof fit` prints."""
 
 import json
+import shlex
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import polars as pl
 import pytest
 
 from oneof.cli.tables.facts import ClassFacts, ColumnFacts, TableFacts
-from tests.cli.conftest import QUICK, Run, check_error, make_birds
+from oneof.io import Finding, describe
+from oneof.io.findings import MAX_NOTES
+from tests.cli.conftest import QUICK, Run, check_error, make_birds, read_json
 
 INSPECT = ("--labels", "species", "--truth", "truth")
 
 
 def test_the_facts_are_those_of_the_table(run: Run, birds: Path) -> None:
     """Columns, missing cells, rows by label and classes are counted as in the table, and nothing is written."""
-    result = run("inspect", birds, *INSPECT, "--json")
-    assert result.code == 0, result.err
-    facts, table = json.loads(result.out), make_birds()
+    facts, table = read_json(run, "inspect", birds, *INSPECT), make_birds()
     assert {column["name"]: column["kind"] for column in facts["columns"]} == {
         "id": None, "span": "number", "mass": "number", "migrates": "yes/no", "color": "category", "remark": "text"
     }  # fmt: skip
@@ -49,8 +52,7 @@ def test_fit_prints_the_facts_before_the_work(run: Run, birds: Path) -> None:
 
 def test_a_table_without_labels(run: Run, birds: Path) -> None:
     """Without --labels every column is described, and a line asks for the labels."""
-    result = run("inspect", birds)
-    assert result.code == 0
+    result = run.done("inspect", birds)
     assert "3 categories: color, species, truth" in result.out
     assert "missing   23 cells of 3 features: species (10), span (7), color (6)" in result.out
     assert "Add --labels COLUMN" in result.out
@@ -71,8 +73,7 @@ def test_weighted_labels_and_overrides(run: Run) -> None:
 
 def test_a_model(run: Run, model: Path) -> None:
     """A model file is described by its method, columns and classes."""
-    result = run("inspect", model)
-    assert result.code == 0, result.err
+    result = run.done("inspect", model)
     assert "AvgPerceptron, fitted by oneof" in result.out
     assert "species: finch, owl, wren" in result.out
     facts = json.loads(run("inspect", model, "--json").out)
@@ -95,8 +96,7 @@ def test_long_lists_are_cut() -> None:
 
 
 def _facts(run: Run, *args: Any) -> dict[str, Any]:
-    result = run("inspect", *args, "--json")
-    assert result.code == 0, result.err
+    result = run.done("inspect", *args, "--json")
     return dict(json.loads(result.out))
 
 
@@ -117,8 +117,7 @@ def test_answers_of_annotators(run: Run, birds: Path) -> None:
     assert (facts["rows"], facts["unlabeled"], facts["labels"]) == (60, 1, [])
     shown = run("inspect", *args)
     assert "  labels    177 answers of 3 annotators in answers.csv: " in shown.out
-    fit = run("fit", *args, *QUICK)
-    assert fit.code == 0, fit.err
+    fit = run.done("fit", *args, *QUICK)
     assert shown.out.splitlines()[0] in fit.err
     assert shown.out.splitlines()[1] in fit.err
 
@@ -141,8 +140,7 @@ def test_streams(run: Run, birds: Path, batch_rows: int, is_complete: bool) -> N
 def test_a_stream_that_begins_with_one_class(run: Run) -> None:
     """Sorted rows have no description of their labels, but one of their columns."""
     pl.DataFrame({"x": range(40), "y": ["a"] * 30 + ["b"] * 10, "z": [1.5, 2.5] * 20}).write_csv("t.csv")
-    result = run("inspect", "t.csv", "--labels", "y", "--online", "--batch-rows", 10, "--numeric", "x")
-    assert result.code == 0, result.err
+    result = run.done("inspect", "t.csv", "--labels", "y", "--online", "--batch-rows", 10, "--numeric", "x")
     assert "the labels of the first rows cannot be described" in result.err
     assert "2 numbers: x, z" in result.out
 
@@ -176,3 +174,118 @@ def test_several_columns_of_labels_have_one_sentence(run: Run) -> None:
     [message] = {result.err for result in results}
     assert "row 0: column 'label' must contain 0 and 1, as one of several label columns; got 'owl'." in message
     assert "add --weighted; if the columns have labels, not numbers, join them in one column" in message
+
+
+# -- The findings about a messy table are the same in all commands, at most ten sentences, and all of them in JSON
+
+
+N_ROWS = 720
+LABELS = ("--labels", "label", "--separator", "|")
+
+
+@pytest.fixture
+def messy(run: Run) -> None:
+    """Write a table with a fault of each kind."""
+    rng = np.random.default_rng(0)
+    code = rng.integers(0, 3, N_ROWS)
+    labels = [["finch", "owl", "wren"][k] for k in code]
+    labels[7:13] = ["n/a", "owl;wren", "owl?", "2021-09-02", "OWL", "finch|wren"]
+    lines = ["key\tsize \twidth\tday\tcount\tsame\twet\tcode\tlabel"]
+    for i, (k, label) in enumerate(zip(code, labels, strict=True)):
+        size = "-" if i % 9 == 1 else "broken" if i % 30 == 2 else f"{rng.normal() + k:.3f}"
+        width = f"{i},75" if i % 40 == 3 else f"{i}.25"
+        day = f"{1 + i % 12:02d}/{1 + i % 9:02d}/2021"
+        count = f"{1 + i % 9},{100 + i}"
+        lines.append(f"{k + 40}\t{size}\t{width}\t{day}\t{count}\tx\t{'yn'[i % 2]}\t00{i % 7}\t{label}")
+    Path("messy.tsv").write_bytes("\n".join(lines).encode("utf-16"))
+
+
+def read_notes(err: str) -> list[str]:
+    return [line.removeprefix("Note: ") for line in err.splitlines() if line.startswith("Note: ")]
+
+
+@pytest.mark.usefixtures("messy")
+def test_all_commands_have_the_findings_of_inspect(run: Run) -> None:
+    """The sentences and the findings of `inspect` are those of fit, compare, audit and of the first batch."""
+    result = run.done("inspect", "messy.tsv", *LABELS, "--json")
+    inspected = json.loads(result.out)
+    found = [Finding.from_dict(finding) for finding in inspected["findings"]]
+    kinds = [finding.kind for finding in found]
+    assert set(kinds) == {
+        *("class leak", "joined classes", "missing class", "suspicious class", "spellings", "unreadable"),
+        *("date order", "digit groups", "kind", "missing", "excluded", "dialect", "format"),
+    }
+    sentences = describe(found)
+    assert len(sentences) == MAX_NOTES
+    assert sentences == read_notes(result.err)
+    assert inspected["notes"] == describe(found, None)
+    quick = ("--method", "PLKNN", "--folds", "1")
+    for command in (("fit", *quick), ("compare", "--budget", "0.01"), ("audit", "--folds", "2")):
+        result = run(command[0], "messy.tsv", *LABELS, *command[1:])
+        assert result.code == 0 or "the budget is used" in result.err
+        assert read_notes(result.err)[: len(sentences)] == sentences
+    summary = json.loads(Path("messy-oneof/summary.json").read_text(encoding="utf-8"))
+    assert summary["findings"] == inspected["findings"]
+    first = json.loads(run("inspect", "messy.tsv", *LABELS, "--online", "--json").out)
+    assert first["findings"] == inspected["findings"]
+
+
+@pytest.mark.usefixtures("messy")
+def test_labeling_and_streams_have_the_findings_of_their_rows(run: Run) -> None:
+    """`label` and `fit --online` have the sentences about labels and columns; `label` does not look for leaks."""
+    found = [
+        Finding.from_dict(one) for one in json.loads(run("inspect", "messy.tsv", *LABELS, "--json").out)["findings"]
+    ]
+    others = [finding for finding in found if finding.kind != "class leak"]
+    result = run.done("label", "messy.tsv", *LABELS, "--export", "out.csv")
+    assert describe(others)[:-1] == [note for note in read_notes(result.err) if note in describe(others, None)]
+    result = run.done("fit", "messy.tsv", *LABELS, "--online", "--out", "stream")
+    notes = json.loads(Path("stream/summary.json").read_text(encoding="utf-8"))["notes"]
+    assert describe(replace(finding, rows=()) for finding in found)[:5] == notes[:5]  # classes have no first row
+
+
+def test_lines_that_a_quoted_cell_joins_are_noted_before_the_names_of_columns(run: Run) -> None:
+    """A remark of the reader with an option is about lost rows, and is not cut."""
+    lines = ["x,x,label", *(f'{i},"{i},p\n{i},q",{"ab"[i % 2]}' for i in range(40))]
+    Path("t.csv").write_text("\n".join(lines))
+    found = json.loads(run("inspect", "t.csv", "--labels", "label", "--json").out)["findings"]
+    details = {finding["kind"]: finding["detail"] for finding in found}
+    assert "add --quote none" in details["file option"]
+    assert "are renamed" in details["file"]
+    assert [one["kind"] for one in found].index("file option") < [one["kind"] for one in found].index("file")
+
+
+@pytest.mark.parametrize(
+    ("kind", "cells", "option"),
+    [
+        ("missing", ["-", *map(str, range(20))], "--categorical x"),
+        ("unreadable", ["broken", *map(str, range(20))], "--categorical x"),
+        ("date order", ["03/04/2021", "05/06/2021"], "--date-format %d/%m/%Y"),
+        ("digit groups", ["1,234", "12,500"], "--decimal ','"),
+        ("kind", ["<5", *map(str, range(4))], "--numeric"),
+        ("kind", ["007", "012"], "--numeric"),
+        ("excluded", ["same"], "--categorical"),
+        ("excluded", [f"C-{k:05d}" for k in range(60)], "--text"),
+        ("format", ["1.5m", "2.5m", "3m"], "--categorical x"),
+        ("format", ["y", "n"], "--categorical x"),
+        ("class leak", ["Finch", "Owl", "Wren"], "--drop x"),
+        ("class leak", ["1", "2", "3"], "--drop x"),
+    ],
+)
+def test_the_remedy_for_a_column_ends_its_finding(run: Run, kind: str, cells: list[str], option: str) -> None:
+    """With the option of its note, a column has no such finding; an error names it with --strict."""
+    rows = range(60)
+    lines = ["x;y;label", *(f"{cells[i % len(cells)]};{i**2 % 7}.5;{['finch', 'owl', 'wren'][i % 3]}" for i in rows)]
+    Path("t.csv").write_text("\n".join(lines))
+
+    def find(*options: str) -> list[dict[str, Any]]:
+        result = run.done("inspect", "t.csv", "--labels", "label", *options, "--json")
+        return [one for one in json.loads(result.out)["findings"] if (one["kind"], one["column"]) == (kind, "x")]
+
+    [finding] = find()
+    [note] = describe([Finding.from_dict(finding)])
+    assert option in note
+    words = shlex.split(option)
+    assert find(*words, *["x"] * (len(words) == 1)) == []
+    if kind == "unreadable":
+        assert "row 0: column 'x'" in run("inspect", "t.csv", "--labels", "label", "--strict").err

@@ -160,11 +160,11 @@ def test_the_commands_name_the_columns(run: Run) -> None:
     )
     for command in ("fit", "compare", "inspect"):
         quick = () if command == "inspect" else ("--method", "AvgPerceptron", "--folds", "1")
-        result = run(command, "calls.csv", "--labels", "heard", *quick)
-        assert result.code == 0, result
+        result = run.done(command, "calls.csv", "--labels", "heard", *quick)
         assert all(text in result.err for text in expected)
-        result = run(command, "calls.csv", "--labels", "heard", "--truth", "expert", "--drop", "recorder,date", *quick)
-        assert result.code == 0, result
+        result = run.done(
+            command, "calls.csv", "--labels", "heard", "--truth", "expert", "--drop", "recorder,date", *quick
+        )
         assert "reveal" not in result.err
         assert "identify" not in result.err
 
@@ -181,8 +181,7 @@ def test_the_first_number_depends_on_a_column_that_determines_the_label(run: Run
     quick = ("fit", "birds.csv", "--labels", "sets", *options, "--method", "PLKNN", "--folds", "2", "--out", "model")
     condition = "only if column 'taxon' is known for new rows, which reveals the labels; otherwise add --drop taxon."
     for more, is_expected in (((), True), (("--drop", "taxon"), False)):
-        result = run(*quick, *more)
-        assert result.code == 0, result.err
+        result = run.done(*quick, *more)
         headline = json.loads(Path("model/summary.json").read_text(encoding="utf-8"))["headline"]
         measure = f"{headline['measure'].capitalize()}: "
         [line] = [line for line in result.out.splitlines() if line.startswith(measure)]
@@ -194,8 +193,7 @@ def test_no_accuracy_is_estimated_if_columns_identify_the_sets(run: Run) -> None
     """Rows of a scene share errors also if a shuffled table hides that they are neighbors."""
     calls = make_calls().drop("expert").sample(fraction=1.0, shuffle=True, seed=0)
     calls.write_csv("calls.csv")
-    result = run("fit", "calls.csv", "--labels", "heard", "--folds", "2")
-    assert result.code == 0, result
+    result = run.done("fit", "calls.csv", "--labels", "heard", "--folds", "2")
     assert "many rows share one list of labels" in result.err
     assert "Estimated accuracy" not in result.out
 

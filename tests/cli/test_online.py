@@ -1,11 +1,9 @@
 """`oneof fit --online`, and `oneof predict` with its model; every command of docs/streaming.md is run."""
 
-import gzip
 import json
 import shlex
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -58,50 +56,17 @@ def test_fit_writes_model_summary_and_curve(run: Run, birds: Path) -> None:
     assert result.err.splitlines()[0] == "birds.csv: the first 20 rows, 8 columns"
 
 
-@pytest.mark.parametrize("in_runs", [True, False])
-def test_labels_in_runs_cause_a_note(run: Run, birds: Path, in_runs: bool) -> None:
-    """The note is on the screen and in the summary if and only if the file is sorted by class."""
-    frame = pl.concat([make_birds(seed) for seed in range(5)])
-    (frame.sort("truth") if in_runs else frame).write_csv("birds.csv")
-    result = run(*ONLINE, "--batch-rows", "70")
-    assert result.code == 0, result.err
-    note_start = "labels come in runs, "
-    notes = json.loads(Path("birds-oneof/summary.json").read_text())["notes"]
-    assert any(note.startswith(note_start) for note in notes) == in_runs
-    assert (f"Note: {note_start}" in result.err) == in_runs
-
-
 @pytest.mark.parametrize("method", online.METHODS)
 def test_every_online_method(run: Run, birds: Path, method: str) -> None:
     assert run(*ONLINE, "--method", method.lower()).code == 0
     assert persistence.load("birds-oneof/model.skops").method == method
 
 
-WRITERS: dict[str, Callable[[pl.DataFrame, Path], Any]] = {
-    "csv": pl.DataFrame.write_csv,
-    "parquet": pl.DataFrame.write_parquet,
-    "jsonl": pl.DataFrame.write_ndjson,
-    "csv.gz": lambda frame, path: path.write_bytes(gzip.compress(frame.write_csv().encode())),
-}
-
-
-@pytest.mark.parametrize("form", WRITERS)
-def test_predict_reads_the_formats_of_fit(run: Run, learned: Path, form: str) -> None:
-    """Every format gives the same predictions."""
-    for path in (Path("plain.csv"), Path(f"new.{form}")):
-        WRITERS[path.name.split(".", 1)[1]](make_birds(1), path)
-        assert run("predict", learned, path).code == 0
-    predictions = pl.read_csv("new-predictions.csv")
-    assert predictions.columns == ["row", "label", "confidence", "score:finch", "score:owl", "score:wren"]
-    assert predictions.equals(pl.read_csv("plain-predictions.csv"))
-
-
 def test_a_class_named_nan_has_true_labels(run: Run) -> None:
     """A stream counts the true label "nan" if it is a class, as a table does."""
     frame = make_birds().with_columns(pl.col("species").str.replace_all("owl", "nan"), truth=pl.lit("nan"))
     frame.write_csv("birds.csv")
-    result = run(*ONLINE, "--out", "out")
-    assert result.code == 0, result.err
+    run.done(*ONLINE, "--out", "out")
     words = ("out/model.skops", "birds.csv", "--truth", "truth", "--out", "p.csv", "--json")
     accuracy = json.loads(run("predict", *words).out)["accuracy"]
     predicted = pl.read_csv("p.csv")["label"].to_list()
@@ -211,20 +176,6 @@ def test_every_command_of_the_page_runs(run: Run) -> None:
     for folder in ("clicks-oneof", "model", "piped", "words-oneof"):
         assert Path(folder, "model.skops").exists()
     assert Path("new-predictions.csv").exists()
-
-
-def test_tokens_of_missing_labels_are_unlabeled_rows(run: Run) -> None:
-    """A refusal such as "N/A", alone or in a list, is not a class; the model is that of a table without it."""
-    birds, words = make_birds(), (*ONLINE[2:], "--missing", "n/a", "--weighted")
-    truth = birds["truth"].to_list()
-    labels = ["" if i % 6 == 5 else "|".join(f"{one}:0.5" for one in {t, "owl"}) for i, t in enumerate(truth)]
-    refused = ["N/A" if not text else f"{text}|n/a:0.5" if i % 4 == 0 else text for i, text in enumerate(labels)]
-    for name, cells in (("plain", labels), ("refused", refused)):
-        birds.with_columns(species=pl.Series(cells)).write_parquet(f"{name}.parquet")
-        facts = read_json(run, "fit", f"{name}.parquet", *words, "--out", name)
-        assert (facts["classes"], facts["unlabeled"]) == (["finch", "owl", "wren"], 10)
-        assert run("predict", f"{name}/model.skops", f"{name}.parquet", "--out", f"{name}.csv").code == 0
-    assert Path("plain.csv").read_text() == Path("refused.csv").read_text()
 
 
 def test_a_number_of_missing_labels_is_an_unlabeled_row(run: Run) -> None:

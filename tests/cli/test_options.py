@@ -1,6 +1,8 @@
 """Tests of lists of names in options, and of groups of options."""
 
 import json
+import subprocess
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,8 +14,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from typer.testing import CliRunner
 
+import oneof
 from oneof.cli.app import app
 from oneof.cli.options import NAMES, expand, option, read_names
+from oneof.cli.tables.methods import split_method
+from oneof.cli.training import files
 from oneof.errors import InputError
 from oneof.messages import write_names
 from oneof.persistence import load
@@ -108,14 +113,12 @@ def test_tokens_of_a_new_table_are_joined_to_the_saved_ones(run: Run, online: bo
     rows = make_birds().with_columns(pl.col("span").cast(pl.String).fill_null("gone"))
     rows.write_csv("birds.csv")
     how = ("--online", "--hash-bits", "8") if online else QUICK
-    fit = run("fit", "birds.csv", "--labels", "species", "--drop", "truth,id", "--missing", "gone", *how)
-    assert fit.code == 0, fit.err
+    run.done("fit", "birds.csv", "--labels", "species", "--drop", "truth,id", "--missing", "gone", *how)
     index = pl.arange(0, len(rows))
 
     def predict(name: str, new: pl.DataFrame, *args: str) -> tuple[list[str], dict[str, Any], str]:
         new.write_csv(f"{name}.csv")
-        result = run("predict", "birds-oneof/model.skops", f"{name}.csv", "--json", *args)
-        assert result.code == 0, result.err
+        result = run.done("predict", "birds-oneof/model.skops", f"{name}.csv", "--json", *args)
         content = json.loads(result.out)
         return pl.read_csv(content["file"])["label"].to_list(), content["unreadable_cells"], result.err
 
@@ -195,3 +198,158 @@ def test_the_help_of_a_command_has_two_screens(command: str) -> None:
     assert max(map(len, lines)) <= 100
     options = [line.split()[0] for line in lines if line.startswith("  --")]
     assert len(options) == len(set(options)) > 0
+
+
+# -- Parameters of a method on the command line ----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("PLEM", ("PLEM", {})),
+        ("PLSVM:lam=0.1", ("PLSVM", {"lam": 0.1})),
+        ("PLSVM:lam=.5,max_iter=+7", ("PLSVM", {"lam": 0.5, "max_iter": 7})),
+        ("PLSVM:lam=1.", ("PLSVM", {"lam": 1.0})),
+        ("LOORidge:distractors=cooccurring, max_iter=7", ("LOORidge", {"distractors": "cooccurring", "max_iter": 7})),
+        ("PLGP:optimizer=None,random_state=3", ("PLGP", {"optimizer": None, "random_state": 3})),
+        ("MaxPegasos:average=True,shuffle=false", ("MaxPegasos", {"average": True, "shuffle": False})),
+    ],
+)
+def test_values_are_numbers_constants_or_text(text: str, expected: tuple[str, object]) -> None:
+    """true, false and none are read in any case, numbers as JSON, and everything else as text."""
+    assert split_method(text) == expected
+
+
+@pytest.mark.parametrize("text", ["LOORidge:", "LOORidge:distractors", "LOORidge:=uniform", "LOORidge:tol=1,tol=2"])
+def test_other_forms_are_refused(text: str) -> None:
+    """A parameter needs a name and a value, once."""
+    with pytest.raises(InputError, match="--method must"):
+        split_method(text)
+
+
+def test_a_fit_has_the_parameters(run: Run) -> None:
+    """The model, the summary and the command in the report have them; the noise is audited with them as well."""
+    make_birds().write_csv("birds.csv")
+    method = "looridge:distractors=cooccurring,tol=0.01"
+    fit = ("fit", "birds.csv", "--labels", "species", "--drop", "truth", "--folds", "2")
+    run.done(*fit, "--method", method, "--noise-rate", "0.1")
+    model = load("birds-oneof/model.skops").pipeline[-1]
+    assert (model.distractors, model.tol) == ("cooccurring", 0.01)
+    summary = json.loads(Path("birds-oneof/summary.json").read_text(encoding="utf-8"))
+    assert summary["parameters"] == {"distractors": "cooccurring", "tol": 0.01}
+    assert f"--method {method}" in Path("birds-oneof/report.html").read_text(encoding="utf-8")
+
+
+def test_an_online_fit_has_the_parameters(run: Run) -> None:
+    """The loss depends on the parameters of the online method."""
+    make_birds().write_csv("birds.csv")
+    losses = []
+    for method in ("MaxPegasos:lam=0.001", "MaxPegasos:lam=10"):
+        result = run.done("fit", "birds.csv", "--labels", "species", "--online", "--method", method, "--json")
+        losses.append(json.loads(result.out)["progressive_validation"])
+    assert losses[0] != losses[1]
+
+
+@pytest.mark.parametrize(
+    ("command", "method", "message"),
+    [
+        ("fit", "LOORidge:distractor=uniform", "LOORidge has no parameter 'distractor': did you mean distractors?"),
+        ("compare", "best:tol=1", "--method best has no parameters. Name a method, such as LOORidge:tol=1."),
+        ("audit", "auto:tol=1", "--method auto has no parameters."),
+        ("fit", "LOORidge:distractors=none", '`distractors` must be "'),
+    ],
+)
+def test_a_wrong_parameter_is_named(run: Run, command: str, method: str, message: str) -> None:
+    """An unknown parameter has a suggestion; a wrong value has the sentence of the method."""
+    make_birds().write_csv("birds.csv")
+    if command == "fit" and "none" in method:
+        result = run(command, "birds.csv", "--labels", "species", "--method", method)
+        assert (result.code, message in result.err) == (2, True)
+        return
+    check_error(run, command, "birds.csv", "--labels", "species", "--method", method, message=message)
+
+
+# -- Exit codes after internal errors and interrupts, and light imports of --help ------------------------------------
+
+
+HEAVY = ("numpy", "scipy", "sklearn", "polars", "numba", "skops", "jinja2", "rich", "pydantic", "oneof.candidates")
+
+
+def _fails_with(error: BaseException) -> Any:
+    def write(*_: Any, **__: Any) -> None:
+        raise error
+
+    return write
+
+
+@pytest.mark.parametrize(
+    ("error", "code", "message"),
+    [
+        (RuntimeError("the\nroof fell"), 1, "internal error: RuntimeError: the. --debug, or ONEOF_DEBUG=1, shows"),
+        (KeyboardInterrupt(), 130, "interrupted"),
+        (OSError(28, "No space left on device", "model.skops"), 2, "model.skops: No space left on device."),
+        (MemoryError(), 1, "not enough memory"),
+    ],
+)
+def test_endings(
+    run: Run, birds: Path, monkeypatch: pytest.MonkeyPatch, error: BaseException, code: int, message: str
+) -> None:
+    """Each error has its exit code and one sentence; partial files and a new folder are removed."""
+    monkeypatch.setattr(files, "write_labels", _fails_with(error))
+    args = ["fit", birds, "--labels", "species", "--drop", "truth", *QUICK]
+    result = run(*args)
+    assert (result.code, result.out) == (code, "")
+    assert message in result.err
+    assert "Traceback" not in result.err
+    assert list(Path.cwd().iterdir()) == [birds.absolute()]
+    Path("out").mkdir()
+    Path("out/summary.json").write_text("old")
+    assert run(*args, "--out", "out").code == code
+    assert [(file.name, file.read_text()) for file in Path("out").iterdir()] == [("summary.json", "old")]
+
+
+def test_debug_shows_the_traceback(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """--debug or ONEOF_DEBUG prints the traceback."""
+    args = ["fit", "none.csv", "--labels", "x"]
+    assert "Traceback" not in run(*args).err
+    assert "Traceback" in run(*args, "--debug").err
+    monkeypatch.setenv("ONEOF_DEBUG", "1")
+    assert "Traceback" in run(*args).err
+
+
+def test_version(run: Run) -> None:
+    assert run("--version").out == f"oneof {oneof.__version__}\n"
+
+
+@pytest.mark.parametrize("command", [[], ["fit"], ["predict"], ["compare"], ["demo"], ["datasets"], ["label"]])
+def test_help_is_light_and_has_examples(command: list[str]) -> None:
+    """--help shows examples and imports no slow package."""
+    code = (
+        "import sys\n"
+        "from oneof.cli import main\n"
+        f"sys.argv = ['oneof', *{command}, '--help']\n"
+        "try:\n    main()\nexcept SystemExit as end:\n    assert end.code == 0\n"
+        f"print('HEAVY', [name for name in {HEAVY} if name in sys.modules])"
+    )
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert "  Examples:\n    oneof " in result.stdout
+    assert result.stdout.endswith("HEAVY []\n")
+
+
+def test_missing_typer() -> None:
+    """Without typer the command line prints the extra to install."""
+    code = "import sys\nsys.modules['typer'] = None\nfrom oneof.cli import main\nmain()"
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert result.returncode == 2
+    assert result.stderr == "Error: This needs typer, which is not installed: run `pip install 'oneof[cli]'`.\n"
+
+
+@pytest.mark.long
+def test_the_console_script(birds: Path) -> None:
+    """As a process: only JSON on standard output, errors on standard error."""
+    command = [sys.executable, "-m", "oneof.cli", "compare", str(birds), "--labels"]
+    result = subprocess.run([*command, "species", "--drop", "truth", *QUICK, "--json"], capture_output=True, check=True)
+    assert result.stdout.startswith(b"{")
+    assert result.stdout.endswith(b"}\n")
+    result = subprocess.run([*command, "x"], capture_output=True, check=False)
+    assert (result.returncode, result.stdout) == (2, b"")

@@ -67,8 +67,7 @@ def test_sets_are_those_of_the_held_out_rows(
     labels = CandidateSets.from_strings(noisy()["species"].to_list())
     np.testing.assert_array_equal(evidence, labels.mask[saved.calibration["rows"]])
     new = saved.pipeline.predict_proba(noisy().select("mass")).astype(np.float32).astype(float)
-    result = run("predict", model, "birds.csv", "--coverage", coverage, *options)
-    assert result.code == 0, result.err
+    result = run.done("predict", model, "birds.csv", "--coverage", coverage, *options)
     calibration = calibrate(class_scores(proba, "lac"), proba, evidence, **arguments)
     expected = prediction_sets(p_values([calibration], [class_scores(new, "lac")]), coverage, new)
     np.testing.assert_array_equal(predicted_sets().mask, expected)
@@ -307,6 +306,7 @@ def test_sets_are_read_after_a_detected_separator(run: Run) -> None:
     assert (frame["set_size"] > 1).any()
     pl.read_csv("birds.csv").with_columns(frame["set"], frame["labels"]).write_csv("again.csv")
     for column, drop, *options in (("set", "labels"), ("labels", "set", "--weighted", "--kind", "posterior")):
-        result = run("inspect", "again.csv", "--labels", column, "--drop", f"truth,species,{drop}", "--json", *options)
-        assert result.code == 0, result.err
+        result = run.done(
+            "inspect", "again.csv", "--labels", column, "--drop", f"truth,species,{drop}", "--json", *options
+        )
         assert len(json.loads(result.out)["classes"]) == 3

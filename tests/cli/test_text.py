@@ -1,8 +1,6 @@
 """Text columns on the command line: stop words and stems, from a table to predictions."""
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -40,8 +38,7 @@ def table(run: Run) -> Path:
 
 
 def _fit(run: Run, table: Path, *args: str) -> Result:
-    result = run("fit", table, *FIT, *args, "--out", "out")
-    assert result.code == 0, result.err
+    result = run.done("fit", table, *FIT, *args, "--out", "out")
     assert "Warning" not in result.err
     return result
 
@@ -57,41 +54,6 @@ def test_stems_and_stop_words_are_used_by_the_model(run: Run, table: Path) -> No
     assert (options["stop_words"], options["stem"]) == ("english", "english")
     assert model.summary["words"] == options
     assert "--stop-words english --stem english" in Path("out/report.html").read_text()
-
-
-@pytest.mark.long
-def test_a_new_process_has_the_same_stems_and_stop_words(run: Run, table: Path) -> None:
-    """`predict` needs no options: texts with new forms of known stems, and empty texts, get a label."""
-    _fit(run, table, *WORDS)
-    expected = run("predict", "out/model.skops", "new.parquet", "--out", "-")
-    command = [
-        sys.executable,
-        "-W",
-        "error",
-        "-m",
-        "oneof.cli",
-        "predict",
-        "out/model.skops",
-        "new.parquet",
-        "--out",
-        "-",
-    ]
-    process = subprocess.run(command, capture_output=True, text=True, check=True)
-    assert (process.stdout, process.stderr) == (expected.out, expected.err)
-    rows = pl.read_csv(process.stdout.encode())
-    assert rows["label"].to_list()[:2] == ["net", "sea"]
-    assert rows.null_count().sum_horizontal().to_list() == [0]
-
-
-@pytest.mark.long
-def test_without_options_words_are_unchanged(run: Run, table: Path) -> None:
-    """No language is assumed, and the option none is the default."""
-    _fit(run, table)
-    features = set(persistence.load("out/model.skops").pipeline[0].get_feature_names_out())
-    assert {"body_the", "body_connected", "body_s"} <= features
-    labels = Path("out/training_labels.csv").read_text()
-    _fit(run, table, "--stop-words", "none", "--stem", "None")
-    assert Path("out/training_labels.csv").read_text() == labels
 
 
 def test_stop_words_of_a_file(run: Run, table: Path) -> None:
@@ -149,8 +111,7 @@ def test_raw_text_of_an_archive(run: Run, table: Path) -> None:
     np.savez("messages.npz", text=content, text_offsets=ends, classes=np.array(names), candidates=bits)
     _fit(run, table, *WORDS)
     expected = run("predict", "out/model.skops", table, "--out", "-").out
-    result = run("fit", "messages.npz", "--labels", "candidates", *FIT[2:], *WORDS, "--out", "again")
-    assert result.code == 0, result.err
+    run.done("fit", "messages.npz", "--labels", "candidates", *FIT[2:], *WORDS, "--out", "again")
     assert run("predict", "again/model.skops", "messages.npz", "--out", "-").out == expected
 
 
@@ -160,8 +121,7 @@ def test_another_stemmer_is_noted(run: Run, table: Path, monkeypatch: pytest.Mon
     stemmer = json.loads(Path("out/summary.json").read_text())["words"]["stemmer"]
     assert run("predict", "out/model.skops", "new.parquet").err.count("stems") == 0
     monkeypatch.setattr("oneof.text.stemmer_version", lambda: "PyStemmer 99.0")
-    result = run("predict", "out/model.skops", "new.parquet")
-    assert result.code == 0
+    result = run.done("predict", "out/model.skops", "new.parquet")
     assert f"stems of {stemmer}; PyStemmer 99.0 is installed here and some stems may differ" in " ".join(
         result.err.split()
     )

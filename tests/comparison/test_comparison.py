@@ -1,25 +1,42 @@
 """Tests of the comparison of methods."""
 
 import importlib
+import io
 import json
 import math
+import sys
 from types import ModuleType
+from typing import Any
 
+import joblib
 import numpy as np
+import pandas as pd
 import pytest
+import scipy.sparse as sp
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.dummy import DummyClassifier
 from sklearn.exceptions import NotFittedError
+from sklearn.linear_model import Ridge
 from sklearn.model_selection import KFold
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.utils.validation import check_is_fitted
 
 import oneof.comparison
+from oneof import CLPL, PLKNN, CandidateSets, LOORidge
+from oneof.audit import find_label_issues
 from oneof.comparison import compare
+from oneof.comparison import comparison as comparison_module
 from oneof.comparison.criterion import expected_accuracies
-from oneof.errors import InputError
+from oneof.comparison.folds import check_task, make_folds
+from oneof.datasets import make_partial_labels
+from oneof.errors import InputError, MissingExtraError
 from oneof.metrics import covering_rate
 from oneof.model_selection import CandidateKFold, get_proba
+from oneof.typing import Floats, Ints
 from tests.blobs import Frequencies, draw
 from tests.comparison.panel import METHODS, Checking, rates
+from tests.oracles import criterion as oracle
 
 
 class Constant(ClassifierMixin, BaseEstimator):
@@ -226,3 +243,362 @@ def test_oneof_compare_remains_the_function():
     assert oneof.compare is compare
     assert type(oneof.comparison) is ModuleType
     assert not callable(oneof.comparison)
+
+
+# -- Tests of the expected accuracy ----------------------------------------------------------------------------------
+
+
+def draw_methods(truth, K, accuracies, seed=0):
+    """Return probabilities and predictions of methods with independent errors of the given rates."""
+    rng = np.random.default_rng(seed)
+    probabilities = []
+    for accuracy in accuracies:
+        target = np.where(rng.random(len(truth)) < accuracy, truth, (truth + rng.integers(1, K, len(truth))) % K)
+        proba = rng.dirichlet(np.full(K, 2.0), size=len(truth))
+        proba[np.arange(len(truth)), target] += 1.0
+        probabilities.append(proba / proba.sum(axis=1, keepdims=True))
+    return probabilities, [proba.argmax(axis=1) for proba in probabilities]
+
+
+def draw_task(n=200, K=5, accuracies=(0.9, 0.8, 0.6, 0.7, 0.5, 0.3), seed=0, **options):
+    """Return truth, sets, probabilities and predictions; the default sets have a confusable partner and noise."""
+    truth = np.random.default_rng(seed).integers(0, K, n)
+    options = options or {"distractors": "confusable", "epsilon": 0.7}
+    mask = make_partial_labels(truth, classes=np.arange(K), random_state=seed, **options).mask
+    return truth, mask, *draw_methods(truth, K, accuracies, seed)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize(("n", "K", "n_methods", "seed"), [(40, 3, 2, 0), (30, 5, 4, 1), (30, 4, 1, 2)])
+def test_scores_equal_loops_over_rows_and_classes(n, K, n_methods, seed, weighted):
+    """Scores equal the definition, also with unlabeled, exact and weighted rows."""
+    _, mask, probabilities, predictions = draw_task(n, K, (0.9, 0.8, 0.6, 0.7, 0.5, 0.3)[:n_methods], seed)
+    mask = mask.copy()
+    mask[::7] = True
+    mask[1::5] = np.eye(K, dtype=bool)[predictions[0][1::5]]
+    evidence = mask
+    if weighted:
+        W = mask * np.random.default_rng(seed).choice([0.1, 0.5, 1.0], mask.shape)
+        evidence = CandidateSets.from_weights(np.where(np.arange(n)[:, None] % 3 == 0, mask, W)).evidence
+        assert evidence.dtype == float
+    scores = oracle.expected_accuracies(
+        evidence.tolist(), K, [proba.tolist() for proba in probabilities], [codes.tolist() for codes in predictions]
+    )
+    np.testing.assert_allclose(expected_accuracies(evidence, probabilities, predictions), scores, atol=1e-3)
+
+
+def test_small_weights_give_the_scores_of_the_sets():
+    """As the weights outside the sets go to 0, the scores go to those of the sets."""
+    _, mask, probabilities, predictions = draw_task(n=80)
+    limit = expected_accuracies(mask, probabilities, predictions)
+    weighted = expected_accuracies(np.maximum(mask, 1e-12), probabilities, predictions)
+    np.testing.assert_allclose(weighted, limit, atol=1e-8)
+
+
+def test_scores_are_at_most_the_covering_rate():
+    """The posterior is a distribution within each set, so no score exceeds the covering rate."""
+    for seed in range(5):
+        _, mask, probabilities, predictions = draw_task(seed=seed)
+        covering = [mask[np.arange(len(mask)), codes].mean() for codes in predictions]
+        assert (expected_accuracies(mask, probabilities, predictions) <= np.array(covering) + 1e-12).all()
+
+
+def test_on_exact_labels_the_score_is_the_accuracy():
+    """Without partial rows the score of each method is its accuracy over the labeled rows."""
+    truth, mask, probabilities, predictions = draw_task(fraction=0.0)
+    mask = mask.copy()
+    mask[:20] = True
+    scores = expected_accuracies(mask, probabilities, predictions)
+    accuracies = [(codes[20:] == truth[20:]).mean() for codes in predictions]
+    np.testing.assert_allclose(scores, accuracies, rtol=1e-12)
+
+
+def test_scores_do_not_depend_on_the_names_of_the_classes_or_the_order_of_rows():
+    """A permutation of classes and rows changes no score."""
+    _, mask, probabilities, predictions = draw_task()
+    rng = np.random.default_rng(1)
+    classes, rows = rng.permutation(mask.shape[1]), rng.permutation(len(mask))
+    inverse = np.argsort(classes)
+    permuted = expected_accuracies(
+        mask[rows][:, classes],
+        [proba[rows][:, classes] for proba in probabilities],
+        [inverse[codes[rows]] for codes in predictions],
+    )
+    scores = expected_accuracies(mask, probabilities, predictions)
+    np.testing.assert_allclose(permuted, scores, rtol=1e-9)
+
+
+def test_scores_do_not_depend_on_unlabeled_rows_or_the_confidence_of_a_method():
+    """Full sets do not count, and squared probabilities of a method are calibrated to the same values."""
+    _, mask, probabilities, predictions = draw_task()
+    scores = expected_accuracies(mask, probabilities, predictions)
+    more = expected_accuracies(
+        np.concatenate([mask, np.ones_like(mask)]),
+        [np.concatenate([proba, proba]) for proba in probabilities],
+        [np.concatenate([codes, codes]) for codes in predictions],
+    )
+    np.testing.assert_allclose(more, scores, rtol=1e-12)
+    squared = [probabilities[0] ** 2, *probabilities[1:]]
+    again = expected_accuracies(mask, squared, predictions)
+    np.testing.assert_allclose(again, scores, rtol=1e-9)
+
+
+def test_scores_rank_methods_of_independent_errors_by_accuracy():
+    """With confusable distractors the scores have the order of the accuracies."""
+    truth, mask, probabilities, predictions = draw_task(n=3000)
+    scores = expected_accuracies(mask, probabilities, predictions)
+    accuracies = np.array([(codes == truth).mean() for codes in predictions])
+    assert (np.argsort(scores) == np.argsort(accuracies)).all()
+
+
+def test_a_frequent_distractor_does_not_earn_a_high_score():
+    """If class 0 is in 95 % of the sets, the covering rate prefers its constant prediction; the score does not."""
+    rng = np.random.default_rng(0)
+    n, K = 600, 5
+    truth = rng.integers(0, K, n)
+    mask = np.eye(K, dtype=bool)[truth]
+    mask[:, 0] |= rng.random(n) < 0.95
+    probabilities, predictions = draw_methods(truth, K, (0.8, 0.75))
+    constant = np.zeros(n, dtype=int)
+    scores = expected_accuracies(mask, [np.eye(K)[constant], *probabilities], [constant, *predictions])
+    covering = [mask[np.arange(n), codes].mean() for codes in (constant, *predictions)]
+    assert np.argmax(covering) == 0
+    assert np.argmin(scores) == 0
+    assert scores[0] < 0.5
+
+
+def test_extreme_input_gives_finite_scores():
+    """One row, probabilities of 0 and 1, predictions of other labels, and only unlabeled rows."""
+    mask = np.array([[True, True, False]])
+    assert 0.5 < expected_accuracies(mask, [np.array([[1.0, 0.0, 0.0]])], [np.array([0])])[0] <= 1.0
+    assert expected_accuracies(mask, [np.array([[0.0, 0.0, 1.0]])], [np.array([-1])])[0] == 0.0
+    assert expected_accuracies(mask, [np.zeros((1, 3))], [np.array([1])])[0] == pytest.approx(0.5)
+    assert np.isnan(expected_accuracies(np.ones((2, 3), bool), [np.ones((2, 3))], [np.zeros(2, int)])[0])
+
+
+# -- Tests of the tables of a comparison -----------------------------------------------------------------------------
+
+
+def test_the_frame_has_the_numbers_of_the_results():
+    """Each row has the values of a `MethodResult`, in the order of the results, and survives CSV."""
+    X, y, truth = draw()
+    comparison = compare(X, y, METHODS, cv=3, truth=truth, random_state=4, refit=False)
+    frame = comparison.to_frame()
+    assert frame.columns.tolist() == [
+        *["method", "expected_accuracy", "covering_rate", "covering_rate_std"],
+        *["approximated_accuracy", "approximated_accuracy_std", "accuracy", "accuracy_std"],
+        *["fit_seconds", "folds", "note"],
+    ]
+    for row, result in zip(frame.itertuples(), comparison.results, strict=True):
+        for name in frame.columns[:-2]:
+            assert getattr(row, name) == getattr(result, name), name
+        assert (row.folds, row.note) == (3, "")
+    read = pd.read_csv(io.StringIO(frame.to_csv(index=False)), keep_default_na=False)
+    pd.testing.assert_frame_equal(read, frame)
+
+
+def test_the_frame_has_the_reason_of_missing_numbers():
+    """A failed method has NaN and its error; scores that no method has have no column."""
+    X, y, _ = draw()
+    methods = {"fails": Checking(rows=lambda _: False), "average": METHODS["average"]}
+    frame = compare(X, y, methods, cv=3, refit=False).to_frame().set_index("method")
+    assert "accuracy" not in frame.columns
+    assert np.isnan(frame.loc["fails", ["covering_rate", "expected_accuracy", "fit_seconds"]].astype(float)).all()
+    assert (frame.loc["fails", "folds"], frame.loc["fails", "note"]) == (0, "RuntimeError: unexpected rows")
+    assert frame.loc["average", "note"] == ""
+    assert "expected_accuracy" not in compare(X, y, {"one": METHODS["average"]}, cv=3, refit=False).to_frame()
+
+
+def test_pandas_is_optional(monkeypatch):
+    """Without pandas, one sentence says how to install it."""
+    X, y, _ = draw()
+    comparison = compare(X, y, {"average": METHODS["average"]}, cv=3, refit=False)
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    with pytest.raises(MissingExtraError, match=r"^This needs pandas, .*: run `pip install pandas`\.$"):
+        comparison.to_frame()
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_the_logger_has_a_line_for_each_method(caplog, n_jobs):
+    """The messages have the rates of the results; without a level of the logger there are none."""
+    X, y, _ = draw()
+    methods = {**METHODS, "fails": Checking(rows=lambda _: False)} if n_jobs == 1 else METHODS
+    compare(X, y, methods, cv=3, refit=False, n_jobs=n_jobs)
+    assert not caplog.messages
+    with caplog.at_level("INFO", "oneof"):
+        comparison = compare(X, y, methods, cv=3, refit=False, n_jobs=n_jobs)
+    assert sorted(message.split(":")[0] for message in caplog.messages) == sorted(methods)
+    assert caplog.messages[-1].endswith(f"({3 * len(methods)} of {3 * len(methods)} folds of all methods)")
+    text = "\n".join(caplog.messages)
+    for result in comparison.results:
+        score = f"failed: {result.error}" if result.error else f"covering rate {result.covering_rate:.3f} ± "
+        assert f"{result.method}: {score}" in text
+
+
+# -- The baseline of a comparison: ridge regression on the labels of largest weight ----------------------------------
+
+
+class ConstantDummy(DummyClassifier):
+    """A classifier that ignores the features."""
+
+    def fit(self, X, y):
+        return super().fit(X, np.argmax(y.mask, axis=1))
+
+
+@pytest.fixture(scope="module")
+def blobs():
+    """Return three classes of 60 rows each, with their labels."""
+    rng = np.random.default_rng(0)
+    y = np.repeat(np.arange(3), 60)
+    return rng.normal(size=(180, 4)) + 3 * np.eye(3, 4)[y], y
+
+
+SPLIT = [(np.arange(0, 180, 2), np.arange(1, 180, 2))]
+
+
+def compare_one(method, X, sets):
+    return compare(X, sets, {"method": method}, cv=SPLIT, refit=False)
+
+
+def test_exact_labels_equal_ridge_regression(blobs):
+    """On exact labels the rate is the accuracy of scikit-learn's ridge regression on indicators."""
+    X, y = blobs
+    train, test = SPLIT[0]
+    scaler = StandardScaler().fit(X[train])
+    scores = Ridge().fit(scaler.transform(X[train]), np.eye(3)[y[train]]).predict(scaler.transform(X[test]))
+    result = compare_one(LOORidge(), X, CandidateSets.from_labels(y))
+    assert result.baseline_rate == np.mean(scores.argmax(axis=1) == y[test])
+    assert result.baseline_warning == ""
+
+
+def test_a_method_without_use_of_the_features_is_named(blobs):
+    """A constant prediction is below the baseline: the warning has both rates, and is in the printed table."""
+    X, y = blobs
+    result = compare_one(ConstantDummy(), X, CandidateSets.from_labels(y))
+    assert result.results[0].covering_rate == pytest.approx(1 / 3)
+    assert "method predicts a candidate in 33% of the held-out rows, and a simple baseline " in (
+        result.baseline_warning
+    )
+    assert f"{result.baseline_rate:.0%}" in result.baseline_warning
+    assert result.baseline_warning in str(result)
+    assert result.to_dict()["baseline_warning"] == result.baseline_warning
+
+
+def test_only_the_largest_weights_count(blobs):
+    """Other weights below the largest do not change the rate; sparse rows are accepted, and unlabeled rows ignored."""
+    X, y = blobs
+    rng = np.random.default_rng(1)
+    rates = []
+    for scale in (0.2, 0.9):
+        weights = scale * rng.random((180, 3))
+        weights[np.arange(180), y] = 1.0
+        rates.append(compare_one(LOORidge(), X, CandidateSets.from_weights(weights)).baseline_rate)
+    assert rates[0] == rates[1] > 0.9
+    hidden = [None if i % 5 == 0 else int(label) for i, label in enumerate(y)]
+    assert compare_one(LOORidge(), sp.csr_array(X), CandidateSets.from_labels(hidden)).baseline_rate > 0.8
+
+
+def test_a_baseline_that_cannot_be_fitted_does_not_end_the_comparison(blobs, monkeypatch):
+    """If the sample of the baseline lacks a category of other rows, the comparison has no baseline."""
+    _, y = blobs
+    monkeypatch.setattr(comparison_module, "MAX_BASELINE_ROWS", 6)
+    numbers = np.arange(180)[:, None] // 2
+    result = compare_one(make_pipeline(OneHotEncoder(), LOORidge()), numbers, CandidateSets.from_labels(y))
+    assert result.results[0].error is None
+    assert math.isnan(result.baseline_rate)
+
+
+def test_a_table_of_numbers_has_the_baseline_of_its_array(blobs):
+    """A pandas table without an encoder has the rate of its values."""
+    X, y = blobs
+    sets = CandidateSets.from_labels(y)
+    expected = compare_one(ConstantDummy(), X, sets).baseline_rate
+    assert compare_one(ConstantDummy(), pd.DataFrame(X), sets).baseline_rate == pytest.approx(expected)
+
+
+def test_features_that_are_not_numbers_have_no_baseline(blobs):
+    """Missing values, and rows of texts, give NaN and no warning."""
+    X, y = blobs
+    missing = X.copy()
+    missing[3, 0] = np.nan
+    for rows in (missing, np.where(X > 1, "high", "low")):
+        result = compare_one(ConstantDummy(), rows, CandidateSets.from_labels(y))
+        assert math.isnan(result.baseline_rate)
+        assert result.baseline_warning == ""
+
+
+# -- Laws of fits to corrected training labels in a comparison -------------------------------------------------------
+
+
+@pytest.fixture
+def noisy() -> tuple[Floats, CandidateSets, Ints]:
+    """Features, labels of three classes of which a sixth is wrong, and the true ones."""
+    rng = np.random.default_rng(0)
+    truth = np.repeat([0, 1, 2], 40)
+    X = 3 * np.eye(3)[truth] + rng.normal(size=(120, 3))
+    y = np.where(rng.random(120) < 1 / 6, (truth + 1) % 3, truth)
+    return X, CandidateSets.from_labels(y), truth
+
+
+def test_an_identical_correction_changes_nothing(noisy: tuple[Floats, CandidateSets, Ints]) -> None:
+    """With the given sets as corrected ones, all rates are those without a correction."""
+    X, y, truth = noisy
+    methods = {"CLPL": CLPL(), "PLKNN": PLKNN()}
+    plain = compare(X, y, methods, cv=3, truth=truth, keep_predictions=True)
+    same = compare(X, y, methods, cv=3, truth=truth, keep_predictions=True, correct=lambda rows: y[rows])
+    for a, b in zip(plain.results, same.results, strict=True):
+        assert (a.method, a.covering_rate, a.accuracy) == (b.method, b.covering_rate, b.accuracy)
+        assert a.predictions is not None
+        np.testing.assert_array_equal(a.predictions, b.predictions)
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_each_fold_is_corrected_once_from_its_training_rows(
+    noisy: tuple[Floats, CandidateSets, Ints], n_jobs: int
+) -> None:
+    """The function gets the training rows of each fold once for all methods, and all rows before the last fit."""
+    X, y, _ = noisy
+    calls: list[list[int]] = []
+
+    def correct(rows: Ints) -> CandidateSets:
+        calls.append(rows.tolist())
+        return y[rows]
+
+    splits = make_folds(check_task(X, y, None), 3, 0)
+    with joblib.parallel_config("threading"):
+        compare(X, y, {"CLPL": CLPL(), "PLKNN": PLKNN()}, cv=splits, correct=correct, n_jobs=n_jobs)
+    assert calls == [train.tolist() for train, _ in splits] + [list(range(120))]
+
+
+def test_predictions_are_those_of_fits_to_corrected_sets(noisy: tuple[Floats, CandidateSets, Ints]) -> None:
+    """A loop over the folds that audits and fits the training rows gives the same predictions and rates."""
+    X, y, truth = noisy
+
+    def correct(rows: Ints) -> CandidateSets:
+        return find_label_issues(X[rows], y[rows]).corrected()
+
+    splits = make_folds(check_task(X, y, None), 4, 0)
+    result = compare(X, y, ["LOORidge"], cv=splits, truth=truth, correct=correct, keep_predictions=True).results[0]
+    assert result.predictions is not None
+    rates = []
+    for train, test in splits:
+        predicted = LOORidge().fit(X[train], correct(train)).predict(X[test])
+        np.testing.assert_array_equal(result.predictions[test], predicted)
+        rates.append(np.mean(predicted == y.classes[y.mask[test].argmax(axis=1)]))
+    assert result.covering_rate == pytest.approx(np.mean(rates))
+
+
+@pytest.mark.parametrize(
+    ("correct", "message"),
+    [
+        (lambda rows: [0] * len(rows), "must return a CandidateSets"),
+        (lambda _: CandidateSets.from_labels([0, 1]), "each of its 60 rows, .*; got <CandidateSets of 2 rows"),
+        (lambda rows: CandidateSets.from_labels(["a", "b"] * (len(rows) // 2)), "over the classes of `y`"),
+        ("audit", "must be a function of the training rows, or None"),
+    ],
+)
+def test_a_wrong_correction_is_an_error(noisy: tuple[Floats, CandidateSets, Ints], correct: Any, message: str) -> None:
+    """Another type, number of rows or classes has a sentence of its own."""
+    X, y, _ = noisy
+    with pytest.raises(InputError, match=message):
+        compare(X, y, ["CLPL"], cv=2, correct=correct)

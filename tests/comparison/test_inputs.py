@@ -1,18 +1,25 @@
 """Tests of the forms of labels, rows, folds and predictions that a comparison accepts."""
 
+import warnings
+from typing import Any, Self
+
 import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
 import scipy.sparse as sp
-from sklearn.base import clone
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
-from oneof import PLEM, AvgPerceptron, CandidateSets
+from oneof import CLPL, PLEM, PLKNN, AvgPerceptron, CandidateSets
 from oneof.candidates import as_candidates
-from oneof.comparison import compare
+from oneof.comparison import compare, default_estimators
+from oneof.comparison.methods import MAX_FEATURES_CUBIC, SLOW_METHODS, auto_methods, excluded_from_auto, has_unit_rows
 from oneof.errors import InputError, InputTypeError, LabelError
 from oneof.metrics import covering_rate
 from oneof.model_selection import CandidateKFold, cross_val_predict
+from oneof.text import make_vectorizer
 from tests.blobs import Frequencies, draw
 from tests.comparison.panel import METHODS, Checking, rates
 
@@ -33,14 +40,6 @@ def test_tables_and_sparse_rows_keep_their_type():
         comparison = compare(rows, y, {"perceptron": AvgPerceptron(), "check": Checking(check)})
         assert [result.error for result in comparison.results] == [None, None], name
         assert [line for line in rates(comparison) if line[0] == "perceptron"] == expected, name
-
-
-def test_every_form_of_y_gives_the_same_comparison():
-    """Sets of labels and an indicator give the numbers of the CandidateSets."""
-    X, y, _ = draw()
-    expected = [line[1:] for line in rates(compare(X, y, METHODS))]
-    for form in (y.to_sets(), y.to_indicator(), y.to_indicator(sparse=True)):
-        assert [line[1:] for line in rates(compare(X, form, METHODS))] == expected
 
 
 def test_cv_may_be_an_iterable_of_splits():
@@ -260,3 +259,236 @@ def test_a_truth_in_another_spelling_than_the_classes_is_named():
     mixed[3] = "sea_eagle"
     with pytest.warns(UserWarning, match="has 'sea_eagle' in row 3, which is not a class of `y`: no prediction of"):
         compare(X, y, METHODS, truth=mixed)
+
+
+# -- Warnings and errors about the methods of a comparison: labels that are not classes, orders of classes, bad rows
+
+
+NAMES = np.array([str(k) for k in range(12)])  # sorted as text, 10 and 11 are before 2
+
+
+class NearestMean(ClassifierMixin, BaseEstimator):
+    """Nearest mean, with its classes in the order of the sets, and some labels that are not classes."""
+
+    def __init__(self, n_unknown: int = 0) -> None:
+        self.n_unknown = n_unknown
+
+    def fit(self, X: Any, y: CandidateSets) -> Self:
+        self.classes_ = y.classes
+        weights = y.weights / y.weights.sum(axis=0)
+        self.means_ = weights.T @ X
+        return self
+
+    def predict(self, X: Any) -> Any:
+        columns = ((X[:, None] - self.means_) ** 2).sum(axis=2).argmin(axis=1)
+        predicted = self.classes_[columns].astype("<U4")
+        predicted[: self.n_unknown] = "none"
+        return predicted
+
+
+class SortedMean(NearestMean):
+    """The same with sorted classes, and its columns in their order."""
+
+    def fit(self, X: Any, y: CandidateSets) -> Self:
+        super().fit(X, y)
+        order = np.argsort(y.classes)
+        self.classes_, self.means_ = y.classes[order], self.means_[order]
+        return self
+
+
+def simulate() -> tuple[Any, CandidateSets]:
+    rng = np.random.default_rng(0)
+    truth = np.repeat(np.arange(12), 20)
+    return 5 * np.eye(12)[truth] + rng.normal(size=(240, 12)), CandidateSets(np.eye(12, dtype=bool)[truth], NAMES)
+
+
+def test_the_classes_of_a_method_may_be_in_any_order() -> None:
+    """A classifier with sorted classes has the rates of one with the classes of the sets, and no warning."""
+    X, y = simulate()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        rates = [compare(X, y, {"mean": m}, cv=2, refit=False).results[0] for m in (NearestMean(), SortedMean())]
+    assert rates[0].covering_rate == rates[1].covering_rate > 0.9
+
+
+def test_some_predictions_that_are_not_classes_have_a_warning() -> None:
+    """The warning counts them."""
+    X, y = simulate()
+    with pytest.warns(UserWarning, match="predicts 'none', which is not a class of `y`; 3 of 120 predictions are not"):
+        compare(X, y, {"mean": NearestMean(n_unknown=3)}, cv=2, refit=False)
+
+
+@pytest.mark.filterwarnings("ignore:.* held-out rows have classes without a label")
+@pytest.mark.parametrize("fold", ["train", "test"])
+def test_an_error_names_the_row_of_X(fold: str) -> None:
+    """Rows of a fold have other numbers; those of an error are the ones of X."""
+    X, y = simulate()
+    X[137, 2] = np.nan
+    others, first = np.setdiff1d(np.arange(240), np.arange(100, 140)), np.arange(100, 140)
+    splits = [(others, first)] if fold == "test" else [(first, others)]
+    with pytest.raises(InputError, match="row 137, column 2"):
+        compare(X, y, {"PLKNN": PLKNN()}, cv=splits, refit=False)
+
+
+class Fixed(NearestMean):
+    """Fixed probabilities of the first two classes, and predictions of any shape."""
+
+    def __init__(self, first: float = 0.5, second: float = 0.5, n_columns: int = 0) -> None:
+        self.first = first
+        self.second = second
+        self.n_columns = n_columns
+
+    def fit(self, X: Any, y: CandidateSets) -> Self:
+        self.n_features_in_ = X.shape[1]
+        self.classes_ = y.classes
+        return self
+
+    def predict(self, X: Any) -> Any:
+        labels = np.repeat(self.classes_[:1], len(X))
+        return np.tile(labels[:, None], self.n_columns) if self.n_columns else labels
+
+    def predict_proba(self, X: Any) -> Any:
+        return np.tile([self.first, self.second], (len(X), 1))
+
+
+def test_kept_probabilities_have_the_precision_of_the_method() -> None:
+    """A probability of 1e-12 beside one of nearly 1 is not rounded to 0."""
+    X, y = np.zeros((40, 1)), ["a", "b"] * 20
+    result = compare(X, y, {"sure": Fixed(1.0 - 1e-12, 1e-12)}, cv=2, refit=False, keep_predictions=True).results[0]
+    np.testing.assert_array_equal(result.probabilities, np.tile([1.0 - 1e-12, 1e-12], (40, 1)))
+
+
+def test_the_scale_of_probabilities_changes_no_number() -> None:
+    """Probabilities that sum to 3 have the rates of those that sum to 1; a column of predictions is an error."""
+    X, y = np.zeros((40, 1)), ["a", "b"] * 20
+    methods = {"three": Fixed(2.0, 1.0), "one": Fixed(2 / 3, 1 / 3)}
+    three, one = compare(X, y, methods, cv=2, refit=False).results
+    assert three.expected_accuracy == pytest.approx(one.expected_accuracy)
+    assert three.approximated_accuracy == pytest.approx(one.approximated_accuracy)
+    with pytest.raises(InputError, match=r"predict of Fixed must return an array of shape \(20,\); got "):
+        compare(X, y, {"column": Fixed(n_columns=1)}, cv=2, refit=False)
+
+
+def test_rows_in_both_subsets_of_a_fold_have_a_warning() -> None:
+    """Rates of rows that were fitted are too high; unlabeled rows may be in both."""
+    X, y = np.arange(12.0)[:, None], ["a", "b", None] * 4
+    rows = np.arange(12)
+    message = "`cv` has 2 of 4 test rows of fold 0 in its training rows as well"
+    with pytest.warns(UserWarning, match=message):
+        compare(X, y, {"near": PLKNN(n_neighbors=1)}, cv=[(rows[:8], rows[6:10])], refit=False)
+    with pytest.warns(UserWarning, match="`cv` has 1 of 6 test rows of fold 0"):
+        cross_val_predict(PLKNN(n_neighbors=1), X, y, cv=[(rows[:7], rows[6:]), (rows[6:], rows[:6])])
+    unlabeled = rows[2::3]
+    folds = [(np.union1d(rows[:6], unlabeled), rows[6:]), (np.union1d(rows[6:], unlabeled), rows[:6])]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        compare(X, y, {"near": PLKNN(n_neighbors=1)}, cv=folds, refit=False)
+
+
+def test_labels_of_all_rows_require_a_fitted_estimator_of_oneof() -> None:
+    """`transduction_` is that of the best estimator, which other estimators and ``refit=False`` do not have."""
+    X, y = simulate()
+    assert len(compare(X, y, {"PLKNN": PLKNN()}, cv=2).transduction_) == len(X)
+    for methods, refit in (({"PLKNN": PLKNN()}, False), ({"mean": NearestMean()}, True)):
+        with pytest.raises(InputError, match="`transduction_` requires a fitted estimator of oneof"):
+            _ = compare(X, y, methods, cv=2, refit=refit).transduction_
+
+
+# -- Tests of the default estimators of a comparison -----------------------------------------------------------------
+
+
+def test_auto_excludes_cubic_methods_with_many_features():
+    """With many features, methods of cubic cost in the features must be requested by name."""
+    estimators = default_estimators(sparse=True)
+    few, many = (set(auto_methods(estimators, n)) for n in (MAX_FEATURES_CUBIC, MAX_FEATURES_CUBIC + 1))
+    assert few == set(estimators) - set(SLOW_METHODS)
+    assert excluded_from_auto(MAX_FEATURES_CUBIC) == ()
+    assert many == few - set(excluded_from_auto(MAX_FEATURES_CUBIC + 1))
+    assert many < few
+
+
+@pytest.mark.long
+def test_auto_compares_the_default_estimators():
+    """Auto compares all default estimators except slow ones; names select from all, for dense and sparse rows."""
+    X, y, _ = draw()
+    assert {result.method for result in compare(X, y, cv=2).results} == set(default_estimators()) - set(SLOW_METHODS)
+    slow = compare(X, y, SLOW_METHODS, cv=2).results
+    assert {result.method: result.error for result in slow} == dict.fromkeys(SLOW_METHODS)
+    for rows in (X, sp.csr_array(np.abs(X))):
+        comparison = compare(rows, y, ["PLKNN", "AvgPegasos"], cv=2)
+        assert {result.method for result in comparison.results} == {"PLKNN", "AvgPegasos"}
+        assert all(result.error is None for result in comparison.results)
+    assert compare(X, y, "CLPL", cv=2).best_method == "CLPL"
+    counts = sp.csr_array(np.abs(X))
+    assert compare(counts, y, "MultinomialEM", cv=2).results[0].error is None
+    with pytest.raises(InputError, match=r"for these rows and labels.*; got 'MultinomialEM'"):  # X has values below 0
+        compare(sp.csr_array(X), y, "MultinomialEM", cv=2)
+    with pytest.raises(InputError, match=r'must be "LOORidge", "CLPL", .*; got .Oracle.'):
+        compare(X, y, ["Oracle"])
+
+
+def test_rows_of_length_1_are_not_scaled():
+    """Sparse rows that all have length 1, in single precision too, have no scaler; one other row restores it."""
+    X, y, _ = draw()
+    unit = sp.csr_array(np.abs(X) / np.linalg.norm(X, axis=1, keepdims=True))
+    unit = sp.vstack([unit, sp.csr_array((1, X.shape[1]))], format="csr")  # an empty text
+    y = [*y, y[0]]
+    longer = unit.copy()
+    longer[[0]] = 2 * longer[[0]]
+    for rows, n_steps in ((unit, 1), (unit.astype(np.float32), 1), (longer, 2), (np.vstack([X, X[:1]]), 2)):
+        compared = compare(rows, y, ["PLKNN", "CLPL"], cv=2)
+        assert {len(pipeline) for pipeline in compared.estimators.values()} == {n_steps}
+    assert not has_unit_rows(sp.csr_array((3, 2)))
+    assert not has_unit_rows(sp.csr_array(np.full((2, 1), 16, dtype=np.uint8)))  # 16^2 is 0 in 8 bits
+    assert not has_unit_rows(sp.csr_array([[1e200, 0.0], [0.0, 1.0]]))  # no overflow
+    assert has_unit_rows(sp.csr_array((np.full(2, 0.5), [0, 0], [0, 2]), shape=(1, 1)))  # two halves of one entry
+    scaled = default_estimators(sparse=True, scaled=True)
+    assert set(scaled) == set(default_estimators(sparse=True))
+
+
+def test_a_list_mixes_names_and_estimators():
+    """An estimator in a list has the name of its class, also alone, and equals the same estimator in a dict."""
+    X, y, _ = draw()
+    mixed = compare(X, y, ["CLPL", Frequencies(), make_pipeline(StandardScaler(), PLKNN(n_neighbors=3))], cv=2)
+    assert set(mixed.estimators) == {"CLPL", "Frequencies", "PLKNN"}
+    named = compare(X, y, mixed.estimators, cv=2)
+    assert [r.covering_rate for r in mixed.results] == [r.covering_rate for r in named.results]
+    for method in (PLKNN(), make_pipeline(StandardScaler(), PLKNN())):
+        assert set(compare(X, y, method, cv=2).estimators) == {"PLKNN"}
+    texts = np.array(["oil", "corn"])[(X[:, 0] > 0).astype(int)]
+    assert compare(texts, y, [make_pipeline(make_vectorizer(), CLPL())], cv=2).best_method == "CLPL"
+
+
+def test_names_of_a_list_are_unique():
+    """Two estimators of one name are an error that has the expression of a dict; repeated names are one method."""
+    X, y, _ = draw()
+    expression = r"got PLKNN twice\..* dict, such as \{\*\*default_estimators\(\), 'mine': PLKNN\("
+    for methods in (["PLKNN", PLKNN()], [PLKNN(), "PLKNN"], [PLKNN(), PLKNN(n_neighbors=3)]):
+        with pytest.raises(InputError, match=expression):
+            compare(X, y, methods, cv=2)
+    assert set(compare(X, y, ["PLKNN", "PLKNN"], cv=2).estimators) == {"PLKNN"}
+    for methods in (["PLKNN", CLPL], ["PLKNN", 3], 3, PLKNN):
+        with pytest.raises(InputTypeError, match="names of default estimators and of estimators, or a dict"):
+            compare(X, y, methods, cv=2)
+
+
+def test_a_wrong_name_has_a_suggestion():
+    """The names of sets of methods are suggested if the name is the only one."""
+    X, y, _ = draw()
+    for methods, close in (("fewlabels", "few_labels"), (["PLKN"], "PLKNN"), ("looridge", "LOORidge")):
+        with pytest.raises(InputError, match=f'got .* Did you mean "{close}"'):
+            compare(X, y, methods, cv=2)
+
+
+@pytest.mark.parametrize("form", [list, np.array, pd.Series, pl.Series, lambda texts: np.array(texts, dtype=object)])
+@pytest.mark.parametrize("methods", ["auto", "CLPL"])
+def test_texts_need_a_vectorizer(form, methods):
+    """Texts are an error of the default estimators that names the remedy; a dict of pipelines accepts them."""
+    texts, y = (
+        ["corn, wheat", "oil", "an oil tanker", "wheat", "oil and corn"] * 2,
+        ["w", "o", "o", "w", ["o", "w"]] * 2,
+    )
+    with pytest.raises(InputError, match=r"For texts, begin each method with `oneof\.text\.make_vectorizer`"):
+        compare(form(texts), y, methods, cv=2)
+    pipelines = {"linear": make_pipeline(make_vectorizer(), CLPL())}
+    assert compare(form(texts), y, pipelines, cv=2).results[0].error is None

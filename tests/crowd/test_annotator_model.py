@@ -3,13 +3,15 @@
 import numpy as np
 import pandas as pd
 import pytest
-from scipy.stats import binom
+from scipy.stats import binom, fisher_exact
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
-from oneof.crowd import AnnotatorModel, Answers
-from oneof.errors import InputError
+from oneof.crowd import AnnotatorModel, Answers, apply_rules
+from oneof.errors import InputError, InputTypeError
+from oneof.solvers.annotators.accuracy import count_by_class, equal_accuracy_p_values
 from tests.crowd.simulated import crowd, rule_votes
+from tests.oracles import annotators as oracle
 
 HONEST = ["honest"] * 6
 KINDS = {
@@ -36,22 +38,6 @@ def gain(y, table, n_classes, select_rows="auto"):
     model = AnnotatorModel().fit(answers)
     is_better = (model.transduction_ == y).astype(int) - (votes(table, n_classes) == y)
     return is_better[~model.candidates_.is_unlabeled].mean()
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("kind", KINDS)
-def test_intervals_of_ninety_percent_contain_ninety_percent(kind):
-    """Over 40 crowds, the number of accuracies in their intervals is a likely one at 87 %, below the nominal 90 %.
-
-    The accuracies of a crowd are dependent through its labels, and are counted as half as many.
-    """
-    inside = []
-    for seed in range(100, 140):
-        _, table, accuracy = crowd(KINDS[kind], np.random.default_rng(seed))
-        low, high = AnnotatorModel(classes=range(4)).fit(table).accuracy_interval_.T
-        inside.extend((low <= accuracy) & (accuracy <= high))
-    n = len(inside) // 2
-    assert np.mean(inside) * n >= binom.ppf(0.01, n, 0.87)
 
 
 def test_labels_of_rules_are_no_worse_than_votes():
@@ -350,3 +336,157 @@ def test_labels_of_an_unbalanced_class_and_three_annotators_are_no_worse_than_vo
         y = np.where(rng.random(200) < 0.9, 0, 1)
         gains.append(gain(y, np.where(rng.random((200, 3)) < 0.75, y[:, None], 1 - y[:, None]), 2))
     assert np.mean(gains) >= 0
+
+
+# -- Accuracies by class, and notes on annotators --------------------------------------------------------------------
+
+
+def answers_of(y, accuracy, rng, n_classes, answer_rate=1.0):
+    """Return a table of answers: a wrong one is equally often each other class; accuracy has a row per annotator."""
+    accuracy = np.atleast_2d(accuracy)
+    wrong = (y[:, None] + rng.integers(1, n_classes, (len(y), len(accuracy)))) % n_classes
+    table = np.where(rng.random(wrong.shape) < accuracy[:, y].T, y[:, None], wrong)
+    return np.where(rng.random(wrong.shape) < answer_rate, table, -1)
+
+
+def one_specialist(seed=0, n=300):
+    """Return labels and answers of five annotators, of whom the first sees class 0 seldom."""
+    rng = np.random.default_rng(seed)
+    y = rng.integers(4, size=n)
+    accuracy = np.full((5, 4), 0.85)
+    accuracy[0, 0] = 0.3
+    return y, answers_of(y, accuracy, rng, 4, 0.8), accuracy
+
+
+def test_counts_by_class_equal_the_oracle():
+    """The expected numbers of answers are sums over the answers, of labels and of sets."""
+    _, table, _ = crowd(["honest"] * 2 + ["doubter"] * 3, np.random.default_rng(0), n_rows=80)
+    model = AnnotatorModel(classes=range(4)).fit(table)
+    listed = [(i, j, np.atleast_1d(table[i, j])) for i, j in np.argwhere(np.not_equal(table, None))]
+    right, totals = oracle.class_counts(listed, model.posterior_, 5)
+    counted = count_by_class(model._columns, model.posterior_)
+    np.testing.assert_allclose(counted, (right, totals), atol=1e-9)
+    accuracies = model.class_accuracies()
+    np.testing.assert_allclose(accuracies.n_answers, totals, atol=1e-9)
+    np.testing.assert_allclose(totals.sum(axis=1), model.n_answers_)
+    observed = right / totals
+    between = (accuracies.accuracy - observed) * (accuracies.accuracy - model.accuracy_[:, None])
+    assert (between <= 1e-9).all()  # the estimate is between the observed rate and the accuracy in all classes
+
+
+def test_p_values_are_those_of_fisher_for_known_labels():
+    """Two-sided p-values are twice the smaller one-sided p-value of Fisher's exact test."""
+    y, table, _ = one_specialist(n=60)
+    model = AnnotatorModel(classes=range(4)).fit(table, gold=y)
+    p_values = equal_accuracy_p_values(model._columns, model.posterior_)
+    for j in range(5):
+        given = table[:, j] >= 0
+        is_right = table[given, j] == y[given]
+        for k in range(4):
+            inside = y[given] == k
+            cells = [[np.sum(part & right) for right in (is_right, ~is_right)] for part in (inside, ~inside)]
+            sides = [fisher_exact(cells, alternative=side).pvalue for side in ("less", "greater")]
+            assert p_values[j, k] == pytest.approx(min(2 * min(sides), 1.0), rel=1e-9)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("frequencies", [[0.25] * 4, [0.7, 0.1, 0.1, 0.1]])
+def test_equal_accuracies_seldom_differ(frequencies):
+    """Of 30 crowds with one accuracy per annotator, about 5 % or fewer have a difference between classes."""
+    found = 0
+    for seed in range(30):
+        rng = np.random.default_rng(seed)
+        y = rng.choice(4, 200, p=frequencies)
+        table = answers_of(y, np.tile(rng.uniform(0.6, 0.95, (5, 1)), 4), rng, 4, 0.8)
+        found += AnnotatorModel("one_coin", classes=range(4)).fit(table).class_accuracies().differs.any()
+    assert found <= binom.ppf(0.99, 30, 0.05)
+
+
+def test_a_specialist_among_annotators_is_found():
+    """Only the class of the specialist differs, and nine in ten intervals contain the accuracies."""
+    inside = []
+    for seed in range(5):
+        _, table, accuracy = one_specialist(seed)
+        accuracies = AnnotatorModel(classes=range(4)).fit(table).class_accuracies()
+        assert accuracies.differs[0, 0]
+        assert not accuracies.differs[1:].any()
+        low, high = np.moveaxis(accuracies.interval, 2, 0)
+        inside.append((low <= accuracy) & (accuracy <= high))
+        assert (low < accuracies.accuracy).all()
+        assert (accuracies.accuracy < high).all()
+    assert np.mean(inside) >= 0.85
+
+
+def test_a_specialist_has_a_note_and_rules_have_no_differences():
+    _, table, _ = one_specialist()
+    answers = Answers.from_table(table, annotators=["Ann", "Bob", "Cem", "Dan", "Eve"])
+    assert AnnotatorModel().fit(answers).notes_ == [
+        "The accuracy of these annotators differs between classes beyond chance: Ann."
+    ]
+    others = answers_of(np.arange(200) % 3, np.full((4, 3), 0.8), np.random.default_rng(0), 3)
+    assert AnnotatorModel("one_coin").fit(others).notes_ == []
+    votes = Answers.from_table(rule_votes(np.random.default_rng(0))[1], select_rows=True)
+    assert not AnnotatorModel().fit(votes).class_accuracies().differs.any()
+
+
+def test_careless_annotators_and_those_with_few_answers_have_notes():
+    """An annotator with few answers is not named as careless."""
+    rng = np.random.default_rng(0)
+    y = rng.integers(3, size=200)
+    table = answers_of(y, np.array([[0.9], [0.8], [0.8], [1 / 3], [1 / 3]]) * np.ones(3), rng, 3)
+    table[9:, 4] = -1
+    names = ["Ann", "Bob", "Cem", "Dan", "Eve"]
+    model = AnnotatorModel().fit(Answers.from_table(table, annotators=names))
+    assert model.few_answers_ == ["Eve"]
+    assert "Dan" in model.no_better_than_chance_
+    assert ["Dan" in model.notes_[0], "Eve" in model.notes_[1], len(model.notes_)] == [True, True, 2]
+    listed = [[None if answer < 0 else answer for answer in row] for row in table.tolist()]
+    listed = [[*row[:4], [0, 1, 2]] for row in listed]
+    full = AnnotatorModel().fit(Answers.from_table(listed, annotators=names))
+    assert full.notes_[1:] == ["200 answers of 'Eve' name all classes, and say nothing about the label."]
+    table[9, 4] = y[9]
+    assert AnnotatorModel().fit(Answers.from_table(table, annotators=names)).few_answers_ == []
+
+
+# -- Rules vote for labels or sets, and their votes have rates instead of confusion matrices -------------------------
+
+
+def votes_spam(text):
+    return "spam" if "free" in text else None
+
+
+def votes_two(text):
+    return {"ham", "question"} if len(text) < 8 else None
+
+
+TEXTS = ["free money now", "lunch?", "free one", "hello you all"]
+
+
+def test_votes_are_answers_of_annotators_who_select_rows():
+    answers = apply_rules([votes_spam, votes_two], TEXTS)
+    assert answers.annotators.tolist() == ["votes_spam", "votes_two"]
+    assert answers.select_rows
+    assert len(answers) == 4
+    assert answers.n_answers == 3
+    frame = pd.DataFrame({"text": TEXTS})
+    assert apply_rules({"a": lambda row: votes_spam(row["text"])}, frame, classes=["ham", "spam"]).n_answers == 2
+
+
+def test_repeated_names_are_numbered_and_rules_without_votes_are_omitted():
+    with pytest.warns(UserWarning, match="annotators without informative answers are omitted: '<lambda>'"):
+        answers = apply_rules([votes_spam, votes_spam, lambda _: None], TEXTS, classes=["ham", "spam"])
+    assert answers.annotators.tolist() == ["votes_spam", "votes_spam_2"]
+
+
+def test_invalid_rules_are_errors():
+    def broken(row):
+        return row["missing"]
+
+    with pytest.raises(InputError, match="row 0: rule 'broken' raised TypeError"):
+        apply_rules([broken], TEXTS)
+    with pytest.raises(InputError, match="no rule votes on any row"):
+        apply_rules([lambda _: None], TEXTS)
+    with pytest.raises(InputError, match="at least one rule"):
+        apply_rules([], TEXTS)
+    with pytest.raises(InputTypeError, match="must be functions of a row"):
+        apply_rules(["spam"], TEXTS)

@@ -107,10 +107,7 @@ def test_selected_rows_have_their_answers_and_their_annotators():
         ),
         (lambda: Answers.from_records([0, 1]), "must be a DataFrame with the columns row, annotator and answer"),
         (lambda: Answers.from_table(TABLE, annotators=["x", "y"]), "`annotators` must be 3 different names"),
-        (
-            lambda: Answers.from_table(TABLE)[[0, 1, 0]],
-            r"a slice, a mask or different rows; got \[0, 1, 0\]",
-        ),
+        (lambda: Answers.from_table(TABLE)[[0, 1, 0]], r"a slice, a mask or different rows; got \[0, 1, 0\]"),
         (lambda: Answers.from_table(TABLE).of_row(3), "`row` must be from 0 to 2; got 3"),
         (lambda: as_answers(Answers.from_table(TABLE), ["a", "b"]), "`classes` must be the classes of the answers"),
     ],

@@ -1,10 +1,20 @@
+import hashlib
+import struct
+from pathlib import Path
+from urllib.error import URLError
+
 import numpy as np
 import pytest
+import scipy.sparse as sp
+from scipy.io import savemat
+from sklearn.utils import Bunch
 
 import oneof
-from oneof.datasets import dataset_info, list_datasets, load
+from oneof import CandidateSets
+from oneof.datasets import cache as cache_module
+from oneof.datasets import dataset_info, list_datasets, load, load_mat
 from oneof.datasets.registry import KNOWN, OPENML
-from oneof.errors import DataError
+from oneof.errors import DataError, WriteError
 
 BUNDLED = [name for name, info in KNOWN.items() if info.source == "scikit-learn"]
 
@@ -178,3 +188,547 @@ def test_unknown_topics_are_unlabeled_and_the_label_matrix_has_all_topics(data_f
     np.testing.assert_array_equal(data.candidates.is_unlabeled, unknown)
     # A labeled row has its topic in the matrix too.
     assert (data.Y.astype(bool) & data.candidates.mask)[~unknown].any(axis=1).all()
+
+
+# --  ----------------------------------------------------------------------------------------------------------------
+
+
+MASK = np.array([[1, 1, 0], [0, 1, 0], [1, 1, 1], [0, 1, 1]], dtype=bool)
+
+
+def components(**changes):
+    """Return the arrays of four rows and three classes with every component; None removes a component."""
+    text = [b"one", "zw\u00f6lf".encode(), b"", b"four"]
+    arrays = {
+        "X": np.arange(8, dtype=np.float32).reshape(4, 2),
+        "y": np.array([0, 1, -1, 2]),
+        "classes": np.array(["a", "b", "c"]),
+        "candidates": np.packbits(MASK, axis=1),
+        "n_train": np.asarray(3),
+        "splits_labeled2": np.array([[0, 1], [1, 3]], dtype=np.int32),
+        "splits_labeled1": np.array([[0], [1], [3]]),
+        "answers": np.array([[0, -1], [1, 1]], dtype=np.int8),
+        "Y_top3": MASK.astype(np.uint8),
+        "text": np.frombuffer(b"".join(text), dtype=np.uint8),
+        "text_offsets": np.cumsum([0, *map(len, text)]),
+        "features": np.array(["not", "ours"]),
+    }
+    return {key: array for key, array in (arrays | changes).items() if array is not None}
+
+
+def csr_components(**changes):
+    X = sp.csr_array(components()["X"])
+    shape = {"X_data": X.data, "X_indices": X.indices, "X_indptr": X.indptr, "X_shape": np.array(X.shape)}
+    return components(X=None, **(shape | changes))
+
+
+@pytest.fixture
+def save(tmp_path):
+    def write(arrays, name="small"):
+        np.savez_compressed(tmp_path / f"{name}.npz", **arrays)
+        return tmp_path / f"{name}.npz"
+
+    return write
+
+
+def test_every_component_is_read_back(save, tmp_path):
+    save(components())
+    data = load("small", tmp_path)
+    assert data.name == "small"
+    np.testing.assert_array_equal(data.X, components()["X"])
+    assert data.y.tolist() == ["a", "b", None, "c"]
+    assert data.classes.tolist() == ["a", "b", "c"]
+    assert data.candidates == CandidateSets(MASK, ["a", "b", "c"])
+    assert data.n_train == 3
+    assert list(data.splits) == [1, 2]
+    assert data.splits[2].tolist() == [[0, 1], [1, 3]]
+    assert data.annotations.tolist() == [[0, -1], [1, 1]]
+    np.testing.assert_array_equal(data.Y, MASK)
+    assert data.text.tolist() == ["one", "zw\u00f6lf", "", "four"]
+
+
+@pytest.mark.parametrize(
+    ("names", "classes"),
+    [
+        (["9", "10", "-2"], [9, 10, -2]),
+        (["9", "10", "b"], ["9", "10", "b"]),
+        (["1", "01", "2"], ["1", "01", "2"]),
+        (["0", "-0", "1"], ["0", "-0", "1"]),
+        (["-1", "0", "1"], ["-1", "0", "1"]),
+        (["1", "2", "9" * 19], ["1", "2", "9" * 19]),
+        (["1", "2", "\u0663"], ["1", "2", "\u0663"]),
+    ],
+)
+def test_class_names_that_are_all_written_integers_are_integers(save, tmp_path, names, classes):
+    """As text, 10 is sorted before 9; names of which one would change its spelling remain."""
+    save(components(classes=np.array(names)))
+    data = load("small", tmp_path)
+    assert data.classes.tolist() == data.candidates.classes.tolist() == classes
+    assert data.y.tolist() == [classes[0], classes[1], None, classes[2]]
+
+
+@pytest.mark.parametrize("classes", [np.array(["x", "y", "z"]), np.array([5, 7, 9])])
+def test_known_labels_have_the_type_of_the_classes(save, tmp_path, classes):
+    save(components(y=np.array([2, 0, 1, 1]), classes=classes))
+    data = load("small", tmp_path)
+    assert data.y.dtype == classes.dtype
+    np.testing.assert_array_equal(data.y, classes[[2, 0, 1, 1]])
+
+
+def test_sparse_rows_equal_dense_rows(save, tmp_path):
+    save(csr_components())
+    X = load("small", tmp_path).X
+    assert X.format == "csr"
+    np.testing.assert_array_equal(X.toarray(), components()["X"])
+
+
+def test_raw_text_has_no_features(save, tmp_path):
+    save(components(X=None))
+    data = load("small", tmp_path)
+    assert data.X is None
+    assert "raw text" in repr(data)
+
+
+WRONG = {
+    "no y": (components(y=None), "'y' is missing"),
+    "no classes": (components(classes=None), "'classes' is missing"),
+    "neither rows nor text": (components(X=None, text=None), "neither X"),
+    "labels as floats": (components(y=np.zeros(4)), "y has shape"),
+    "a matrix of labels": (components(y=np.zeros((4, 1), int)), "y has shape"),
+    "a number for labels": (components(y=np.asarray(3)), "y has shape"),
+    "labels of more rows": (components(y=np.zeros(5, int), candidates=None, text=None, Y_top3=None), "X has 4 rows"),
+    "a code beyond the classes": (components(y=np.array([0, 1, 3, 0])), "row 2: y has the value 3, expected -1 to 2"),
+    "a code below unknown": (components(y=np.array([0, -2, 1, 0])), "row 1: y has the value -2, expected -1 to 2"),
+    "classes twice": (components(classes=np.array(["a", "b", "a"])), "'a' twice"),
+    "no class": (components(classes=np.array([], dtype=str)), "`classes` must be"),
+    "a vector for rows": (components(X=np.arange(4.0)), "X has shape"),
+    "rows of text": (components(X=np.full((4, 2), "a")), "X has shape .* expected numbers"),
+    "sets of other width": (components(candidates=np.zeros((4, 2), np.uint8)), "`candidates` must contain"),
+    "sets not packed": (components(candidates=MASK), "`candidates` must contain"),
+    "an empty set": (
+        components(candidates=np.packbits(MASK & [[1], [1], [0], [1]], axis=1)),
+        "row 2: the candidate set is empty",
+    ),
+    "training beyond the rows": (components(n_train=np.asarray(5)), "n_train has the value 5, expected 0 to 4"),
+    "two training parts": (components(n_train=np.array([1, 2])), "n_train has shape"),
+    "a split of other width": (components(splits_labeled2=np.zeros((2, 3), int)), "splits_labeled2 has shape"),
+    "a split beyond the rows": (components(splits_labeled2=np.array([[0, 4]])), "value 4, expected 0 to 3"),
+    "answers of more items": (components(answers=np.zeros((5, 2), int)), "at most 4 items"),
+    "an answer beyond the classes": (components(answers=np.full((2, 2), 3)), "value 3, expected -1 to 2"),
+    "a label matrix of other shape": (components(Y_top3=np.zeros((4, 2), int)), "Y_top3 has shape"),
+    "a label matrix of counts": (components(Y_top3=np.full((4, 3), 2)), "value 2, expected 0 to 1"),
+    "text without cuts": (components(text_offsets=None), "'text_offsets' is missing"),
+    "cuts beyond the text": (components(text_offsets=np.array([0, 1, 2, 3, 99])), "`text_offsets` must increase"),
+    "cuts that go back": (components(text_offsets=np.array([0, 5, 2, 8, 12])), "`text_offsets` must increase"),
+    "text of numbers": (components(text=np.zeros(12)), "`text` must be the bytes"),
+    "half a letter": (components(text_offsets=np.array([0, 6, 9, 9, 13])), "row 0: the text is not UTF-8"),
+    "half a matrix": (csr_components(X_indptr=None), "only X_data, X_indices, X_shape"),
+    "columns beyond the shape": (csr_components(X_shape=np.array([4, 1])), "do not fit together"),
+    "fewer columns than values": (csr_components(X_indices=np.zeros(2, int)), "X_indices has shape"),
+    "values of text": (csr_components(X_data=np.full(7, "a")), "X_data has shape"),
+}
+
+
+@pytest.mark.parametrize("case", WRONG)
+def test_mismatched_arrays_are_rejected_with_the_reason(save, tmp_path, case):
+    arrays, reason = WRONG[case]
+    save(arrays)
+    with pytest.raises(DataError, match=reason) as caught:
+        load("small", tmp_path)
+    assert "small.npz" in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("fraction", [0.0, 0.01, 0.3, 0.7, 0.95, 0.999])
+def test_a_truncated_file_is_rejected(save, tmp_path, fraction):
+    path = save(components())
+    content = path.read_bytes()
+    path.write_bytes(content[: int(fraction * len(content))])
+    with pytest.raises(DataError, match="cannot be read as a data set"):
+        load("small", tmp_path)
+
+
+def test_a_changed_byte_is_detected(save, tmp_path):
+    """A flipped byte in the compressed data of an array is always detected."""
+    path = save({key: components()[key] for key in ("y", "X", "classes")})
+    content = bytearray(path.read_bytes())
+    start = content.index(b"y.npy") + 30
+    content[start : start + 8] = bytes(255 - byte for byte in content[start : start + 8])
+    path.write_bytes(content)
+    with pytest.raises(DataError, match="cannot be read as a data set"):
+        load("small", tmp_path)
+
+
+@pytest.mark.parametrize(
+    "content", [b"", b"not an archive", b"PK\x03\x04 nor this", b"\x93NUMPY\x01\x00", b"\x80\x04N."], ids=repr
+)
+def test_a_foreign_file_is_rejected(tmp_path, content):
+    (tmp_path / "small.npz").write_bytes(content)
+    with pytest.raises(DataError, match="cannot be read as a data set"):
+        load("small", tmp_path)
+
+
+def test_nothing_is_unpickled(save, tmp_path):
+    """An archive with pickled labels is rejected, and the pickle is not executed."""
+    trap = tmp_path / "sprung"
+
+    class Trap:
+        def __reduce__(self):
+            return trap.touch, ()
+
+    save(components(y=np.array([Trap()] * 4, dtype=object)))
+    with pytest.raises(DataError, match="pickled objects, which are never loaded"):
+        load("small", tmp_path)
+    assert not trap.exists()
+
+
+def test_weights_are_read_back(save, tmp_path):
+    """The key `weights` replaces the sets; another shape or type, and an invalid weight, are errors."""
+    weights = np.array([[1.0, 0.5, 0.0], [0.0, 1.0, 0.0], [1.0, 1.0, 1.0], [0.0, 0.25, 1.0]])
+    for dtype in (np.float64, np.float32):
+        save(components(candidates=None, weights=weights.astype(dtype)))
+        assert load("small", tmp_path).candidates == CandidateSets.from_weights(weights, ["a", "b", "c"])
+    for invalid, message in (
+        (weights[:3], r"expected floats of shape \(4, 3\)"),
+        (weights.astype(int), "expected floats"),
+        (-weights, "row 0, column 0: a weight must be"),
+    ):
+        save(components(weights=invalid))
+        with pytest.raises(DataError, match=message):
+            load("small", tmp_path)
+
+
+# --  ----------------------------------------------------------------------------------------------------------------
+
+
+def bunch_of(name, *, columns=None, order=None):
+    """Return a bunch such as `fetch_openml` returns: floats, string labels, named columns."""
+    entry = OPENML[name]
+    counts = np.array(entry.class_counts)
+    head = np.array(entry.train_counts or counts)
+    codes = np.concatenate([np.repeat(np.arange(len(counts)), head), np.repeat(np.arange(len(counts)), counts - head)])
+    if order is not None:
+        codes = order(codes)
+    columns = columns or entry.size[1]
+    data = np.random.default_rng(0).integers(0, 9, size=(len(codes), columns)).astype(float)
+    names = [f"V{j}" for j in range(columns)]
+    target = np.array([f"{code + 1}" for code in codes], dtype=object)
+    return Bunch(data=data, target=target, feature_names=names, target_names=["class"], categories={})
+
+
+@pytest.fixture
+def serve(monkeypatch):
+    """Replace `fetch_openml` by a bunch or an error, and return the list of its calls."""
+
+    def answer_with(answer):
+        calls = []
+
+        def fetch_openml(**arguments):
+            calls.append(arguments)
+            if isinstance(answer, Exception):
+                raise answer
+            return answer
+
+        monkeypatch.setattr("sklearn.datasets.fetch_openml", fetch_openml)
+        return calls
+
+    return answer_with
+
+
+def test_a_download_is_cached_and_not_repeated(serve, cache):
+    sent = bunch_of("ecoli")
+    calls = serve(sent)
+    first, again = load("ecoli"), load("ecoli")
+    assert [call["data_id"] for call in calls] == [39]
+    for data in (first, again):
+        np.testing.assert_array_equal(data.X, sent.data)
+        assert data.y.tolist() == sent.target.astype(int).tolist()
+        assert data.candidates.is_exact.all()
+    (path,) = cache.iterdir()
+    assert path.name == f"ecoli.{hashlib.sha256(path.read_bytes()).hexdigest()}.npz"
+    assert next(info for info in dataset_info() if info.name == "ecoli").source == "cache"
+
+
+def wrong(name, **changes):
+    return Bunch(**(bunch_of(name) | changes))
+
+
+@pytest.mark.parametrize(
+    ("sent", "reason"),
+    [
+        (bunch_of("ecoli", columns=8), "its shape is"),
+        (wrong("ecoli", data=bunch_of("ecoli").data[:-1]), "its shape is"),
+        (wrong("ecoli", target=np.roll(bunch_of("ecoli").target, 1)[:-1]), "class counts"),
+        (wrong("ecoli", target=np.full(336, "1", object)), "class counts"),
+        (wrong("ecoli", categories={"V0": ["a", "b"]}), "'V0' has text values"),
+    ],
+)
+def test_a_download_that_differs_from_the_registry_is_not_stored(serve, cache, sent, reason):
+    serve(sent)
+    with pytest.raises(DataError, match=f"number 39 from OpenML is not the data set 'ecoli': .*{reason}"):
+        load("ecoli")
+    assert not cache.exists()
+
+
+@pytest.mark.parametrize(
+    "error",
+    [URLError("no route to host"), TimeoutError("timed out"), ValueError("md5 checksum\ndoes not match"), KeyError()],
+)
+def test_the_error_of_a_failed_download_has_a_remedy(serve, cache, error):
+    serve(error)
+    with pytest.raises(DataError, match=r"Check the network.*ecoli\.npz.*\$ONEOF_DATA") as caught:
+        load("ecoli")
+    assert "\n" not in str(caught.value)
+    assert not cache.exists()
+
+
+def test_n_train_is_set_only_if_the_rows_are_in_the_official_order(serve, cache):
+    serve(bunch_of("pendigits"))
+    assert load("pendigits").n_train == 7494
+    next(cache.iterdir()).unlink()
+    serve(bunch_of("pendigits", order=np.sort))
+    assert load("pendigits").n_train is None
+
+
+def test_codes_of_nominal_columns_become_their_numbers(serve):
+    """OpenML declares the gray values of mfeat-pixel as nominal; the order of the names must not matter."""
+    sent = bunch_of("mfeat_pixel")
+    truth = sent.data % 7
+    declared = {f"V{j}": [str(v) for v in np.roll(np.arange(7), j)] for j in range(240)}
+    codes = np.column_stack([(truth[:, j] + j) % 7 for j in range(240)])
+    serve(Bunch(**(sent | {"data": codes, "categories": declared})))
+    data = load("mfeat_pixel")
+    np.testing.assert_array_equal(data.X, truth)
+    assert data.X.dtype == np.uint8
+
+
+def test_missing_values_remain_missing(serve):
+    sent = bunch_of("dermatology")
+    sent.data[3, 33] = sent.data[4, 0] = np.nan
+    sent.categories["V0"] = [str(k) for k in range(9)]
+    serve(sent)
+    X = load("dermatology").X
+    np.testing.assert_array_equal(np.argwhere(np.isnan(X)), [[3, 33], [4, 0]])
+
+
+def test_a_first_column_that_is_not_a_feature_is_dropped(serve):
+    """The sex of abalone is a nominal column of strings."""
+    sent = bunch_of("abalone", columns=8)
+    sent.categories["V0"] = ["M", "F", "I"]
+    serve(sent)
+    np.testing.assert_array_equal(load("abalone").X, sent.data[:, 1:])
+
+
+def test_pixels_that_do_not_fit_a_byte_are_rejected(serve):
+    sent = bunch_of("mfeat_pixel")
+    sent.data[0, 0] = 0.5
+    serve(sent)
+    with pytest.raises(DataError, match="do not fit the type uint8"):
+        load("mfeat_pixel")
+
+
+def test_an_unwritable_cache_gives_a_warning_and_the_data(serve, cache):
+    cache.parent.mkdir(parents=True)
+    cache.write_text("a file where the folder should be")
+    serve(bunch_of("ecoli"))
+    with pytest.warns(UserWarning, match="could not be stored"):
+        assert load("ecoli").X.shape == (336, 7)
+
+
+# --  ----------------------------------------------------------------------------------------------------------------
+
+
+X = np.arange(12.0).reshape(4, 3)
+SETS = np.array([[1, 1, 0], [0, 1, 0], [1, 1, 1], [0, 1, 1], [1, 0, 0]][:4])
+TRUTH = np.array([[1, 0, 0], [0, 1, 0], [0, 0, 0], [0, 0, 1]])
+
+
+def write(path, level="5", **changes):
+    matrices = {"data": X, "partial_target": SETS.T, "target": TRUTH.T} | changes
+    savemat(path, {key: matrix for key, matrix in matrices.items() if matrix is not None}, format=level)
+    return path
+
+
+@pytest.mark.parametrize("form", [np.asarray, sp.csc_matrix, lambda a: sp.csc_matrix(a.astype(bool)), np.float64])
+@pytest.mark.parametrize("turn", [np.transpose, np.asarray])
+@pytest.mark.parametrize("level", "45")
+def test_either_orientation_and_storage_gives_the_same_sets(tmp_path, form, turn, level):
+    path = write(tmp_path / "four.mat", level, partial_target=form(turn(SETS)), target=form(turn(TRUTH)))
+    data = load_mat(path)
+    assert data.name == "four"
+    assert data.classes.tolist() == [0, 1, 2]
+    np.testing.assert_array_equal(data.X, X)
+    np.testing.assert_array_equal(data.candidates.mask, SETS.astype(bool))
+    assert data.y.tolist() == [0, 1, None, 2]
+
+
+@pytest.mark.parametrize("name", ["four", "four.mat"])
+def test_load_names_the_function_for_matlab_files(tmp_path, name):
+    """A MATLAB file in a data folder, or a name that ends as one, is read by load_mat."""
+    write(tmp_path / "four.mat")
+    with pytest.raises(DataError, match=rf"'{name}' is a MATLAB file. Read it by `oneof.datasets.load_mat"):
+        load(name, data_home=tmp_path)
+
+
+def test_sparse_features_remain_sparse(tmp_path):
+    data = load_mat(write(tmp_path / "four.mat", data=sp.csc_matrix(X)))
+    assert data.X.format == "csr"
+    np.testing.assert_array_equal(data.X.toarray(), X)
+
+
+def test_a_square_matrix_is_read_as_classes_by_rows_with_a_warning(tmp_path):
+    square = np.array([[1, 1, 0], [0, 1, 0], [0, 1, 1]])
+    path = write(tmp_path / "square.mat", data=X[:3], partial_target=square, target=np.eye(3))
+    with pytest.warns(UserWarning, match=r"read as \(classes, rows\)"):
+        data = load_mat(path)
+    np.testing.assert_array_equal(data.candidates.mask, square.T.astype(bool))
+
+
+@pytest.mark.parametrize(
+    ("changes", "reason"),
+    [
+        ({"target": None}, r"lacks the matrix 'target'.* it has 'data', 'partial_target'\."),
+        ({"partial_target": None, "Y": SETS}, r"lacks the matrix 'partial_target'.* it has .*'Y'"),
+        ({"target": np.array([[1, 2, 3, 3]])}, r"target has shape \(1, 4\).*Numbers of classes, such as 1 to K"),
+        ({"partial_target": 2.0 * SETS.T - 1}, r"partial_target.*row 0.*0 and 1 only"),
+        ({"target": 2 * TRUTH.T - 1}, r"row 0: target has the value -1"),
+    ],
+)
+@pytest.mark.parametrize("level", "45")
+def test_errors_of_other_forms_name_the_matrix_and_the_constructor(tmp_path, level, changes, reason):
+    """A file of another form is an error that names the matrix at fault, and the expression that builds the sets."""
+    if level == "4":
+        changes = {key: None if matrix is None else np.asarray(matrix, float) for key, matrix in changes.items()}
+        reason = reason.replace("-1", r"-1(\.0)?")
+    with pytest.raises(DataError, match=reason + r".*CandidateSets\.from_indicator\(partial_target\.T == 1\)"):
+        load_mat(write(tmp_path / "four.mat", level, **changes))
+
+
+@pytest.mark.parametrize("n_bytes", [0, 50, 140, 300])
+def test_a_truncated_matlab_file_is_rejected(tmp_path, n_bytes):
+    path = write(tmp_path / "four.mat")
+    path.write_bytes(path.read_bytes()[:n_bytes])
+    with pytest.raises(DataError, match=r"cannot be read as a MATLAB file|lacks the matrix"):
+        load_mat(path)
+
+
+def test_other_files_are_rejected(tmp_path):
+    with pytest.raises(DataError, match="does not exist"):
+        load_mat(tmp_path / "absent.mat")
+    (tmp_path / "text.mat").write_text("x, y\n1, 2\n" * 50)
+    with pytest.raises(DataError, match="cannot be read as a MATLAB file"):
+        load_mat(tmp_path / "text.mat")
+
+
+def test_the_error_for_version_7_3_has_a_remedy(tmp_path):
+    header = b"MATLAB 7.3 MAT-file, Platform: GLNXA64".ljust(124) + b"\x00\x02" + b"IM"
+    (tmp_path / "new.mat").write_bytes(header.ljust(512, b"\0") + b"\x89HDF\r\n\x1a\n")
+    with pytest.raises(DataError, match=r"version 7\.3.*'-v7'.*h5py.*CandidateSets\.from_indicator"):
+        load_mat(tmp_path / "new.mat")
+
+
+def test_indices_outside_a_sparse_matrix_of_level_4_are_rejected(tmp_path):
+    path = write(tmp_path / "four.mat", "4", data=sp.csc_array(7.0 * np.eye(4)))
+    content = path.read_bytes()
+    offset = content.index(struct.pack("<d", 7.0)) - 8 * 6  # after the row indices, before the column indices
+    assert struct.unpack_from("<d", content, offset) == (4.0,)
+    path.write_bytes(content[:offset] + struct.pack("<d", 3.0) + content[offset + 8 :])
+    with pytest.raises(DataError, match="cannot be read as a MATLAB file"):
+        load_mat(path)
+
+
+@pytest.mark.parametrize(
+    ("changes", "reason"),
+    [
+        ({"data": None}, "lacks the matrix 'data'"),
+        ({"partial_target": SETS.T[:, :3], "target": TRUTH.T[:, :3][:2].repeat(2, 0)[:3]}, "data has 4 rows"),
+        ({"partial_target": (SETS * [[1], [0], [1], [1]]).T}, "row 1: the candidate set is empty"),
+        ({"target": SETS.T}, "row 0 has 2 true labels"),
+        ({"target": TRUTH.T * 0.5}, "row 0: target has the value 0.5"),
+        ({"data": np.array([["a"], ["b"], ["c"], ["d"]], dtype=object)}, "expected numbers of shape"),
+    ],
+)
+def test_mismatched_matrices_are_rejected_with_the_reason(tmp_path, changes, reason):
+    path = write(tmp_path / "four.mat", **changes)
+    with pytest.raises(DataError, match=reason) as caught:
+        load_mat(path)
+    assert "four.mat" in str(caught.value)
+
+
+# -- The cache of downloads: a reader finds no file or the complete one, and detects a change ------------------------
+
+
+def _arrays(value):
+    return {"X": np.full((2, 1), value), "y": np.array([0, 1]), "classes": np.array(["a", "b"])}
+
+
+def _read():
+    """Return the value of the data set, or None if there is none."""
+    return load("birds").X[0, 0] if "birds" in cache_module.find_files(None) else None
+
+
+@pytest.mark.parametrize("before", [None, 1.0])
+def test_at_every_moment_the_cache_has_no_file_or_the_complete_one(cache, monkeypatch, before):
+    """Before and after the renaming, also if another process stores the same download at the same time."""
+    if before:
+        cache_module.store("birds", _arrays(1.0))
+    contents, replace = [_read()], Path.replace
+
+    def watched(self, target):
+        contents.append(_read())
+        replace(self, target)
+        contents.append(_read())
+
+    monkeypatch.setattr(Path, "replace", watched)
+    cache_module.store("birds", _arrays(1.0))
+    assert contents == [before, before, 1.0]
+    assert len(list(cache.iterdir())) == 1
+
+
+class _Kill(BaseException):
+    """An abrupt end of the process."""
+
+
+@pytest.mark.parametrize("before", [None, 1.0])
+def test_a_kill_leaves_the_set_or_nothing(cache, monkeypatch, before):
+    """The next call of `store` completes the work, and a later change of the file is still detected."""
+    if before:
+        cache_module.store("birds", _arrays(1.0))
+
+    def killed(self, target):
+        raise _Kill
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "replace", killed)
+        with pytest.raises(_Kill):
+            cache_module.store("birds", _arrays(1.0))
+    assert _read() == before
+    cache_module.store("birds", _arrays(1.0))
+    assert _read() == 1.0
+    np.savez(next(cache.iterdir()), **_arrays(3.0))
+    with pytest.raises(DataError, match="was changed"):
+        load("birds")
+
+
+def test_a_file_of_the_user_needs_no_checksum(cache):
+    """A file without a checksum in its name is not verified."""
+    cache.mkdir(parents=True)
+    np.savez(cache / "birds.npz", **_arrays(3.0))
+    assert _read() == 3.0
+
+
+def test_an_unwritable_cache_leaves_no_folder(cache, monkeypatch):
+    def full(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(Path, "write_bytes", full)
+    with pytest.raises(WriteError, match="No space left"):
+        cache_module.store("birds", _arrays(1.0))
+    assert not cache.parent.exists()
+
+
+def test_a_stored_set_is_synced_before_it_is_renamed(cache, monkeypatch):
+    synced = []
+    monkeypatch.setattr("oneof.files.os.fsync", synced.append)
+    cache_module.store("birds", _arrays(1.0))
+    assert len(synced) == 1

@@ -23,8 +23,8 @@ EXEMPT = {
     "LearningCurveLike": "a protocol, which cannot be called",
     "stemmer_languages": "takes no argument",
     "stemmer_version": "takes no argument",
-    "serve": "serves until it is stopped; its requests are attacked in tests/labeling/test_guard.py and tests/serving",
-    "RowPredictor": "takes a saved model; its rows are fuzzed in tests/serving/test_rows.py",
+    "serve": "serves until it is stopped; its requests are attacked in tests/labeling/test_server.py and tests/serving",
+    "RowPredictor": "takes a saved model; its rows are fuzzed in tests/serving/test_predictor.py",
     "make_app": "takes a predictor; its requests are fuzzed in tests/serving/test_app.py",
     "reraise_as_input_error": "a context for blocks of code, which takes no argument",
 }

@@ -100,10 +100,7 @@ def test_invalid_dialects_are_errors(arguments: tuple[str, ...], message: str) -
         make_dialect(*arguments)
 
 
-@pytest.mark.parametrize(
-    ("header", "n_above"),
-    [("n;x;y;c", 2), ("n;x;y;c;;", 2), ("n;;y;c", 0), ("n;x;x;c", 0)],
-)
+@pytest.mark.parametrize(("header", "n_above"), [("n;x;y;c", 2), ("n;x;y;c;;", 2), ("n;;y;c", 0), ("n;x;x;c", 0)])
 def test_a_row_with_decimal_commas_is_not_the_header(header: str, n_above: int) -> None:
     """Below a title, a row such as "s1;1,5;2,5;red" is not a header of commas, and its header is not a title."""
     end = ";" * (header.count(";") - 3)
@@ -367,19 +364,6 @@ def test_a_wrong_line_among_many_is_found(tmp_path: Path, quote: str, row: str, 
         for drop in ([], ["c"]):
             with pytest.raises(DataError, match=f"line 40002: found {cells} cells"):
                 read_table(path, drop=drop)
-
-
-@pytest.mark.parametrize("code", ["007", "-01", "+02", '"007"', " 08 ", "0" * 30])
-@pytest.mark.parametrize("common", ["12", "12.5"])
-def test_codes_with_leading_zeros_anywhere_in_a_file(tmp_path: Path, code: str, common: str) -> None:
-    """A code after the rows from which types are inferred makes the column text; other numbers do not."""
-    path = tmp_path / "t.csv"
-    for other in ("0", "0.5", "-0.5", "1e-05", "10", "05.01.2021"):
-        rows = [f"{common},{other}"] * 30
-        path.write_text("\n".join(["x,y", *rows, f"{code},{other}", *rows]) + "\n")
-        frame = DelimitedReader(path, BatchSpec(), part_bytes=100).read_file()
-        assert frame["x"].to_list() == [common] * 30 + [code.strip('"')] + [common] * 30
-        assert frame["y"].dtype.is_numeric() == (other != "05.01.2021")
 
 
 def test_dropped_columns_are_not_parsed(tmp_path: Path) -> None:

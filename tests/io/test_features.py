@@ -272,10 +272,7 @@ def test_groups_that_may_be_decimals_have_a_note() -> None:
             ["1.5m", "2.5m"],
             "column 'x' is read as durations or times in hours ('1.5m' is 0.025). To change this, add --numeric x, ",
         ),
-        (
-            ["y", "n"],
-            "column 'x' is read as yes/no values ('n' is 0 and 'y' is 1). To change this, add --numeric x, ",
-        ),
+        (["y", "n"], "column 'x' is read as yes/no values ('n' is 0 and 'y' is 1). To change this, add --numeric x, "),
         (["oui", None], None),
         (["true", "FALSE"], None),
     ],

@@ -9,16 +9,7 @@ import pytest
 
 from oneof import CandidateSets
 from oneof.cli.options import read_names
-from oneof.io import (
-    CellFormat,
-    Finding,
-    class_findings,
-    describe,
-    label_findings,
-    notes,
-    read_labels,
-    read_table,
-)
+from oneof.io import CellFormat, Finding, class_findings, describe, label_findings, notes, read_labels, read_table
 from oneof.io.findings import MAX_NOTES
 from oneof.io.formats.cells import MISSING, MISSING_NUMBERS
 

@@ -11,15 +11,7 @@ import pytest
 
 from oneof import CandidateSets
 from oneof.errors import DataError, LabelError, OneofError
-from oneof.io import (
-    CellFormat,
-    Table,
-    UnreadableCells,
-    find_separator,
-    join_label_columns,
-    read_labels,
-    read_truth,
-)
+from oneof.io import CellFormat, Table, UnreadableCells, find_separator, join_label_columns, read_labels, read_truth
 
 SETS = [{"a", "b"}, {"b"}, {"a", "b", "c"}, {"c"}]
 
@@ -60,14 +52,6 @@ def test_labels_are_numbers_if_all_are_whole_numbers(cells: list[Any], missing: 
         assert read_truth(table, "y", np.array([1, 2])).tolist() == [1, None, 2]
 
 
-def test_signs_are_ambiguous() -> None:
-    """A column of -1 and 1 alone is an error that names the option; with the option, both are classes."""
-    table = _table(y=[-1, 1, 1, -1])
-    with pytest.raises(LabelError, match="--classes=-1,1"):
-        read_labels(table, ["y"])
-    assert read_labels(table, ["y"], classes=["-1", "1"]).to_sets() == [{-1}, {1}, {1}, {-1}]
-
-
 @pytest.mark.parametrize(
     ("table", "columns", "options", "message"),
     [
@@ -99,17 +83,6 @@ def test_invalid_labels_are_errors(table: Table, columns: list[str], options: An
 CITIES = ["Oslo", "Lyon", "S\u00e3o Paulo", "Z\u00fcrich"]
 
 
-@pytest.mark.parametrize("separator", [";", ",", " / ", "|"])
-def test_plain_separators_are_detected(separator: str) -> None:
-    """A separator that joins labels which also occur alone is detected, with weights, too."""
-    cells = [*CITIES, f"Oslo{separator}Lyon", f"Lyon{separator}Z\u00fcrich", None, ""]
-    assert find_separator(_table(y=cells), ["y"]) == separator
-    weighted = [*CITIES, f"Oslo:0.7{separator}Lyon:0.3", f"Lyon:0.6{separator}Z\u00fcrich:0.4"]
-    assert find_separator(_table(y=weighted), ["y"], weighted=True) == separator
-    named = [f"Oslo{separator}Lyon", f"Lyon{separator}Z\u00fcrich"]
-    assert find_separator(_table(y=named), ["y"], classes=CITIES) == separator
-
-
 LISTS = [",".join(labels) for n in (2, 3) for labels in itertools.combinations("abcd", n)]
 
 
@@ -130,18 +103,6 @@ def test_doubtful_separators_are_questions(cells: list[str], row: int, separator
     with pytest.raises(LabelError, match=message):
         find_separator(_table(y=cells), ["y"])
     assert find_separator(_table(y=cells), ["y"], classes=cells) == "|"
-
-
-@pytest.mark.parametrize(
-    ("cells", "separator"),
-    [
-        (LISTS, ","),  # of several lengths, as of recordings, in which no label occurs alone
-        *((cells, "|") for cells in (CITIES, ["Smith, John", "Smith, Ann", "Jones, Eva"], ["rock/pop", "jazz"])),
-        *((cells, "|") for cells in (["1,5", "2,5"], [3, 4], [["a"], ["b"]])),
-    ],
-)
-def test_names_with_signs_have_the_default_separator(cells: list[Any], separator: str) -> None:
-    assert find_separator(_table(y=cells), ["y"]) == separator
 
 
 def test_all_bad_cells_are_in_one_error() -> None:

@@ -18,7 +18,7 @@ from oneof.labeling.answers.degrees import (
     first_predictions,
     fit_degrees,
 )
-from oneof.labeling.answers.log import DEGREES, AnswerLog, Entry
+from oneof.labeling.answers.log import DEGREES, Entry
 from oneof.labeling.content.table import LabelTable
 from oneof.labeling.session import LabelingSession
 from tests.labeling.conftest import CLASSES, label, say
@@ -317,15 +317,6 @@ def test_an_invalid_degree_in_a_file_is_an_error(tmp_path: Path) -> None:
         open_old(tmp_path / "log")
 
 
-def test_a_repeated_key_has_one_degree() -> None:
-    log = AnswerLog(None, {"classes": '["a"]'})
-    entry = Entry("x", "Ann", 0, "one of", (0,), degree="sure")
-    assert log.append(entry) == log.append(entry) == log.find("x")
-    with pytest.raises(Exception, match="was used for another one"):
-        log.append(Entry("x", "Ann", 0, "one of", (0,), degree="guess"))
-    log.close()
-
-
 @pytest.fixture
 def table(rows: np.ndarray) -> LabelTable:
     return LabelTable(pl.DataFrame({"name": [f"bird {i}" for i in range(len(rows))], "x": rows[:, 0]}), "species")
@@ -367,10 +358,7 @@ def test_invalid_degrees_of_an_import(begin: Begin, tmp_path: Path, text: str, s
 
 
 def test_invalid_paths_of_exported_answers(begin: Begin, tmp_path: Path) -> None:
-    for name, sentence in (
-        ("a.xlsx", r"must end in \.csv or \.jsonl"),
-        ("absent/a.csv", "does not exist"),
-    ):
+    for name, sentence in (("a.xlsx", r"must end in \.csv or \.jsonl"), ("absent/a.csv", "does not exist")):
         with pytest.raises(InputError, match=sentence):
             begin().export_answers(tmp_path / name)
 

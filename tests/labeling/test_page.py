@@ -475,16 +475,6 @@ def test_zoom_by_the_keyboard(page: Page, tmp_path: Path) -> None:
         assert page.run("return document.activeElement.id") == "enlarge"
 
 
-def test_markup_in_a_text_is_text(page: Page) -> None:
-    """A text is displayed as it is, also if it has markup."""
-    notes = ["<img src=x onerror=alert(1)> \U0001f426 in <i>trees</i>"] * 6
-    table = LabelTable(pl.DataFrame({"note": notes}), "kind", "text", "note")
-    begun = LabelingSession(np.eye(6), classes=CLASSES, table=table, strategy="random")
-    with begun as session, showing(page, session):
-        assert page.one("#item .text").text == notes[0]
-        assert page.all("#item img, #item i") == []
-
-
 def test_pinned_columns_remain_visible(page: Page) -> None:
     """Pinned columns are the first lines, and visible after scrolling to the end of a row of 60 columns."""
     columns = {f"column {j}": [f"value {j}"] * 6 for j in range(60)}

@@ -4,15 +4,17 @@ import contextlib
 import json
 import re
 import socket
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+import oneof
 from oneof.errors import InputError, InputTypeError
-from oneof.labeling.http.server import MAX_BODY_BYTES, LabelingServer
+from oneof.labeling.http.server import HEADERS, MAX_BODY_BYTES, LabelingServer, hosts_at
 from oneof.labeling.session import LabelingSession
 from tests.labeling.conftest import CLASSES, make_rows
 from tests.labeling.serving import Client, serving
@@ -37,25 +39,6 @@ def test_a_question_is_answered_over_http(client: Client, session: LabelingSessi
     assert undone["question"]["row"] == question["row"]
     assert undone["undone"]["labels"] == [1]
     assert session.answers.current_answer(question["row"], "Ann") is None
-
-
-def test_an_answer_sent_twice_is_written_once(client: Client, session: LabelingSession) -> None:
-    """A repeated request after a lost response writes one entry."""
-    question, before = client.ask(window="y"), len(session.answers.log())
-    replies = [client.answer(question, "one of", [0, 2], key="same") for _ in range(2)]
-    assert [reply.status for reply in replies] == [200, 200]
-    assert replies[0].json()["written"] == replies[1].json()["written"]
-    assert len(session.answers.log()) == before + 1
-
-
-def test_two_windows_of_one_annotator(client: Client, session: LabelingSession) -> None:
-    """If one row is open in both, the second answer is a conflict, and the first one is current."""
-    opened = [client.post("api/open", {"annotator": "Eve", "window": w, "row": 40}).json()["question"] for w in "12"]
-    assert client.answer(opened[0], "one of", [0]).status == 200
-    rejected = client.answer(opened[1], "one of", [1])
-    assert rejected.status == 409
-    assert "another window" in rejected.json()["error"]
-    assert session.answers.current_answer(40, "Eve").labels == (0,)
 
 
 @pytest.mark.parametrize(
@@ -222,3 +205,208 @@ def check(reply: Any) -> None:
         with contextlib.suppress(ValueError):
             sentence = json.loads(sentence)["error"]
         assert re.fullmatch(r"\S.*\.", sentence), sentence
+
+
+# -- Access control: the server answers its own page only, not another page, host name, method or origin -------------
+
+
+def writes(client: Client) -> list[tuple[str, Any]]:
+    """Return a request of every kind that has a body."""
+    question = client.ask()
+    return [
+        ("api/answer", {"question": question["id"], "kind": "one of", "labels": [0], "key": "k"}),
+        ("api/undo", {"annotator": "Ann", "window": "w", "key": "k"}),
+        ("api/ask", {"annotator": "Ann", "window": "w"}),
+        ("api/open", {"annotator": "Ann", "window": "w", "row": 1}),
+        ("api/agreement", {"annotator": "Ann"}),
+    ]
+
+
+KINDS = {
+    ".css": "text/css",
+    ".html": "text/html",
+    ".js": "text/javascript",
+    ".json": "application/json",
+    ".svg": "image/svg+xml",
+}
+PAGE = Path(oneof.__file__).parent / "labeling" / "http" / "page"
+FILES = sorted(file.relative_to(PAGE).as_posix() for file in PAGE.rglob("*") if file.is_file())
+READS = [*(file.replace("index.html", "") for file in FILES), "api/session", "api/export.csv", "api/export.parquet"]
+READS.append("image/0")
+
+
+def test_the_page_and_its_files(client: Client) -> None:
+    """Files are served with their types under the link, and every response has the security headers."""
+    assert {Path(file).suffix for file in FILES} <= set(KINDS)
+    kinds = {"": "text/html"} | {file: KINDS[Path(file).suffix] for file in FILES}
+    for path in READS:
+        reply = client.get(path)
+        assert reply.status == 200
+        assert reply.headers["content-type"].startswith(kinds.get(path, ""))
+        assert {name: reply.headers[name] for name in HEADERS} == HEADERS
+        assert not any(name.startswith("access-control") for name in reply.headers)
+    policy = HEADERS["content-security-policy"]
+    assert "default-src 'none'" in policy
+    assert "unsafe" not in policy
+    assert "http" not in policy
+
+
+def test_the_page_loads_no_external_resources() -> None:
+    """No file of the page loads an external resource, has inline code, or makes HTML from text."""
+    for file in FILES:
+        text = (PAGE / file).read_text().replace("http://www.w3.org/2000/svg", "")
+        for forbidden in (
+            "http:",
+            "https:",
+            "//cdn",
+            "innerHTML",
+            "outerHTML",
+            "eval(",
+            "style=",
+            "onclick",
+            "@import",
+        ):
+            assert forbidden not in text
+
+
+@pytest.mark.parametrize(
+    "host",
+    [
+        "evil.example",
+        "evil.example:{port}",
+        "127.0.0.1",
+        "127.0.0.1:1",
+        "127.0.0.1.evil.example:{port}",
+        "0.0.0.0:{port}",
+        "",
+        None,
+    ],
+)
+def test_dns_rebinding(client: Client, session: LabelingSession, host: str | None) -> None:
+    """A page whose DNS name resolves to this machine sends its own host name: it reads and writes nothing.
+
+    Its origin then equals its host, and it may even have the secret.
+    """
+    port = client.address.split(":")[1]
+    sent = None if host is None else host.format(port=port)
+    requests = [("GET", path, None) for path in READS] + [("POST", *write) for write in writes(client)]
+    before = session.answers.log()
+    for method, path, body in requests:
+        reply = client.send(method, path, body, host=sent, origin=f"http://{sent}")
+        assert reply.status in (400, 421)  # 400: the HTTP server rejects a request without a host
+        assert client.token.encode() not in reply.body
+        assert b"finch" not in reply.body
+    assert session.answers.log() == before
+
+
+def test_two_hosts_are_rejected(client: Client) -> None:
+    assert client.get("api/session", host=client.address, Host="evil.example").status in (400, 421)
+
+
+def test_localhost_is_this_machine(client: Client) -> None:
+    name = f"localhost:{client.address.split(':')[1]}"
+    assert client.get("", host=name).status == 200
+    question = client.post("api/ask", {"annotator": "Z", "window": "z"}, host=name, origin=f"http://{name}")
+    assert question.status == 200
+    assert client.post("api/ask", {"annotator": "Z", "window": "z"}, host=name).status == 403  # another origin
+
+
+CROSS_SITE = [
+    {"origin": "http://evil.example"},
+    {"origin": "null"},
+    {"origin": None},
+    {"origin": "http://localhost:1"},
+    {"origin": "https://{address}"},
+    {"sec_fetch_site": "cross-site"},
+    {"sec_fetch_site": "same-site"},
+    {"content_type": "text/plain"},
+    {"content_type": "application/x-www-form-urlencoded"},
+    {"content_type": "multipart/form-data; boundary=x"},
+    {"content_type": None},
+]
+
+
+@pytest.mark.parametrize("headers", CROSS_SITE)
+def test_cross_site_posts(client: Client, session: LabelingSession, headers: dict[str, str | None]) -> None:
+    """Requests of forms and scripts of other pages are rejected and change nothing, even with the secret."""
+    sent = {name: value and value.format(address=client.address) for name, value in headers.items()}
+    requests = writes(client)
+    before = session.answers.log()
+    for path, body in requests:
+        reply = client.post(path, body, **sent)
+        assert reply.status in (403, 415)
+        assert not any(name.startswith("access-control") for name in reply.headers)
+    assert session.answers.log() == before
+
+
+@pytest.mark.parametrize("site", ["cross-site", "same-site"])
+def test_other_pages_cannot_read(client: Client, site: str) -> None:
+    """Scripts, styles, images and fetches of other pages are rejected; a followed link opens the page."""
+    for path in READS:
+        for kind in ("script", "style", "image", "empty", "iframe"):
+            assert client.get(path, sec_fetch_site=site, sec_fetch_dest=kind).status == 403
+        opened = client.get(path, sec_fetch_site=site, sec_fetch_dest="document", sec_fetch_mode="navigate")
+        assert opened.status == (200 if path == "" else 403)
+        assert client.get(path, origin="http://evil.example").status == 403
+
+
+@pytest.mark.parametrize("method", ["OPTIONS", "PUT", "DELETE", "PATCH", "TRACE"])
+def test_other_http_methods_are_rejected(client: Client, method: str) -> None:
+    """A preflight request is rejected."""
+    preflight = {"access_control_request_method": "POST", "access_control_request_headers": "content-type"}
+    reply = client.send(method, "api/answer", origin=f"http://{client.address}", **preflight)
+    assert reply.status == 405
+    assert not any(name.startswith("access-control") for name in reply.headers)
+
+
+def test_paths_without_the_secret_are_not_found(client: Client) -> None:
+    for path in (
+        "/",
+        "/label.js",
+        "/api/session",
+        f"/{client.token[:-1]}/",
+        f"/{client.token}x/",
+        f"/{client.token}",
+        "//",
+    ):
+        reply = client.send("GET", path, raw=True)
+        assert reply.status == 404
+        assert reply.body == b"Not found."
+        assert client.send("POST", path, {}, raw=True).status == 404
+
+
+def test_every_server_has_another_secret(session: LabelingSession, client: Client) -> None:
+    """The secret has 192 bits and is new for each server."""
+    second_server = LabelingServer(session)
+    second_server._socket.close()
+    assert Client(second_server.link).token != client.token
+    assert len(client.token) >= 32
+
+
+def test_the_default_port_is_optional_in_the_host() -> None:
+    """At port 80 a browser sends the host without a port; at any other port this is another server."""
+    assert "127.0.0.1" in hosts_at(80)
+    assert hosts_at(8080) == ("127.0.0.1:8080", "localhost:8080")
+
+
+def test_other_protocols_are_rejected(client: Client) -> None:
+    """WebSocket upgrades are ignored, and a proxy request is not found."""
+    key = {"upgrade": "websocket", "sec_websocket_key": "x" * 22 + "==", "sec_websocket_version": "13"}
+    for origin in (None, "http://evil.example"):
+        assert client.get("api/session", origin=origin, **key).status in (200, 403)
+    assert client.send("GET", f"http://{client.address}{client.base}api/session", raw=True).status == 404
+
+
+def test_the_secret_does_not_leak(capsys: pytest.CaptureFixture[str], begin: Callable[..., LabelingSession]) -> None:
+    """The secret is neither in the referrer of a link nor in the output of the server, even after an error."""
+    assert HEADERS["referrer-policy"] == "no-referrer"
+    session = begin()
+    session.question_for = lambda *_, **__: 1 / 0
+    with serving(session) as server:
+        client = Client(server.link)
+        assert client.post("api/open", {"annotator": "Ann", "window": "w", "row": 1}).status == 500
+        assert client.get("api/session", upgrade="websocket").status == 200
+        assert client.get("nothing").status == 404
+    output = capsys.readouterr()
+    assert "ZeroDivisionError" in output.err
+    assert client.token not in output.err + output.out

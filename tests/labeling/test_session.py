@@ -1,5 +1,6 @@
 """Labeling sessions without a page."""
 
+import threading
 import warnings
 from collections.abc import Callable
 from dataclasses import replace
@@ -7,15 +8,19 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import polars as pl
 import pytest
 import scipy.sparse as sp
+from sklearn.linear_model import LogisticRegression
 
 import oneof
+from oneof import CandidateSets
+from oneof.active import AnswerModel, local_density, query
 from oneof.errors import ConflictError, DataError, InputError, InputTypeError, LabelError
+from oneof.labeling import learner
 from oneof.labeling.answers.log import AnswerLog, Entry
 from oneof.labeling.answers.store import AnswerStore
 from oneof.labeling.content.table import LabelTable
+from oneof.labeling.learner import Learner
 from oneof.labeling.session import LabelingSession
 from tests.labeling.conftest import CLASSES, label, make_rows
 
@@ -135,20 +140,6 @@ def test_rows_keep_their_weights_until_they_are_answered(rows: np.ndarray, truth
         assert session.candidates() == oneof.CandidateSets.from_weights(expected, CLASSES)
         session.undo()
         assert session.candidates() == start
-
-
-def test_exports_have_weights(rows: np.ndarray, tmp_path: Path) -> None:
-    """Rows with weights are exported as text, in CSV and Parquet, that is read back as the same weights."""
-    W = np.ones((len(rows), 3))
-    W[:3] = [[1, 0.25, 0], [0, 1, 0], [1, 0, 1]]
-    start = oneof.CandidateSets.from_weights(W, CLASSES)
-    with LabelingSession(rows, start) as session:
-        for name in ("labels.csv", "labels.parquet"):
-            path = session.export(tmp_path / name)
-            frame = pl.read_csv(path) if path.suffix == ".csv" else pl.read_parquet(path)
-            texts = frame["label"].fill_null("").to_list()
-            assert texts[:4] == ["finch:1.0|owl:0.25", "owl", "finch|wren", ""]
-            assert oneof.CandidateSets.from_strings(texts, weighted=True, classes=CLASSES) == start
 
 
 def test_a_session_resumes_from_its_file(begin: Begin, truth: np.ndarray, tmp_path: Path) -> None:
@@ -399,3 +390,154 @@ def test_new_classes_of_a_file_have_a_warning(tmp_path):
         assert [str(one.message).startswith("'wren' is a new class of the session.") for one in caught] == [
             True
         ] * is_new
+
+
+# -- Selection of the next questions by the learner: the answer model, the density and the first rows ----------------
+
+
+N_CLASSES = 3
+
+
+@pytest.fixture(scope="module")
+def grouped():
+    """Return rows of three groups, and their classes."""
+    rng = np.random.default_rng(0)
+    y = np.arange(90) % N_CLASSES
+    return rng.normal(size=(90, 4)) + 3.0 * np.eye(4)[y], y
+
+
+def make_candidates(y, labeled, *, pairs):
+    """Return the label, or the label and the next class, of the labeled rows."""
+    mask = np.ones((len(y), N_CLASSES), dtype=bool)
+    mask[labeled] = np.eye(N_CLASSES, dtype=bool)[y[labeled]]
+    if pairs:
+        mask[labeled, (y[labeled] + 1) % N_CLASSES] = True
+    return CandidateSets(mask, np.arange(N_CLASSES))
+
+
+@pytest.mark.parametrize("pairs", [False, True])
+def test_questions_are_those_of_the_answer_model_and_the_density(grouped, pairs):
+    """The next questions are those of `query`, with an answer model only if an answer has two labels."""
+    X, y = grouped
+    labeled, pool = np.arange(12), np.arange(12, 90)
+    candidates = make_candidates(y, labeled, pairs=pairs)
+    learner = Learner(X, None, "auto", 5, np.random.RandomState(0))
+    snapshot = learner.fit(candidates, pool, 12)
+    assert (snapshot.answer_model is not None) == pairs
+    answer_model = AnswerModel.from_candidates(candidates, snapshot.proba) if pairs else None
+    expected = query(snapshot.model, X[pool], 5, answer_model=answer_model, density=local_density(X)[pool])
+    assert snapshot.rows.tolist() == pool[expected.indices].tolist()
+    np.testing.assert_allclose(snapshot.scores, expected.utilities)
+    assert learner.score(snapshot, int(snapshot.rows[0])) == pytest.approx(snapshot.scores[0])
+
+
+def test_the_first_questions_are_random(grouped):
+    """With fewer labeled rows than classes, questions depend on the seed, and afterwards they do not."""
+    X, y = grouped
+    for n_labeled, is_random in ((2, True), (3, False)):
+        labeled, pool = np.arange(n_labeled), np.arange(n_labeled, 90)
+        candidates = make_candidates(y, labeled, pairs=False)
+        asked = {
+            tuple(sorted(Learner(X, None, "auto", 5, np.random.RandomState(seed)).fit(candidates, pool, 2).rows))
+            for seed in range(3)
+        }
+        assert len(asked) == (3 if is_random else 1)
+
+
+def test_other_strategies_have_neither_model_nor_density(grouped):
+    """Questions by entropy equal those of `query` by entropy."""
+    X, y = grouped
+    labeled, pool = np.arange(12), np.arange(12, 90)
+    candidates = make_candidates(y, labeled, pairs=True)
+    learner = Learner(X, None, "entropy", 4, np.random.RandomState(0))
+    snapshot = learner.fit(candidates, pool, 12)
+    assert snapshot.answer_model is None
+    assert snapshot.rows.tolist() == pool[query(snapshot.model, X[pool], 4, "entropy").indices].tolist()
+
+
+# -- Background training: it uses all answers, may fail, and does not block ------------------------------------------
+
+
+def test_the_background_uses_all_answers(begin: Begin, truth: np.ndarray) -> None:
+    """With a thread no question waits for the model, which is finally fitted on every answer."""
+    session = begin(background=True)
+    label(session, truth, 12)
+    session.train()  # entries that the thread has not used yet
+    assert session.snapshot.n_labeled == 12
+    assert session.last_error is None
+
+
+def test_a_model_that_fails_does_not_stop_the_labeling(begin: Begin, truth: np.ndarray) -> None:
+    """The error in the background is available as `last_error`; questions are drawn at random."""
+    session = begin(background=True, estimator=LogisticRegression(C=-1.0), strategy="random")
+    label(session, truth, 5)
+    for _ in range(12_000):  # two minutes, on a busy machine
+        if session.last_error is not None:
+            break
+        session._training._thread.join(0.01)
+    assert "InvalidParameterError" in session.last_error or "TypeError" in session.last_error
+    assert session.ask() is not None
+
+
+class Slow(LogisticRegression):
+    """Estimator whose fit ends with the test."""
+
+    def __init__(self, begun: threading.Event, done: threading.Event) -> None:
+        self.begun, self.done = begun, done
+
+    def fit(self, _X: object, _y: object) -> "Slow":
+        self.begun.set()
+        self.done.wait(300)
+        return self
+
+
+def test_close_does_not_wait_for_a_fit(
+    begin: Begin, truth: np.ndarray, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """A session closed during a fit has all answers on the disk, and the fit ends without an error."""
+    monkeypatch.setattr(learner, "_STOP_TIMEOUT", 0.01)
+    begun, done = threading.Event(), threading.Event()
+    monkeypatch.setattr(learner, "clone", lambda model: model)
+    session = begin(background=True, estimator=Slow(begun, done), strategy="random", path=tmp_path / "log")
+    label(session, truth, 4)
+    assert begun.wait(120)
+    session.close()
+    with begin(path=tmp_path / "log") as again:
+        assert len(again.answers.log()) == 4
+    done.set()
+    session._training._thread.join(120)
+    assert not session._training._thread.is_alive()
+
+
+def test_large_tables_have_a_graph_of_some_rows(
+    begin: Begin, truth: np.ndarray, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Above the maximum, the model is fitted on rows of the graph and on every labeled row, and predicts all rows."""
+    whole = begin()
+    label(whole, truth, 12)
+    whole.train()
+    monkeypatch.setattr(learner, "MAX_GRAPH_ROWS", 25)
+    session = begin()
+    label(session, truth, 12)
+    session.train()
+    model = session.snapshot.model
+    labeled = np.flatnonzero(~session.candidates().is_unlabeled)
+    nodes = session._learner._nodes
+    assert len(nodes) == 25
+    others = np.setdiff1d(labeled, nodes)
+    assert len(others)
+    assert model.affinity.shape == (25 + len(others), 25 + len(others))
+    assert abs(model.affinity[25:]).sum() == 0  # other labeled rows have no neighbors
+    assert session.snapshot.proba.shape == (60, 3)
+    assert (session.snapshot.proba.argmax(axis=1) == truth).mean() > 0.85
+    assert np.array_equal(learner._predict_in_parts(model, session._rows), session.snapshot.proba)
+    assert np.allclose(learner.predict_proba(model, session._rows), session.snapshot.proba)
+
+
+def test_a_question_does_not_keep_the_predictions_of_all_rows(begin: Begin, truth: np.ndarray) -> None:
+    """Open questions have copies of their probabilities, since a view would keep those of each fit in memory."""
+    session = begin()
+    label(session, truth, 8)
+    question = session.ask()
+    assert question.proba.base is None
+    assert np.array_equal(question.proba, session.snapshot.proba[question.row])

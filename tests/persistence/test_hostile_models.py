@@ -96,15 +96,18 @@ def foreign_files() -> dict[str, bytes]:
 
 @pytest.mark.parametrize("kind", foreign_files())
 def test_other_files_are_errors(kind: str) -> None:
-    """The error is one sentence that names the file."""
+    """The error is one sentence that names the file and what it is."""
     Path("m.skops").write_bytes(foreign_files()[kind])
-    with pytest.raises(ModelFileError, match=r"^m\.skops [^\n]*\.$"):
+    with pytest.raises(ModelFileError, match=r"^m\.skops [^\n]*\.$") as caught:
         load("m.skops")
+    causes = {"pickle": "pickles are never opened", "zip": "zip file", "skops of another": "not a model of oneof"}
+    assert all(cause in str(caught.value) for start, cause in causes.items() if kind.startswith(start))
 
 
-def test_a_folder_is_an_error() -> None:
-    with pytest.raises(ModelFileError, match="cannot be read: Is a directory"):
-        load(".")
+def test_folders_and_absent_files_are_errors() -> None:
+    for name, message in ((".", "cannot be read: Is a directory"), ("none.skops", "does not exist")):
+        with pytest.raises(ModelFileError, match=message):
+            load(name)
 
 
 @pytest.mark.parametrize("loader", LOADERS)

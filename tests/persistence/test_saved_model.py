@@ -22,8 +22,7 @@ FIT = ("--labels", "species", "--drop", "id,truth", "--folds", "2")
 
 def fit(run: Run, *words: str) -> SavedModel:
     make_birds().write_csv("birds.csv")
-    result = run("fit", "birds.csv", *FIT, *words, "--out", "out")
-    assert result.code == 0, result.err
+    run.done("fit", "birds.csv", *FIT, *words, "--out", "out")
     model = load("out/model.skops")
     assert isinstance(model, SavedModel)
     return model
@@ -153,8 +152,7 @@ def test_models_of_other_files(run: Run) -> None:
     matrix = sp.csr_matrix(rng.normal(size=(30, 3)))
     np.savez("rows.npz", X_data=matrix.data, X_indices=matrix.indices, X_indptr=matrix.indptr, X_shape=matrix.shape,
              y=np.arange(30) % 3)  # fmt: skip
-    fitted = run("fit", "rows.npz", "--labels", "y", "--method", "PLEM", "--folds", "2", "--out", "rows")
-    assert fitted.code == 0, fitted.err
+    run.done("fit", "rows.npz", "--labels", "y", "--method", "PLEM", "--folds", "2", "--out", "rows")
     written = json.loads(run("predict", "rows/model.skops", "rows.npz", "--out", "-", "--json").out)["predictions"]
     assert load("rows/model.skops").predict("rows.npz").tolist() == [row["label"] for row in written]
 

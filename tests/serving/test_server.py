@@ -137,29 +137,6 @@ def test_the_log_has_one_line_for_each_request(capfd: pytest.CaptureFixture[str]
     assert '"GET /nothing HTTP/1.1" 404' in lines[1]
 
 
-def test_several_clients_get_their_own_rows(server: PredictionServer) -> None:
-    """Eight clients at once each get the predictions of the rows that they sent."""
-    rows = new_rows()
-    expected = RowPredictor(fit_birds("PLEM")).predict(rows)
-    wrong: list[int] = []
-
-    def ask(first: int) -> None:
-        connection = connect(server)
-        for i in range(first, len(rows), 8):
-            connection.request("POST", "/predict", json.dumps({"row": rows[i]}), {"content-type": "application/json"})
-            reply = json.loads(connection.getresponse().read())
-            if reply["prediction"]["label"] != expected[i]["label"]:
-                wrong.append(i)
-        connection.close()
-
-    threads = [threading.Thread(target=ask, args=(first,)) for first in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert wrong == []
-
-
 @pytest.mark.parametrize(
     ("options", "error", "message"),
     [

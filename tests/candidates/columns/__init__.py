@@ -19,12 +19,7 @@ def read_label_columns(frame: Any, names: Sequence[str], *, on_unreadable: Any =
 
 
 def label_reader(
-    names: Sequence[str],
-    separator: str = "|",
-    classes: Any = None,
-    *,
-    on_unreadable: Any = None,
-    **options: Any,
+    names: Sequence[str], separator: str = "|", classes: Any = None, *, on_unreadable: Any = None, **options: Any
 ) -> columns.LabelReader:
     """Return the reader of the batches of a stream."""
     given = {"separator": separator, "classes": classes, **options}

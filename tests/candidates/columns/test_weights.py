@@ -1,11 +1,20 @@
 """Columns of weights: every form, in tables and in batches, gives the same candidate sets."""
 
+import datetime
+import json
+from pathlib import Path
+from typing import Any
+
 import numpy as np
 import polars as pl
 import pytest
 
 from oneof import CandidateSets
+from oneof.candidates.cells import LabelFormat, parse
+from oneof.candidates.columns import match_checked_labels, match_true_labels
 from oneof.errors import DataError, InputError, LabelError
+from oneof.io import find_separator, read_labels, read_table
+from oneof.io.formats.json_lines import objects_to_frame
 from tests.candidates.columns import label_reader, read_label_columns, stream_classes
 
 LABELS = ["a", "b", "c"]
@@ -145,3 +154,179 @@ def test_unknown_labels_and_bad_options_are_errors():
         read_label_columns(frame, ["a", "b"], weights="w")
     with pytest.raises(DataError, match="classes cannot be given"):
         read_label_columns(frame, ["a", "b"], weighted=True, classes=["b", "a"])
+
+
+# -- Lists and objects of labels under a key of an object, or written as text among other lists ----------------------
+
+
+KEY_SETS = [["a", "b"], ["b", "c"], ["a"], ["c", "a", "b", "d"]]
+UNDER_KEYS = [{"a": 0.5, "b": 1.0}, {"b": 0.25, "c": 1.0}, {"a": 1.0}, {"c": 0.5, "a": 1.0, "d": 0.5}]
+FENCED = [f"Here it is:\n```json\n{json.dumps({'labels': row})}\n```" for row in KEY_SETS]
+
+
+def alternate(first: list[Any], second: list[Any]) -> list[Any]:
+    return [one if i % 2 else other for i, (one, other) in enumerate(zip(first, second, strict=True))]
+
+
+def under(key: str, rows: list[Any]) -> list[Any]:
+    return [{key: row} for row in rows]
+
+
+def as_text(rows: list[Any]) -> list[str]:
+    return [json.dumps(row) for row in rows]
+
+
+def read(cells: list[Any], path: Path, *, weighted: bool = False) -> CandidateSets:
+    """Return the labels of a file of JSON lines, with a separator that is detected."""
+    path.write_text("".join(json.dumps({"x": i, "y": cell}) + "\n" for i, cell in enumerate(cells)), encoding="utf-8")
+    table = read_table(path, labels=["y"])
+    separator = find_separator(table, ["y"], weighted=weighted)
+    return read_labels(table, ["y"], separator=separator, weighted=weighted)
+
+
+WRAPPED: dict[str, list[Any]] = {
+    "text and lists": alternate(KEY_SETS, as_text(KEY_SETS)),
+    "one text": [json.dumps(KEY_SETS[0]), *KEY_SETS[1:]],
+    "text of Python": alternate(KEY_SETS, [repr(row) for row in KEY_SETS]),
+    "fences and lists": alternate(KEY_SETS, FENCED),
+    "objects": under("labels", KEY_SETS),
+    "objects with several keys": alternate(under("candidates", KEY_SETS), under("classes", KEY_SETS)),
+    "objects and lists": alternate(KEY_SETS, under("labels", KEY_SETS)),
+    "objects of lists and of text": [{"label": row[0] if len(row) == 1 else row} for row in KEY_SETS],
+    "text of objects": as_text(under("labels", KEY_SETS)),
+    "text of objects of Python": [repr(row) for row in under("labels", KEY_SETS)],
+    "objects and text of objects": alternate(under("labels", KEY_SETS), as_text(under("labels", KEY_SETS))),
+}
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("form", WRAPPED)
+def test_sets_have_one_meaning_in_all_forms(tmp_path: Path, form: str, weighted: bool) -> None:
+    """Lists as text, in a code fence, or as the only value of an object, are the sets of a column of lists.
+
+    A stream reads the same names and masks in batches of any size.
+    """
+    expected = CandidateSets.from_sets(KEY_SETS)
+    assert read(WRAPPED[form], tmp_path / "t.jsonl", weighted=weighted) == expected
+    for size in (1, 2, 4):
+        batches = [objects_to_frame([{"y": row} for row in WRAPPED[form][i : i + size]]) for i in range(0, 4, size)]
+        assert stream_classes(batches, weighted=weighted) == list("abcd")
+        reader = label_reader(["y"], "|", list("abcd"), weighted=weighted)
+        assert [row.tolist() for batch in batches for row in reader.evidence(batch)] == expected.mask.tolist()
+
+
+def test_an_interval_among_lists_is_one_class(tmp_path: Path) -> None:
+    """Text of two ascending numbers is a list only if the separator states it."""
+    cells = [[0, 1], [1, 2], "[1, 2]", [0]]
+    assert "[1, 2]" in read(cells, tmp_path / "t.jsonl").classes.tolist()
+    table = read_table(tmp_path / "t.jsonl", labels=["y"])
+    candidates = read_labels(table, ["y"], separator="[]")
+    assert candidates.classes.tolist() == [0, 1, 2]
+    assert candidates.mask[2].tolist() == [False, True, True]
+
+
+def test_a_list_in_brackets_without_quotation_marks_may_be_a_label(tmp_path: Path) -> None:
+    """Text that longer lists contain, and names that begin with a bracket, are classes among lists."""
+    assert read([["[3]"], ["[3]", "b"], ["b"]], tmp_path / "t.jsonl").to_sets() == [{"[3]"}, {"[3]", "b"}, {"b"}]
+    for name in ("[[Cat]]", "[(R)-carvone]", '["quoted" name'):
+        assert read([["a", "b"], ["b"], [name]], tmp_path / "t.jsonl").to_sets()[2] == {name}
+
+
+def test_values_that_json_does_not_have_are_an_error_of_the_row() -> None:
+    """Objects of Parquet may have dates, which are no weights."""
+    rows = [{"labels": ["a", "b"], "at": None}, {"labels": ["a"], "at": datetime.date(2020, 1, 1)}]
+    with pytest.raises(LabelError, match="row 1: the weight of 'labels' must be a number"):
+        read_label_columns(pl.DataFrame({"y": rows}), ["y"], weighted=True)
+
+
+# -- Cells of checked labels, which are read as those of the label column --------------------------------------------
+
+
+BIRDS = np.array(["finch", "wren"])
+
+
+@pytest.mark.parametrize(
+    ("cell", "options", "label"),
+    [
+        ("NaN", {}, None),
+        ("?", {"missing": ["?"]}, None),
+        ("owl:0.8", {"has_weights": True}, "owl"),
+        ('{"owl": 0.8}', {"has_weights": True}, "owl"),
+        ("['owl']", {"separator": "[]"}, "owl"),
+        ('{"label": "a|b"}', {}, "a|b"),
+        (r"a\|b", {}, "a|b"),
+        ("Finch", {"folds_case": True}, "finch"),
+        ("Sea_Eagle", {"folds_case": True}, "Sea_Eagle"),
+        ("finch|finch", {}, "finch"),
+        ("finch|?", {"missing": ["?"]}, "finch"),
+    ],
+)
+def test_a_cell_has_the_label_of_the_label_column(cell: str, options: dict[str, Any], label: Any) -> None:
+    """Lists, weights, escapes, case and missing labels are read as in the label column."""
+    cells = pl.Series("checked", [None, cell])
+    labels, new = match_checked_labels(cells, BIRDS, adds_classes=True, **options)
+    assert labels == [None, label]
+    assert new == ([] if label in (None, "finch") else [label])
+
+
+def test_columns_of_lists_and_of_other_types() -> None:
+    """A list of one label, a category and a whole number are labels; an empty list and NaN are not."""
+    lists = pl.Series("checked", [["finch"], [], None, ["wren"]])
+    assert match_checked_labels(lists, BIRDS)[0] == ["finch", None, None, "wren"]
+    categories = pl.Series("checked", ["wren", None], dtype=pl.Categorical)
+    assert match_checked_labels(categories, BIRDS)[0] == ["wren", None]
+    numbers = pl.Series("checked", [1.0, float("nan"), None, -1.0, 2.0])
+    labels, new = match_checked_labels(numbers, np.array([0, 1]), adds_classes=True)
+    assert (labels, new) == ([1, None, None, None, 2], [2])
+    assert [type(label) for label in new] == [int]
+    assert match_checked_labels(numbers, np.array([-1, 1, 2]))[0] == [1, None, None, -1, 2]
+    digits = pl.Series("checked", ["900719925474099301", "900719925474099301.0"])  # floats have 53 bits
+    assert match_checked_labels(digits, np.array([0, 1]), adds_classes=True)[0] == 2 * [900719925474099301]
+
+
+@pytest.mark.parametrize(
+    ("cells", "classes", "options", "message"),
+    [
+        ([None, "finch|wren"], BIRDS, {}, "row 1: 'finch|wren' has several labels"),
+        ([None, '["a", "b"]'], BIRDS, {"separator": "[]"}, "row 1: '.*' has several labels"),
+        ([None, '["a"'], BIRDS, {"separator": "[]"}, "row 1: .* is not valid JSON"),
+        ([None, "a:0.5|b:0.5"], BIRDS, {"has_weights": True}, "row 1: 'a:0.5|b:0.5' has several labels"),
+        ([None, ["finch", "wren"]], BIRDS, {}, "row 1: .* has several labels"),
+        (["1", "0.7", "0.7", "x"], np.array([0, 1]), {}, "row 1: '0.7' is not a whole number.*3 cells.*row 3"),
+        (["inf"], np.array([0, 1]), {}, "row 0: 'inf' is not a whole number"),
+        ([0.7], np.array([0, 1]), {}, "row 0: labels must not be continuous"),
+        (["owl"], BIRDS, {"adds_classes": False}, "row 0: label 'owl' is not one of the classes 'finch', 'wren'"),
+        ([[["finch"]]], BIRDS, {}, "row 0: .*, which is not a label"),
+        ([{"finch": 1.0}], BIRDS, {}, "row 0: the labels have weights"),
+        *((["finch", text], BIRDS, {}, "is not a class. Leave the cells of rows without") for text in ("NA", "n/a")),
+    ],
+)
+def test_cells_that_are_not_one_label_are_errors(
+    cells: list[Any], classes: Any, options: dict[str, Any], message: str
+) -> None:
+    """The error has the row, and the number of all such cells."""
+    with pytest.raises(LabelError, match=message.replace("|", r"\|")):
+        match_checked_labels(pl.Series("checked", cells), classes, **{"adds_classes": True} | options)
+
+
+def test_checked_labels_with_weights_keep_their_spelling() -> None:
+    """With `folds_case`, a new class has the most frequent spelling in cells with weights as in cells without."""
+    for cells in (["HERON:1", "HERON:0.9", "heron:0.8"], ["HERON", "HERON", "heron"], ['{"HERON": 1.0}', "HERON:1"]):
+        labels, new = match_checked_labels(
+            pl.Series("checked", cells),
+            np.array(["finch", "owl"]),
+            has_weights=True,
+            folds_case=True,
+            adds_classes=True,
+        )
+        assert labels == ["HERON"] * len(cells)
+        assert new == ["HERON"]
+
+
+@pytest.mark.parametrize(("separator", "cell"), [("|", r"a\|b"), (";", r"a\;b"), ("| or", r"a\|b"), ("[]", '["a|b"]')])
+def test_true_labels_are_read_as_cells_of_the_label_column(separator: str, cell: str) -> None:
+    """Escapes and lists have the meaning that they have in the cells of labels."""
+    form = LabelFormat(separator)
+    [[(name, _)]] = [parse(cell, form)]
+    truth, unknown = match_true_labels([cell, name, "owl"], np.array([name, "owl"]), separator=separator)
+    assert (truth.tolist(), unknown) == ([name, name, "owl"], {})

@@ -51,8 +51,7 @@ def fit(run: Run, *args: Any) -> Result:
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(content)
         return result
-    result = run(*FIT, *args)
-    assert result.code == 0, result.err
+    result = run.done(*FIT, *args)
     _fits[key] = result, {path: content for path, content in _read_files().items() if path not in inputs}
     return result
 

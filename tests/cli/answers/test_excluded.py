@@ -25,8 +25,7 @@ def test_the_labels_are_those_without_the_excluded_answers(run: Run, table: Path
     for frame, excluded in ((answers, ("--exclude-annotator", "Dan")), (others, ())):
         frame.write_csv("answers.csv")
         before = Path("answers.csv").read_bytes()
-        result = run("audit", table, *args, *excluded, "--method", "PLKNN", "--out", "issues.csv")
-        assert result.code == 0, result.err
+        result = run.done("audit", table, *args, *excluded, "--method", "PLKNN", "--out", "issues.csv")
         assert ("answers that are not used, by --exclude-annotator Dan: " in result.err) == bool(excluded)
         results.append(Path("issues.csv").read_bytes())
         assert Path("answers.csv").read_bytes() == before
@@ -60,11 +59,11 @@ def test_a_session_names_an_annotator_of_random_answers_and_excludes_it(run: Run
     ]
     pl.DataFrame(lines, ["id", "worker", "label"], orient="row").write_csv("all.csv")
     words = ("label", "table.csv", *CLASSES, "--hide", "truth", "--row", "id")
-    result = run(*words, "--import", "all.csv", "--export", "all.parquet")
-    assert result.code == 0, result.err
+    result = run.done(*words, "--import", "all.csv", "--export", "all.parquet")
     assert "the answers of bot are no better than chance. --exclude-annotator bot leaves them out" in result.err
-    result = run(*words, "--exclude-annotator", "bot", "--export", "others.parquet", "--export-answers", "others.csv")
-    assert result.code == 0, result.err
+    result = run.done(
+        *words, "--exclude-annotator", "bot", "--export", "others.parquet", "--export-answers", "others.csv"
+    )
     assert "no better than chance" not in result.err
     assert pl.read_parquet("others.parquet")["species"].to_list() == [[label] for label in birds["truth"]]
     assert set(pl.read_csv("others.csv")["worker"]) == {"Ann", "Bob"}
@@ -92,8 +91,7 @@ def test_an_unknown_annotator_is_an_error_before_the_import(run: Run) -> None:
     assert run(*words, "--export-answers", "out.csv").code == 0
     assert pl.read_csv("out.csv").height == 0
     exports = ("--export", "none.parquet", "--export-answers", "out.csv")
-    result = run(*words, "--exclude-annotator", "bot", "--import", "one.csv", *exports)
-    assert result.code == 0, result.err
+    result = run.done(*words, "--exclude-annotator", "bot", "--import", "one.csv", *exports)
     assert "New answers imported: 4." in result.out
     assert "(60 rows remain to be labeled)" in result.out
     assert pl.read_csv("out.csv").height == 0

@@ -20,7 +20,7 @@ from oneof.io import Column, align_columns
 from oneof.persistence import load
 from oneof.solvers.conformal import candidate_proba
 from tests.cli.answers.conftest import ANSWERS, FIT, NAMES, fit, make_answers
-from tests.cli.conftest import Run, check_error, make_birds
+from tests.cli.conftest import Run, check_error, make_birds, read_json
 
 
 @pytest.mark.figures
@@ -98,8 +98,7 @@ def test_label_matrices_are_read_as_rules(run: Run, table: Path) -> None:
         votes[f"lf{j}"] = [name if fire else None for fire in fires]
     pl.DataFrame(votes).write_csv("rules.csv")
     args = ("fit", "table.csv", "--answers", "rules.csv", "--row", "id", "--truth", "truth", "--json")
-    result = run(*args)
-    assert result.code == 0, result.err
+    result = run.done(*args)
     answers = json.loads(result.out)["answers"]
     assert answers["rules"]
     assert len(answers["annotators"]) == 6
@@ -141,8 +140,7 @@ def test_fit_is_that_of_the_classifier(run: Run, table: Path) -> None:
         assert any(line.startswith(f"{said}: ") and worker in line for line in disputed["answers"].split("; "))
     labels = pl.read_csv("table-oneof/training_labels.csv")
     assert labels["label"].to_list() == model.transduction_.tolist()
-    result = run("predict", "table-oneof/model.skops", "table.csv", "--truth", "truth", "--out", "new.csv")
-    assert result.code == 0, result.err
+    result = run.done("predict", "table-oneof/model.skops", "table.csv", "--truth", "truth", "--out", "new.csv")
     assert "covering rate" not in result.out + result.err
     assert pl.read_csv("new.csv")["label"].to_list() == model.predict(frame).tolist()
 
@@ -214,9 +212,12 @@ def test_prediction_sets_of_answers(run: Run, table: Path, method: str) -> None:
     assert 0.8 < summary["prediction_sets"]["expected_coverage"] <= 1.0
     report = Path("table-oneof/report.html").read_text()
     assert "by the answers and held-out predictions" in " ".join(report.split())
-    result = run("predict", "table-oneof/model.skops", "table.csv", "--coverage", "0.9", "--truth", "truth", "--json")
-    assert result.code == 0, result.err
-    assert json.loads(result.out)["prediction_sets"]["coverage"] >= 0.8
+    assert (
+        read_json(run, "predict", "table-oneof/model.skops", "table.csv", "--coverage", "0.9", "--truth", "truth")[
+            "prediction_sets"
+        ]["coverage"]
+        >= 0.8
+    )
 
 
 def test_sets_of_collapsed_labels_cover_the_calibration_rows(run: Run) -> None:
@@ -237,8 +238,7 @@ def test_sets_of_collapsed_labels_cover_the_calibration_rows(run: Run) -> None:
         votes[f"rule{j}"] = [str(names[j % 2]) if vote else None for vote in rng.random(n) < share]
     pl.DataFrame({"id": index, **votes}).write_csv("votes.csv")
     fit = ("fit", "mails.csv", "--answers", "votes.csv", "--row", "id", "--rules", "no", "--truth", "truth")
-    result = run(*fit, "--method", "LOORidge", "--folds", "3", "--out", "model")
-    assert result.code == 0, result.err
+    result = run.done(*fit, "--method", "LOORidge", "--folds", "3", "--out", "model")
     labels = pl.read_csv("model/training_labels.csv")["label"].drop_nulls()
     assert labels.n_unique() == 1
     result = run("predict", "model/model.skops", "mails.csv", "--coverage", "0.9", "--truth", "truth", "--json")
@@ -273,8 +273,7 @@ def test_audit_lists_the_answers_of_suspected_rows(run: Run) -> None:
             lines.append((name, worker, wrong.get(name, other)))
     pl.DataFrame(lines, ["id", "worker", "label"], orient="row").write_csv("answers.csv")
     birds.drop("species", "truth").write_csv("table.csv")
-    result = run("audit", "table.csv", "--answers", "answers.csv", "--row", "id")
-    assert result.code == 0, result.err
+    result = run.done("audit", "table.csv", "--answers", "answers.csv", "--row", "id")
     assert re.search(r"\b(owl|wren): Ann, Bob, Cem", result.out)
 
 

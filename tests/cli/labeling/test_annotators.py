@@ -20,8 +20,7 @@ def test_several_files_are_imported(run: Run, bare: Path) -> None:
     task = {"data": {"id": "b3"}, "annotations": [{"completed_by": 4, "result": [result]}]}
     Path("tasks.json").write_text(json.dumps([task]))
     words = ("label", bare, *LABEL, *CLASSES, "--row", "id", "--answer", "bird")
-    first = run(*words, "--import", "long.csv", "--annotator", "who", "--export", "out.parquet", "--json")
-    assert first.code == 0, first.err
+    first = run.done(*words, "--import", "long.csv", "--annotator", "who", "--export", "out.parquet", "--json")
     files = ("--import", "tasks.json", "--import", "more.csv")
     Path("more.csv").write_text("item,worker,bird\nb3,x,wren\nb4,x,owl\n")
     second = run(*words, *files, "--export", "out.parquet", "--json")
@@ -50,8 +49,7 @@ def test_several_annotators_are_combined_by_their_model(run: Run, bare: Path) ->
     result = run(*words)
     assert (result.code, "tasks.json has choices of the tags bird, sure" in result.err) == (2, True)
     assert not Path("out.csv").exists()
-    result = run(*words, "--answer", "bird", "--combination", "model")
-    assert result.code == 0, result.err
+    result = run.done(*words, "--answer", "bird", "--combination", "model")
     texts = pl.read_csv("out.csv")["species"].fill_null("").to_list()
     weights = CandidateSets.from_strings(texts, weighted=True, classes=["finch", "owl", "wren"]).weights
     assert [["finch", "owl", "wren"][k] for k in weights[:30].argmax(axis=1)] == truth[:30]
@@ -78,8 +76,7 @@ def test_gold_rows_of_a_column_or_a_file(run: Run, birds: Path) -> None:
     common = ("label", "gold.csv", "--labels", "species", *CLASSES)
     for gold, hide in (("known", ()), ("known.csv", ("--hide", "known"))):
         exported = f"{gold}-labels.parquet"
-        result = run(*common, "--gold", gold, *hide, "--export", exported, "--session", f"{gold}.sqlite")
-        assert result.code == 0, result.err
+        run.done(*common, "--gold", gold, *hide, "--export", exported, "--session", f"{gold}.sqlite")
         assert pl.read_parquet(exported)["species"].explode().to_list()[:3] == ["owl", None, "wren"]
     with open_birds("gold.csv", READ_OPTIONS, hide=(), gold="known").session as session:
         assert "known" not in dict(session.table.item(0)["cells"])
@@ -90,8 +87,7 @@ def test_the_progress_of_annotators(run: Run, bare: Path) -> None:
     pl.DataFrame({"item": ["0", "1"], "worker": ["Ann", "Bob"], "label": ["finch", "owl"]}).write_csv("answers.csv")
     exports = ("--export", "labeled.csv", "--export-answers", "out.csv")
     common = ("label", bare, *LABEL, *CLASSES, "--import", "answers.csv", "--progress", *exports)
-    result = run(*common)
-    assert result.code == 0, result.err
+    result = run.done(*common)
     assert all(text in result.out for text in ("Ann", "File: labeled.csv", "File: out.csv"))
     assert pl.read_csv("labeled.csv")["species"].to_list()[:3] == ["finch", "owl", ""]
     assert pl.read_csv("out.csv").height == 2

@@ -18,8 +18,9 @@ from oneof.errors import InputError
 from oneof.io import read_table
 from oneof.io.answers import AnswerOptions
 from tests.cli.conftest import Run, make_birds
-from tests.cli.labeling.conftest import CLASSES, LABEL, READ_OPTIONS, answer_rightly, open_birds
+from tests.cli.labeling.conftest import CLASSES, LABEL, answer_rightly, open_birds
 from tests.labeling.serving import Client
+from tests.labeling.test_media import write_tone
 
 
 def test_from_a_bare_table_to_one_with_labels(run: Run, bare: Path, served: Any) -> None:
@@ -27,8 +28,7 @@ def test_from_a_bare_table_to_one_with_labels(run: Run, bare: Path, served: Any)
     links: list[str] = []
     served(lambda client: links.append(client.token) or answer_rightly(client))
     words = ("label", bare, *LABEL, *CLASSES)
-    result = run(*words, "--no-browser")
-    assert result.code == 0, result.err
+    result = run.done(*words, "--no-browser")
     assert "http://127.0.0.1:" in result.out
     assert "40 rows remain" in result.out
     assert "is added" in result.err
@@ -66,8 +66,7 @@ def test_weights_of_the_table_are_kept(run: Run) -> None:
     texts = ["finch:0.7|owl:0.3", "owl:0.9|wren:0.2", "wren", ""] * 15
     make_birds().drop("truth").with_columns(species=pl.Series(texts)).write_csv("birds.csv")
     words = ("label", "birds.csv", *LABEL[:2], "--export", "out.csv", "--drop", "id")
-    result = run(*words, "--weighted", "--kind", "likelihood")
-    assert result.code == 0, result.err
+    result = run.done(*words, "--weighted", "--kind", "likelihood")
     y = CandidateSets.from_strings(texts, weighted=True)
     again = pl.read_csv("out.csv")["species"].fill_null("").to_list()
     assert CandidateSets.from_strings(again, weighted=True) == y
@@ -109,19 +108,6 @@ def test_bad_options(run: Run, bare: Path, args: list[str], sentence: str) -> No
     assert bare.read_bytes() == before
 
 
-@pytest.mark.parametrize("method", ["PLKNN", "clpl", "HarmonicField"])
-def test_methods_by_name(bare: Path, method: str) -> None:
-    """Any default estimator can be fitted on the answers, with its scaler."""
-    truth = make_birds()["truth"].to_list()
-    with open_birds(bare, READ_OPTIONS, method=method).session as session:
-        for _ in range(12):
-            question = session.ask()
-            session.answer(question, truth[question.row])
-        session.train()
-        assert type(session.snapshot.model[-1]).__name__.lower() == method.lower()
-        assert (session.classes[session.snapshot.proba.argmax(axis=1)] == np.array(truth)).mean() > 0.6
-
-
 @pytest.mark.parametrize("classes", ["wren,finch,owl", "emu,finch,owl,wren"])
 def test_classes_are_stored(run: Run, birds: Path, classes: str) -> None:
     """A second run uses the classes of the file, also those without a row, in their order; others are an error."""
@@ -142,16 +128,6 @@ def test_a_missing_extra_leaves_no_file(run: Run, bare: Path, monkeypatch: pytes
     assert result.code == 2
     assert "oneof[labeling]" in result.err
     assert set(Path.cwd().iterdir()) == before
-
-
-def test_a_file_without_a_known_suffix(run: Run) -> None:
-    """--format names the format, as for the other commands; the answers are named after the file."""
-    make_birds().write_csv("birds.dat")
-    assert run("label", "birds.dat", *LABEL, *CLASSES, "--export", "out.csv").code == 2
-    result = run("label", "birds.dat", *LABEL, *CLASSES, "--format", "csv", "--export", "out.csv")
-    assert result.code == 0, result.err
-    assert pl.read_csv("out.csv").columns[0] == "id"
-    assert Path("birds-answers.sqlite").exists()
 
 
 def test_a_review_changes_labels_only(run: Run, served: Any) -> None:
@@ -182,21 +158,16 @@ def test_a_review_changes_labels_only(run: Run, served: Any) -> None:
             question = client.answer(question, "one of", labels).json()["question"]
 
     served(review)
-    result = run(*words, "--no-browser")
-    assert result.code == 0, result.err
+    run.done(*words, "--no-browser")
     assert changed
-    result = run(*words, "--export", "out.csv")
-    assert result.code == 0, result.err
+    run.done(*words, "--export", "out.csv")
     expected = [lines[0]]
     for i, line in enumerate(lines[1:]):
         name, _, rest = line.split(";", 2)
         expected.append(";".join([name, changed.get(i, wrong[i]), rest]))
     assert Path("out.csv").read_text().splitlines() == expected
     birds.with_columns(species=pl.Series(wrong)).drop("truth").write_parquet("birds.parquet")
-    result = run(
-        "label", "birds.parquet", *LABEL[:2], "--session", "other.sqlite", "--audit", "--export", "out.parquet"
-    )
-    assert result.code == 0, result.err
+    run.done("label", "birds.parquet", *LABEL[:2], "--session", "other.sqlite", "--audit", "--export", "out.parquet")
     assert pl.read_parquet("out.parquet").equals(pl.read_parquet("birds.parquet"))
 
 
@@ -207,3 +178,54 @@ def test_an_export_has_the_cells_and_the_delimiter_of_the_table(run: Run) -> Non
     Path("german.csv").write_text("\n".join(lines) + "\n", encoding="utf-8")
     assert run("label", "german.csv", "--labels", "species", "--export", "out.csv").code == 0
     assert Path("out.csv").read_text(encoding="utf-8").splitlines() == lines
+
+
+# -- Contents of rows on the page of `oneof label`: text, images, audio, and pinned columns --------------------------
+
+
+def test_a_text_column(bare: Path) -> None:
+    """A text column is read as text even if its texts are short, and is shown alone on the page."""
+    read_options = ReadOptions(("species",), classes=("finch", "owl", "wren"), drop=("span", "mass"))
+    with open_birds(bare, read_options, show=("text", "remark")).session as session:
+        assert session.table.item(3) == {"kind": "text", "text": make_birds()["remark"][3]}
+
+
+def test_images_as_features(run: Run) -> None:
+    """With a table of file names, images of two colors are classified after a few answers."""
+    Image = pytest.importorskip("PIL.Image")
+    names = []
+    for i in range(20):
+        names.append(f"{i}.png")
+        Image.new("RGB", (20, 20), (200 + i, 0, 0) if i % 2 else (0, 0, 200 + i)).save(names[-1])
+    pl.DataFrame({"file": names}).write_csv("images.csv")
+    read_options = ReadOptions(("color",), classes=("blue", "red"))
+    opened = open_birds("images.csv", read_options, show=("image", "file"), hide=())
+    with opened.session as session:
+        for _ in range(6):
+            question = session.ask()
+            session.answer(question, ["blue", "red"][question.row % 2])
+        session.train()
+        assert np.array_equal(session.snapshot.proba.argmax(axis=1), np.arange(20) % 2)
+    assert opened.images is not None
+    assert opened.images.find("3.png").is_file()
+
+
+def test_pinned_columns_are_shown_first(run: Run, bare: Path, served: Any) -> None:
+    """Columns of --pin are the first cells, in the order of the option."""
+    seen: dict[str, Any] = {}
+    served(lambda client: seen.update(client.ask()))
+    assert run("label", bare, *LABEL, *CLASSES, "--pin", "remark,mass", "--no-browser").code == 0
+    assert [name for name, _ in seen["item"]["cells"]] == ["remark", "mass", "id", "span", "migrates", "color"]
+    assert seen["item"]["n_pinned"] == 2
+
+
+def test_audio_without_other_columns(run: Run, served: Any) -> None:
+    """A table of WAV files gets features of the sounds, and the page plays them."""
+    for name, frequency in (("a.wav", 200), ("b.wav", 2000)):
+        write_tone(Path(name), frequency)
+    Path("sounds.csv").write_text("file\n" + "a.wav\nb.wav\n" * 5)
+    replies: list[Any] = []
+    served(lambda client: replies.extend((client.ask(), client.get("audio/1"))))
+    run.done("label", "sounds.csv", *LABEL[:2], *CLASSES, "--show", "audio", "file", "--no-browser")
+    assert replies[0]["item"]["kind"] == "audio"
+    assert replies[1].body == Path("b.wav").read_bytes()

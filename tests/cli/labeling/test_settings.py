@@ -32,11 +32,9 @@ def test_a_resumed_session_has_its_settings(run: Run, bare: Path, served: Any) -
         seen.append(client.post("api/ask", {"annotator": "Bob", "window": "v"}).json()["state"]["n_remaining"])
 
     served(look)
-    first = run("label", bare, *LABEL, *CLASSES, *FIRST, "--no-browser")
-    assert first.code == 0, first.err
+    first = run.done("label", bare, *LABEL, *CLASSES, *FIRST, "--no-browser")
     assert "settings" not in first.err
-    again = run("label", bare, *AGAIN)
-    assert again.code == 0, again.err
+    again = run.done("label", bare, *AGAIN)
     assert seen[2] == seen[0] == ["remark", "mass", "id", "span", "migrates", "color"]
     assert (seen[1], seen[3]) == (60, 60)  # a row with one of two answers remains
     [note] = [line for line in again.err.splitlines() if "settings" in line]
@@ -49,8 +47,7 @@ def test_a_replaced_setting_is_named_and_stored(run: Run, bare: Path, served: An
     pinned: list[Any] = []
     served(lambda client: pinned.append([name for name, _ in client.ask()["item"]["cells"]][:1]))
     for words in (("--pin", "remark"), ("--pin", "mass"), ()):
-        result = run("label", bare, *LABEL, *CLASSES, "--no-browser", *words)
-        assert result.code == 0, result.err
+        result = run.done("label", bare, *LABEL, *CLASSES, "--no-browser", *words)
         assert ("--pin mass replaces the setting --pin remark of birds-answers.sqlite." in result.err) == (
             words == ("--pin", "mass")
         )
@@ -81,8 +78,7 @@ def test_files_are_stored_with_their_whole_path(run: Run, bare: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "text",
-    ["{", "[" * 60_000, "[1]", '{"pin": "mass", "audit": 1, "show": ["text"], "method": 3, "later": 1}'],
+    "text", ["{", "[" * 60_000, "[1]", '{"pin": "mass", "audit": 1, "show": ["text"], "method": 3, "later": 1}']
 )
 def test_settings_of_another_program_are_not_used(run: Run, bare: Path, text: str) -> None:
     """Unknown settings, and those of another type, have no effect."""
@@ -91,8 +87,7 @@ def test_settings_of_another_program_are_not_used(run: Run, bare: Path, text: st
     with sqlite3.connect(ANSWERS) as connection:
         connection.execute("INSERT OR REPLACE INTO facts VALUES ('settings', ?)", (text,))
     connection.close()
-    result = run(*words, "--json")
-    assert result.code == 0, result.err
+    result = run.done(*words, "--json")
     assert "an earlier run" not in result.err
     assert json.loads(result.out)["rows"] == 60
 
@@ -130,8 +125,6 @@ def test_a_session_with_gold_rows_is_resumed(run: Run, bare: Path) -> None:
     column = names[0].split(",").index("id")
     first_row, second_row = (line.split(",")[column] for line in names[1:3])
     Path("gold.csv").write_text(f"id,label\n{first_row},owl\n{second_row},wren\n")
-    first = run("label", bare, *LABEL, *CLASSES, "--gold", "gold.csv", "--row", "id", "--export", "out.csv")
-    assert first.code == 0, first.err
-    again = run("label", bare, "--labels", "species", "--export", "again.csv")
-    assert again.code == 0, again.err
+    run.done("label", bare, *LABEL, *CLASSES, "--gold", "gold.csv", "--row", "id", "--export", "out.csv")
+    again = run.done("label", bare, "--labels", "species", "--export", "again.csv")
     assert "--row id" in again.err

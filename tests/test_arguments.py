@@ -28,6 +28,7 @@ from oneof.graphs import NeighborGraph, laplacian
 from oneof.metrics import approximated_accuracy, covering_rate, paired_p_values, win_tie_loss
 from oneof.model_selection import CandidateGroupKFold, CandidateKFold, cross_val_predict
 from oneof.multilabel import breakeven_score
+from oneof.validation import check_choice
 from tests.blobs import Frequencies
 from tests.estimators.panel import table
 
@@ -93,3 +94,9 @@ def test_an_invalid_value_is_named(call, argument):
             use(call(*arguments, **{**named, argument: value}))
         message = str(caught.value)
         assert f"`{argument}" in message or (argument in NUMBERS and "float" in message)
+
+
+def test_only_a_text_has_a_suggestion():
+    """A list of one of the choices is not a misspelled name."""
+    with pytest.raises(InputError, match=r'must be "auto"; got \[\'auto\'\]\.$'):
+        check_choice("kind", ["auto"], ("auto",))

@@ -135,7 +135,10 @@ def test_random_state_determines_the_folds():
     ("call", "message"),
     [
         (lambda: CandidateKFold(shuffle=False, random_state=0), "no effect without shuffle"),
-        (lambda: list(CandidateKFold(3).split(np.zeros(4), ["a", "b", None, None])), "2 labeled rows, fewer than"),
+        (
+            lambda: list(CandidateKFold(3).split(np.zeros(4), ["a", "b", None, None])),
+            "at least 3 labeled rows, one for each fold; got 2",
+        ),
         (lambda: list(CandidateKFold(2).split(np.zeros(3), ["a", "b"])), "inconsistent numbers of samples"),
     ],
 )

@@ -186,7 +186,7 @@ def check_choice(name: str, value: Any, choices: Sequence[str | None], alternati
         *first, last = ["None" if choice is None else f'"{choice}"' for choice in choices]
         requirement = f"{', '.join(first)} or {last}" if first else last
         names = {choice.lower(): choice for choice in choices if choice is not None}
-        close = difflib.get_close_matches(str(value).lower(), names, n=1)
+        close = difflib.get_close_matches(value.lower(), names, n=1) if isinstance(value, str) else []
         hint = f' Did you mean "{names[close[0]]}"?' if close else ""
         raise InputError(f"`{name}` must be {requirement}{alternatives}; got {value!r}.{hint}")
 

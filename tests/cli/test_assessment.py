@@ -174,6 +174,7 @@ def test_classes_ruled_out_by_a_posterior_have_a_note(run: Run, kind: Any, rest:
     summary = read_json(run, *words, *(["--kind", kind] if kind else []), *(["--rest", rest] if rest else []))
     assert summary["headline"]["measure"] == "estimated accuracy"
     assert any("add --rest auto" in sentence for sentence in summary["notes"]) == has_note
+    assert any("weights of the labels are too close to each other" in sentence for sentence in summary["notes"])
 
 
 def start_birds(label: str = "species", rate: str = "0.2", **options: Any) -> tuple[Fit, Comparison]:

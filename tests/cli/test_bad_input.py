@@ -46,11 +46,15 @@ def test_tables(run: Run, name: str) -> None:
     check_error(run, *FIT, message=message)
 
 
-def test_three_rows_are_too_few_for_rates(run: Run) -> None:
-    """The error does not name folds, which no option has set."""
-    Path("few.csv").write_text("x,species\n1,owl\n2,wren\n3,owl\n")
-    message = "held-out rates need at least 5 labeled rows; got 3. Label more rows."
-    check_error(run, "compare", "few.csv", "--labels", "species", message=message)
+def test_four_rows(run: Run) -> None:
+    """Commands with held-out predictions need a labeled row for each fold, and no step uses more folds than given."""
+    Path("few.csv").write_text("x,species\n1,owl\n2,wren\n3,owl|bat\n4,wren|bat\n")
+    message = (
+        "held-out predictions need at least 5 labeled rows, one for each fold; got 4. Label more rows, or use fewer"
+    )
+    for command, *options in (("fit",), ("compare",), ("audit",), ("fit", "--folds", "5")):
+        check_error(run, command, "few.csv", "--labels", "species", *options, message=message)
+    assert run("fit", "few.csv", "--labels", "species", "--folds", "2").code == 0
 
 
 @pytest.mark.parametrize(
@@ -61,7 +65,10 @@ def test_three_rows_are_too_few_for_rates(run: Run) -> None:
         (["fit", "birds.csv", "--labels", "species", "--truth", "trut"], "did you mean 'truth'?"),
         (["fit", "birds.csv", "--labels", "species", "--drop", "colr"], "did you mean 'color'?"),
         (["fit", "birds.csv", "--labels", ","], "--labels must name the label column"),
-        (["fit", "birds.csv", "--labels", "species", "--method", "avgperceptro"], "did you mean AvgPerceptron?"),
+        (
+            ["fit", "birds.csv", "--labels", "species", "--method", "avgperceptro"],
+            "unknown method 'avgperceptro'. Did you mean AvgPerceptron? The methods are",
+        ),
         (
             ["fit", "birds.csv", "--labels", "species", "--method", "forest"],
             "The methods are auto, best, LOORidge, CLPL, PLEM, PLSVM",

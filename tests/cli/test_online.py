@@ -138,7 +138,9 @@ def test_an_existing_checkpoint(run: Run, birds: Path, monkeypatch: pytest.Monke
     checkpoint.write_bytes(before)
     assert json.loads(run(*args, "--restart", "--json").out)["resumed_at"] is None
     assert not checkpoint.exists()
-    assert json.loads(run(*args, "--resume", "--json").out)["resumed_at"] is None  # a script may always have the option
+    again = json.loads(run(*args, "--resume", "--json").out)  # a script may always have the option
+    assert again["resumed_at"] is None
+    assert any("there is no unfinished run to resume" in sentence for sentence in again["notes"])
 
 
 def _fail(*_: Any, **__: Any) -> None:

@@ -63,7 +63,7 @@ def test_cv_may_be_an_iterable_of_splits():
         ({"y": ["a"] * 60}, LabelError, "only one class"),
         ({"truth": ["a"] * 10}, InputError, r"`truth` must have one label per row of `y` \(60\); got 10"),
         ({"truth": [["a", "b"]] * 60}, LabelError, "got several labels in row 0"),
-        ({"cv": 61}, InputError, "fewer than the 61 folds"),
+        ({"cv": 61}, InputError, "at least 61 labeled rows, one for each fold; got 57"),
         ({"cv": 0}, InputError, "`cv` must be .* an integer of at least 1 .*; got 0"),
         ({"cv": True}, InputError, "`cv` must be .* an integer of at least 1 .*; got True"),
     ],

@@ -182,6 +182,7 @@ RESULT = MethodResult("CLPL", 0.8, 0.02, 0.7, 0.03, 1.0, None, None, None, (), p
 EXACT = CandidateSets.from_sets([["a"], ["b"], None])
 PARTIAL = CandidateSets.from_sets([["a"], ["a", "b"], ["b", "c"]])
 ESTIMATE = AccuracyEstimate(0.9, (0.85, 0.94), 0.12, (0.08, 0.17), 500)
+VAGUE = ESTIMATE._replace(interval=(0.4, 0.91))
 
 
 def test_the_best_known_rate_is_the_headline():
@@ -193,6 +194,7 @@ def test_the_best_known_rate_is_the_headline():
         (compared, ESTIMATE, "estimated accuracy", 0.9),
         (compared, None, "expected accuracy", 0.86),
         (RESULT, None, "covering rate", 0.8),
+        (compared, VAGUE, "covering rate", 0.8),
     ):
         headline = choose_headline(result, estimate, PARTIAL)
         assert (headline.measure, headline.value) == (measure, value)
@@ -211,3 +213,4 @@ def test_the_meaning_names_the_assumptions(is_exact):
     assert ("equal the label" in meaning) == is_exact
     assert ("lower if wrong predictions" in meaning) != is_exact
     assert "higher if labels are wrong" in meaning
+    assert "too few held-out rows for an estimate" in choose_headline(RESULT, VAGUE, candidates).meaning

@@ -406,9 +406,13 @@ def to_likelihoods(table: WeightTable, options: WeightOptions) -> Floats:
         n_others = np.count_nonzero(~table.listed, axis=1)
         share = np.divide(rest, n_others, out=np.zeros(len(rest)), where=(n_others > 0) & ~table.is_set)
         weights = np.where(table.listed | table.is_set[:, None], weights, share[:, None])
-    if (options.rest is True or (options.kind == "posterior" and table.is_ranked)) and (total > _MAX_SUM).any():
+    above = np.flatnonzero(total > _MAX_SUM)
+    if len(above) and (options.rest is True or (options.kind == "posterior" and table.is_ranked)):
         effect = ", so that nothing remains for the classes that these rows do not list" * (options.rest is True)
-        warn(f"the probabilities of some rows have a sum above 1, and are divided by it{effect}.")
+        warn(
+            f"the probabilities of some rows have a sum above 1 (first in row {above[0]}), and are divided by "
+            f"it{effect}."
+        )
     empty = np.flatnonzero(~weights.any(axis=1))
     if len(empty):
         raise zero_weights(int(empty[0]), len(empty))

@@ -119,8 +119,6 @@ def make_folds(task: Task, cv: Any, random_state: Any, groups: Any = None) -> li
         n_groups = math.inf if groups is None else count_groups(groups, candidates)
         is_large = (~candidates.is_unlabeled).sum() > MAX_ROWS_CROSS_VALIDATION and n_groups >= MIN_GROUPS_ONE_SPLIT
         cv = 1 if is_large else max(2, int(min(N_FOLDS, n_groups)))
-        if (n_labeled := int((~candidates.is_unlabeled).sum())) < cv:
-            raise InputError(f"held-out rates need at least {cv} labeled rows; got {n_labeled}. Label more rows.")
     if isinstance(cv, bool) or (is_integer(cv) and cv < 1):
         raise InputError(f'`cv` must be "auto", an integer of at least 1 or a splitter; got {cv!r}.')
     if is_integer(cv) and cv == 1:

@@ -67,7 +67,7 @@ SENTENCES = {
     "date order": "no cell shows the order of day and month in {columns}, where {shown}: {detail}.",
     "digit groups": "{shown} in {columns}: if {detail} is the decimal separator, add --decimal {detail}.",
     "other dates": "the dates of {columns} are read as in training: {detail}. If the table has another format, such as "
-    "the month before the day, its other dates may be read wrongly. Write all in one of these formats.",
+    "the month before the day, its other dates may be read wrongly. Write all dates as in training.",
     "new category": "{count} cell[ has a category|s have categories] without an example in training, in {places}. The "
     "prediction does not use [it|them]. Correct the spelling, or fit the model to rows with [this category|these].",
     "kind": "{details}.",

@@ -211,8 +211,8 @@ def fold_of_rows(
     present, codes = np.unique(labeled if group is None else group[labeled], return_inverse=True)
     if len(present) < n_splits and group is None:
         raise InputError(
-            f"`y` must have at least one labeled row for each fold; got {len(labeled)} labeled rows, fewer than "
-            f"the {n_splits} folds. Label more rows, or use fewer folds."
+            f"held-out predictions need at least {n_splits} labeled rows, one for each fold; got {len(labeled)}. Label "
+            "more rows, or use fewer folds."
         )
     if len(present) < n_splits:
         raise InputError(

@@ -187,7 +187,7 @@ class SavedModel:
         check_calibrated(self)
         with self._rows(table, strict) as rows:
             proba = get_proba(self.pipeline, rows).proba
-        sets, notes = predict_sets(self, proba, options)
+        sets, notes = predict_sets(self, proba, options, sampled='calibration="sampled"')
         for note in notes:
             warn(note)
         return sets
@@ -215,8 +215,13 @@ def check_calibrated(model: SavedModel, subject: str = "prediction sets need") -
     )
 
 
-def predict_sets(model: SavedModel, proba: Floats, options: CoverageOptions) -> tuple[CandidateSets, list[str]]:
-    """Return the prediction sets of rows with these probabilities, and notes about sets that have all classes."""
+def predict_sets(
+    model: SavedModel, proba: Floats, options: CoverageOptions, *, sampled: str = "--calibration sampled"
+) -> tuple[CandidateSets, list[str]]:
+    """Return the prediction sets of rows with these probabilities, and notes about sets that have all classes.
+
+    `sampled` is the text in a note that selects the sampled calibration.
+    """
     assert model.calibration is not None
     calibrated = prediction_sets.calibrate_rows(model.calibration, options)
     few = describe_few_rows([calibrated], len(model.classes), options.coverage, options.class_conditional)
@@ -226,8 +231,7 @@ def predict_sets(model: SavedModel, proba: Floats, options: CoverageOptions) -> 
     if is_worst and not few and 2 * mask.all(axis=1).sum() > len(mask):
         notes.append(
             "most prediction sets have all classes, since the conservative calibration assumes the worst of the "
-            "calibration rows with several candidates. Fit with --truth, or use the calibration 'sampled', without a "
-            "guarantee."
+            f"calibration rows with several candidates. Fit with --truth, or use {sampled}, without a guarantee."
         )
     return CandidateSets(mask, model.pipeline.classes_), notes
 

@@ -9,6 +9,9 @@ from oneof.comparison import MethodResult
 from oneof.conformal import SetEvaluation
 from oneof.report.templating import is_known
 
+MAX_INTERVAL = 0.5
+"""Width of the interval of an estimated accuracy above which it is not a headline: one or a few held-out rows."""
+
 
 class Headline(NamedTuple):
     """The first number of a report.
@@ -108,19 +111,21 @@ def choose_headline(
     if is_known(result.accuracy):
         meaning = "of the held-out predictions equal the true label."
         return Headline("accuracy", float(result.pooled_accuracy or 0.0), result.accuracy_std, None, meaning)
-    if accuracy is not None:
+    is_vague = accuracy is not None and not accuracy.interval[1] - accuracy.interval[0] <= MAX_INTERVAL
+    if accuracy is not None and not is_vague:
         basis = "Wrong labels that the features predict are not recognized: only true labels of some rows show them."
         if accuracy.n_checked == accuracy.n_rows:
             basis = "All held-out rows have a checked label, by which their predictions are right or wrong."
         meaning = f"of {new} are expected to be predicted correctly. {basis}"
         return Headline("estimated accuracy", accuracy.accuracy, None, accuracy.interval, meaning)
-    if is_known(result.expected_accuracy):
+    if is_known(result.expected_accuracy) and not is_vague:
         meaning = f"of {new} are expected to be predicted correctly, given the labels. This tends to be too low."
         return Headline("expected accuracy", float(result.expected_accuracy or 0.0), None, None, meaning)
     is_exact = bool((candidates.is_exact | candidates.is_unlabeled).all())
     place = "equal the label of their row" if is_exact else "are among the labels of their row"
     reason = "" if is_exact else "lower if wrong predictions are among the labels, and "
-    meaning = f"of the held-out predictions {place}. The accuracy is unknown: {reason}higher if labels are wrong."
+    cause = "there are too few held-out rows for an estimate" if is_vague else f"{reason}higher if labels are wrong"
+    meaning = f"of the held-out predictions {place}. The accuracy is unknown: {cause}."
     rate = result.pooled_covering_rate
     return Headline(
         "covering rate", float("nan") if rate is None else float(rate), result.covering_rate_std, None, meaning

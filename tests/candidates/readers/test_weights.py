@@ -441,11 +441,11 @@ def test_merged_weights_have_one_warning():
         with pytest.warns(UserWarning, match="rows repeat a label, whose weights are added"):
             y = CandidateSets.from_strings([text], classes=["a", "b"], weighted=True, kind="posterior", prior=[1, 1])
         assert y.to_sets() == [{"a"}]
-    with pytest.warns(UserWarning, match=r"rows have a sum above 1, .* by it") as caught:
-        y = CandidateSets.from_strings(["a:0.8|b:0.4", "a:0.7|b:0.3"], weighted=True, kind="posterior", prior=[1, 1])
+    with pytest.warns(UserWarning, match=r"rows have a sum above 1 \(first in row 1\), .* by it") as caught:
+        y = CandidateSets.from_strings(["a:0.7|b:0.3", "a:0.8|b:0.4"], weighted=True, kind="posterior", prior=[1, 1])
     assert len(caught) == 1
     assert caught[0].filename == __file__
-    np.testing.assert_allclose(y.weights, [[1, 0.5], [1, 3 / 7]])
+    np.testing.assert_allclose(y.weights, [[1, 3 / 7], [1, 0.5]])
 
 
 # -- Weights of candidates as text: their forms, JSON, and errors ----------------------------------------------------

@@ -118,7 +118,10 @@ def test_no_accuracy_is_printed_that_the_answers_do_not_identify(run: Run, table
     assert [line["accuracy"] for line in summary["answers"]["annotators"]] == [None, None]
     assert summary["estimated_accuracy"] is None
     assert any("does not show which one is right" in note for note in summary["answers"]["notes"])
-    assert pl.read_csv("table-oneof/annotators.csv")["accuracy"].null_count() == 2
+    assert pl.read_csv("table-oneof/annotators.csv")[["accuracy", "no_better_than_chance"]].null_count().row(0) == (
+        2,
+        2,
+    )
 
 
 def test_fit_is_that_of_the_classifier(run: Run, table: Path) -> None:

@@ -91,7 +91,7 @@ def test_weights_of_the_table_are_kept(run: Run) -> None:
         ),
         (["--labels", "species", *CLASSES, "--hide", "truht"], "did you mean 'truth'?"),
         (["--labels", "species", *CLASSES, "--pin", "truht"], "did you mean 'truth'?"),
-        (["--labels", "species", *CLASSES, "--method", "PLNN"], "did you mean PLKNN?"),
+        (["--labels", "species", *CLASSES, "--method", "PLNN"], "Did you mean PLKNN?"),
         (["--labels", "species", *CLASSES, "--combination", "mean"], "--combination must be votes or model"),
         (["--labels", "species", *CLASSES, "--export", "out.xlsx"], "out.xlsx"),
         (["--labels", "species", *CLASSES, "--export", "birds.csv"], "would be overwritten"),

@@ -114,7 +114,10 @@ def write_annotators(path: Path, summary: "AnnotatorSummary") -> None:
         "accuracy": summary.accuracy,
         "lower": summary.interval[:, 0],
         "upper": summary.interval[:, 1],
-        "no_better_than_chance": [name in summary.no_better_than_chance for name in names],
+        "no_better_than_chance": [
+            None if math.isnan(accuracy) else name in summary.no_better_than_chance
+            for name, accuracy in zip(names, summary.accuracy, strict=True)
+        ],
         "few_answers": [name in summary.few_answers for name in names],
         "differs_in": ["|".join(map(str, classes[differs].tolist())) for differs in summary.by_class.differs],
         "may_copy": ["|".join(summary.copies_of(name)) for name in names],

@@ -146,6 +146,6 @@ def _match_name(method: str, estimators: Mapping[str, Any]) -> str:
     by_lower = {name.lower(): name for name in estimators}
     if method.lower() not in by_lower:
         close = difflib.get_close_matches(method.lower(), by_lower, n=1)
-        hint = f"did you mean {by_lower[close[0]]}? " if close else ""
-        raise InputError(f"unknown method {method!r}: {hint}The methods are auto, best, {', '.join(estimators)}.")
+        hint = f" Did you mean {by_lower[close[0]]}?" if close else ""
+        raise InputError(f"unknown method {method!r}.{hint} The methods are auto, best, {', '.join(estimators)}.")
     return by_lower[method.lower()]

@@ -38,6 +38,12 @@ _MAX_ROWS, _MAX_ENTRIES = 5_000, 1_000_000
 _MIN_ROWS = 500
 
 
+_WEIGHTS = (
+    "the estimated accuracy is too high if the weights of the labels are too close to each other, and too low if they "
+    "are too different. Give the true labels of 50 to 100 rows (--truth)."
+)
+
+
 def check_calibration(fit: Fit) -> None:
     """Raise if the held-out rows with a known label are too few for --calibrate, or the method has no probabilities."""
     held_out = np.unique(np.concatenate([test for _, test in fit.splits]))
@@ -260,7 +266,10 @@ def _describe_assessment(fit: Fit, evaluation: Evaluation, fitted: Fitted, asses
         return []
     prepared, accuracy, notes = fit.prepared, assessment.accuracy, []
     if accuracy is not None:
+        has_known = prepared.truth is not None or prepared.is_checked is not None or prepared.answers is not None
         notes += describe_rest(fit.read_options, prepared)
+        if prepared.candidates.is_weighted.any() and not has_known:
+            notes.append(_WEIGHTS)
     rows = evaluation.comparison.held_out_rows
     n_true = 0 if rows is None else int((fit.true_codes[rows] >= 0).sum())
     has_sets = prepared.answers is None and assessment.calibration is not None and not prepared.has_rest

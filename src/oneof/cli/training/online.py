@@ -35,6 +35,9 @@ CHECKPOINT = "checkpoint.npz"
 CHECKPOINT_SECONDS = 60.0
 METHODS = ("AvgPerceptron", "MaxPerceptron", "AvgPegasos", "MaxPegasos")
 DEFAULT_METHOD = "MaxPerceptron"
+_STARTED_ANEW = (
+    "there is no unfinished run to resume: the stream was learned from its first row, and the model replaced."
+)
 
 
 def fit_online(
@@ -60,13 +63,14 @@ def fit_online(
     leaks = _print_facts(path, source, read_options, online_options)
     if online_options.resume is False:
         checkpoint.unlink(missing_ok=True)
-    resume = online_options.resume is True
+    resume, is_finished = online_options.resume is True, files[0].exists()
     checkpoints = stream.CheckpointConfig(checkpoint, online_options.checkpoint_rows, CHECKPOINT_SECONDS, resume=resume)
     with progress("Learning") as bar, naming_the_option(read_options.table.cell_format):
         fit = stream.fit_stream(
             source, classifier, options, checkpoints=checkpoints, callback=partial(_print_progress, bar)
         )
-    fit = replace(fit, notes=[*describe_findings(leaks), *separator_notes, *fit.notes])
+    anew = [_STARTED_ANEW] * (resume and fit.resumed_at is None and is_finished)
+    fit = replace(fit, notes=[*anew, *describe_findings(leaks), *separator_notes, *fit.notes])
     given = options_to_dict(read_options, fit_options, online_options)
     summary = _summarize(source.name, fit, options, classifier) | {"options": given}
     more = {

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from oneof.audit import LabelIssues
+from oneof.cli.auditing.issues import N_FOLDS
 from oneof.cli.options import FitOptions
 from oneof.cli.tables.inputs import PreparedTable
 from oneof.cli.tables.methods import is_default_method
@@ -75,6 +76,12 @@ class Fit:
     def auditor(self) -> str:
         """The method that predicts the rows of an audit: the fitted one if it is the default one."""
         return self.options.method if is_default_method(self.options.method) else "auto"
+
+    @property
+    def audit_folds(self) -> int | None:
+        """The number of folds of an audit: None for the default, or --folds with fewer labeled rows than this."""
+        has_default = np.count_nonzero(~self.prepared.candidates.is_unlabeled) >= N_FOLDS
+        return None if has_default or self.options.folds == 1 else self.options.folds
 
 
 @dataclass(frozen=True)

@@ -151,7 +151,12 @@ def correct(fit: Fit, evaluation: Evaluation) -> Evaluation:
     """Return the evaluation of the best method fitted to weights that an audit has corrected, with a note."""
     with step("Looking for wrong labels") as bar:
         name, issues = auditing.find_issues(
-            fit.prepared, fit.auditor, seed=fit.options.seed, noise_rate=fit.options.rate, progress=bar
+            fit.prepared,
+            fit.auditor,
+            folds=fit.audit_folds,
+            seed=fit.options.seed,
+            noise_rate=fit.options.rate,
+            progress=bar,
         )
     comparison, notes = evaluation.comparison, [*evaluation.notes, auditing.describe_correction(issues, name)]
     if issues.n_changed:
@@ -196,8 +201,8 @@ def corrected_sets(fit: Fit, rows: Ints) -> CandidateSets:
         return fit.prepared.candidates[rows]  # the few rows that are not checked are held out
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # of a fold; those of all rows are given elsewhere
-        rate = fit.options.rate
-        _, issues = auditing.find_issues(fit.prepared, fit.auditor, seed=fit.options.seed, noise_rate=rate, rows=rows)
+        folds, seed, rate = fit.audit_folds, fit.options.seed, fit.options.rate
+        _, issues = auditing.find_issues(fit.prepared, fit.auditor, folds=folds, seed=seed, noise_rate=rate, rows=rows)
         return issues.corrected()
 
 
@@ -228,7 +233,8 @@ def _fit_labels(fit: Fit, evaluation: Evaluation) -> Fitted:
     with step("Looking for wrong labels") as bar, warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # that some rows are not audited
         if auditing.can_audit(prepared):
-            issues = auditing.find_issues(prepared, fit.auditor, seed=fit.options.seed, progress=bar)[1]
+            folds, seed = fit.audit_folds, fit.options.seed
+            issues = auditing.find_issues(prepared, fit.auditor, folds=folds, seed=seed, progress=bar)[1]
     return replace(fitted, issues=issues)
 
 

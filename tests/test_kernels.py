@@ -24,7 +24,8 @@ from sklearn.gaussian_process.kernels import (
 import oneof.kernels.gaussian_process
 import oneof.kernels.pairwise
 from oneof.errors import InputError
-from oneof.kernels import covariance, is_psd_by_construction, variances
+from oneof.kernels import covariance, is_psd_by_construction, total_variance, variances
+from oneof.kernels.pairwise import scale_gamma
 
 with contextlib.suppress(ImportError):
     import torch  # noqa: F401 - its BLAS must be loaded before oneof.parallel lists the BLAS libraries
@@ -294,3 +295,23 @@ def test_memory_is_at_most_one_and_a_half_gram_matrices(kernel, monkeypatch):
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert peak < 1.5 * gram.nbytes
+
+
+@pytest.mark.parametrize("weight", [None, np.arange(500.0) % 3], ids=["without weights", "weighted"])
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_array], ids=["dense", "CSR"])
+def test_variances_of_single_precision_rows(form, weight):
+    """Variances of float32 rows far from 0 are those of the same rows in float64."""
+    X = np.float32(np.random.default_rng(0).standard_normal((500, 5)) + 1e6)
+    copies = np.repeat(X, 1 if weight is None else weight.astype(int), axis=0).astype(np.float64)
+    assert scale_gamma(form(X), weight) == pytest.approx(1.0 / (5 * copies.var()), rel=1e-8)
+    assert total_variance(form(copies)) == pytest.approx(copies.var(axis=0).sum(), rel=1e-8)
+
+
+@pytest.mark.parametrize("value", [0.1, 1e-140, -1e100])
+@pytest.mark.parametrize("n", [7, 10_000])
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_array], ids=["dense", "CSR"])
+def test_equal_values_have_a_variance_of_zero(form, n, value):
+    """Rounding errors of the means are not a variance, with or without weights."""
+    X = form(np.full((n, 3), value))
+    assert scale_gamma(X) == scale_gamma(X, np.random.default_rng(0).random(n)) == 1.0
+    assert total_variance(X) == 0.0

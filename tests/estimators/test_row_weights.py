@@ -148,3 +148,10 @@ def test_the_hinges_of_rows_are_multiplied():
         hinges = 1.0 - np.where(mask, s, -np.inf).max(axis=1) + np.where(mask, -np.inf, s).max(axis=1)
         loss = np.average(np.maximum(0.0, hinges[labeled]), weights=weight[labeled])
         assert model.objective_ == pytest.approx(0.05 * (model.coef_**2).sum() + loss, rel=1e-6)
+
+
+@pytest.mark.parametrize("estimator", [e for e in ALL if e not in REPEATED], ids=name)
+def test_rejected_weights_name_the_estimator(estimator):
+    """Estimators without sample weights reject them by the name of their own class."""
+    with pytest.raises(InputTypeError, match=rf"^{type(estimator).__name__}.fit does not accept `sample_weight`"):
+        clone(estimator).fit(np.eye(3), ["a", "b", None], sample_weight=[1, 1, 1])

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from scipy.optimize import minimize
 from sklearn.datasets import load_digits
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.preprocessing import Normalizer, StandardScaler
 
 from oneof import AvgPegasos, MaxPegasos
 from oneof.errors import InputError
@@ -242,14 +243,33 @@ def test_inconsistent_shapes_are_rejected():
             perceptron(**{**good, **bad})
 
 
+@pytest.mark.parametrize("unlabeled", [0.0, 0.6])
+@pytest.mark.parametrize(
+    ("offset", "average", "form", "scaler"),
+    [
+        (0.0, False, np.asarray, StandardScaler()),
+        (0.0, False, sp.csr_array, Normalizer()),
+        (200.0, False, np.asarray, StandardScaler()),
+        (200.0, True, np.asarray, StandardScaler()),
+    ],
+)
 @pytest.mark.parametrize("model", [AvgPegasos, MaxPegasos])
-def test_long_rows_warn_if_one_class_is_predicted(model):
-    """On raw digits the last steps replace all others, of which a fit warns; rows of length 1 have all classes."""
+def test_one_predicted_class_is_a_warning(model, offset, average, form, scaler, unlabeled):
+    """On long rows, or rows with an offset, fit warns that it predicts one class; the named scaler is the remedy."""
     X, y = load_digits(return_X_y=True)
-    with pytest.warns(ConvergenceWarning, match="Scale longer rows to length 1"):
-        assert len(np.unique(model().fit(X, y).predict(X))) == 1
-    X = X / np.linalg.norm(X, axis=1, keepdims=True)
-    assert len(np.unique(model().fit(X, y).predict(X))) == 10
+    X, y = form(X + offset), np.where(np.arange(len(y)) % 10 < 10 * unlabeled, -1, y)
+    model = model(average=average)
+    with pytest.warns(ConvergenceWarning, match=f"Scale the features with {type(scaler).__name__}"):
+        assert len(np.unique(model.fit(X, y).predict(X))) == 1
+    X = scaler.fit_transform(X)
+    assert len(np.unique(model.fit(X, y).predict(X))) == 10
+
+
+def test_rows_of_equal_length_with_an_offset_warn():
+    """Rows of length 1 still warn if one class is predicted."""
+    X, y = load_digits(return_X_y=True)
+    with pytest.warns(ConvergenceWarning, match="one class is predicted"):
+        AvgPegasos().fit(Normalizer().fit_transform(X + 200), y)
 
 
 def margins(W, X, mask):

@@ -3,8 +3,8 @@
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
-from typing import Any, NamedTuple, Self
+from functools import cached_property, wraps
+from typing import Any, NamedTuple, Self, TypeVar, cast
 
 import numpy as np
 import scipy.sparse as sp
@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 from oneof.arrays import as_numpy, to_namespace_of
 from oneof.candidates import CandidateSets, as_candidates
 from oneof.candidates.class_weights import check_row_weights
-from oneof.errors import InputError, LabelError, reraise_as_input_error
+from oneof.errors import InputError, InputTypeError, LabelError, reraise_as_input_error
 from oneof.estimators.parameters import check_parameters
 from oneof.likelihoods import masked_softmax, normalize_within_sets, softmax
 from oneof.messages import warn
@@ -25,6 +25,8 @@ from oneof.metrics import covering_rate
 from oneof.parallel import threads_for
 from oneof.typing import Array, Evidence, FeatureMatrix, Floats, Ints, Labels
 from oneof.validation import check_finite, locate_overflow, to_native, unmask
+
+Method = TypeVar("Method", bound=Callable[..., Any])
 
 
 class Disambiguation(NamedTuple):
@@ -76,6 +78,18 @@ class TrainingRows:
         return completed
 
 
+def _without_other_arguments(fit: Method) -> Method:
+    """Return `fit` with an error for other arguments that names the class of the estimator, not that of the method."""
+
+    @wraps(fit)
+    def checked_fit(self: Any, X: Any, y: Any, **others: Any) -> Any:
+        if others:
+            raise InputTypeError(f"{type(self).__name__}.fit does not accept `{next(iter(others))}`. Leave it out.")
+        return fit(self, X, y)
+
+    return cast(Method, checked_fit)
+
+
 class CandidateClassifier(ClassifierMixin, BaseEstimator):
     """Base class of the estimators.
 
@@ -95,6 +109,7 @@ class CandidateClassifier(ClassifierMixin, BaseEstimator):
     _uses_gram_matrix = False  # whether the largest matrix of `fit` is (n, n) instead of (n, d)
     _finite: Any = True  # values of X in `fit`: True, "allow-nan", or False if the solver checks for NaN and infinity
 
+    @_without_other_arguments
     def fit(self, X: Any, y: Any) -> Self:
         """Fit the model.
 

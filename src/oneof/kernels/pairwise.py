@@ -16,6 +16,8 @@ from oneof.typing import Array, FeatureMatrix, Floats, Ints
 OVERFLOW = "the kernel overflows. Scale the features, for example with StandardScaler."
 NOT_FINITE = "the kernel returned NaN or infinity. It must return finite values."
 _MAX_SUBTRACTED = 2**18  # elements subtracted at a time, few enough to stay in the cache
+EPS = float(np.finfo(np.float64).eps)
+"""Relative rounding error of a mean: a variance below its square is 0."""
 _BLOCK = 256
 """Number of rows that are compared with their columns at a time; all at once would take twice the memory."""
 
@@ -118,22 +120,25 @@ def scale_gamma(X: FeatureMatrix, weight: Floats | None = None) -> float:
     """
     means, variances = _moments(X, weight)
     with np.errstate(over="ignore", invalid="ignore"):
-        variance = checked_variance(float(variances.mean() + means.var()))
+        variance = variances.mean() + means.var()
+        variance = 0.0 if variance < (EPS * np.abs(means).max()) ** 2 else checked_variance(float(variance))
     return 1.0 / (X.shape[1] * variance) if variance > 0 else 1.0
 
 
 def _moments(X: FeatureMatrix, weight: Floats | None = None) -> tuple[Array, Array]:
-    """Return the mean and the variance of each feature, in float64."""
+    """Return the mean and the variance of each feature, in float64; constant features have a variance of 0."""
     with np.errstate(over="ignore", invalid="ignore"):
         if sp.issparse(X):
-            rows = X if weight is None else X.astype(np.float64)
-            return tuple(moment.astype(np.float64) for moment in mean_variance_axis(rows, axis=0, weights=weight))
-        if weight is not None:
-            means = np.average(X, axis=0, weights=weight)
-            return means, np.average((X - means) ** 2, axis=0, weights=weight)
+            means, variances = mean_variance_axis(X.astype(np.float64, copy=False), axis=0, weights=weight)
+            return means, np.where(variances < (EPS * means) ** 2, 0.0, variances)
         xp = array_namespace(X)
         rows = xp.astype(X, xp.float64)
-        return xp.mean(rows, axis=0), xp.var(rows, axis=0)
+        origin = rows[:1, :]
+        rows = rows - origin  # exactly 0 for a constant feature, whose mean may have a rounding error
+        if weight is None:
+            return origin[0, :] + xp.mean(rows, axis=0), xp.var(rows, axis=0)
+        means = np.average(rows, axis=0, weights=weight)
+        return origin[0] + means, np.average((rows - means) ** 2, axis=0, weights=weight)
 
 
 def checked_variance(variance: float) -> float:

@@ -29,6 +29,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
+import scipy.sparse as sp
 
 from oneof.errors import InputError
 from oneof.solvers.online_loop import Arrays, Rule, run_epoch
@@ -37,7 +38,6 @@ from oneof.solvers.row_accessors import (
     as_row_view,
     memory_order,
     read_only,
-    row_squares,
     total_square,
 )
 from oneof.solvers.small_weights import without_small_weights
@@ -45,7 +45,7 @@ from oneof.typing import Evidence, FeatureMatrix, Floats, Ints
 from oneof.validation import check_finite
 
 MAX_CHECKED_ROWS = 1000
-"""Number of rows whose lengths and predictions are checked after a fit."""
+"""Maximum number of rows whose predictions are checked after a fit."""
 Prediction = Literal["average", "max"]
 """The candidate score in the hinge: the mean over the set, or the maximum."""
 
@@ -208,32 +208,35 @@ def run_online(
     return OnlineState(V, scale, square, U, total_scale, counts[0], counts[1], n_mistakes, counts[2])
 
 
-def describe_long_steps(X: FeatureMatrix, evidence: Evidence, state: OnlineState, lam: float) -> str:
-    """Return a sentence if the last rows alone determine the weights of Pegasos, and an empty text otherwise.
+def describe_one_class(X: FeatureMatrix, evidence: Evidence, state: OnlineState) -> str:
+    """Return a sentence if one class is predicted for all rows, and is not the best of most; else an empty text.
 
-    Step t has the length sqrt(2) ||x|| / (lam t) or less, and the projection keeps the weights in a ball of radius
-    1 / sqrt(lam). Until the steps are much shorter than this radius, each replaces what the rows before it have added.
-    The class of the last ones is then often predicted for all rows.
+    Step t of Pegasos has the length sqrt(2) ||x|| / (lam t) or less, and the projection keeps the weights in a ball of
+    radius 1 / sqrt(lam). Until the steps are much shorter than this radius, each replaces what the rows before it have
+    added. If the rows have a large common offset, all of them have almost the same scores.
 
     Parameters
     ----------
     X : ndarray or CSR matrix of shape (n, d)
+        Rows that are not unlabeled, at least one.
     evidence : ndarray of shape (n, K)
     state : OnlineState
-        The state after the rows.
-    lam : float
+        The state after the rows; its mean weights predict if they are stored.
     """
-    X, evidence, d = X[:MAX_CHECKED_ROWS], evidence[:MAX_CHECKED_ROWS], X.shape[1]
-    length = float(np.sqrt(row_squares(as_row_view(X), state.V.shape[1] > d).mean()))
-    if not 2.0**0.5 * length / (lam * state.n_rows) > 0.5 / lam**0.5:
+    step = -(-len(evidence) // MAX_CHECKED_ROWS)
+    X, evidence, d = X[::step], evidence[::step], X.shape[1]
+    weights = state.weights_at(slice(None), mean=state.has_mean)
+    scores = np.asarray(X @ weights[:, :d].T) + (weights[:, d] if weights.shape[1] > d else 0.0)
+    predicted = scores.argmax(axis=1)
+    is_best = evidence[:, predicted[0]] == evidence.max(axis=1)
+    if not np.ptp(scores, axis=0).any():  # equal rows, for which no scaling helps
         return ""
-    scores = np.asarray(X @ state.weights[:, :d].T) + (state.weights[:, d] if state.V.shape[1] > d else 0.0)
-    predicted = np.unique(scores.argmax(axis=1))
-    if len(predicted) > 1 or 2 * np.count_nonzero(evidence[:, predicted[0]]) >= len(evidence):
+    if (predicted != predicted[0]).any() or 2 * np.count_nonzero(is_best) >= len(evidence):
         return ""
+    scaler = "Normalizer" if sp.issparse(X) else "StandardScaler"
     return (
-        f"one class is predicted for all rows, because for rows of length {length:.3g} the steps of Pegasos are as "
-        "long as the radius of the weights. Scale longer rows to length 1, such as with Normalizer, or increase `lam`."
+        "one class is predicted for all rows, although most of them have other labels. Possible causes are long rows, "
+        f"a large common offset, and rows sorted by class. Scale the features with {scaler}, and shuffle sorted rows."
     )
 
 

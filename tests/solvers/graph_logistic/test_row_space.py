@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
+from oneof.errors import InputError
 from oneof.solvers.graph_logistic import PriorTerm, solve, solve_graph_logistic
 from oneof.solvers.graph_logistic.coordinates import row_space_basis
 from oneof.solvers.graph_logistic.prior import disagreement_matrix
@@ -105,3 +106,16 @@ def test_views_have_separate_bases():
     options = {"precision": "fixed", "precisions": precisions, "tol": 1e-10}
     full = solve_graph_logistic(rows[:8], own, terms, **options)
     assert_equal_fits(solve_graph_logistic(rows[:8], own, terms, span=rows, **options), full)
+
+
+def test_an_indefinite_prior_is_an_error():
+    """If the ridge vanishes in rounding errors of the graph's term, the error says so and gives a remedy."""
+    span, labels, terms = wide_case("graph+ridge", sparse=False, sets=False)
+    with pytest.raises(InputError, match=r"prior precision is not positive definite. Set `alpha` and `beta` above 0"):
+        solve_graph_logistic(
+            span[:M],
+            labels,
+            terms,
+            precision="fixed",
+            precisions={"graph": np.asarray(1.0), "ridge": np.asarray(1e-30)},
+        )

@@ -26,6 +26,7 @@ import numpy as np
 import scipy.linalg
 import scipy.sparse as sp
 
+from oneof.errors import InputError
 from oneof.solvers.graph_logistic.likelihood import CandidateLikelihood
 from oneof.solvers.graph_logistic.prior import VAGUE_PRECISION, Prior, PriorTerm, scale_rows, symmetric_part, to_dense
 from oneof.typing import FeatureMatrix, Floats
@@ -51,7 +52,13 @@ class PrecisionFactor:
         matrix = prior.matrix(precisions, 1.0)
         if prior.is_diagonal:
             return cls(np.sqrt(np.asarray(matrix.diagonal())))
-        return cls(scipy.linalg.cholesky(to_dense(matrix), lower=True, check_finite=False))
+        try:
+            return cls(scipy.linalg.cholesky(to_dense(matrix), lower=True, check_finite=False))
+        except scipy.linalg.LinAlgError:
+            raise InputError(
+                "the prior precision is not positive definite. Set `alpha` and `beta` above 0, or scale the features, "
+                "for example with StandardScaler."
+            ) from None
 
     def whiten(self, rows: FeatureMatrix) -> Floats:
         """Return R with R R^T = x Lambda^-1 x^T for t rows, (t, D); sparse if rows are sparse and Lambda diagonal."""

@@ -62,11 +62,11 @@ def estimator(cls: Estimator) -> Estimator:
 
     The class is not a dataclass: Dask, for example, reads only the fields of one, not the fitted attributes.
     """
-    bases: list[Any] = [base for base in cls.__mro__[1:] if "_fields" in vars(base)]
+    bases: list[Any] = [base for base in cls.__mro__[1:] if "_declared_fields" in vars(base)]
     for base in bases:
-        base.__dataclass_fields__ = base._fields
+        base.__dataclass_fields__ = base._declared_fields
     declared: Any = dataclass(eq=False, repr=False, match_args=False)(cls)
-    declared._fields = declared.__dataclass_fields__
+    declared._declared_fields = declared.__dataclass_fields__
     declared.__init__.__annotations__ = get_type_hints(declared.__init__) | {"return": None}  # without ranges
     for name in {field.name for field in fields(declared)} & vars(declared).keys():
         delattr(declared, name)  # the constructor has the defaults
@@ -92,7 +92,7 @@ def check_parameters(model: Any) -> None:
 def _declarations(cls: Any) -> list[Declaration]:
     """Return names, choices and checks of other values of the parameters with a range, choices or the type bool."""
     declarations: list[Declaration] = []
-    names = getattr(cls, "_fields", ())
+    names = getattr(cls, "_declared_fields", ())
     types = get_type_hints(cls, include_extras=True) if names else {}
     for name in names:
         kind = types[name]

@@ -115,7 +115,7 @@ def test_a_warning_of_a_worker_process_names_its_own_line(tmp_path: Path) -> Non
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
     files = re.findall(r"^(.*):\d+: ConvergenceWarning", done.stderr, flags=re.MULTILINE)
     assert len(files) == 5, done.stderr
-    assert {Path(file).name for file in files} == {"plem.py"}
+    assert {Path(file).name for file in files} == {"base.py"}
 
 
 def test_a_warning_keeps_its_category() -> None:

@@ -281,7 +281,7 @@ ALONE = ["finch", "owl", "wren"]
     ],
 )
 def test_the_detected_separator(texts, separator):
-    """A sign separates labels if these occur elsewhere, a doubtful one is a question, and given classes are no sets."""
+    """A sign separates labels if these occur elsewhere, a doubtful sign is noted, and a given class is not a set."""
     assert detect_separator(texts, [text for text in texts if text]) in ("|", "||")
     if separator == QUESTION:
         with pytest.raises(LabelError, match=QUESTION):

@@ -155,3 +155,5 @@ def test_rejected_weights_name_the_estimator(estimator):
     """Estimators without sample weights reject them by the name of their own class."""
     with pytest.raises(InputTypeError, match=rf"^{type(estimator).__name__}.fit does not accept `sample_weight`"):
         clone(estimator).fit(np.eye(3), ["a", "b", None], sample_weight=[1, 1, 1])
+    with pytest.raises(InputTypeError, match="`sample_weight`"):
+        clone(estimator).fit(np.eye(3), ["a", "b", None], [1, 1, 1])

@@ -526,7 +526,7 @@ def match_checked_labels(
 def _read_single(values: list[Any], form: LabelFormat) -> tuple[list[str | None], dict[int, LabelError]]:
     """Return the label of each cell as text, None if it has none, and the errors of cells by their rows.
 
-    A cell is the name of a class before it is anything else, and an empty list is no label.
+    A cell is the name of a class before it is anything else, and an empty list is not a label.
     """
     texts = [clean(value) if isinstance(value, str) else None for value in values]
     labels = [label_to_text(form.match(text)) for text in texts]

@@ -125,7 +125,7 @@ class _ObjectiveTerms(NamedTuple):
 
 @dataclass(frozen=True)
 class DistributedPoint:
-    """Log likelihood at some weights, as `WeightPoint`."""
+    """Log likelihood at some weights, as `RowPoint`."""
 
     pairs: list[Any]
     """The `RowSums` of each block with its `LikelihoodDerivatives`, stored on the workers."""
@@ -183,7 +183,7 @@ def _features(block: RowBlock, kernels: list[Any], features: list[NystroemFeatur
 
 def _evaluate(rows: RowSums, weights: Floats, sharpness: float) -> tuple[LikelihoodDerivatives, _ObjectiveTerms]:
     point = rows.evaluate(weights, sharpness)
-    return point.rows, _ObjectiveTerms(point.value, point.gradient, point.max_abs)
+    return point.derivatives, _ObjectiveTerms(point.value, point.gradient, point.max_abs)
 
 
 def _add(a: _ObjectiveTerms, b: _ObjectiveTerms) -> _ObjectiveTerms:

@@ -82,9 +82,10 @@ def _without_other_arguments(fit: Method) -> Method:
     """Return `fit` with an error for other arguments that names the class of the estimator, not that of the method."""
 
     @wraps(fit)
-    def checked_fit(self: Any, X: Any, y: Any, **others: Any) -> Any:
-        if others:
-            raise InputTypeError(f"{type(self).__name__}.fit does not accept `{next(iter(others))}`. Leave it out.")
+    def checked_fit(self: Any, X: Any, y: Any, *further: Any, **others: Any) -> Any:
+        if further or others:
+            rejected = next(iter(others), "sample_weight")
+            raise InputTypeError(f"{type(self).__name__}.fit does not accept `{rejected}`. Leave it out.")
         return fit(self, X, y)
 
     return cast(Method, checked_fit)

@@ -16,7 +16,7 @@ from oneof.typing import Array, FeatureMatrix, Floats, Ints
 OVERFLOW = "the kernel overflows. Scale the features, for example with StandardScaler."
 NOT_FINITE = "the kernel returned NaN or infinity. It must return finite values."
 _MAX_SUBTRACTED = 2**18  # elements subtracted at a time, few enough to stay in the cache
-EPS = float(np.finfo(np.float64).eps)
+MEAN_RTOL = float(np.finfo(np.float64).eps)
 """Relative rounding error of a mean: a variance below its square is 0."""
 _BLOCK = 256
 """Number of rows that are compared with their columns at a time; all at once would take twice the memory."""
@@ -121,7 +121,7 @@ def scale_gamma(X: FeatureMatrix, weight: Floats | None = None) -> float:
     means, variances = _moments(X, weight)
     with np.errstate(over="ignore", invalid="ignore"):
         variance = variances.mean() + means.var()
-        variance = 0.0 if variance < (EPS * np.abs(means).max()) ** 2 else checked_variance(float(variance))
+        variance = 0.0 if variance < (MEAN_RTOL * np.abs(means).max()) ** 2 else checked_variance(float(variance))
     return 1.0 / (X.shape[1] * variance) if variance > 0 else 1.0
 
 
@@ -130,9 +130,9 @@ def _moments(X: FeatureMatrix, weight: Floats | None = None) -> tuple[Array, Arr
     with np.errstate(over="ignore", invalid="ignore"):
         if sp.issparse(X):
             means, variances = mean_variance_axis(X.astype(np.float64, copy=False), axis=0, weights=weight)
-            return means, np.where(variances < (EPS * means) ** 2, 0.0, variances)
+            return means, np.where(variances < (MEAN_RTOL * means) ** 2, 0.0, variances)
         xp = array_namespace(X)
-        rows = xp.astype(X, xp.float64)
+        rows = xp.astype(X, xp.float64, copy=False)
         origin = rows[:1, :]
         rows = rows - origin  # exactly 0 for a constant feature, whose mean may have a rounding error
         if weight is None:

@@ -10,7 +10,7 @@ from oneof.conformal import SetEvaluation
 from oneof.report.templating import is_known
 
 MAX_INTERVAL = 0.5
-"""Width of the interval of an estimated accuracy above which it is not a headline: one or a few held-out rows."""
+"""Width of the interval of an estimated accuracy that is not a headline: it excludes less than half of [0, 1]."""
 
 
 class Headline(NamedTuple):

@@ -223,8 +223,7 @@ def describe_one_class(X: FeatureMatrix, evidence: Evidence, state: OnlineState)
     state : OnlineState
         The state after the rows; its mean weights predict if they are stored.
     """
-    step = -(-len(evidence) // MAX_CHECKED_ROWS)
-    X, evidence, d = X[::step], evidence[::step], X.shape[1]
+    d = X.shape[1]
     weights = state.weights_at(slice(None), mean=state.has_mean)
     scores = np.asarray(X @ weights[:, :d].T) + (weights[:, d] if weights.shape[1] > d else 0.0)
     predicted = scores.argmax(axis=1)

@@ -233,7 +233,7 @@ def test_a_list_in_brackets_without_quotation_marks_may_be_a_label(tmp_path: Pat
 
 
 def test_values_that_json_does_not_have_are_an_error_of_the_row() -> None:
-    """Objects of Parquet may have dates, which are no weights."""
+    """Objects of Parquet may have dates, which are not weights."""
     rows = [{"labels": ["a", "b"], "at": None}, {"labels": ["a"], "at": datetime.date(2020, 1, 1)}]
     with pytest.raises(LabelError, match="row 1: the weight of 'labels' must be a number"):
         read_label_columns(pl.DataFrame({"y": rows}), ["y"], weighted=True)

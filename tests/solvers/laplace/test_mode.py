@@ -263,11 +263,11 @@ def test_hessian_by_blocks(sharpness):
     """Products over blocks of rows equal those of all rows at once, in both precisions."""
     features, mask = feature_rows(n=2500)
     rng = np.random.default_rng(1)
-    derivatives = RowPoint(FeaturePrior(features), rng.normal(size=mask.shape), Likelihood(mask, sharpness))
+    point = RowPoint(rng.normal(size=mask.shape), Likelihood(mask, sharpness), FeaturePrior(features))
     direction = rng.normal(size=(20, 4))
-    expected = features.T @ derivatives.rows.hvp(features @ direction)
-    np.testing.assert_allclose(derivatives.hvp(direction), expected, rtol=1e-9, atol=1e-9)
-    np.testing.assert_allclose(derivatives.fast_hvp(direction), expected, rtol=1e-3, atol=1e-2)
+    expected = features.T @ point.derivatives.hvp(features @ direction)
+    np.testing.assert_allclose(point.hvp(direction), expected, rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(point.fast_hvp(direction), expected, rtol=1e-3, atol=1e-2)
 
 
 def test_negative_curvature_ends_at_a_maximum():

@@ -197,9 +197,10 @@ def make_headline(fit: Fit, comparison: Comparison, accuracy: AccuracyEstimate |
 def calibration_rows(fit: Fit, comparison: Comparison, fitted: Fitted) -> dict[str, Any] | None:
     """Return the held-out rows that calibrate the prediction sets of the model, with probabilities and candidates.
 
-    None if the method has no probabilities, or there are no such rows. Of many rows, a random sample is kept. Enough
-    labeled rows with a true label calibrate alone, by this label. Otherwise, the evidence is such that the posterior
-    of an audit or of annotators results: sets that lack the true class would make the prediction sets far too large.
+    None if the method has no probabilities, or there are no such rows. A random sample of many rows is kept. If enough
+    labeled rows have a true label, only these are used, with this label. Otherwise, the evidence is such that the
+    posterior of an audit or of annotators results: sets that lack the true class would make the prediction sets far too
+    large.
 
     If all held-out predictions are one class, a true label counts by the worse of the held-out probability and that of
     the final model of answers, so that its sets contain the nominal fraction of these labels. The probabilities of a

@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from oneof.audit import LabelIssues
 from oneof.candidates import CandidateSets
 from oneof.cli.answers.annotators import ANNOTATORS_FILE, summarize_annotators
 from oneof.cli.auditing import issues as auditing
@@ -150,14 +151,7 @@ def compare_methods(fit: Fit, bar: Progress, methods: Mapping[str, Any] | None =
 def correct(fit: Fit, evaluation: Evaluation) -> Evaluation:
     """Return the evaluation of the best method fitted to weights that an audit has corrected, with a note."""
     with step("Looking for wrong labels") as bar:
-        name, issues = auditing.find_issues(
-            fit.prepared,
-            fit.auditor,
-            folds=fit.audit_folds,
-            seed=fit.options.seed,
-            noise_rate=fit.options.rate,
-            progress=bar,
-        )
+        name, issues = _audit(fit, noise_rate=fit.options.rate, progress=bar)
     comparison, notes = evaluation.comparison, [*evaluation.notes, auditing.describe_correction(issues, name)]
     if issues.n_changed:
         with step("Estimating the rates of the corrected fit") as bar:
@@ -201,9 +195,12 @@ def corrected_sets(fit: Fit, rows: Ints) -> CandidateSets:
         return fit.prepared.candidates[rows]  # the few rows that are not checked are held out
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # of a fold; those of all rows are given elsewhere
-        folds, seed, rate = fit.audit_folds, fit.options.seed, fit.options.rate
-        _, issues = auditing.find_issues(fit.prepared, fit.auditor, folds=folds, seed=seed, noise_rate=rate, rows=rows)
-        return issues.corrected()
+        return _audit(fit, noise_rate=fit.options.rate, rows=rows)[1].corrected()
+
+
+def _audit(fit: Fit, **options: Any) -> tuple[str, LabelIssues]:
+    """Return the name of the method that predicts the rows of an audit, and its issues."""
+    return auditing.find_issues(fit.prepared, fit.auditor, folds=fit.audit_folds, seed=fit.options.seed, **options)
 
 
 def fit_final(fit: Fit, evaluation: Evaluation) -> Fitted:
@@ -233,8 +230,7 @@ def _fit_labels(fit: Fit, evaluation: Evaluation) -> Fitted:
     with step("Looking for wrong labels") as bar, warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # that some rows are not audited
         if auditing.can_audit(prepared):
-            folds, seed = fit.audit_folds, fit.options.seed
-            issues = auditing.find_issues(prepared, fit.auditor, folds=folds, seed=seed, progress=bar)[1]
+            issues = _audit(fit, progress=bar)[1]
     return replace(fitted, issues=issues)
 
 

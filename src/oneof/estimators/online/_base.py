@@ -11,7 +11,7 @@ from oneof.errors import InputError, InputTypeError
 from oneof.estimators.base import LinearClassifierMixin, TrainingRows, check_lengths
 from oneof.estimators.parameters import KW_ONLY, Count, estimator
 from oneof.messages import warn
-from oneof.solvers.online import OnlineState, describe_one_class
+from oneof.solvers.online import MAX_CHECKED_ROWS, OnlineState, describe_one_class
 from oneof.solvers.row_accessors import SparseRows, memory_order
 from oneof.typing import Evidence, FeatureMatrix, Ints, Mask
 from oneof.validation import check_random_state, check_sample_weight
@@ -62,9 +62,10 @@ class OnlineClassifier(LinearClassifierMixin):
             order = rng.permutation(training.X.shape[0]) if self.shuffle else None
             state = solve(training.X, training.evidence, initial=state, order=order)
         self._set_fitted_attributes(state)
-        labeled, is_pegasos = training.labeled, hasattr(self, "lam")
-        if is_pegasos and (note := describe_one_class(training.select(labeled), training.evidence[labeled], state)):
-            warn(f"{type(self).__name__}: {note}", ConvergenceWarning)
+        if hasattr(self, "lam"):  # Pegasos, whose steps depend on the scale of the rows
+            checked = training.labeled[:: -(-len(training.labeled) // MAX_CHECKED_ROWS)]
+            if note := describe_one_class(training.X[checked], training.evidence[checked], state):
+                warn(f"{type(self).__name__}: {note}", ConvergenceWarning)
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
         """Update the model with further rows, once and in the given order.

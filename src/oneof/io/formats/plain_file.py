@@ -92,7 +92,7 @@ def _write_sheet(path: Path, sheet: str | None, target: Path) -> list[str]:
     Raises
     ------
     DataError
-        If the file is damaged or is no spreadsheet, or the sheet does not exist or is empty.
+        If the file is damaged or is not a spreadsheet, or the sheet does not exist or is empty.
     MissingExtraError
         If fastexcel is not installed.
     """

@@ -99,12 +99,12 @@ class LaplaceMode:
 
 
 @dataclass(frozen=True)
-class GramPoint:
-    """Log likelihood at a pair (A, K A), an array of shape (2, n, K), as a `Point`."""
+class LatentPoint:
+    """Log likelihood of rows in memory, at their latents."""
 
     latents: Array
+    """F, (n, K)."""
     likelihood: Likelihood
-    preconditioner: None = None
 
     @cached_property
     def value(self) -> float:
@@ -120,6 +120,13 @@ class GramPoint:
     def derivatives(self) -> LikelihoodDerivatives:
         """Derivatives of the log likelihood by the latents."""
         return self.likelihood.derivatives(self.latents)
+
+
+@dataclass(frozen=True)
+class GramPoint(LatentPoint):
+    """Log likelihood at a pair (A, K A), an array of shape (2, n, K), as a `Point`."""
+
+    preconditioner: None = None
 
     @property
     def gradient(self) -> Array:
@@ -388,7 +395,7 @@ class RowSums:
 
     def evaluate(self, weights: Array, sharpness: float) -> "RowPoint":
         """Return the log likelihood."""
-        return RowPoint(self.prior, self.prior.latents(weights), Likelihood(self.evidence, sharpness))
+        return RowPoint(self.prior.latents(weights), Likelihood(self.evidence, sharpness), self.prior)
 
     def max_abs(self, weights: Array) -> float:
         """Return max |Phi w| over rows and classes, computed in single precision."""
@@ -396,37 +403,19 @@ class RowSums:
 
 
 @dataclass(frozen=True)
-class RowPoint:
-    """Log likelihood of rows in memory with respect to the weights, as a `Point`."""
+class RowPoint(LatentPoint):
+    """Log likelihood at weights w with the latents F = Phi w, as a `Point`."""
 
     prior: FeaturePrior
-    latents: Array
-    """F = Phi w, (n, K)."""
-    likelihood: Likelihood
-
-    @cached_property
-    def value(self) -> float:
-        """sum_i log p(S_i | f_i)."""
-        return self.likelihood.value(self.latents)
-
-    @cached_property
-    def max_abs(self) -> float:
-        """Max |Phi w| over rows and classes."""
-        return max_abs(self.latents)
-
-    @cached_property
-    def rows(self) -> LikelihoodDerivatives:
-        """Derivatives with respect to the latents."""
-        return self.likelihood.derivatives(self.latents)
 
     @cached_property
     def gradient(self) -> Array:
         """Phi^T (q - pi), (m, K)."""
-        return self.prior.weights(self.rows.gradient)
+        return self.prior.weights(self.derivatives.gradient)
 
     def hvp(self, direction: Array) -> Array:
         """Return Phi^T W_true Phi v, (m, K)."""
-        return hvp_by_blocks(self.prior.features, self.rows, direction)
+        return hvp_by_blocks(self.prior.features, self.derivatives, direction)
 
     def fast_hvp(self, direction: Array) -> Array:
         """Return Phi^T W_true Phi v, (m, K), computed in single precision."""
@@ -435,12 +424,12 @@ class RowPoint:
 
     @cached_property
     def _single_rows(self) -> LikelihoodDerivatives:
-        return self.rows.astype(self.prior.single.features.dtype)
+        return self.derivatives.astype(self.prior.single.features.dtype)
 
     @cached_property
     def preconditioner(self) -> Operator:
         """Approximation of (I + Phi^T W Phi)^-1."""
-        return WeightPreconditioner.from_rows(self.prior.single.features, self.rows).solve
+        return WeightPreconditioner.from_rows(self.prior.single.features, self.derivatives).solve
 
 
 def hvp_by_blocks(features: Array, derivatives: LikelihoodDerivatives, direction: Array) -> Array:

@@ -1,9 +1,8 @@
 """One table of cells, which every entry point reads by the same function."""
 
 import contextlib
-import csv
 import json
-import warnings
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -16,14 +15,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from oneof import CandidateSets
-from oneof.candidates.cells import LISTS, LabelFormat, parse, read_cells, write_cells
+from oneof.candidates.cells import LISTS, LabelFormat, parse, read_cells
 from oneof.candidates.labels import clean
 from oneof.cli.answers.files import read_answers
 from oneof.errors import DataError, InputError, LabelError
 from oneof.io import CellFormat, Table, read_checked_labels, read_labels, read_table, read_truth
 from oneof.io.answers import AnswerOptions
 from oneof.labeling.answers.importing import read_file
-from tests.candidates.columns import label_reader, stream_classes
+from tests.candidates.columns import label_reader, read_label_columns, stream_classes
 
 CLASSES = ["CL:0000236", "Caf\u00e9", "[(R)-carvone]", "finch", "finch|wren", "owl", "wren"]
 FINCH, BOTH = {"finch": 1.0}, {"finch": 1.0, "wren": 1.0}
@@ -49,6 +48,8 @@ SETS: list[tuple[str, dict[str, Any], Labels]] = [
     ("", {}, None),
     (" \u200b ", {}, None),
     ("n/a", {"missing": ("N/A",)}, None),
+    ("-1", {}, None),
+    ("-1|finch", {}, "'-1' is not one of the classes"),
     ("N/A|finch", {"missing": ("n/a",)}, FINCH),
     ("FINCH|Finch", {"folds_case": True}, FINCH),
     ("FINCH or WREN", {"folds_case": True, "separator": " OR "}, BOTH),
@@ -125,6 +126,7 @@ WEIGHTED: list[tuple[str, dict[str, Any], Labels]] = [
     ("[]", {}, None),
     ("{}", {}, None),
     ("null", {}, None),
+    ("-1:1", {}, None),
     ('{"finch": null}', {}, None),
     ('{"labels": ["finch", "wren"]}', {}, BOTH),
     ('{"labels": {"finch": 0.8, "wren": 0.2}}', {}, WEIGHTS),
@@ -159,6 +161,7 @@ WEIGHTED: list[tuple[str, dict[str, Any], Labels]] = [
 ]
 
 Entry = Callable[[list[str], dict[str, Any], Path], list[Labels]]
+CASES = [*SETS, *((cell, options | {"weighted": True}, expected) for cell, options, expected in WEIGHTED)]
 
 
 def _weights(y: CandidateSets) -> list[Labels]:
@@ -167,9 +170,14 @@ def _weights(y: CandidateSets) -> list[Labels]:
     return [None if unlabeled else row for row, unlabeled in zip(rows, y.is_unlabeled.tolist(), strict=True)]
 
 
-def _table(cells: list[str], options: dict[str, Any], name: str) -> Table:
-    cell_format = CellFormat(missing=options.get("missing", ()), folds_labels=options.get("folds_case", False))
+def _table(cells: list[str], options: dict[str, Any], name: str = "y", **more: Any) -> Table:
+    cell_format = CellFormat(missing=options.get("missing", ()), folds_labels=options.get("folds_case", False), **more)
     return Table(pl.DataFrame({name: cells}), Path("t.csv"), cell_format=cell_format)
+
+
+def _sets(table: Table, options: dict[str, Any]) -> list[Labels]:
+    chosen = {name: options[name] for name in ("separator", "weighted") if name in options}
+    return _weights(read_labels(table, ["y"], classes=CLASSES, **chosen))
 
 
 def _text(cells: list[str], options: dict[str, Any], folder: Path) -> list[Labels]:
@@ -178,34 +186,28 @@ def _text(cells: list[str], options: dict[str, Any], folder: Path) -> list[Label
 
 
 def _column(cells: list[str], options: dict[str, Any], folder: Path) -> list[Labels]:
-    chosen = {name: options[name] for name in ("separator", "weighted") if name in options}
-    return _weights(read_labels(_table(cells, options, "y"), ["y"], classes=CLASSES, **chosen))
+    return _sets(_table(cells, options), options)
 
 
 def _lines(cells: list[str], options: dict[str, Any], folder: Path) -> list[Labels]:
-    """Read the value of a cell of JSON among lists in a file of JSON lines."""
-    values = [["owl"], json.loads(cells[1]), [name for name in CLASSES if name != "owl"]]
+    """Read the values of cells of JSON among lists in a file of JSON lines."""
+    values = [["owl"], *map(json.loads, cells[1:]), [name for name in CLASSES if name != "owl"]]
     path = folder / "t.jsonl"
     path.write_text("".join(json.dumps({"x": i, "y": value}) + "\n" for i, value in enumerate(values)))
-    table = replace(read_table(path, labels=["y"]), cell_format=_table(cells, options, "y").cell_format)
-    chosen = {name: options[name] for name in ("separator", "weighted") if name in options}
-    return _weights(read_labels(table, ["y"], classes=CLASSES, **chosen))
+    return _sets(replace(read_table(path, labels=["y"]), cell_format=_table(cells, options).cell_format), options)[:-1]
 
 
 def _batch(cells: list[str], options: dict[str, Any], folder: Path) -> list[Labels]:
-    options = {"separator": "|", **options}
-    reader = label_reader(["y"], options.pop("separator"), CLASSES, **options)
+    reader = label_reader(["y"], classes=CLASSES, **options)
     evidence = np.asarray(reader.evidence(pl.DataFrame({"y": cells})), dtype=float)
     return _weights(CandidateSets.from_weights(evidence, CLASSES))
 
 
 def _answers(cells: list[str], options: dict[str, Any], folder: Path) -> list[Labels]:
-    records = [(str(row), name, cell) for row, cell in enumerate(cells) for name in ("ann", "bob")]
-    path = _write(folder, ("row", "annotator", "answer"), records)
-    table = _table(cells, options, "x")
-    read = read_answers(
-        AnswerOptions(path, rules="no"), table, separator=options.get("separator", "|"), classes=tuple(CLASSES)
-    )
+    path = folder / "answers.csv"
+    pl.DataFrame({"row": range(len(cells)), "annotator": "ann", "answer": cells}).write_csv(path)
+    table, separator = _table(cells, options, "x"), options.get("separator", "|")
+    read = read_answers(AnswerOptions(path, rules="no"), table, separator=separator, classes=tuple(CLASSES))
     codes, found = read.answers.to_codes(), [None] * len(cells)
     for row, answer in zip(codes.row.tolist(), codes.answer.tolist(), strict=True):
         found[row] = dict.fromkeys(codes.classes[codes.sets[answer]].tolist(), 1.0)
@@ -213,50 +215,21 @@ def _answers(cells: list[str], options: dict[str, Any], folder: Path) -> list[La
 
 
 def _imported(cells: list[str], options: dict[str, Any], folder: Path) -> list[Labels]:
-    path = _write(folder, ("item", "worker", "label"), [(str(row), "ann", cell) for row, cell in enumerate(cells)])
-    found: list[Labels] = [None] * len(cells)
+    path = folder / "imported.csv"
+    pl.DataFrame({"item": range(len(cells)), "worker": "ann", "label": cells}).write_csv(path)
     answers, _ = read_file(path, pl.DataFrame({"x": cells}), np.array(CLASSES), **options)
-    for row in range(len(cells)):
-        found[row] = dict.fromkeys(answers.of_row(row).get("ann", ()), 1.0) or None
-    return found
-
-
-def _write(folder: Path, names: tuple[str, ...], rows: list[tuple[str, ...]]) -> Path:
-    path = folder / "answers.csv"
-    with path.open("w", encoding="utf-8", newline="") as file:
-        csv.writer(file).writerows([names, *rows])
-    return path
+    return [dict.fromkeys(answers.of_row(row).get("ann", ()), 1.0) or None for row in range(len(cells))]
 
 
 def _checked(cells: list[str], options: dict[str, Any], folder: Path) -> list[Labels]:
     chosen = {"separator": options.get("separator", "|"), "has_weights": options.get("weighted", False)}
-    labels, _ = read_checked_labels(_table(cells, options, "y"), "y", np.array(CLASSES), **chosen)
+    labels, _ = read_checked_labels(_table(cells, options), "y", np.array(CLASSES), **chosen)
     return [None if label is None else {label: 1.0} for label in labels]
 
 
 def _true(cells: list[str], options: dict[str, Any], folder: Path) -> list[Labels]:
-    truth = read_truth(_table(cells, options, "y"), "y", np.array(CLASSES))
+    truth = read_truth(_table(cells, options), "y", np.array(CLASSES))
     return [None if label is None else {label: 1.0} for label in truth.tolist()]
-
-
-ENTRIES: dict[str, Entry] = {"text": _text, "column": _column, "batch": _batch, "answers": _answers}
-
-
-def _check(entry: Entry, cell: str, options: dict[str, Any], expected: Labels, folder: Path) -> None:
-    """Check the labels of the cell in row 1 of a column, or the error."""
-    separator = options.get("separator", "|")
-    full = write_cells(
-        np.array([[name != "owl" for name in CLASSES]]), np.array(CLASSES), np.zeros(1, dtype=bool), separator
-    )[0]
-    cells = ["owl", cell, full]
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        if not isinstance(expected, str):
-            assert entry(cells, options, folder)[1] == (None if expected is None else pytest.approx(expected))
-            return
-        with pytest.raises(InputError, match=expected) as caught:
-            entry(cells, options, folder)
-    assert "row 1" in str(caught.value) or "row 2" in str(caught.value)  # each row of a table may have two answers
 
 
 def _is_json(cell: str) -> bool:
@@ -266,59 +239,57 @@ def _is_json(cell: str) -> bool:
     return False
 
 
-@pytest.mark.parametrize(
-    ("cell", "options", "expected"),
-    [
-        (cell, options | more, expected)
-        for cases, more in ((SETS, {}), (WEIGHTED, {"weighted": True}))
-        for cell, options, expected in cases
-        if _is_json(cell)
-    ],
-)
-def test_a_value_has_the_meaning_of_its_text(
-    cell: str, options: dict[str, Any], expected: Labels, tmp_path: Path
-) -> None:
-    """A list or an object of JSON lines has the labels, or the error, of the same JSON as text."""
-    _check(_lines, cell, options, expected, tmp_path)
-
-
-@pytest.mark.parametrize("entry", ENTRIES)
-@pytest.mark.parametrize(("cell", "options", "expected"), SETS)
-def test_a_cell_has_one_meaning(
-    cell: str, options: dict[str, Any], expected: Labels, entry: str, tmp_path: Path
-) -> None:
-    """Text in Python, columns of `fit`, batches of a stream and answers have the labels, or the error, of the table."""
-    _check(ENTRIES[entry], cell, options, expected, tmp_path)
-
-
-@pytest.mark.parametrize("entry", ["text", "column", "batch"])
-@pytest.mark.parametrize(("cell", "options", "expected"), WEIGHTED)
-def test_a_cell_with_weights_has_one_meaning(
-    cell: str, options: dict[str, Any], expected: Labels, entry: str, tmp_path: Path
-) -> None:
-    """Text in Python, columns of `fit` and batches of a stream have the weights, or the error, of the table."""
-    _check(ENTRIES[entry], cell, options | {"weighted": True}, expected, tmp_path)
-
-
-@pytest.mark.parametrize(
-    ("cell", "options", "expected"),
-    [case for case in SETS if "not one of" not in str(case[2]) and not {*case[1]} - {"separator"}],
-)
-def test_an_imported_answer_has_the_same_meaning(
-    cell: str, options: dict[str, Any], expected: Labels, tmp_path: Path
-) -> None:
-    """A session imports a cell as `fit` reads it."""
+@pytest.mark.parametrize(("cell", "options", "expected"), CASES)
+def test_a_cell_has_one_meaning(cell: str, options: dict[str, Any], expected: Labels) -> None:
+    """The parser returns the labels with their weights, or the error, of the table."""
+    form = LabelFormat(classes=CLASSES, **options)
     if isinstance(expected, str):
-        with pytest.raises(InputError, match=f"row 1: .*{expected}"):
-            _imported(["owl", cell], options, tmp_path)
-    else:
-        assert _imported(["owl", cell], options, tmp_path)[1] == expected
+        with pytest.raises(LabelError, match=expected):
+            parse(cell, form)
+        return
+    pairs = parse(cell, form) or []
+    weights = {label: 1.0 if weight is None else weight for label, weight in pairs}
+    assert {label: weight / max(weights.values()) for label, weight in weights.items()} == pytest.approx(expected or {})
 
 
-@pytest.mark.parametrize(
-    ("cell", "options", "expected"),
-    [*SETS, *((cell, options | {"weighted": True}, expected) for cell, options, expected in WEIGHTED)],
-)
+def _is_simple(options: dict[str, Any]) -> bool:
+    return not {*options} - {"separator"}
+
+
+ENTRIES: dict[str, tuple[Entry, Callable[[str, dict[str, Any], Labels], bool]]] = {
+    "text": (_text, lambda *_: True),
+    "column": (_column, lambda *_: True),
+    "batch": (_batch, lambda *_: True),
+    "lines": (_lines, lambda cell, *_: _is_json(cell)),
+    "answers": (_answers, lambda _, options, __: not options),
+    "imported": (_imported, lambda _, options, expected: _is_simple(options) and "not one of" not in str(expected)),
+}
+"""The readers of columns, and the cells that they may have."""
+
+
+@pytest.mark.parametrize("name", ENTRIES)
+@pytest.mark.filterwarnings("ignore")
+def test_every_entry_reads_a_cell_by_the_parser(name: str, tmp_path: Path) -> None:
+    """A column of all cells of a format has the labels of the table, and a cell that cannot be read is an error.
+
+    These are text in Python, columns of `fit`, batches of a stream, values of JSON, and answers, also imported ones.
+    """
+    entry, may_have = ENTRIES[name]
+    columns: dict[Any, list[tuple[str, Labels]]] = {}
+    for cell, options, expected in CASES:
+        if not may_have(cell, options, expected):
+            continue
+        if isinstance(expected, str):
+            with pytest.raises(InputError, match=rf"row 1: .*(?:{expected})"):
+                entry(["owl", cell], options, tmp_path)
+        else:
+            columns.setdefault(tuple(sorted(options.items())), []).append((cell, expected))
+    for options, cases in columns.items():
+        found = entry(["owl", *(cell for cell, _ in cases)], dict(options), tmp_path)
+        assert found[1:] == [None if expected is None else pytest.approx(expected) for _, expected in cases]
+
+
+@pytest.mark.parametrize(("cell", "options", "expected"), CASES)
 def test_a_checked_label_has_the_same_meaning(
     cell: str, options: dict[str, Any], expected: Labels, tmp_path: Path
 ) -> None:
@@ -330,43 +301,31 @@ def test_a_checked_label_has_the_same_meaning(
         expected = {clean(cell): 1.0}
     if cell == "[]":
         expected = None
-    is_one = expected is None or (isinstance(expected, dict) and len(expected) == 1)
-    if is_one:
-        assert _checked(["owl", cell], options, tmp_path)[1] == expected
-    elif expected != "all weights of the row are 0":  # the weight of a single label has no effect
-        with pytest.raises(LabelError, match="row 1: "):
-            _checked(["owl", cell], options, tmp_path)
-    if options.get("weighted") or "|" in cell or ";" in cell or "\uff1b" in cell or " or " in cell:
-        return  # true labels have neither weights nor separators
-    if is_one:
-        assert _true(["owl", cell], options, tmp_path)[1] == expected
-    else:
-        with pytest.raises(DataError, match="row 1: "):
-            _true(["owl", cell], options, tmp_path)
+    # True labels have neither weights nor separators, and the weight of a single checked label has no effect.
+    is_plain = not (options.get("weighted") or re.search(r"[|;\uff1b]| or ", cell))
+    for entry in [_true] * is_plain + [_checked] * (expected != "all weights of the row are 0"):
+        if expected is None or (isinstance(expected, dict) and len(expected) == 1):
+            assert entry(["owl", cell], options, tmp_path)[1] == expected
+        else:
+            with pytest.raises(InputError, match="row 1: "):
+                entry(["owl", cell], options, tmp_path)
 
 
 def test_a_new_true_label_is_its_text() -> None:
     """A model may be evaluated on new labels, but not on cells of several labels."""
     cells = ["owl", '{"label": "eagle"}', "finch", "wren", "Ca\u0301fe"]
-    truth = read_truth(_table(cells, {}, "y"), "y", np.array(CLASSES), allows_new=True)
+    truth = read_truth(_table(cells, {}), "y", np.array(CLASSES), allows_new=True)
     assert truth.tolist() == ["owl", "eagle", "finch", "wren", "C\u00e1fe"]
     for cell in ('["finch", "wren"]', "finch;wren"):
         with pytest.raises(DataError, match=r"row 1: .* It has several classes: name one"):
-            read_truth(_table(["owl", cell], {}, "y"), "y", np.array(CLASSES), allows_new=True)
+            read_truth(_table(["owl", cell], {}), "y", np.array(CLASSES), allows_new=True)
 
 
 @pytest.mark.parametrize(("cell", "options", "expected"), SETS)
-def test_inspection_has_the_labels_of_other_commands(
-    cell: str, options: dict[str, Any], expected: Labels, tmp_path: Path
-) -> None:
+def test_inspection_has_the_labels_of_other_commands(cell: str, options: dict[str, Any], expected: Labels) -> None:
     """Rows that cannot be read are unlabeled if the errors are, and no other row changes."""
-    table = _table(["owl", cell, "finch"], options, "y")
-    table = Table(table.frame, table.path, cell_format=CellFormat(
-        missing=table.cell_format.missing, folds_labels=table.cell_format.folds_labels, label_errors="unlabeled"
-    ))  # fmt: skip
-    y = read_labels(table, ["y"], classes=CLASSES, separator=options.get("separator", "|"))
-    expected_row = None if isinstance(expected, str) else expected
-    assert _weights(y) == [{"owl": 1.0}, expected_row, FINCH]
+    table = _table(["owl", cell, "finch"], options, label_errors="unlabeled")
+    assert _sets(table, options) == [{"owl": 1.0}, None if isinstance(expected, str) else expected, FINCH]
 
 
 def test_a_number_is_a_weight_only_if_it_is_not_a_part_of_a_class() -> None:
@@ -403,32 +362,17 @@ def test_minus_one_is_a_class_if_it_is_one_of_several_labels(cells: list[str], t
     with pytest.warns(UserWarning, match="'-1' is read as a class"):
         y = CandidateSets.from_strings(cells)
     assert y.to_sets()[1] == {"-1"}
-    assert [set(map(str, row)) for row in _weights(read_labels(_table(cells, {}, "y"), ["y"]))] == y.to_sets()
-    names = stream_classes([pl.DataFrame({"y": cells})])
-    batch = label_reader(["y"], classes=names).evidence(pl.DataFrame({"y": cells}))
+    frame = pl.DataFrame({"y": cells})
+    assert [{*map(str, row)} for row in read_label_columns(frame, ["y"])] == y.to_sets()
+    batch = label_reader(["y"], classes=stream_classes([frame])).evidence(frame)
     assert batch.sum(axis=1).tolist() == y.sizes.tolist()
 
 
-def test_noncharacters_are_not_part_of_labels() -> None:
-    """The characters that stand for escapes while a text is split are invisible ones, which are removed."""
+def test_noncharacters_and_leading_zeros() -> None:
+    """Characters that stand for escapes are invisible and removed; 007 and 007.0 are two codes, not the number 7."""
     assert CandidateSets.from_strings(["a\ufdef|b\\|c", "\ufdd0b"]).to_sets() == [{"a", "b|c"}, {"b"}]
-
-
-def test_numbers_with_leading_zeros_are_codes() -> None:
-    """007 and 007.0 are two codes, not the number 7."""
-    cells = ["007", "007.0", "7.0"]
-    assert read_labels(_table(cells, {}, "y"), ["y"]).classes.tolist() == ["007", "007.0", "7"]
-
-
-def test_a_number_that_is_no_probability_is_a_part_of_the_label() -> None:
-    """With a rest, weights are probabilities, so that an identifier alone is a label; a percentage is an error."""
-    cells = ["CHEBI:15377", "finch:0.7", "finch:0.2|CHEBI:15377:0.5"]
-    y = CandidateSets.from_strings(cells, weighted=True, rest=True)
-    assert y.classes.tolist() == ["CHEBI:15377", "finch"]
-    assert y.to_sets()[0] == {"CHEBI:15377"}
-    assert stream_classes([pl.DataFrame({"y": cells})], weighted=True, rest=True) == y.classes.tolist()
-    with pytest.raises(LabelError, match="row 0: the weights of the row sum to 70"):
-        CandidateSets.from_strings(["finch:70", "wren:0.5"], weighted=True, rest=True)
+    cells = pl.DataFrame({"y": ["007", "007.0", "7.0"]})
+    assert read_label_columns(cells, ["y"]).classes.tolist() == ["007", "007.0", "7"]
 
 
 def test_equal_cells_are_parsed_once(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -467,12 +411,6 @@ def test_any_text_is_labels_or_one_sentence(text: str, weighted: bool, folds_cas
         reason = ""
     assert "\n" not in reason.replace(text, "")
     assert pairs is None or all(label and clean(label) == label for label, _ in pairs)
-
-
-@given(st.text())
-def test_clean_text_is_clean(text: str) -> None:
-    """Cleaning has no effect on clean text."""
-    assert clean(clean(text)) == clean(text)
 
 
 @pytest.mark.parametrize(

@@ -20,9 +20,9 @@ TRUE = np.arange(N) % 3
 X = np.random.default_rng(0).normal(size=(N, 2)) + 2 * TRUE[:, None]
 Y = oneof.make_partial_labels(np.array(["finch", "owl", "wren"])[TRUE], fraction=0.5, n_distractors=1, random_state=0)
 GRID = {"lam": [0.1, 1.0]}
-FIT = r"such as CandidateEM\(classifier\), or pass the labels of `disambiguate`"
-SPLIT = r"Split the rows by CandidateKFold of oneof.model_selection"
-SCORE = r"Pass scoring=oneof.model_selection.covering_rate_scorer"
+REMEDY = (
+    r"such as CandidateEM\(classifier\).* CandidateKFold of oneof.*scoring=oneof.model_selection.covering_rate_scorer"
+)
 
 
 def plem() -> Any:
@@ -33,39 +33,35 @@ def fit(estimator: Any) -> Callable[[Any], Any]:
     return lambda y: estimator.fit(X, y)
 
 
-REFUSED: dict[str, tuple[Callable[[Any], Any], str]] = {
-    "CalibratedClassifierCV": (fit(CalibratedClassifierCV(plem(), cv=3)), FIT),
-    "VotingClassifier": (fit(ensemble.VotingClassifier([("plem", plem())])), FIT),
-    "StackingClassifier": (fit(ensemble.StackingClassifier([("plem", plem())], cv=3)), FIT),
-    "BaggingClassifier": (fit(ensemble.BaggingClassifier(plem())), FIT),
-    "AdaBoostClassifier": (fit(ensemble.AdaBoostClassifier(plem())), FIT),
-    "OneVsRestClassifier": (fit(multiclass.OneVsRestClassifier(plem())), FIT),
-    "OneVsOneClassifier": (fit(multiclass.OneVsOneClassifier(plem())), FIT),
-    "SelfTrainingClassifier": (fit(SelfTrainingClassifier(LogisticRegression())), FIT),
-    "LogisticRegression": (fit(LogisticRegression()), FIT),
-    "DummyClassifier": (fit(DummyClassifier()), FIT),
-    "SelectKBest": (fit(feature_selection.SelectKBest(k=1)), FIT),
-    "StratifiedKFold": (lambda y: [*model_selection.StratifiedKFold(3).split(X, y)], SPLIT),
-    "train_test_split": (lambda y: model_selection.train_test_split(X, y, stratify=y), SPLIT),
-    "cross_val_predict": (lambda y: model_selection.cross_val_predict(plem(), X, y, method="predict_proba"), SPLIT),
-    "accuracy_score": (lambda y: metrics.accuracy_score(y, TRUE), SCORE),
+REFUSED: dict[str, Callable[[Any], Any]] = {
+    "CalibratedClassifierCV": fit(CalibratedClassifierCV(plem(), cv=3)),
+    "VotingClassifier": fit(ensemble.VotingClassifier([("plem", plem())])),
+    "StackingClassifier": fit(ensemble.StackingClassifier([("plem", plem())], cv=3)),
+    "BaggingClassifier": fit(ensemble.BaggingClassifier(plem())),
+    "AdaBoostClassifier": fit(ensemble.AdaBoostClassifier(plem())),
+    "OneVsRestClassifier": fit(multiclass.OneVsRestClassifier(plem())),
+    "OneVsOneClassifier": fit(multiclass.OneVsOneClassifier(plem())),
+    "SelfTrainingClassifier": fit(SelfTrainingClassifier(LogisticRegression())),
+    "LogisticRegression": fit(LogisticRegression()),
+    "DummyClassifier": fit(DummyClassifier()),
+    "SelectKBest": fit(feature_selection.SelectKBest(k=1)),
+    "StratifiedKFold": lambda y: [*model_selection.StratifiedKFold(3).split(X, y)],
+    "train_test_split": lambda y: model_selection.train_test_split(X, y, stratify=y),
+    "cross_val_predict": lambda y: model_selection.cross_val_predict(plem(), X, y, method="predict_proba"),
+    "accuracy_score": lambda y: metrics.accuracy_score(y, TRUE),
 }
 
 
 @pytest.mark.parametrize("name", REFUSED)
 def test_a_function_of_exact_labels_names_the_alternative(name: str) -> None:
-    """The error names the function and what to do instead."""
-    call, remedy = REFUSED[name]
-    with pytest.raises(InputTypeError, match=f"{name} of scikit-learn needs one exact label per row.*{remedy}"):
-        call(Y)
+    """The error names the function and what to do instead.
 
-
-@pytest.mark.parametrize("name", ["CalibratedClassifierCV", "BaggingClassifier", "StratifiedKFold", "train_test_split"])
-def test_an_array_of_candidate_sets_has_the_same_error(name: str) -> None:
-    """Functions that ask for the type of the target, or sort it, have the error for the array of candidate sets."""
-    call, remedy = REFUSED[name]
-    with pytest.raises(InputTypeError, match=f"{name} of scikit-learn needs one exact label per row.*{remedy}"):
-        call(np.asarray(Y))
+    Functions that ask for the type of the target, or sort it, have it for the array of candidate sets too.
+    """
+    is_read = name in ("CalibratedClassifierCV", "BaggingClassifier", "StratifiedKFold", "train_test_split")
+    for y in (Y, *[np.asarray(Y)] * is_read):
+        with pytest.raises(InputTypeError, match=f"{name} of scikit-learn needs one exact label per row.*{REMEDY}"):
+            REFUSED[name](y)
 
 
 @pytest.mark.parametrize(
@@ -92,10 +88,10 @@ def test_functions_of_any_target_accept_candidate_sets(call: Callable[[Any], Any
 def test_a_metric_of_exact_labels_is_not_silent(scoring: str) -> None:
     """The warning of scikit-learn contains the remedy, and with error_score="raise" it is the error."""
     folds = oneof.model_selection.CandidateKFold(3)
-    with pytest.warns(UserWarning, match=SCORE):
+    with pytest.warns(UserWarning, match=REMEDY):
         scores = model_selection.cross_val_score(plem(), X, Y, cv=folds, scoring=scoring)
     assert np.isnan(scores).all()
-    with pytest.warns(UserWarning, match=SCORE), pytest.warns(UserWarning, match="test scores are non-finite"):
+    with pytest.warns(UserWarning, match=REMEDY), pytest.warns(UserWarning, match="test scores are non-finite"):
         model_selection.GridSearchCV(plem(), GRID, cv=folds, scoring=scoring, refit=False).fit(X, Y)
-    with pytest.raises(InputTypeError, match=SCORE):
+    with pytest.raises(InputTypeError, match=REMEDY):
         model_selection.cross_val_score(plem(), X, Y, cv=folds, scoring=scoring, error_score="raise")

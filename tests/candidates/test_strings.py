@@ -97,8 +97,7 @@ def test_strings():
     assert CandidateSets.from_labels(["a|b", "c"]).classes.tolist() == ["a|b", "c"]
     with pytest.raises(LabelError, match=r"row 1: 'a\|\|b' contains an empty label"):
         CandidateSets.from_strings(["a", "a||b"])
-    with pytest.raises(LabelError, match="row 0: 3 is not a string"):
-        CandidateSets.from_strings([3])
+    assert CandidateSets.from_strings([3, "4|3", ["4"], None]).to_sets() == [{"3"}, {"3", "4"}, {"4"}, {"3", "4"}]
     for separator in ("", " ", "\\", 3):
         for call in (CandidateSets.from_strings, lambda _, separator: y.to_strings(separator=separator)):
             with pytest.raises(InputError, match="must be visible text without a backslash"):

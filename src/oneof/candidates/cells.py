@@ -9,8 +9,8 @@ steps in this order:
 4. Text in brackets is JSON, or a literal of another language, if it can be nothing else. Other text in brackets is a
    label.
 5. Other text is split at the separators. A backslash escapes them, and itself.
-6. A weight is the number after the last colon of a label, or in parentheses at its end. A text that is a known class,
-   digits that begin with 0, such as "CL:0000236", and whole numbers above 100 if weights are probabilities, have none.
+6. A weight is the number after the last colon of a label, or in parentheses at its end. A text that is a known class
+   and digits that begin with 0, such as "CL:0000236", have none.
 7. Labels are text: 3, 3.0 and "3" are one label, since a batch of a stream does not show the type of its column.
 8. Missing words are left out. A cell without another label, or with -1 alone unless it is a class, is unlabeled.
 9. A label is the class that it equals, or equals by `fold_case`. Any other label is new, or an error if the classes are
@@ -25,7 +25,6 @@ import contextlib
 import json
 import math
 import re
-from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -105,8 +104,6 @@ class LabelFormat:
         Words for a missing label, in any case.
     is_open : bool
         Whether other labels than `classes` are new ones rather than errors.
-    trims : bool
-        Whether separators before the first and after the last label have no effect.
     names : frozenset of str
         The keys of labels that have weights elsewhere; a number at their end is not a weight.
     known : dict or None
@@ -120,7 +117,6 @@ class LabelFormat:
     folds_case: bool = False
     missing: Collection[str] = ()
     is_open: bool = False
-    trims: bool = True
     names: frozenset[str] = frozenset()
     known: dict[Any, Any] | None = field(init=False, repr=False, compare=False)
 
@@ -130,11 +126,10 @@ class LabelFormat:
             np.iterable(self.missing) and all(isinstance(w, str) for w in self.missing)
         ):
             raise InputError(f"`missing` must be a sequence of text, such as ['n/a']; got {self.missing!r}.")
-        names = [*(self.classes or ()), *([self.rest] if isinstance(self.rest, str) else [])]
-        known = {self.key(name): name for name in names}
-        for name in names if self.classes is not None else ():
-            if known[self.key(name)] != name:
-                raise LabelError(f"the classes {name!r} and {known[self.key(name)]!r} are read as one label.")
+        known: dict[Any, Any] = {}
+        for name in [*(self.classes or ()), *([self.rest] if isinstance(self.rest, str) else [])]:
+            if known.setdefault(self.key(name), name) != name and self.classes is not None:
+                raise LabelError(f"the classes {known[self.key(name)]!r} and {name!r} are read as one label.")
         object.__setattr__(self, "known", None if self.classes is None else known)
 
     @cached_property
@@ -173,7 +168,7 @@ class LabelFormat:
     @cached_property
     def of_labels(self) -> "LabelFormat":
         """The format of labels whose weights are in another cell."""
-        return replace(self, weighted=False, trims=False)
+        return replace(self, weighted=False)
 
     @cached_property
     def separators(self) -> list[str]:
@@ -270,16 +265,17 @@ def parse(cell: Any, form: LabelFormat) -> Pairs | None:
 
 def parse_with_weights(cell: Any, weights: Any, form: LabelFormat) -> Pairs | None:
     """Return the labels of a cell with the weights of another cell, in their order; see `parse`."""
-    is_list = is_collection(cell) and not len(cell)
-    is_empty = is_missing(cell) or is_list or (isinstance(cell, str) and clean(cell) in _EMPTY)
-    pairs = None if is_empty else _read(cell, form.of_labels)
+    is_empty = isinstance(cell, str) and clean(cell) in _EMPTY
+    pairs = None if is_empty or (is_collection(cell) and not len(cell)) else _read(cell, form.of_labels)
     numbers = _parse_numbers(weights, form)
-    if numbers and not pairs:
-        raise LabelError("the row has weights, but no labels. Leave both cells empty if it is unlabeled.")
-    if pairs and numbers is not None:
-        if len(pairs) != len(numbers):
-            raise LabelError(f"the row has {len(pairs)} labels and {len(numbers)} weights. Give each label one weight.")
-        pairs = [(label, weight_of(label, number)) for (label, _), number in zip(pairs, numbers, strict=True)]
+    if numbers:
+        labels = [label for label, _ in pairs or ()]
+        if len(labels) != len(numbers):
+            raise LabelError(
+                f"the row has {len(labels)} labels and {len(numbers)} weights. Give each label one weight, or leave "
+                "both cells empty if it is unlabeled."
+            )
+        pairs = [(label, weight_of(label, number)) for label, number in zip(labels, numbers, strict=True)]
     return pairs and _judge(pairs, form)
 
 
@@ -415,8 +411,8 @@ def as_pairs(row: Any) -> Pairs | None:
     pairs = [] if is_missing(row) else flatten(row)
     if any(weight is None for _, weight in pairs):
         raise LabelError(
-            "a row of weights must be a mapping from labels to weights, a list of (label, weight) pairs, a list of "
-            f'records such as {{"label": "finch", "probability": 0.7}}, or None for an unlabeled row; got {row!r}. '
+            "a row of weights must be a mapping from labels to weights, or a list of (label, weight) pairs or of "
+            f'records such as {{"label": "finch", "probability": 0.7}}; got {row!r}. '
             "CandidateSets.from_strings(y, weighted=True) reads text.",
             label=row if isinstance(row, str) else None,
         )
@@ -497,7 +493,7 @@ def _split(text: str, form: LabelFormat) -> Pairs:
     if not kept:
         raise empty_set(f"the candidate set is empty ({text!r})", text)
     pairs: Pairs = []
-    for label, number in pieces[kept[0] : kept[-1] + 1] if form.trims else pieces:
+    for label, number in pieces[kept[0] : kept[-1] + 1]:
         weight = None if number is None else read_weight(number)
         if number is not None and weight is None:
             raise LabelError(
@@ -522,9 +518,8 @@ def _cut_number(part: str, form: LabelFormat) -> tuple[str, str | None]:
     may_be_name = number.isdigit() or read_weight(number) is None or not colon
     if not form.weighted or (may_be_name and form.is_name(_unescape(part, form))):
         return part, None
-    if colon:  # digits that begin with 0, as in "CL:0000236", or exceed 100 %, are not a plausible weight
-        is_code = number.isdigit() and ((number[0] == "0" and number != "0") or (form.rest and float(number) > 100))
-        return (part, None) if is_code else (label, number)
+    if colon:  # digits that begin with 0, as in "CL:0000236", are not a plausible weight
+        return (part, None) if number.isdigit() and number[0] == "0" and number != "0" else (label, number)
     found = _WEIGHT_AT_END.search(part)
     return (part[: found.start()].strip(), found[1]) if found and found.start() else (part, None)
 
@@ -576,20 +571,20 @@ def _check_weights(pairs: Pairs, form: LabelFormat) -> None:
         raise zero_weights(None)
 
 
-def empty_set(reason: str, label: Any = None) -> LabelError:
+def empty_set(reason: str, label: Any = None, row: int | None = None) -> LabelError:
     """Return the error for a set without labels."""
     return LabelError(
-        f"{reason}. Name at least one label, or leave the cell empty if the row is unlabeled.",
+        f"{reason}. Give every row at least one candidate, or mark it as unlabeled (None, an empty cell).",
         label=label,
+        row=row,
         cause="empty set",
     )
 
 
-def zero_weights(row: int | None, n_rows: int = 1) -> LabelError:
-    """Return the error for a row, the first of several, whose weights are all 0."""
+def zero_weights(row: int | None) -> LabelError:
+    """Return the error for a row whose weights are all 0."""
     return LabelError(
-        f"all weights of the row are 0 (such rows: {n_rows}). Give every row at least one weight above 0; an "
-        "unlabeled row has the same weight for all classes.",
+        "all weights of the row are 0. Give it a weight above 0, or the same one for all classes if it is unlabeled.",
         row=row,
         cause="empty set",
     )
@@ -605,12 +600,12 @@ def invalid_weight(row: int | None, label: Any, weight: Any) -> LabelError:
     )
 
 
-def no_rest(row: int | None, total: float, n_rows: int = 1) -> LabelError:
+def no_rest(row: int | None, total: float) -> LabelError:
     """Return the error for a row with a sum of weights above `MAX_PLAUSIBLE_SUM`, which has no rest."""
     return LabelError(
-        f"the weights of the row sum to {total:.6g} (such rows: {n_rows}), but a rest requires probabilities, "
-        "whose sum is about 1. Write percentages with a percent sign, or divide them by 100; or omit `rest` "
-        "(--rest), so that only the ratios of the weights matter and other classes are ruled out.",
+        f"the weights of the row sum to {total:.6g}, but a rest requires probabilities, whose sum is about 1. Write "
+        "percentages with a percent sign, or divide them by 100; or omit `rest` (--rest), so that only the ratios of "
+        "the weights matter and other classes are ruled out.",
         row=row,
     )
 
@@ -630,28 +625,17 @@ class ParsedCells:
         The labels of each distinct cell, None or empty if it is unlabeled or cannot be read.
     errors : dict of int to LabelError
         The errors of the distinct cells that cannot be read.
-    is_column : bool
-        Whether the cells are the entire column rather than a batch.
     """
 
     code: Ints
     pairs: list[Pairs | None]
     errors: dict[int, LabelError]
-    is_column: bool = True
 
     @property
     def is_set(self) -> Mask:
         """(n,): True for rows without weights."""
         is_set = [not pairs or pairs[0][1] is None for pairs in self.pairs]
         return np.array(is_set, dtype=bool)[self.code]
-
-    def counts_of_labels(self) -> Counter[Any]:
-        """Return the number of rows with each label."""
-        counts: Counter[Any] = Counter()
-        for pairs, count in zip(self.pairs, self.counts(), strict=True):
-            for label, _ in pairs or ():
-                counts[label] += count
-        return counts
 
     def first_row(self, label: Any) -> int:
         """Return the first row with a label."""
@@ -663,9 +647,9 @@ class ParsedCells:
         rows = np.flatnonzero(np.isin(self.code, list(self.errors))) if self.errors else np.zeros(0, dtype=int)
         return {row: at_row(self.errors[code], row) for row, code in zip(rows.tolist(), self.code[rows].tolist())}
 
-    def counts(self) -> list[int]:
-        """Return the number of rows of each distinct cell."""
-        return np.bincount(self.code, minlength=len(self.pairs)).tolist()
+    def counted(self) -> Iterable[tuple[Pairs | None, int]]:
+        """Return the labels of each distinct cell with the number of its rows."""
+        return zip(self.pairs, np.bincount(self.code, minlength=len(self.pairs)).tolist(), strict=True)
 
 
 def at_row(error: LabelError, row: int) -> LabelError:
@@ -675,18 +659,8 @@ def at_row(error: LabelError, row: int) -> LabelError:
     return located.because(located.reason)
 
 
-def read_cells(
-    cells: Iterable[Any], form: LabelFormat, *, weights: Iterable[Any] | None = None, is_column: bool = True
-) -> ParsedCells:
-    """Parse the distinct cells of a column of labels, or of a column and that of its weights.
-
-    Parameters
-    ----------
-    cells, weights : iterable
-    form : LabelFormat
-    is_column : bool, default=True
-        Whether the cells are the entire column rather than a batch.
-    """
+def read_cells(cells: Iterable[Any], form: LabelFormat, *, weights: Iterable[Any] | None = None) -> ParsedCells:
+    """Parse the distinct cells of a column of labels, or of a column and that of its weights."""
     if form.weighted and weights is None:
         check_no_colon(form.separator)
     rows = list(cells) if weights is None else list(zip(cells, weights, strict=True))
@@ -699,9 +673,9 @@ def read_cells(
         # "CHEBI:15377" is the label of "CHEBI:15377:0.7" rather than "CHEBI" with the weight 15377.
         names = frozenset(form.key(label) for pairs in parsed for label, _ in pairs or () if ":" in label)
         parsed, errors = _parse_all(distinct, replace(form, names=names)) if names else (parsed, errors)
-    if form.known is None and is_column and any(label == "-1" for pairs in parsed for label, _ in pairs or ()):
+    if form.known is None and any(label == "-1" for pairs in parsed for label, _ in pairs or ()):
         parsed = [[("-1", None)] if pairs == [] else pairs for pairs in parsed]  # -1 is a class of sets
-    return ParsedCells(code, parsed, errors, is_column)
+    return ParsedCells(code, parsed, errors)
 
 
 def _parse_all(
@@ -786,19 +760,16 @@ def write_cells(
     if weighted:
         check_no_colon(separator)
     form = LabelFormat(separator, weighted=weighted)
-    texts = [
-        json.dumps(n, ensure_ascii=False) if is_list else escape_label(n, form) for n in map(str, classes.tolist())
-    ]
+    labels = map(str, classes.tolist())
+    texts = [json.dumps(label, ensure_ascii=False) if is_list else escape_label(label, form) for label in labels]
     names = np.array(texts, dtype=object)
     between, sign = (", ", ": ") if is_list else (form.separators[0], ":")
     cells = []
     for row, mask, has_weights in zip(evidence, evidence > 0, is_weighted.tolist(), strict=True):
+        parts = names[mask] if has_weights or write_full or not mask.all() else []
         if has_weights:
-            pairs = zip(names[mask], row[mask].tolist(), strict=True)
-            text = between.join(f"{name}{sign}{weight!r}" for name, weight in pairs)
-        else:
-            text = between.join(names[mask]) if write_full or not mask.all() else ""
-        brackets = "{}" if has_weights else "[]"
+            parts = [f"{name}{sign}{weight!r}" for name, weight in zip(parts, row[mask].tolist(), strict=True)]
+        text, brackets = between.join(parts), "{}" if has_weights else "[]"
         cells.append(f"{brackets[0]}{text}{brackets[1]}" if is_list and text else text)
     return cells
 

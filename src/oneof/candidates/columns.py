@@ -15,7 +15,6 @@ import numpy as np
 
 from oneof.candidates import encoding
 from oneof.candidates.cells import (
-    DEFAULT_SEPARATOR,
     LabelFormat,
     ParsedCells,
     at_row,
@@ -50,10 +49,9 @@ if TYPE_CHECKING:
 OnUnreadable: TypeAlias = Callable[[dict[int, LabelError]], None]
 """Function that is called with the errors of the rows that cannot be read, by row."""
 
-_ALL_UNLABELED = "every row is unlabeled. Label some rows."
-_ALL_SETS_FULL = (
-    "every row is unlabeled: a set of all classes counts as a missing label. "
-    "Name the classes (--classes) if there are more than those in the column."
+_ALL_UNLABELED = (
+    "every row is unlabeled. Label some rows; a set of all classes counts as a missing label, unless there are more "
+    "classes than those in the column (--classes)."
 )
 _ONE_CLASS = (
     "only one class occurs ({!r}). A classifier needs at least two: name all classes (`classes` in Python, --classes "
@@ -100,22 +98,21 @@ class LabelColumns:
         encoding.WeightOptions(self.kind, self.prior, self.form.rest)  # raises if one of them is invalid
         if self.weights is not None and not self.form.weighted:
             object.__setattr__(self, "form", replace(self.form, weighted=True))
-        if len(self.names) < 2:
-            return
-        if self.form.classes is not None and list(self.form.classes) != [n for n in self.names if n != self.form.rest]:
-            raise DataError("classes cannot be given with several label columns, whose names are the classes.")
-        if self.weights is not None:
-            raise DataError(f"a column of weights ({self.weights!r}) requires one label column, but there are several.")
-        if self.form.folds_case:
-            raise DataError("--fold-case needs one label column; with several columns, rename those of one class.")
+        classes = [name for name in self.names if name != self.form.rest]
+        has_others = self.form.classes is not None and list(self.form.classes) != classes
+        if len(self.names) > 1 and (has_others or self.weights is not None or self.form.folds_case):
+            raise DataError(
+                "--fold-case needs one label column, as do --weights and --classes; with several columns, their names "
+                "are the classes."
+            )
 
-    def read(self, labels: Any, form: LabelFormat, *, is_column: bool = True) -> "ParsedCells | MatrixRows":
+    def read(self, labels: Any, form: LabelFormat) -> "ParsedCells | MatrixRows":
         """Return the rows of a table, of a batch, or of a list of cells."""
         if len(self.names) > 1:
             return _read_matrix(labels, self.names, form)
-        weights = None if self.weights is None else _weight_values(labels[self.weights])
+        weights = None if self.weights is None else _values(labels[self.weights])
         cells = labels if isinstance(labels, list) else _values(labels[self.names[0]])
-        return read_cells(cells, form, weights=weights, is_column=is_column)
+        return read_cells(cells, form, weights=weights)
 
     def encode(self, rows: "ParsedCells | MatrixRows", form: LabelFormat) -> tuple[Evidence, Labels]:
         """Return the mask of rows of sets, or the likelihoods of rows with weights, and the classes."""
@@ -134,6 +131,8 @@ def read_label_columns(
     frame: "pl.DataFrame", columns: LabelColumns, on_unreadable: OnUnreadable | None = None
 ) -> CandidateSets:
     """Return the candidate sets in one column, or in several columns of 0 and 1 or of weights.
+
+    The classes of one column are numbers if all labels are whole numbers.
 
     Parameters
     ----------
@@ -156,11 +155,13 @@ def read_label_columns(
     elif errors:
         on_unreadable(errors)
     try:
-        if isinstance(rows, ParsedCells):
-            rows, form = _with_classes(rows, form, is_listed=frame[columns.names[0]].dtype.is_nested())
+        if isinstance(rows, ParsedCells) and form.classes is None:
+            form = replace(form, classes=_classes_of(rows, form, is_listed=frame[columns.names[0]].dtype.is_nested()))
         evidence, known = columns.encode(rows, form)
-        build = CandidateSets._from_likelihoods if form.weighted else CandidateSets._from_evidence
-        return _check_classes(build(evidence, known))
+        numbers = [parse_whole_number(str(name)) for name in known.tolist()]
+        if isinstance(rows, ParsedCells) and None not in numbers:
+            known = np.array(numbers)
+        return _check_classes(CandidateSets._from_weights(evidence, known))
     except LabelError as error:
         if not errors or error.row is not None:
             raise
@@ -173,57 +174,35 @@ def _check_classes(candidates: CandidateSets) -> CandidateSets:
     if candidates.shape[1] < 2:
         raise LabelError(_ONE_CLASS.format(candidates.classes.tolist()[0]))
     if candidates.is_unlabeled.all():
-        raise LabelError(_ALL_SETS_FULL)
+        raise LabelError(_ALL_UNLABELED)
     return candidates
 
 
-def _with_classes(cells: ParsedCells, form: LabelFormat, *, is_listed: bool) -> tuple[ParsedCells, LabelFormat]:
-    """Return cells and the form with the classes of a table, which are numbers if all labels are whole numbers.
-
-    As many labels as rows are names of rows, unless the cells are lists.
-    """
+def _classes_of(cells: ParsedCells, form: LabelFormat, *, is_listed: bool) -> list[str]:
+    """Return the classes of a table; as many labels as rows are names of rows, unless the cells are lists."""
     counts = LabelCounts.from_cells(cells)
-    if not counts.counts:
-        raise LabelError(_ALL_UNLABELED)
-    classes = form.classes
-    if classes is None:
-        if len(counts.counts) > max(_MAX_CLASSES_OF_ROWS, counts.n_labeled // 2) and not (form.weighted or is_listed):
-            first = next(label for label, _ in counts.counts)
-            raise LabelError(
-                f"the {counts.n_labeled:,} cells have {len(counts.counts):,} different labels, such as "
-                f"{shorten(repr(first))}, and most classes cannot be learned. Check the label column and --separator, "
-                "or name the classes (--classes).",
-                label=first,
-            )
-        try:
-            classes = [*counts.classes(form)]
-        except LabelError as error:
-            raise (error if error.label is None else at_row(error, cells.first_row(error.label))) from None
-    name_of = {form.key(name): name for name in classes}
-    numbers = [parse_whole_number(str(name)) for name in classes]
-    if None not in numbers:
-        name_of, classes = dict(zip(name_of, numbers, strict=True)), numbers
-    name_of[form.rest_key] = form.rest
-    pairs = [row and [(name_of[form.key(label)], weight) for label, weight in row] for row in cells.pairs]
-    return replace(cells, pairs=pairs), replace(form, classes=classes)
+    if len(counts.counts) > max(_MAX_CLASSES_OF_ROWS, counts.n_labeled // 2) and not (form.weighted or is_listed):
+        first = next(label for label, _ in counts.counts)
+        raise LabelError(
+            f"the {counts.n_labeled:,} cells have {len(counts.counts):,} different labels, such as "
+            f"{shorten(repr(first))}, and most classes cannot be learned. Check the label column and --separator, "
+            "or name the classes (--classes).",
+            label=first,
+        )
+    try:
+        return [*counts.classes(form)]
+    except LabelError as error:
+        raise (error if error.label is None else at_row(error, cells.first_row(error.label))) from None
 
 
 def _values(cells: "pl.Series") -> list[Any]:
-    """Return the values of a column of labels; categories and booleans are text."""
+    """Return the values of a column of labels or of their weights; categories and booleans are text."""
     import polars as pl
 
     if cells.dtype in (pl.Categorical, pl.Enum, pl.Boolean):
         cells = cells.cast(pl.String)
     if cells.dtype.is_temporal() or cells.dtype in (pl.Binary, pl.Object):
         raise LabelError(f"labels must be text, whole numbers or lists; got values of type {name_type(cells.dtype)}.")
-    return cells.to_list()
-
-
-def _weight_values(cells: "pl.Series") -> list[Any]:
-    import polars as pl
-
-    if not isinstance(cells.dtype, pl.List | pl.Array) and not (cells.dtype == pl.String or cells.dtype.is_numeric()):
-        raise LabelError(f"weights must be numbers, text or lists; column {cells.name!r} has type {cells.dtype}.")
     return cells.to_list()
 
 
@@ -250,7 +229,7 @@ class MatrixRows:
     values : ndarray of shape (n, n_columns)
         NaN in rows that are unlabeled or cannot be read.
     errors : dict of int to LabelError
-        The errors of the rows that cannot be read.
+        The errors of the rows that cannot be read, in the order of the rows.
     """
 
     values: Floats
@@ -262,8 +241,8 @@ class MatrixRows:
         return np.asarray(np.isnan(self.values).all(axis=1))
 
     def errors_of_rows(self) -> dict[int, LabelError]:
-        """Return the errors of the rows that cannot be read, in the order of the rows."""
-        return dict(sorted(self.errors.items()))
+        """Return the errors by row."""
+        return self.errors
 
 
 def _read_matrix(frame: "pl.DataFrame", names: Sequence[str], form: LabelFormat) -> MatrixRows:
@@ -279,25 +258,24 @@ def _read_matrix(frame: "pl.DataFrame", names: Sequence[str], form: LabelFormat)
     values = np.column_stack([cells.cast(pl.Float64, strict=False).to_numpy() for cells in filled]).astype(np.float64)
     is_valid = np.isfinite(values) & (values >= 0 if form.weighted else np.isin(values, (0, 1)))
     is_wrong = ~(is_valid | is_unlabeled[:, None])
-    requirement = "numbers of at least 0, the weights of its class" if form.weighted else "0 and 1"
-    probabilities = "" if form.weighted else "if the numbers are weights or probabilities, add --weighted; "
+    requirement = "numbers of at least 0" if form.weighted else "0 and 1"
     errors: dict[int, LabelError] = {}
     for row in np.flatnonzero(is_wrong.any(axis=1)).tolist():
         column = int(np.argmax(is_wrong[row]))
         cell = columns[column][row]
         shown = "an empty cell" if cell is None else repr(cell)
         errors[row] = LabelError(
-            f"column {names[column]!r} must contain {requirement}, as one of several label columns; got {shown}. Leave "
-            f"all label columns of the row empty if it is unlabeled; {probabilities}if the columns have labels, not "
-            "numbers, join them in one column, such as 'finch|wren'.",
+            f"column {names[column]!r} must contain {requirement}, as one of several label columns; got {shown}. "
+            "Leave all of them empty if the row is unlabeled, add --weighted if they have weights, or join labels in "
+            "one column, such as 'finch|wren'.",
             row=row,
             label=cell,
         )
     has_label = (values > 0).any(axis=1) | (form.rest is True)
     for row in np.flatnonzero(~(has_label | is_unlabeled | is_wrong.any(axis=1))).tolist():
-        errors[row] = zero_weights(row) if form.weighted else at_row(empty_set("the candidate set is empty"), row)
+        errors[row] = zero_weights(row) if form.weighted else empty_set("the candidate set is empty", row=row)
     values[list(errors)] = np.nan
-    return MatrixRows(values, errors)
+    return MatrixRows(values, dict(sorted(errors.items())))
 
 
 # -- streams -----------------------------------------------------------------------------------------------------------
@@ -337,9 +315,8 @@ class LabelReader:
         ----------
         labels : polars.DataFrame or list of str
         """
-        evidence, _ = self._columns.encode(self._read(labels, self._on_unreadable), self._form)
-        weights = encoding.normalize_weights(evidence) if self._form.weighted else evidence
-        return weights if self._form.weighted and encoding.has_weights(weights).any() else weights > 0
+        evidence, known = self._columns.encode(self._read(labels, self._on_unreadable), self._form)
+        return CandidateSets._from_weights(evidence, known).evidence
 
     def posterior_sum(self, labels: Any) -> tuple[Floats, int]:
         """Return the sum over the rows with weights of their probabilities, (K,), and the number of these rows.
@@ -355,8 +332,7 @@ class LabelReader:
         columns = replace(self._columns, kind="posterior", prior=np.ones(n_classes))
         likelihoods, _ = columns.encode(rows, self._form)
         posterior = likelihoods[~rows.is_set]
-        posterior = posterior / posterior.max(axis=1, keepdims=True, initial=0)  # their sum may overflow
-        return (posterior / posterior.sum(axis=1, keepdims=True)).sum(axis=0), len(posterior)
+        return posterior.sum(axis=0), len(posterior)
 
     def count(self, labels: Any) -> "LabelCounts":
         """Return the numbers of rows of the labels of a batch.
@@ -371,7 +347,7 @@ class LabelReader:
 
     def _read(self, labels: Any, on_unreadable: OnUnreadable | None) -> ParsedCells | MatrixRows:
         """Return the rows of a batch, of which those that cannot be read are unlabeled or an error."""
-        rows = self._columns.read(labels, self._form, is_column=False)
+        rows = self._columns.read(labels, self._form)
         errors = rows.errors_of_rows()
         if errors and on_unreadable is not None:
             on_unreadable(errors)
@@ -404,7 +380,7 @@ class LabelCounts:
         """Count the labels of cells, also with their weights as a part of the names."""
         counts: Counter[tuple[str, str]] = Counter()
         n_rows: Counter[bool] = Counter()
-        for pairs, count in zip(cells.pairs, cells.counts(), strict=True):
+        for pairs, count in cells.counted():
             n_rows[bool(pairs)] += count * (pairs is not None)
             for label, weight in pairs or ():
                 is_whole = may_be_named and weight and float(weight).is_integer()
@@ -437,12 +413,10 @@ class LabelCounts:
         if self.n_marks and [*counts] == ["1"]:
             raise LabelError(AMBIGUOUS_SIGNS, cause="signs")
         numbers = {label: parse_number(label) for label in counts}
-        fraction = next((label for label, number in numbers.items() if number and not number.is_integer()), None)
-        if fraction is not None and None not in numbers.values():
-            raise LabelError(
-                f"labels must not be continuous; got {fraction!r}. Name the classes (--classes) if they are numbers.",
-                label=fraction,
-            )
+        fractions = [label for label, number in numbers.items() if number and not number.is_integer()]
+        if fractions and None not in numbers.values():
+            reason = f"labels must not be continuous; got {fractions[0]!r}. Name them (--classes) if they are classes."
+            raise LabelError(reason, label=fractions[0])
         if len(counts) < 2:
             raise LabelError(_ONE_CLASS.format(min(counts)) if counts else _ALL_UNLABELED)
         are_whole = all(parse_whole_number(label) is not None for label in counts)
@@ -454,21 +428,13 @@ class LabelCounts:
 # -- true and checked labels -------------------------------------------------------------------------------------------
 
 
-def match_true_labels(
-    cells: Iterable[Any],
-    classes: Labels,
-    *,
-    separator: str = DEFAULT_SEPARATOR,
-    folds_case: bool = False,
-    missing: Sequence[str] = (),
-) -> tuple[Labels, dict[int, str]]:
+def match_true_labels(cells: Iterable[Any], classes: Labels, **options: Any) -> tuple[Labels, dict[int, str]]:
     """Return the class of each cell, None for a missing label, and by row the texts of cells that are not a class.
 
-    The parameters are those of `match_checked_labels`.
+    The options are `separator`, `folds_case` and `missing` of `match_checked_labels`.
     """
     values = list(cells)
-    form = LabelFormat(separator, classes.tolist(), False, False, folds_case, [*missing, "nan"], is_open=True)
-    labels, errors = _read_single(values, form)
+    labels, errors, form = _read_single(values, classes, **options)
     unknown = {row: clean(str(values[row])) for row in errors}
     unknown |= {row: label for row, label in enumerate(labels) if label is not None and form.match(label) is None}
     truth = object_vector(label and form.match(label) for label in labels)
@@ -476,14 +442,7 @@ def match_true_labels(
 
 
 def match_checked_labels(
-    cells: "pl.Series",
-    classes: Labels,
-    *,
-    separator: str = DEFAULT_SEPARATOR,
-    has_weights: bool = False,
-    folds_case: bool = False,
-    missing: Sequence[str] = (),
-    adds_classes: bool = False,
+    cells: "pl.Series", classes: Labels, *, has_weights: bool = False, adds_classes: bool = False, **options: Any
 ) -> tuple[list[Any], list[Any]]:
     """Return the checked label of each cell, None if it has none, and the sorted labels that are not classes.
 
@@ -494,12 +453,12 @@ def match_checked_labels(
     cells : polars.Series
     classes : ndarray of shape (n_classes,)
         The classes of the label column. New labels are of their type, and -1 is missing unless it is one of them.
-    separator, folds_case, missing
-        Those of the label column; see `read_label_columns`.
     has_weights : bool, default=False
         Whether a cell of the label column may have weights; that of a single label has no effect.
     adds_classes : bool, default=False
         Whether a label that is not a class is a new class rather than an error.
+    **options
+        `separator`, `folds_case` and `missing` of the `LabelFormat` of the label column.
 
     Raises
     ------
@@ -507,9 +466,9 @@ def match_checked_labels(
         If the column or a cell cannot be read, or a cell has several labels or an unknown one; the error names the
         first row, and lists further ones.
     """
-    form = LabelFormat(separator, classes.tolist(), has_weights, False, folds_case, [*missing, "nan"], is_open=True)
-    labels, errors = _read_single(_values(cells), form)
-    names = most_frequent_spellings(Counter(label for label in labels if label is not None)) if folds_case else {}
+    labels, errors, form = _read_single(_values(cells), classes, weighted=has_weights, **options)
+    spellings = Counter(label for label in labels if label is not None)
+    names = most_frequent_spellings(spellings) if form.folds_case else {}
     matched: list[Any] = []
     for row, label in enumerate(labels):
         name = None if label is None else form.match(label)
@@ -523,11 +482,14 @@ def match_checked_labels(
     return matched, sort_labels({label for label in matched if label is not None and form.match(label) is None})
 
 
-def _read_single(values: list[Any], form: LabelFormat) -> tuple[list[str | None], dict[int, LabelError]]:
-    """Return the label of each cell as text, None if it has none, and the errors of cells by their rows.
+def _read_single(
+    values: list[Any], classes: Labels, *, missing: Sequence[str] = (), **options: Any
+) -> tuple[list[str | None], dict[int, LabelError], LabelFormat]:
+    """Return the label of each cell as text, None if it has none, the errors of cells by their rows, and the format.
 
     A cell is the name of a class before it is anything else, and an empty list is not a label.
     """
+    form = LabelFormat(classes=classes.tolist(), missing=[*missing, "nan"], is_open=True, **options)
     texts = [clean(value) if isinstance(value, str) else None for value in values]
     labels = [label_to_text(form.match(text)) for text in texts]
     is_empty = [text == "[]" or (is_collection(v) and not len(v)) for text, v in zip(texts, values, strict=True)]
@@ -541,24 +503,14 @@ def _read_single(values: list[Any], form: LabelFormat) -> tuple[list[str | None]
             errors[row] = LabelError(reason, label=values[row], row=row)
         elif names:
             labels[row] = next(iter(names.values()))
-    return labels, errors
+    return labels, errors, form
 
 
 def _new_class(label: str, classes: Labels, *, adds_classes: bool) -> Any:
     """Return a label that is not a class in the type of the classes; raise if it cannot be one."""
     has_numbers = classes.dtype.kind in "iuf"
-    number = parse_whole_number(label) if has_numbers else None
-    if adds_classes and has_numbers and number is None:
-        raise LabelError(
-            f"{label!r} is not a whole number, and all labels are. Correct it, or name all classes (--classes).",
-            label=label,
-        )
-    if adds_classes and label.lower() in PLACEHOLDERS:
-        raise LabelError(
-            f"{label!r} is not a class. Leave the cells of rows without a checked label empty, or add --missing "
-            f"{label}.",
-            label=label,
-        )
-    if not adds_classes or not (has_numbers or all(isinstance(name, str) for name in classes.tolist())):
+    name = parse_whole_number(label) if has_numbers else label
+    are_text = all(isinstance(known, str) for known in classes.tolist())
+    if not adds_classes or name is None or label.lower() in PLACEHOLDERS or not (has_numbers or are_text):
         raise unknown_label(None, label, classes)
-    return number if has_numbers else label
+    return name

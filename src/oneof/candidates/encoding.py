@@ -5,7 +5,9 @@ any form, and all errors of labels are raised there. Weights are then merged, th
 not list is spread over them, and posteriors are divided by their prior.
 """
 
+import contextlib
 import itertools
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, Self
@@ -19,6 +21,7 @@ from oneof.candidates.cells import (
     Pairs,
     ParsedCells,
     as_pairs,
+    empty_set,
     invalid_weight,
     no_rest,
     zero_weights,
@@ -37,6 +40,7 @@ from oneof.candidates.labels import (
     label_vector,
     list_rows,
     most_frequent_spellings,
+    object_vector,
     pack_classes,
     sort_labels,
     unknown_label,
@@ -93,34 +97,24 @@ def encode(
     """
     distinct, number = _number_distinct(labels, row)
     known = None if classes is None else as_classes(classes)
-    named = frozenset() if known is None else frozenset(known.tolist())
-    is_absent = [is_single and is_missing(value) for value in distinct]
-
-    def first(wrong: list[bool]) -> tuple[int, int]:
-        place = int(np.flatnonzero(np.array(wrong)[number])[0])
-        return int(number[place]), place if row is None else int(row[place])
-
-    reasons = [
-        None if value in named or absent else _reason(value, is_single=is_single)
-        for value, absent in zip(distinct, is_absent, strict=True)
-    ]
-    if any(reasons):
-        k, at = first([reason is not None for reason in reasons])
-        raise LabelError(str(reasons[k]), row=at, label=distinct[k])
+    named = {} if known is None else {value: code for code, value in enumerate(known.tolist())}
+    occurring = [value for value in distinct if not (is_single and is_missing(value))]
+    others = [value for value in occurring if value not in named]
+    is_new = [known is not None and not (is_single and is_minus_one(value)) for value in others]
+    wrong = {v for v, new in zip(others, is_new, strict=True) if new or _reason(v, is_single=is_single) is not None}
+    if wrong:
+        place = int(np.argmax(np.array([value in wrong for value in distinct])[number]))
+        value, at = distinct[number[place]], place if row is None else int(row[place])
+        reason = _reason(value, is_single=is_single)
+        raise LabelError(reason, row=at, label=value) if reason else unknown_label(at, value, as_classes(classes))
     if known is None:
-        occurring = [value for value, absent in zip(distinct, is_absent, strict=True) if not absent]
         known = pack_classes(sort_labels(_without_mark(occurring, signs) if is_single else occurring))
         if isinstance(labels, np.ndarray) and labels.dtype.kind in "iuf":
             known = known.astype(labels.dtype)
+        named = {value: code for code, value in enumerate(known.tolist())}
     if not len(known):
         raise LabelError("`y` must name at least one class; every row is unlabeled.")
-    code_of = dict.fromkeys((value for value in distinct if is_single and is_minus_one(value)), MISSING)
-    code_of.update((value, code) for code, value in enumerate(known.tolist()))
-    codes = [MISSING if absent else code_of.get(v, -2) for v, absent in zip(distinct, is_absent, strict=True)]
-    if -2 in codes:
-        k, at = first([code == -2 for code in codes])
-        raise unknown_label(at, distinct[k], known)
-    return np.array(codes, dtype=np.int64)[number], known
+    return np.array([named.get(value, MISSING) for value in distinct], dtype=np.int64)[number], known
 
 
 def _number_distinct(labels: Any, row: Ints | None) -> tuple[list[Any], Ints]:
@@ -226,26 +220,19 @@ def encode_hierarchy(y: Any, hierarchy: Mapping[Any, Any], classes: Any = None) 
     if not isinstance(hierarchy, Mapping):
         raise InputTypeError(f"`hierarchy` must be a dict from a coarse label to its children; got {hierarchy!r}.")
     below = {node: _leaves_below(node, hierarchy, ()) for node in hierarchy}
-    known = pack_classes(sort_labels(set().union(*below.values()))) if classes is None else as_classes(classes)
-    if not len(known):
-        raise LabelError("`hierarchy` must have at least one leaf. Give the labels below each coarse one.")
+    known = as_classes(sort_labels(set().union(*below.values())) if classes is None else classes)
     if coarse := [leaf for leaf in known.tolist() if leaf in hierarchy]:
         raise LabelError(
             f"`classes` must be leaves of the hierarchy; {coarse[0]!r} is a coarse label.", label=coarse[0]
         )
     leaves = set(known.tolist())
     below = {node: own & leaves for node, own in below.items()} | {leaf: {leaf} for leaf in leaves}
-    rows = as_sets(y, known)
-    for i, labels in enumerate(rows):
+    expanded: list[Any] = []
+    for row, labels in enumerate(as_sets(y, known)):
         for label in labels or ():
             if not is_hashable(label) or label not in below:
-                raise LabelError(
-                    f"label {label!r} is neither a leaf nor a coarse label of the hierarchy. Correct it, or add it.",
-                    row=i,
-                    label=label,
-                    cause="unknown label",
-                )
-    expanded = [labels if labels is None else set().union(*map(below.__getitem__, labels)) for labels in rows]
+                raise unknown_label(row, label, object_vector(below))
+        expanded.append(labels if labels is None else set().union(*map(below.__getitem__, labels)))
     return encode_sets(expanded, known)
 
 
@@ -254,9 +241,7 @@ def _leaves_below(node: Any, hierarchy: Mapping[Any, Any], above: tuple[Any, ...
         raise LabelError(f"`hierarchy` must not have a cycle; {node!r} is below itself.", label=node)
     if node not in hierarchy:
         return {node}
-    children = list(hierarchy[node]) if is_collection(hierarchy[node]) else [hierarchy[node]]
-    if not children:
-        raise LabelError(f"`hierarchy` gives {node!r} no children. Remove it, or name its children.", label=node)
+    children = hierarchy[node] if is_collection(hierarchy[node]) else [hierarchy[node]]
     return set().union(*(_leaves_below(child, hierarchy, (*above, node)) for child in children))
 
 
@@ -287,14 +272,9 @@ def as_sets(sets: Any, classes: Any = None) -> list[Any]:
 
 def check_nonempty_rows(mask: Mask) -> None:
     """Raise if a row has no candidate; the error names the first such row."""
-    empty = np.flatnonzero(~mask.any(axis=1))
-    if len(empty):
-        raise LabelError(
-            f"the candidate set is empty (rows with an empty set: {len(empty)}). Give every row at least one "
-            "candidate, or mark it as unlabeled (all classes, None, an empty cell).",
-            row=int(empty[0]),
-            cause="empty set",
-        )
+    is_empty = ~mask.any(axis=1)
+    if is_empty.any():
+        raise empty_set("the candidate set is empty", row=int(np.argmax(is_empty)))
 
 
 # -- weights -----------------------------------------------------------------------------------------------------------
@@ -378,8 +358,8 @@ def encode_weights(
         np.maximum.at(weights, (row, columns), values)
     weights[is_set] = listed[is_set]  # a set may repeat a label
     weights[lengths == 0] = 1.0
-    is_repeated = (np.bincount(row, minlength=n) > np.count_nonzero(listed, axis=1)) & ~is_set
-    if is_repeated.any():
+    is_repeated = np.bincount(row, minlength=n) > np.count_nonzero(listed, axis=1)
+    if (is_repeated & ~is_set).any():
         merged = "weights are added" if options.are_probabilities else "largest weight is used"
         warn(f"some rows repeat a label, whose {merged}.")
     code = np.arange(n) if code is None else code
@@ -415,7 +395,7 @@ def to_likelihoods(table: WeightTable, options: WeightOptions) -> Floats:
         )
     empty = np.flatnonzero(~weights.any(axis=1))
     if len(empty):
-        raise zero_weights(int(empty[0]), len(empty))
+        raise zero_weights(int(empty[0]))
     rows = np.flatnonzero(~table.is_set)
     if options.kind == "posterior" and len(rows):
         weights = weights.copy()
@@ -427,27 +407,22 @@ def _remainder(total: Floats) -> Floats:
     """Return the mass that probabilities of these sums leave to 1, 0 if a sum is larger."""
     above = np.flatnonzero(total > MAX_PLAUSIBLE_SUM)
     if len(above):
-        raise no_rest(int(above[0]), total[above[0]].item(), len(above))
+        raise no_rest(int(above[0]), total[above[0]].item())
     rest = 1.0 - total
     return np.where(rest > _SUM_TOL, rest, 0.0)
 
 
 def _read_prior(prior: Any, classes: Labels) -> Floats:
-    """Return the prior of each class, from numbers in their order or from a mapping of labels to numbers."""
-    if hasattr(prior, "to_dict") and set(classes.tolist()) & set(prior.keys()):  # a pandas Series by label
-        prior = prior.to_dict()
-    if isinstance(prior, Mapping):
-        missing = [label for label in classes.tolist() if label not in prior]
-        if missing:
-            raise InputError(f"`prior` must have a number for each class; it has none for {missing[0]!r}.")
-        prior = [prior[label] for label in classes.tolist()]
-    elif isinstance(prior, str):
-        raise InputError(f"`prior` must be numbers, or a mapping of labels to numbers; got {prior!r}.")
+    """Return the prior of each class, from numbers in their order, or from a mapping or a Series by label."""
+    if hasattr(prior, "keys") and set(classes.tolist()) & set(prior.keys()):
+        prior = [prior.get(label, np.nan) for label in classes.tolist()]
     rates = as_float_array(prior, "prior")
-    if rates.shape != (len(classes),):
-        raise InputError(f"`prior` must have one number for each of the {len(classes)} classes; got {prior!r}.")
-    if not (np.isfinite(rates) & (rates >= 0)).all() or not rates.any():
-        raise InputError(f"`prior` must be finite and at least 0, and not 0 for all classes; got {prior!r}.")
+    if rates.shape != (len(classes),) or not (np.isfinite(rates) & (rates >= 0)).all() or not rates.any():
+        names = format_classes([repr(label) for label in classes.tolist()])
+        raise InputError(
+            f"`prior` must have a finite number of at least 0 for each of the {len(classes)} classes {names}, and not "
+            f"0 for all; got {prior!r}."
+        )
     return rates
 
 
@@ -484,8 +459,12 @@ def encode_cells(
 ) -> tuple[Evidence, Labels]:
     """Return the mask, or the likelihoods if the format has weights, and the classes of a column of cells."""
     distinct = cells.pairs
-    if form.folds_case and classes is None:
-        names = most_frequent_spellings(cells.counts_of_labels()) | {form.rest_key: options.rest}
+    if form.folds_case:
+        spellings = Counter[Any]()
+        for pairs, count in cells.counted() if classes is None else ():
+            spellings.update({label: count for label, _ in pairs or ()})
+        names = most_frequent_spellings(spellings) if classes is None else {form.key(name): name for name in classes}
+        names[form.rest_key] = options.rest
         distinct = [pairs and [(names[form.key(label)], weight) for label, weight in pairs] for pairs in distinct]
     if form.weighted:
         return encode_weights(distinct, classes, options, cells.code)
@@ -505,11 +484,8 @@ def is_frame(y: Any) -> bool:
 def read_indicator(Y: Any, classes: Any = None) -> tuple[Mask, Labels]:
     """Return the mask and the classes of a 0/1 matrix; a row of NaN or masked entries is unlabeled."""
     check_no_mapping(Y)
-    if sp.issparse(Y):
-        entries = sp.coo_array(Y)
-        if not ((entries.data != 0) & (entries.data != 1)).any():  # a dense matrix of floats has eight times its size
-            Y = np.zeros(entries.shape, dtype=bool)
-            Y[entries.row[entries.data != 0], entries.col[entries.data != 0]] = True
+    if sp.issparse(Y) and np.isin(sp.coo_array(Y).data, (0, 1)).all():
+        Y = sp.csr_array(Y, dtype=bool)  # a dense matrix of floats has eight times its size
     values, names, is_unlabeled = _read_matrix(Y, "an indicator", is_indicator=True)
     mask = values.astype(bool)
     is_unlabeled |= mask.all(axis=1) & (mask.shape[1] > 1)  # also if there are more classes than columns
@@ -567,7 +543,8 @@ def _read_matrix(M: Any, name: str, *, is_indicator: bool) -> tuple[np.ndarray[A
     """
     may_be_empty = is_indicator or is_frame(M) or unmask(M) is not M
     requirement = f"{name} must contain 0 and 1 only" if is_indicator else "weights must be numbers"
-    values, names = _as_numbers(M.toarray() if sp.issparse(M) else M, requirement)
+    names = list(M.columns) if is_frame(M) else None
+    values = _as_numbers(M.toarray() if sp.issparse(M) else M if names is None else M.to_numpy(), requirement)
     if values.ndim != 2:
         raise LabelError(f"{name} must be a 2-D array with one column per class; got shape {values.shape}.")
     with np.errstate(over="ignore"):
@@ -594,31 +571,23 @@ def _read_matrix(M: Any, name: str, *, is_indicator: bool) -> tuple[np.ndarray[A
     return values, names, is_empty
 
 
-def _as_numbers(M: Any, requirement: str) -> tuple[np.ndarray[Any, Any], list[Any] | None]:
-    """Return numbers of a matrix, missing ones as NaN, and the names of the columns of a table."""
-    names = None
-    if is_frame(M):
-        names, M = list(M.columns), M.to_numpy()
+def _as_numbers(M: Any, requirement: str) -> np.ndarray[Any, Any]:
+    """Return the numbers of a matrix, missing ones as NaN."""
     try:
         array = np.asarray(unmask(M))
     except (ValueError, TypeError):
         lengths = [len(row) if hasattr(row, "__len__") else 0 for row in M]
-        i = next((i for i, length in enumerate(lengths) if length != lengths[0]), 0)
-        got = f"{lengths[i]} values, but row 0 has {lengths[0]}" if i else "lists within the rows"
         raise LabelError(
-            "a matrix must have rows of equal length, one number for each class; or mappings or (label, weight) pairs; "
-            f"got {got}.",
-            row=i,
+            "a matrix must have rows of equal length, one number for each class; or mappings or (label, weight) pairs.",
+            row=next((i for i, length in enumerate(lengths) if length != lengths[0]), 0),
         ) from None
     if array.dtype.kind == "O" and array.ndim == 2:
         numbers = [[np.nan if is_missing(value) else value for value in row] for row in array]
-        try:
+        with contextlib.suppress(TypeError, ValueError):
             array = np.array(numbers, float).reshape(array.shape)
-        except (TypeError, ValueError):
-            raise LabelError(f"{requirement}; got values of another type.") from None
     if array.dtype.kind not in "biuf":
         raise LabelError(f"{requirement}; got values of type {array.dtype}.")
-    return array, names
+    return array
 
 
 def _place_columns(
@@ -636,12 +605,7 @@ def _place_columns(
         known = own if known is None else known
         column = {label: k for k, label in enumerate(known.tolist())}
         if unknown := [label for label in own.tolist() if label not in column]:
-            listed = format_classes([repr(label) for label in column])
-            raise LabelError(
-                f"column {unknown[0]!r} of {name} is not one of the classes {listed}.",
-                label=unknown[0],
-                cause="unknown label",
-            )
+            raise unknown_label(None, unknown[0], known)
         placed = np.zeros((len(values), len(known)), dtype=values.dtype)
         placed[:, [column[label] for label in own.tolist()]] = values
         return placed, known
@@ -723,18 +687,14 @@ def soften_weights(evidence: Evidence, noise_rate: Any) -> Floats:
     """
     n, n_classes = evidence.shape
     rate = as_float_array(noise_rate, "noise_rate")
-    if rate.ndim > 1 or rate.shape not in ((), (n,)):
-        raise InputError(f"`noise_rate` must be a number, or one number for each of the {n} rows; got {noise_rate!r}.")
-    rate = np.broadcast_to(rate, n)
-    wrong = np.flatnonzero(~((rate >= 0) & (rate < 1)))
-    if len(wrong):
+    if rate.shape not in ((), (n,)) or not ((rate >= 0) & (rate < 1)).all():
         raise InputError(
-            f"`noise_rate` must be at least 0 and below 1; got {rate[wrong[0]].item()!r}.",
-            row=int(wrong[0]) if np.ndim(noise_rate) else None,
+            f"`noise_rate` must be a number of at least 0 and below 1, or one for each of the {n} rows; got "
+            f"{noise_rate!r}."
         )
     levels = LevelSets.from_evidence(evidence)
     size = np.count_nonzero(levels.mask, axis=1)
-    error = rate[levels.row]
+    error = np.broadcast_to(rate, n)[levels.row]
     outside = levels.mass * (error / (1.0 - error)) * (size / (n_classes - size))
     softened = evidence.astype(np.float64)
     np.add.at(softened, levels.row, np.where(levels.mask, 0.0, outside[:, None]))

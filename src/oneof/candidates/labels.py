@@ -165,11 +165,9 @@ def as_classes(classes: Any) -> Labels:
     """Return the classes in the given order as a 1-D array; repeated or missing ones are errors."""
     values = label_vector(classes)
     listed = values.tolist()
-    if any(map(is_missing, listed)):
-        raise LabelError("`classes` must not contain a missing value (None or NaN). Give every class a name.")
-    if not all(map(is_hashable, listed)):
-        value = next(value for value in listed if not is_hashable(value))
-        raise LabelError(f"`classes` must be strings or numbers; got {value!r}.", label=value)
+    for value in listed:
+        if is_missing(value) or not is_hashable(value):
+            raise LabelError(f"`classes` must be strings or numbers; got {value!r}.", label=value)
     if len(sort_labels(set(listed))) < len(listed):
         repeated = next(value for i, value in enumerate(listed) if value in listed[:i])
         raise LabelError(f"`classes` must be distinct; got {repeated!r} twice.", label=repeated)

@@ -39,14 +39,12 @@ from oneof.messages import shorten, warn
 from oneof.typing import Evidence, Floats, Ints, Labels, Mask
 from oneof.validation import as_array, check_choice
 
-_REMEDIES = {
-    "sklearn.metrics": "Pass scoring=oneof.model_selection.covering_rate_scorer to cross_val_score, cross_validate and "
-    "GridSearchCV, or use a metric of oneof.metrics, such as covering_rate.",
-    "sklearn.model_selection": "Split the rows by CandidateKFold of oneof.model_selection, as in "
-    "`next(CandidateKFold(4).split(X, y))`, and predict them by its cross_val_predict.",
-    "": "Fit an estimator of oneof, such as CandidateEM(classifier), or pass the labels of `disambiguate`.",
-}
-"""What to do in place of a function that needs exact labels, by its module."""
+_REMEDY = (
+    "Fit an estimator of oneof, such as CandidateEM(classifier), or pass the labels of `disambiguate`. Split the rows "
+    "by CandidateKFold of oneof.model_selection, and predict them by its cross_val_predict. Pass "
+    "scoring=oneof.model_selection.covering_rate_scorer, or use a metric of oneof.metrics."
+)
+"""What to do in place of a function that needs exact labels."""
 _READ_LABELS = frozenset({"type_of_target", "column_or_1d"})
 """Functions of sklearn.utils that need one label per row; `check_array` alone accepts any targets."""
 
@@ -56,7 +54,7 @@ class _UnorderedSet(set[Any]):
 
     def __lt__(self, other: object) -> bool:
         _check_reader()
-        raise InputTypeError(f"candidate sets cannot be sorted: this function needs exact labels. {_REMEDIES['']}")
+        raise InputTypeError(f"candidate sets cannot be sorted: this function needs exact labels. {_REMEDY}")
 
     @property
     def __array__(self) -> Any:
@@ -118,8 +116,10 @@ class CandidateSets:
     # -- constructors ---------------------------------------------------------------------------------------------
 
     @classmethod
-    def _from_likelihoods(cls, weights: Floats, classes: Labels) -> Self:
-        return cls._from_evidence(encoding.normalize_weights(weights), classes)
+    def _from_weights(cls, weights: Evidence, classes: Labels) -> Self:
+        """Return candidate sets of a valid mask, or of valid weights up to a factor for each row."""
+        evidence = weights if weights.dtype == bool else encoding.normalize_weights(weights)
+        return cls._from_evidence(evidence, classes)
 
     @classmethod
     def from_labels(cls, y: Any, *, classes: Any = None) -> Self:
@@ -266,7 +266,7 @@ class CandidateSets:
                [0.   , 1.   , 0.   ],
                [1.   , 1.   , 1.   ]])
         """
-        return cls._from_likelihoods(*encoding.read_weights(W, classes, encoding.WeightOptions(kind, prior, rest)))
+        return cls._from_weights(*encoding.read_weights(W, classes, encoding.WeightOptions(kind, prior, rest)))
 
     @classmethod
     def from_annotations(
@@ -315,7 +315,7 @@ class CandidateSets:
         if reliabilities is not None:
             if min_votes != 1 or top_k is not None:
                 raise InputError("`reliabilities` is an alternative to `min_votes` and `top_k`: pass only one of them.")
-            return cls._from_likelihoods(*read_reliable_annotations(answers, classes, reliabilities))
+            return cls._from_weights(*read_reliable_annotations(answers, classes, reliabilities))
         return cls._from_evidence(*read_annotations(answers, classes, min_votes=min_votes, top_k=top_k))
 
     @classmethod
@@ -388,10 +388,10 @@ class CandidateSets:
         Parameters
         ----------
         y : sequence of str of length n_samples
-            Labels joined by the separator; spaces around a label, separators at the ends of a text, and invisible
-            characters are removed, and letters are in Unicode NFC. Empty text, None and NaN mean "unlabeled", and so
-            does "-1" alone unless it is a class. "3.0" is the label "3". A separator or backslash within a label is
-            escaped by a backslash.
+            Labels joined by the separator, and lists or whole numbers as in a column of a table; spaces around a label,
+            separators at the ends of a text, and invisible characters are removed, and letters are in Unicode NFC.
+            Empty text, None and NaN mean "unlabeled", and so does "-1" alone unless it is a class. "3.0" is the label
+            "3". A separator or backslash within a label is escaped by a backslash.
         separator : str, default="|"
             The text between two labels; without a colon if `weighted`. Several signs or words with spaces between them,
             such as "| ; or", each separate labels. A list written as text by JSON, Python, NumPy, R or PostgreSQL, such
@@ -447,12 +447,13 @@ class CandidateSets:
             raise InputError("`kind`, `prior` and `rest` apply to weights only. Pass weighted=True.")
         classes = None if classes is None else as_classes(classes)
         names = None if classes is None else classes.tolist()
-        texts = _as_texts(y)
+        values = label_vector(y).tolist()
+        texts = [value if isinstance(value, str) else None for value in values]
         if separator == "auto":
             setting = "Pass separator="
             separator = detect_separator(texts, names, weighted=weighted, folds_case=fold_case, setting=setting)
         form = LabelFormat(separator, names, weighted, rest, fold_case, missing)
-        cells = read_cells(texts, form)
+        cells = read_cells(values, form)
         unreadable = cells.errors_of_rows()
         if errors == "raise":
             raise_together(unreadable, 'Pass errors="unlabeled" to read such rows as unlabeled.')
@@ -461,7 +462,7 @@ class CandidateSets:
         evidence, known = encoding.encode_cells(cells, form, classes, options)
         if classes is None:
             warn_of_syntax(texts, known, form)
-        return cls._from_likelihoods(evidence, known) if weighted else cls._from_evidence(evidence, known)
+        return cls._from_weights(evidence, known)
 
     # -- attributes -----------------------------------------------------------------------------------------------
 
@@ -600,7 +601,7 @@ class CandidateSets:
                [0.25, 1.  ],
                [1.  , 1.  ]])
         """
-        return CandidateSets._from_likelihoods(encoding.soften_weights(self.evidence, noise_rate), self._classes)
+        return CandidateSets._from_weights(encoding.soften_weights(self.evidence, noise_rate), self._classes)
 
     @classmethod
     def concatenate(cls, blocks: Iterable["CandidateSets"]) -> Self:
@@ -732,22 +733,17 @@ def _check_reader() -> None:
     """
     frame: FrameType | None = sys._getframe(2)
     utilities: set[str] = set()
-    readers: list[tuple[str, str]] = []
+    readers: list[str] = []
     while frame is not None and (module := frame.f_globals.get("__name__", "")).startswith(("sklearn.", "numpy.")):
         if module.startswith(("sklearn.utils", "sklearn.externals", "sklearn.base", "numpy.")):
             utilities |= {frame.f_code.co_name} if not readers else set()
         else:
             owner = frame.f_locals.get("self")
-            readers.append((module, frame.f_code.co_name if owner is None else type(owner).__name__))
+            readers.append(frame.f_code.co_name if owner is None else type(owner).__name__)
         frame = frame.f_back
-    if not readers or readers[0][1] == "check_cv":
-        return
-    modules = [".".join(module.split(".")[:2]) for module, _ in readers]
-    if "check_array" in utilities and not utilities & _READ_LABELS and modules[0] != "sklearn.metrics":
-        return
-    name = next(name for _, name in [*reversed(readers), readers[0]] if name.strip("_") == name)
-    remedy = _REMEDIES[next((module for module in modules if module in _REMEDIES), "")]
-    raise InputTypeError(f"{name} of scikit-learn needs one exact label per row, not candidate sets. {remedy}")
+    if readers and readers[0] != "check_cv" and ("check_array" not in utilities or utilities & _READ_LABELS):
+        name = next((name for name in reversed(readers) if name.strip("_") == name), readers[0])
+        raise InputTypeError(f"{name} of scikit-learn needs one exact label per row, not candidate sets. {_REMEDY}")
 
 
 def align(candidates: CandidateSets, classes: Labels) -> CandidateSets:
@@ -868,18 +864,13 @@ def expand_to_predicted(y: Any, predicted: list[Any], classes: Any) -> Candidate
 
 def _warn_of_joined_labels(texts: list[str]) -> None:
     """Warn if a label is a set written as text, or has a weight."""
-    members = {text: text.split("|") for text in texts if "|" in text}
-    count = Counter([*texts, *(member for listed in members.values() for member in set(listed))])
+    count = Counter(member for text in texts for member in {text, *text.split("|")})
     lists = [text for text in texts if ('"' in text or "'" in text) and literal_kind(text) == "list"]
     pairs = labels_with_weights(texts)
-    joined = [text for text, listed in members.items() if any(count[member] > 1 for member in listed)]
-    remedy = "is read as one class: pass CandidateSets.from_strings"
-    if 2 * len(lists) > len(texts):
-        warn(f"{lists[0]!r} {remedy}(y, separator='[]') if it is a list of labels written as text.")
-    elif len(pairs) > 1:
-        warn(f"{pairs[0]!r} {remedy}(y, weighted=True) if the number is a weight.")
-    elif joined:
-        warn(f"{joined[0]!r} {remedy}(y) if it is a set of {len(members[joined[0]])}.")
+    joined = [text for text in texts if "|" in text and any(count[member] > 1 for member in text.split("|"))]
+    forms = [(lists, len(texts) // 2, ", separator='[]'"), (pairs, 1, ", weighted=True"), (joined, 0, "")]
+    for examples, option in [(examples, option) for examples, n, option in forms if len(examples) > n][:1]:
+        warn(f"{examples[0]!r} is read as one class: pass CandidateSets.from_strings(y{option}) if it is a set.")
 
 
 def _warn_of_indicator_in_lists(values: np.ndarray[Any, Any]) -> None:
@@ -892,19 +883,6 @@ def _warn_of_indicator_in_lists(values: np.ndarray[Any, Any]) -> None:
             f"every row of y is a list of {len(first)} zeros and ones, read as sets of the labels 0 and 1: "
             "pass np.asarray(y) if it is an indicator.",
         )
-
-
-def _as_texts(y: Any) -> list[str | None]:
-    """Return text and missing values as a list; any other value is an error that names its row."""
-    texts = label_vector(y).tolist()
-    for row, text in enumerate(texts):
-        if not isinstance(text, str) and not is_missing(text):
-            raise LabelError(
-                f"{text!r} is not a string. Use from_labels or from_sets for labels of other types.",
-                row=row,
-                label=text,
-            )
-    return [text if isinstance(text, str) else None for text in texts]
 
 
 class CheckedCandidates(NamedTuple):

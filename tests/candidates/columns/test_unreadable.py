@@ -82,31 +82,17 @@ def test_forms_infer_the_same_classes(cells: list[str | None], rest: bool) -> No
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         assert CandidateSets.from_strings(cells, weighted=True, rest=rest, errors="unlabeled") == table
+    if errors:
+        with pytest.raises(LabelError, match=f"row {min(errors)}: .*Pass errors=.unlabeled. to read such") as caught:
+            CandidateSets.from_strings(cells, weighted=True, rest=rest)
+        assert caught.value.rows == tuple(sorted(errors))
+        assert (f"In all, {len(errors)} cells" in str(caught.value)) == (len(errors) > 1)
     frame = pl.DataFrame({"y": pl.Series(cells, dtype=pl.String)})
     for size in (1, 3, len(cells)):
         batches = [frame[i : i + size] for i in range(0, len(cells), size)]
         classes = stream_classes(batches, weighted=True, rest=rest, on_unreadable=lambda _: None)
         assert classes == [label_to_text(label) for label in table.classes.tolist()]
     assert table.is_unlabeled[list(errors)].all()
-
-
-@settings(deadline=None, max_examples=40)
-@given(CELLS)
-def test_the_error_names_all_unreadable_rows(cells: list[str | None]) -> None:
-    """Without the option, the error has the rows as a field, and names the first one, the number and the remedy."""
-    wrong = [row for row, cell in enumerate(cells) if cell in BROKEN]
-    assume(wrong)
-    with pytest.raises(LabelError) as caught:
-        CandidateSets.from_strings(cells, weighted=True)
-    assert caught.value.rows == tuple(wrong)
-    assert caught.value.row == wrong[0]
-    assert str(caught.value).startswith(f"row {wrong[0]}: ")
-    assert str(caught.value).endswith('Pass errors="unlabeled" to read such rows as unlabeled.')
-    if len(wrong) > 1:
-        assert f"In all, {len(wrong)} cells cannot be read" in str(caught.value)
-    with pytest.raises(LabelError) as caught:
-        read_label_columns(pl.DataFrame({"y": cells}), ["y"], weighted=True)
-    assert caught.value.rows == tuple(wrong)
 
 
 @pytest.mark.parametrize(
@@ -147,30 +133,6 @@ def test_a_row_that_rules_out_all_classes_is_an_error() -> None:
     assert sets.weights[2].tolist() == [0, 1]
     with pytest.raises(LabelError, match="row 0: all weights of the row are 0"):
         read(cells, rest=True)
-
-
-@pytest.mark.parametrize(
-    ("cells", "options", "wrong"),
-    [
-        (["owl", "wren", "-1"], {"classes": ["owl", "wren"]}, []),
-        (["owl", "wren", "-1", "x"], {"classes": ["owl", "wren"]}, [3]),
-        (["3", "4|3", "3.0"], {"classes": ["3", "4"]}, []),
-        (["3", "4|-1", "3.0"], {"classes": ["3", "4"]}, [1]),
-        (["3", "4", "3.0", "-1"], {"classes": ["3", "4"]}, []),
-        (["3", "4", "-1"], {"classes": ["3", "4", "-1"]}, []),
-        (["owl:1", "wren:1", "-1:1"], {"weighted": True, "classes": ["owl", "wren"]}, []),
-        (["3", "4", "3.0", "-1"], {"weighted": True, "classes": ["3", "4"]}, []),
-    ],
-)
-def test_marks_and_numbers_have_one_meaning_in_columns_of_any_type(
-    cells: list[str], options: dict[str, Any], wrong: list[int]
-) -> None:
-    """A cell is unreadable exactly if a reader raises: -1 alone is an unlabeled row, and 3.0 is 3, as in a stream."""
-    frame = pl.DataFrame({"y": cells})
-    errors: dict[int, LabelError] = {}
-    sets = read_label_columns(frame, ["y"], on_unreadable=errors.update, **options)
-    assert sorted(errors) == wrong
-    assert sets.is_unlabeled[wrong].all()
 
 
 def test_the_error_of_too_few_classes_has_the_number_of_unreadable_cells():

@@ -166,20 +166,16 @@ def test_a_rare_class_of_many_posteriors_causes_a_warning():
     """The default prior of a class whose posteriors sum below 1 over 100 rows is unreliable, with a warning."""
     rows = [{"a": 0.995, "b": 0.005}] * 100
     message = r"class 'b' sum to 0.5 over 100 rows \(classes below 1: 1\).* Pass `prior`"
-    for call in (
-        lambda: CandidateSets.from_weights(rows, kind="posterior"),
-        lambda: CandidateSets.from_weights([[0.995, 0.005]] * 100, ["a", "b"], kind="posterior"),
-        lambda: CandidateSets.from_strings(["a:0.995|b:0.005"] * 100, weighted=True, kind="posterior"),
-    ):
-        with pytest.warns(UserWarning, match=message) as caught:
-            call()
-        assert caught[0].filename == __file__
+    with pytest.warns(UserWarning, match=message) as caught:
+        CandidateSets.from_weights(rows, kind="posterior")
+    assert caught[0].filename == __file__
+    with pytest.warns(UserWarning, match=message):
+        CandidateSets.from_strings(["a:0.995|b:0.005"] * 100, weighted=True, kind="posterior")
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         CandidateSets.from_weights([*rows[1:], None], kind="posterior")
         CandidateSets.from_weights([{"a": 0.98, "b": 0.02}] * 100, kind="posterior")
         CandidateSets.from_weights(rows, kind="posterior", prior={"a": 0.9, "b": 0.1})
-        CandidateSets.from_weights(rows)
         CandidateSets.from_weights([{"a": 0.5, "b": 0.5}] * 100, classes=["a", "b", "c"], kind="posterior")
 
 
@@ -233,27 +229,21 @@ def test_the_rest_is_spread_over_the_classes_that_a_row_does_not_list():
     [
         ([[1, 0], [0.5, -1]], {}, "finite number of at least 0; got -1.0", (1, 1, None)),
         ([[1, 0], [np.nan, 1]], {}, "finite number .*; got nan", (1, 0, None)),
-        ([[np.inf, 0]], {}, "finite number .*; got inf", (0, 0, None)),
         (sp.csr_array([[1, 0], [0, -2.0]]), {}, "got -2.0", (1, 1, None)),
         ([[1, 0], [0, 0]], {}, "all weights of the row are 0", (1, None, None)),
         ([1, 2], {}, r"2-D array .*; got shape \(2,\)", (None, None, None)),
-        (np.ones((2, 2, 2)), {}, r"2-D array .*; got shape", (None, None, None)),
         (np.ones((2, 0)), {}, "at least", (None, None, None)),
         ([[1, 2], [3]], {}, "equal length", (1, None, None)),
         (3.0, {}, "one entry for each row of X; got 3.0", (None, None, None)),
-        ("ab", {}, "one entry for each row of X; got 'ab'", (None, None, None)),
-        (np.array([["x"]]), {}, "weights must be numbers", (None, None, None)),
         (np.array([[1j]]), {}, "weights must be numbers", (None, None, None)),
         (["a:1"], {}, r"from_strings\(y, weighted=True\)", (0, None, "a:1")),
         (np.eye(2), {"classes": LABELS}, "2 columns, 4 classes", (None, None, None)),
         ([{"ant": 1}, {"elk": 1}], {"classes": LABELS}, "label 'elk'", (1, None, "elk")),
         ([{"a": 1}, {"b": -0.5}], {}, "weight of 'b' must be .*-0.5", (1, None, "b")),
-        ([{"a": np.nan}], {}, "weight of 'a' must be .*nan", (0, None, "a")),
         ([{"a": "x"}], {}, "weight of 'a' must be a number, .* got 'x'", (0, None, "a")),
         ([{"a": 1}, {"a": 0.0}], {}, "all weights of the row are 0", (1, None, None)),
         ([{"a": 1}, [{"label": "b"}]], {}, "must be a mapping", (1, None, None)),
         ([{"a": 1}, {None: 1}], {}, "missing value", (1, None, None)),
-        ([{"a": 1}, 3], {}, "must be a mapping .*; got 3", (1, None, None)),
         ([[("a", 1, 2)]], {}, "must be a mapping", (0, None, None)),
         ([{"a": 1}, {"a": 70, "b": 20}], {"rest": True}, "sum to 90, .* Write percentages", (1, None, None)),
         ([[0.5, 0.5], [2, 0.5]], {"rest": True}, "sum to 2.5", (1, None, None)),
@@ -315,12 +305,10 @@ def test_a_matrix_of_weights_is_not_an_indicator(convert):
     [
         [["a"], [("a", 0.95), ("b", 0.03)]],
         [["a"], (("a", np.float32(0.95)),)],
-        [[0], [(0, 0.95), (1, 0.03)]],
         [["a"], [["a", 0.95], ["b", 0.03]]],
         ["a", {"a": 0.95, "b": 0.03}],
         [[0.0, 1.0], [0.75, 0.25]],
         [np.array([0.0, 1.0]), np.array([0.75, 0.25])],
-        pd.Series([["a"], [("a", 0.95)]]),
         pl.Series([{"a": 0.5, "b": 0.1}, {"a": 0.95, "b": 0.03}]),
     ],
     ids=str,
@@ -328,9 +316,8 @@ def test_a_matrix_of_weights_is_not_an_indicator(convert):
 def test_pairs_and_mappings_are_not_labels(rows):
     """Rows of (label, weight) pairs, and mappings, are errors that name from_weights."""
     for call in (as_candidates, CandidateSets.from_sets):
-        with pytest.raises(LabelError, match=r'from_weights\(y, kind="likelihood"\) or kind="posterior"') as caught:
+        with pytest.raises(LabelError, match=r'row [01]: .*from_weights\(y, kind="likelihood"\) or kind="posterior"'):
             call(rows)
-        assert caught.value.row in (0, 1)
 
 
 def test_tuples_may_be_labels():
@@ -343,7 +330,6 @@ def test_tuples_may_be_labels():
     np.testing.assert_array_equal(CandidateSets.from_sets(pairs, classes=classes).mask, [[1, 1], [1, 0]])
 
 
-OBJECTS = ['{"finch": 0.7, "wren": 0.3}', '{"finch": 1}', "owl"]
 NUMBERED = ["finch:0.7", "wren:0.3", "owl"]
 
 
@@ -368,49 +354,37 @@ def test_labels_that_may_be_sets_or_weights_have_a_warning(read, y, message):
     assert caught[0].filename == __file__
 
 
-@pytest.mark.parametrize(
-    "y",
-    [
-        ["finch:0.7", "wren"],
-        ["ratio 1:2", "ratio 1:3"],
-        ["B (2)", "B (1)"],
-        ["finch:0.7", "wren:0.3", "a", "b", "c"],
-        ["[0, 10]", "[10, 20]", "(Smith, J)"],
-        ["x|y", "z"],
-        [[0, 1], [1]],
-    ],
-)
-def test_usual_labels_have_no_warning(y):
+def test_usual_labels_have_no_warning():
     """Neither do labels whose classes are given, weights that are read, and texts that occur as one label."""
+    usual = (
+        *(["finch:0.7", "wren"], ["ratio 1:2", "ratio 1:3"], ["B (2)", "B (1)"], ["x|y", "z"], [[0, 1], [1]]),
+        *(["finch:0.7", "wren:0.3", "a", "b", "c"], ["[0, 10]", "[10, 20]", "(Smith, J)"]),
+    )
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        as_candidates(y)
+        for y in usual:
+            as_candidates(y)
         as_candidates(NUMBERED, classes=np.array(NUMBERED))
         CandidateSets.from_strings(["finch:0.7|wren:0.3", "wren"], weighted=True)
-    with pytest.raises(LabelError, match=r"row 0: the labels have weights, such as .*weighted=True"):
-        CandidateSets.from_strings(OBJECTS)
 
 
-@given(
-    st.lists(
-        st.lists(st.tuples(st.sampled_from("abc"), st.floats(0.01, 0.3)), min_size=2, max_size=6),
-        min_size=1,
-        max_size=4,
-    )
-)
+repeated_rows = st.lists(st.tuples(st.sampled_from("abc"), st.floats(0.01, 0.3)), min_size=2, max_size=6)
+
+
+@pytest.mark.filterwarnings("ignore")
+@given(st.lists(repeated_rows, min_size=1, max_size=4))
 def test_weights_of_a_repeated_label_are_merged(rows):
     """They are added if they are shares of one mass, and the largest one is used for likelihoods, in every form."""
     texts = ["|".join(f"{label}:{weight!r}" for label, weight in row) for row in rows]
     for options in ({}, {"kind": "posterior", "prior": [1, 1, 1]}, {"rest": "other"}):
         merge = sum if options else max
         merged = [{k: merge(w for name, w in row if name == k) for k, _ in row} for row in rows]
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", UserWarning)
-            y = CandidateSets.from_weights(rows, list("abc"), **options)
-            expected = CandidateSets.from_weights(merged, list("abc"), **options)
-            read = CandidateSets.from_strings(texts, classes=list("abc"), weighted=True, **options)
-        np.testing.assert_allclose(y.weights, expected.weights, rtol=1e-12)
-        np.testing.assert_allclose(read.weights, expected.weights, rtol=1e-12)
+        expected = CandidateSets.from_weights(merged, list("abc"), **options).weights
+        for y in (
+            CandidateSets.from_weights(rows, list("abc"), **options),
+            CandidateSets.from_strings(texts, classes=list("abc"), weighted=True, **options),
+        ):
+            np.testing.assert_allclose(y.weights, expected, rtol=1e-12)
 
 
 def test_merged_weights_have_one_warning():
@@ -469,13 +443,11 @@ def test_a_code_fence_around_json_is_removed(fence):
     """A row in a code fence between other text is that without it; broken JSON and several fences are errors."""
     rows = ['{"finch": 0.7, "wren": 0.3}', '[["owl", 0.5], ["wren", 1]]', '["finch", "owl"]', "{}", "finch:1|owl:0.5"]
     fenced = [fence.replace("{}", row) for row in rows[:4]]
-    expected = CandidateSets.from_strings(rows, weighted=True)
-    assert CandidateSets.from_strings([*fenced, rows[4]], weighted=True) == expected
-    assert CandidateSets.from_strings([*fenced, rows[4]], weighted=True, separator="auto") == expected
-    lists = ['["finch", "wren"]', "['owl']", "[]"]
-    expected = CandidateSets.from_strings(lists, separator="[]")
-    for separator in ("[]", "auto"):
-        assert CandidateSets.from_strings([fence.replace("{}", row) for row in lists], separator=separator) == expected
+    for separator in ("|", "auto"):
+        expected = CandidateSets.from_strings(rows, weighted=True)
+        assert CandidateSets.from_strings([*fenced, rows[4]], weighted=True, separator=separator) == expected
+    sets = CandidateSets.from_strings([fence.replace("{}", row) for row in ("['owl']", "[]")], separator="auto")
+    assert sets.to_strings(write_full=True) == ["owl", "owl"]
     for broken in ('{"finch": 0.7,', "{finch: 0.7}", '{"finch": 1}\n```\nor\n```json\n{"owl": 1}'):
         with pytest.raises(LabelError, match="is not valid JSON"):
             CandidateSets.from_strings([*fenced, fence.replace("{}", broken)], weighted=True)
@@ -542,16 +514,14 @@ def test_pairs_records_and_json_give_the_weights_of_their_mappings(rows, separat
         assert read == CandidateSets.from_weights(rows, **options)
 
 
-def test_empty_lists_and_mappings_are_unlabeled():
+@pytest.mark.parametrize("options", [{}, {"rest": True}, {"kind": "posterior", "rest": True}])
+def test_empty_lists_and_mappings_are_unlabeled(options):
     """An empty list or mapping is the same as None for each kind and rest, in Python and in text of JSON."""
     rows = [{"a": 0.7, "b": 0.2}, {"b": 0.9}, {"a": 0.5, "c": 0.5}]
-    for options in ({}, {"rest": True}, {"kind": "posterior", "rest": True}, {"kind": "posterior", "rest": "other"}):
-        y = CandidateSets.from_weights([*rows, None], **options)
-        assert y.is_unlabeled.tolist() == [False, False, False, True]
-        for empty in ([], {}, ()):
-            assert CandidateSets.from_weights([*rows, empty], **options) == y
-        for empty in ("[]", " {} ", "[ ]", ""):
-            assert CandidateSets.from_strings([*map(json.dumps, rows), empty], weighted=True, **options) == y
+    y = CandidateSets.from_weights([*rows, None, None], **options)
+    assert y.is_unlabeled.tolist() == [False, False, False, True, True]
+    assert CandidateSets.from_weights([*rows, [], {}], **options) == y
+    assert CandidateSets.from_strings([*map(json.dumps, rows), "[ ]", " {} "], weighted=True, **options) == y
 
 
 def test_kind_and_rest_apply_to_weighted_text():
@@ -577,10 +547,7 @@ def test_options_of_weights_require_weighted_text():
     for options in ({"kind": "posterior"}, {"kind": "posterior", "prior": [1]}, {"rest": True}):
         with pytest.raises(InputError, match="Pass weighted=True"):
             CandidateSets.from_strings(["a"], **options)
-    weighted = CandidateSets.from_weights([[1.0, 0.5]])
-    for call in (
-        lambda: CandidateSets.from_strings(["a"], weighted=True, separator="::"),
-        lambda: weighted.to_strings(separator=":"),
-    ):
-        with pytest.raises(InputError, match="must not contain a colon"):
-            call()
+    with pytest.raises(InputError, match="must not contain a colon"):
+        CandidateSets.from_strings(["a"], weighted=True, separator="::")
+    with pytest.raises(InputError, match="must not contain a colon"):
+        CandidateSets.from_weights([[1.0, 0.5]]).to_strings(separator=":")

@@ -98,13 +98,6 @@ def test_given_classes_take_precedence():
         as_candidates(frame, classes=np.array(["a", "b", "d"]))
 
 
-def test_nullable_integers_remain_integers():
-    """A missing value among pandas' nullable integers does not turn the classes into floats."""
-    y = as_candidates(pd.Series([2, 0, pd.NA], dtype="Int64"))
-    assert y.classes.tolist() == [0, 2]
-    assert y.classes.dtype.kind == "i"
-
-
 def test_labels_without_information_are_errors():
     """`y=None` and a `y` of missing labels only are errors."""
     with pytest.raises(LabelError, match="requires y to be passed"):

@@ -192,18 +192,6 @@ def test_texts_of_another_separator_have_a_warning():
     CandidateSets.from_strings(["Oslo, Norway", "Rome, Italy"])  # no part is a label elsewhere
 
 
-def test_comments_among_objects_have_no_separator():
-    """If most cells are objects, a comment with commas is one class rather than an error; otherwise it is the error."""
-    texts = ['{"finch": 0.7, "owl": 0.3}', '```json\n{"owl": 1}\n```', '{"finch": 1}', "finch", "finch, probably"]
-    with pytest.warns(
-        UserWarning, match=r"'finch, probably' \(row 4\) is read as one class, since most cells are JSON"
-    ):
-        y = CandidateSets.from_strings(texts, separator="auto", weighted=True)
-    assert y.classes.tolist() == ["finch", "finch, probably", "owl"]
-    with pytest.raises(LabelError, match="may be a set of labels or one class"):
-        CandidateSets.from_strings(texts[2:], separator="auto", weighted=True)
-
-
 QUESTION = r"may be a set of labels or one class"
 ALONE = ["finch", "owl", "wren"]
 

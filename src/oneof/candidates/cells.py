@@ -39,6 +39,7 @@ from oneof.candidates.labels import (
     clean_inside,
     fold_case,
     is_collection,
+    is_hashable,
     is_missing,
     label_to_text,
     unknown_label,
@@ -425,9 +426,14 @@ def weight_of(label: Any, weight: Any) -> float:
     if number is None:
         raise LabelError(
             f'the weight of {label!r} must be a number, or text such as "0.85" or "85%"; got {weight!r}. Write '
-            '["finch", "wren"], or an object whose only key is "labels", for labels without weights.',
+            '["finch", "wren"], or an object whose only key is "labels", for labels without weights, and a backslash '
+            "before a colon within a label.",
             label=label,
         )
+    if not (math.isfinite(number) and number >= 0):
+        remedy = "If the weights are logarithms, write exp(weight)." if number < 0 else "Use None for an unlabeled row."
+        reason = f"the weight of {label!r} must be a finite number of at least 0; got {number!r}. {remedy}"
+        raise LabelError(reason, label=label)
     return number
 
 
@@ -493,15 +499,9 @@ def _split(text: str, form: LabelFormat) -> Pairs:
     if not kept:
         raise empty_set(f"the candidate set is empty ({text!r})", text)
     pairs: Pairs = []
-    for label, number in pieces[kept[0] : kept[-1] + 1]:
-        weight = None if number is None else read_weight(number)
-        if number is not None and weight is None:
-            raise LabelError(
-                f"{text!r} has {number!r} after a colon, which is not a number. Escape a colon within a label by a "
-                "backslash.",
-                label=text,
-            )
-        pairs.append((_unescape(label, form), weight))
+    for name, number in pieces[kept[0] : kept[-1] + 1]:
+        label = _unescape(name, form)
+        pairs.append((label, None if number is None else weight_of(label, number)))
     if not all(label for label, _ in pairs):
         raise LabelError(f"{text!r} contains an empty label. Remove the extra {form.separators[0]!r}.", label=text)
     return pairs
@@ -557,9 +557,6 @@ def _judge(pairs: Pairs, form: LabelFormat) -> Pairs | None:
 
 
 def _check_weights(pairs: Pairs, form: LabelFormat) -> None:
-    for label, weight in pairs:
-        if not (math.isfinite(weight) and weight >= 0):
-            raise invalid_weight(None, label, weight)
     keys = [form.key(label) for label, _ in pairs]
     total = math.fsum(min(weight, 1e300) for key, (_, weight) in zip(keys, pairs) if key != form.rest_key)
     if form.rest is True and total > MAX_PLAUSIBLE_SUM:
@@ -587,16 +584,6 @@ def zero_weights(row: int | None) -> LabelError:
         "all weights of the row are 0. Give it a weight above 0, or the same one for all classes if it is unlabeled.",
         row=row,
         cause="empty set",
-    )
-
-
-def invalid_weight(row: int | None, label: Any, weight: Any) -> LabelError:
-    """Return the error for a weight of a label that is negative or not finite."""
-    remedy = "If the weights are logarithms, write exp(weight)." if weight < 0 else "Use None for an unlabeled row."
-    return LabelError(
-        f"the weight of {label!r} must be a finite number of at least 0; got {weight!r}. {remedy}",
-        row=row,
-        label=label,
     )
 
 
@@ -700,11 +687,7 @@ def _key_of(cell: Any) -> Any:
     if type(cell) is str:
         return cell
     key = type(cell), tuple(cell) if isinstance(cell, list) else cell
-    try:
-        hash(key)
-    except TypeError:
-        return type(cell), repr(cell)
-    return key
+    return key if is_hashable(key) else (type(cell), repr(cell))
 
 
 # -- errors of several cells -------------------------------------------------------------------------------------------

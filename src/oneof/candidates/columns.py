@@ -349,11 +349,11 @@ class LabelReader:
         """Return the rows of a batch, of which those that cannot be read are unlabeled or an error."""
         rows = self._columns.read(labels, self._form)
         errors = rows.errors_of_rows()
-        if errors and on_unreadable is not None:
-            on_unreadable(errors)
         if errors and self._on_unreadable is None:
             is_unknown = next(iter(errors.values())).cause == "unknown label"
             raise_together(errors, "Name all classes beforehand (--classes)." * is_unknown)
+        if errors and on_unreadable is not None:
+            on_unreadable(errors)
         return rows
 
 

@@ -22,7 +22,6 @@ from oneof.candidates.cells import (
     ParsedCells,
     as_pairs,
     empty_set,
-    invalid_weight,
     no_rest,
     zero_weights,
 )
@@ -339,9 +338,6 @@ def encode_weights(
     row = np.repeat(np.arange(n), lengths)
     pairs = [pair for pairs in distinct for pair in pairs or ()]
     values = np.array([1.0 if weight is None else weight for _, weight in pairs], dtype=np.float64)
-    wrong = np.flatnonzero(~(np.isfinite(values) & (values >= 0)))
-    if len(wrong):
-        raise invalid_weight(int(row[wrong[0]]), pairs[wrong[0]][0], values[wrong[0]].item())
     is_rest = np.array([isinstance(rest, str) and label == rest for label, _ in pairs], dtype=bool)
     rest_mass = _sum_at(np.zeros(n), row[is_rest], values[is_rest])
     labels = [label for (label, _), skipped in zip(pairs, is_rest.tolist(), strict=True) if not skipped]
@@ -399,7 +395,7 @@ def to_likelihoods(table: WeightTable, options: WeightOptions) -> Floats:
     rows = np.flatnonzero(~table.is_set)
     if options.kind == "posterior" and len(rows):
         weights = weights.copy()
-        weights[rows] = _divide_by_prior(weights[rows], rows, table.classes, options.prior)
+        weights[rows] = _divide_by_prior(weights[rows], table.classes, options.prior)
     return weights
 
 
@@ -426,24 +422,22 @@ def _read_prior(prior: Any, classes: Labels) -> Floats:
     return rates
 
 
-def _divide_by_prior(weights: Floats, rows: Ints, classes: Labels, prior: Any) -> Floats:
-    """Return posteriors of some rows divided by their prior, by default their mean."""
+def _divide_by_prior(weights: Floats, classes: Labels, prior: Any) -> Floats:
+    """Return posteriors divided by their prior, by default their mean."""
     posterior = scale_rows(weights)
     posterior /= posterior.sum(axis=1, keepdims=True)
     rates = posterior.mean(axis=0) if prior is None else _read_prior(prior, classes)
-    impossible = np.argwhere((posterior > 0) & (rates == 0)).tolist() if prior is not None else []
-    if impossible:
-        i, k = impossible[0]
+    names = classes.tolist()
+    impossible = np.flatnonzero((rates == 0) & (posterior > 0).any(axis=0))
+    if len(impossible) and prior is not None:
         raise InputError(
-            f"`prior` must be above 0 for a class whose posterior is above 0; got 0 for class {classes.tolist()[k]!r}.",
-            row=int(rows[i]),
-            column=k,
+            f"`prior` must be above 0 for a class whose posterior is above 0; got 0 for class {names[impossible[0]]!r}."
         )
     n = len(posterior)
     rare = np.flatnonzero((rates > 0) & (rates * n < 1.0))
     if len(rare) and prior is None and n >= _MIN_ROWS_WARNING:
         warn(
-            f"the posteriors of class {classes.tolist()[rare[0]]!r} sum to {rates[rare[0]] * n:.2g} over {n} rows "
+            f"the posteriors of class {names[rare[0]]!r} sum to {rates[rare[0]] * n:.2g} over {n} rows "
             f"(classes below 1: {len(rare)}). Divided by so small a prior, any posterior of the class becomes a large "
             "weight. Pass `prior`, the class frequencies, or leave the class out.",
         )

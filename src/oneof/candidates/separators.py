@@ -83,8 +83,7 @@ def detect_separator(
     classes : sequence, optional
         The classes named by the user.
     weighted : bool
-        Whether a label may be followed by a colon and a weight. Cells of JSON are then ignored. If they are most
-        cells, the other ones are comments rather than sets, and a warning replaces the error.
+        Whether a label may be followed by a colon and a weight. Cells of JSON are then ignored.
     folds_case : bool
         Whether labels that are equal by `fold_case` are one.
     setting : str
@@ -97,11 +96,9 @@ def detect_separator(
     """
     key = fold_case if folds_case else str
     named = {key(clean(name)) for name in classes or () if isinstance(name, str)}
-    counts: Counter[str] = Counter()
     rows: dict[str, int] = {}
     for row, text in enumerate(texts):
         if text is not None and (content := key(clean(text))):
-            counts[content] += 1
             rows.setdefault(content, row)
     if weighted:
         rows = {text: row for text, row in rows.items() if strip_fence(text)[:1] not in ("{", "[")}
@@ -126,15 +123,12 @@ def detect_separator(
             doubtful.append((rows[example], example, sign))
     if doubtful:
         row, text, sign = min(doubtful)
-        if 2 * sum(map(counts.__getitem__, rows)) >= counts.total():
-            raise LabelError(
-                f"{text!r} may be a set of labels or one class. {setting}{sign!r} if it is a set, or "
-                f"{setting.partition(' ')[2]}{DEFAULT_SEPARATOR!r} if it is one class.",
-                row=row,
-                label=text,
-            )
-        meaning = f"{text!r} (row {row}) is read as one class, since most cells are JSON."
-        warn(f"{meaning} {setting}{sign!r} if it is a set.")
+        raise LabelError(
+            f"{text!r} may be a set of labels or one class. {setting}{sign!r} if it is a set, or "
+            f"{setting.partition(' ')[2]}{DEFAULT_SEPARATOR!r} if it is one class.",
+            row=row,
+            label=text,
+        )
     return DEFAULT_SEPARATOR
 
 

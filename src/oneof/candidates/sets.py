@@ -1,5 +1,6 @@
 """The candidate sets of a data set: one representation of exact, partial and missing labels."""
 
+import contextlib
 import itertools
 import sys
 from collections import Counter
@@ -849,11 +850,9 @@ def expand_to_predicted(y: Any, predicted: list[Any], classes: Any) -> Candidate
     is_named = hasattr(y, "columns")
     if not is_named and getattr(y, "ndim", 1) == 2 and y.shape[1] > 1:  # an indicator without class names
         return as_candidates(y, classes=known)
-    try:
-        if known is not None:
+    if known is not None:
+        with contextlib.suppress(LabelError):  # `y` has further labels
             return as_candidates(y, classes=known)
-    except LabelError:
-        pass  # `y` has further labels
     with without_minus_one_warning():  # a prediction of -1 makes it a class
         own = as_candidates(y)
     if is_named and own.shape[1] == y.shape[1] > 1:

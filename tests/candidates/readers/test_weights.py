@@ -272,7 +272,7 @@ def _posterior(prior):
         ({"prior": [0.5, 0.5]}, '`prior` requires kind="posterior"'),
         *((_posterior(prior), BAD_PRIOR) for prior in ([1, 1, 1], [1, -1], [1, np.nan], [0, 0])),
         *((_posterior(prior), BAD_PRIOR) for prior in ({"a": 0.5}, pd.Series({"a": 0.5, "c": 0.5}))),
-        (_posterior([1, 0]), "row 1, column 1: `prior` must be above 0 .* for class 'b'"),
+        (_posterior([1, 0]), "`prior` must be above 0 .* for class 'b'"),
         *((_posterior(prior), "`prior` must contain real numbers") for prior in ("uniform", {})),
         ({"rest": "other"}, "`rest` must be the name of a column; got 'other'"),
         ({"rest": 3}, "`rest` must be True, False, or the label"),

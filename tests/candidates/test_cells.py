@@ -331,6 +331,9 @@ def test_a_number_is_a_weight_only_if_it_is_not_a_part_of_a_class() -> None:
         "finch",
         "wren",
     ]
+    for rest in (True, "other"):  # with a rest, weights are probabilities
+        y = CandidateSets.from_strings(["CHEBI:15377", "a:0.7", "a:0.2|CHEBI:15377:0.5"], weighted=True, rest=rest)
+        assert y.classes.tolist() == ["CHEBI:15377", "a"]
     fractions = ["x:2.5|y:1", "y:3", "x:2:0.3|y:0.1"]  # 2.5 is not the 2 of another class
     assert CandidateSets.from_strings(fractions, weighted=True).classes.tolist() == ["x", "x:2", "y"]
     assert stream_classes([pl.DataFrame({"y": fractions})], weighted=True) == ["x", "x:2", "y"]

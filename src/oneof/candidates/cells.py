@@ -9,8 +9,8 @@ steps in this order:
 4. Text in brackets is JSON, or a literal of another language, if it can be nothing else. Other text in brackets is a
    label.
 5. Other text is split at the separators. A backslash escapes them, and itself.
-6. A weight is the number after the last colon of a label, or in parentheses at its end. A text that is a known class
-   and digits that begin with 0, such as "CL:0000236", have none.
+6. A weight is the number after the last colon of a label, or in parentheses at its end. A text that is a known class,
+   digits that begin with 0, such as "CL:0000236", and whole numbers above 100 if weights are probabilities, have none.
 7. Labels are text: 3, 3.0 and "3" are one label, since a batch of a stream does not show the type of its column.
 8. Missing words are left out. A cell without another label, or with -1 alone unless it is a class, is unlabeled.
 9. A label is the class that it equals, or equals by `fold_case`. Any other label is new, or an error if the classes are
@@ -518,8 +518,9 @@ def _cut_number(part: str, form: LabelFormat) -> tuple[str, str | None]:
     may_be_name = number.isdigit() or read_weight(number) is None or not colon
     if not form.weighted or (may_be_name and form.is_name(_unescape(part, form))):
         return part, None
-    if colon:  # digits that begin with 0, as in "CL:0000236", are not a plausible weight
-        return (part, None) if number.isdigit() and number[0] == "0" and number != "0" else (label, number)
+    if colon:  # digits that begin with 0, as in "CL:0000236", or exceed 100 %, are not a plausible weight
+        is_code = number.isdigit() and ((number[0] == "0" and number != "0") or (form.rest and float(number) > 100))
+        return (part, None) if is_code else (label, number)
     found = _WEIGHT_AT_END.search(part)
     return (part[: found.start()].strip(), found[1]) if found and found.start() else (part, None)
 

@@ -76,20 +76,6 @@ def test_an_entry_sent_twice_is_written_once() -> None:
     log.close()
 
 
-def test_a_write_based_on_an_outdated_row_is_a_conflict(tmp_path: Path) -> None:
-    """If two windows have the same state of a row, in one process or two, only one can write."""
-    logs = [AnswerLog(tmp_path / "log", METADATA) for _ in range(2)]
-    logs[0].append(entry("x"), seen=0)
-    with pytest.raises(ConflictError, match="row 0 was answered by 'Ann' in another window"):
-        logs[1].append(entry("y", labels=(1,)), seen=0)
-    logs[1].append(entry("z", annotator="Bob"), seen=0)  # another annotator overwrites nothing
-    logs[1].append(entry("w", row=1), seen=0)
-    logs[1].append(entry("v", labels=(1,)), seen=1)
-    assert [stored.key for stored in logs[0].since(0)] == ["x", "z", "w", "v"]
-    for log in logs:
-        log.close()
-
-
 def test_several_entries_are_written_atomically() -> None:
     """After an error none of the entries is written; existing keys and answered rows are not written."""
     log = AnswerLog(None, METADATA)

@@ -46,7 +46,10 @@ def estimates_of(fit: object) -> dict:
 
 @pytest.mark.parametrize("combination", ["votes", "model"])
 def test_without_degrees_nothing_changes(begin: Begin, truth: np.ndarray, combination: str) -> None:
-    """Without degrees, and after they are undone, the candidates are those of votes, or of the annotators' model."""
+    """Without degrees, and after they are undone, the candidates are those of votes, or of the annotators' model.
+
+    An undo restores the degree before it.
+    """
     session = begin(combination=combination)
     for row in range(12):
         say(session, row, "Ann", CLASSES[truth[row]])
@@ -54,7 +57,13 @@ def test_without_degrees_nothing_changes(begin: Begin, truth: np.ndarray, combin
     expected = session.candidates()
     assert session.candidates() == expected
     say(session, 20, "Ann", "owl", "guess")
-    assert session.candidates() != expected
+    guessed = session.candidates()
+    assert guessed != expected
+    say(session, 20, "Ann", "owl", "sure")
+    assert session.candidates() != guessed
+    assert session.undo("Ann").degree == "sure"
+    assert session.candidates() == guessed
+    assert session.answers.history("Ann")[0].degree == "guess"
     session.undo("Ann")
     assert session.candidates() == expected
     assert session.candidates().is_weighted.any() == (combination == "model")
@@ -112,17 +121,6 @@ def test_the_model_is_fitted_to_the_weights(begin: Begin, truth: np.ndarray) -> 
         probabilities.append(session.snapshot.proba[row, wrong])
     assert probabilities == sorted(probabilities)
     assert probabilities[0] < probabilities[1] - 0.01
-
-
-def test_undo_and_change_restore_the_degree(begin: Begin) -> None:
-    session = begin()
-    say(session, 0, "Ann", "owl", "guess")
-    first = session.candidates()
-    say(session, 0, "Ann", "owl", "sure")
-    assert session.candidates() != first
-    assert session.undo("Ann").degree == "sure"
-    assert session.candidates() == first
-    assert session.answers.history("Ann")[0].degree == "guess"
 
 
 @pytest.mark.parametrize("degree", ["certain", "", 3, ["sure"]])

@@ -168,11 +168,13 @@ def test_two_windows_do_not_overwrite_each_other(begin: Begin, tmp_path: Path) -
     sessions = [begin(path=tmp_path / "log") for _ in range(2)]
     first, second = (session.question_for(5, "Ann") for session in sessions)
     sessions[0].answer(first, "owl")
-    with pytest.raises(ConflictError, match="row 5"):
+    other = sessions[1].question_for(5, "Bob")
+    with pytest.raises(ConflictError, match="row 5 was answered by 'Ann' in another window"):
         sessions[1].answer(second, "wren")
+    sessions[1].answer(other, "owl")  # another annotator overwrites nothing
     assert sessions[1].candidates().to_sets()[5] == {"owl"}
     sessions[1].answer(sessions[1].question_for(5, "Ann"), "wren")
-    assert sessions[0].candidates().to_sets()[5] == {"wren"}
+    assert sessions[0].candidates().to_sets()[5] == {"owl", "wren"}
 
 
 def test_every_row_without_exact_label_is_asked_once(begin: Begin, truth: np.ndarray) -> None:

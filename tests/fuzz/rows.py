@@ -1,5 +1,6 @@
 """Feature tables of every kind that a caller may pass, valid or not."""
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -107,7 +108,9 @@ def _as_type(X: Any, dtype: str) -> Any:
 def in_form(X: Any, form: str, random: np.random.Generator) -> Any:
     """Return an array in another container, layout or sparse format; unchanged if its type does not allow it."""
     small = X.dtype.itemsize <= 8 and X.dtype.isnative
-    numeric = X.dtype.kind in "fiub" and small
+    numeric = X.dtype.kind in "fiub"
+    names = [f"c{j}" for j in range(X.shape[1])]
+    frame = functools.partial(pd.DataFrame, X, columns=names if len(X) % 2 else None)
     made: dict[str, Callable[[], Any]] = {
         "F": lambda: np.asfortranarray(X),
         "strided": lambda: np.repeat(np.repeat(X, 2, axis=0), 3, axis=1)[::2, ::3],
@@ -118,11 +121,9 @@ def in_form(X: Any, form: str, random: np.random.Generator) -> Any:
         "masked": lambda: np.ma.MaskedArray(X, mask=random.random(X.shape) < 0.1),
         "matrix": lambda: X.view(np.matrix),
         "memoryview": lambda: memoryview(np.ascontiguousarray(X)) if X.size and small and X.dtype.kind in "fiu" else X,
-        "pandas": lambda: pd.DataFrame(X, columns=[f"c{j}" for j in range(X.shape[1])] if len(X) % 2 else None),
-        "pandas nullable": lambda: pd.DataFrame(X).convert_dtypes() if X.dtype.kind in "fiub" else pd.DataFrame(X),
-        "polars": lambda: (
-            pl.DataFrame({f"c{j}": X[:, j].copy() for j in range(X.shape[1])}) if numeric and X.shape[1] else X
-        ),
+        "pandas": frame,
+        "pandas nullable": lambda: frame().convert_dtypes() if numeric else frame(),
+        "polars": lambda: pl.DataFrame(dict(zip(names, X.T.copy()))) if numeric and small and names else X,
     }
     if form[:3] in ("csr", "csc", "coo", "lil", "dia", "dok", "bsr"):
         return _sparse(X, form, random) if X.dtype.kind in "fiubc" and X.dtype.itemsize <= 16 else X

@@ -9,7 +9,6 @@ import scipy.sparse as sp
 from scipy.io import savemat
 from sklearn.utils import Bunch
 
-import oneof
 from oneof import CandidateSets
 from oneof.datasets import cache as cache_module
 from oneof.datasets import dataset_info, list_datasets, load, load_mat
@@ -69,41 +68,35 @@ def test_a_name_cannot_leave_the_folder(tmp_path, name):
         load(name, tmp_path / "data")
 
 
-def test_list_datasets_has_exactly_the_loadable_sets(tmp_path):
+def test_the_list_has_the_loadable_sets_and_the_table_has_every_set_with_its_source(tmp_path, cache):
     """Bundled sets, sets at OpenML and readable files are listed; damaged files and manual downloads are not."""
-    put(tmp_path, "mine", 1.0)
-    put(tmp_path, "lost", 1.0)
-    (tmp_path / "broken.npz").write_bytes(b"PK")
-    listed = list_datasets(tmp_path)
-    assert listed == sorted({"mine", "lost", *BUNDLED, *OPENML})
-    assert oneof.datasets.list_datasets() == sorted({*BUNDLED, *OPENML})
-
-
-def test_dataset_info_has_the_source_of_each_set(tmp_path, cache):
+    assert list_datasets() == sorted({*BUNDLED, *OPENML})
     put(tmp_path, "mine", 1.0)
     put(cache, "glass", 1.0)
     (tmp_path / "broken.npz").write_bytes(b"PK")
+    assert list_datasets(tmp_path) == sorted({"mine", *BUNDLED, *OPENML})
     infos = {info.name: info for info in dataset_info(tmp_path)}
     assert list(infos) == sorted({"mine", "broken", *KNOWN})
-    sources = {name: (info.source, info.available) for name, info in infos.items()}
-    assert sources["mine"] == ("file", True)
-    assert sources["glass"] == ("cache", True)
-    assert sources["iris"] == ("scikit-learn", True)
-    assert sources["letter"] == ("OpenML", False)
-    assert sources["lost"] == ("elsewhere", False)
-    assert sources["broken"] == ("file", False)
+    sources = {
+        "mine": ("file", True),
+        "glass": ("cache", True),
+        "iris": ("scikit-learn", True),
+        "letter": ("OpenML", False),
+        "lost": ("elsewhere", False),
+        "broken": ("file", False),
+    }
+    assert {name: (infos[name].source, infos[name].available) for name in sources} == sources
     assert "damaged" in infos["broken"].note
     assert infos["mine"].path == tmp_path / "mine.npz"
     assert infos["letter"].n_samples == 20000
-
-
-ARRAYS = {"X": np.zeros((2, 1)), "text": np.zeros(0, np.uint8), "y": [0, 1], "classes": ["a", "b"]}
+    put(tmp_path, "lost", 1.0)
+    assert "lost" in list_datasets(tmp_path)
 
 
 @pytest.mark.parametrize("absent", [("y",), ("X", "text"), ("y", "X", "text")], ids=str)
 def test_an_archive_without_labels_or_rows_is_not_a_data_set(tmp_path, absent):
     """Stored folds, for example, are skipped by the list, and `load` gives the reason in one sentence."""
-    np.savez(tmp_path / "folds.npz", folds=[0, 1], **{key: ARRAYS[key] for key in ARRAYS if key not in absent})
+    save(tmp_path, components(**dict.fromkeys(absent)), "folds")
     assert "folds" not in list_datasets(tmp_path)
     assert "folds" not in {info.name for info in dataset_info(tmp_path)}
     reason = "the key 'y' is missing" if "y" in absent else "there is neither X .* nor text"
@@ -190,7 +183,7 @@ def test_unknown_topics_are_unlabeled_and_the_label_matrix_has_all_topics(data_f
     assert (data.Y.astype(bool) & data.candidates.mask)[~unknown].any(axis=1).all()
 
 
-# --  ----------------------------------------------------------------------------------------------------------------
+# -- files of arrays -------------------------------------------------------------------------------------------------
 
 
 MASK = np.array([[1, 1, 0], [0, 1, 0], [1, 1, 1], [0, 1, 1]], dtype=bool)
@@ -222,17 +215,13 @@ def csr_components(**changes):
     return components(X=None, **(shape | changes))
 
 
-@pytest.fixture
-def save(tmp_path):
-    def write(arrays, name="small"):
-        np.savez_compressed(tmp_path / f"{name}.npz", **arrays)
-        return tmp_path / f"{name}.npz"
-
-    return write
+def save(folder, arrays, name="small"):
+    np.savez_compressed(folder / f"{name}.npz", **arrays)
+    return folder / f"{name}.npz"
 
 
-def test_every_component_is_read_back(save, tmp_path):
-    save(components())
+def test_every_component_is_read_back(tmp_path):
+    save(tmp_path, components())
     data = load("small", tmp_path)
     assert data.name == "small"
     np.testing.assert_array_equal(data.X, components()["X"])
@@ -257,36 +246,43 @@ def test_every_component_is_read_back(save, tmp_path):
         (["-1", "0", "1"], ["-1", "0", "1"]),
         (["1", "2", "9" * 19], ["1", "2", "9" * 19]),
         (["1", "2", "\u0663"], ["1", "2", "\u0663"]),
+        ([5, 7, 9], [5, 7, 9]),
     ],
 )
-def test_class_names_that_are_all_written_integers_are_integers(save, tmp_path, names, classes):
-    """As text, 10 is sorted before 9; names of which one would change its spelling remain."""
-    save(components(classes=np.array(names)))
+def test_class_names_that_are_all_written_integers_are_integers(tmp_path, names, classes):
+    """As text, 10 is sorted before 9; names of which one would change its spelling remain, with their type."""
+    save(tmp_path, components(classes=np.array(names)))
     data = load("small", tmp_path)
     assert data.classes.tolist() == data.candidates.classes.tolist() == classes
     assert data.y.tolist() == [classes[0], classes[1], None, classes[2]]
+    save(tmp_path, components(classes=np.array(names), y=np.array([2, 0, 1, 1])))
+    assert load("small", tmp_path).y.dtype == data.classes.dtype
 
 
-@pytest.mark.parametrize("classes", [np.array(["x", "y", "z"]), np.array([5, 7, 9])])
-def test_known_labels_have_the_type_of_the_classes(save, tmp_path, classes):
-    save(components(y=np.array([2, 0, 1, 1]), classes=classes))
-    data = load("small", tmp_path)
-    assert data.y.dtype == classes.dtype
-    np.testing.assert_array_equal(data.y, classes[[2, 0, 1, 1]])
-
-
-def test_sparse_rows_equal_dense_rows(save, tmp_path):
-    save(csr_components())
+def test_sparse_rows_equal_dense_rows_and_raw_text_has_none(tmp_path):
+    save(tmp_path, csr_components())
     X = load("small", tmp_path).X
     assert X.format == "csr"
     np.testing.assert_array_equal(X.toarray(), components()["X"])
+    save(tmp_path, components(X=None))
+    assert load("small", tmp_path).X is None
+    assert "raw text" in repr(load("small", tmp_path))
 
 
-def test_raw_text_has_no_features(save, tmp_path):
-    save(components(X=None))
-    data = load("small", tmp_path)
-    assert data.X is None
-    assert "raw text" in repr(data)
+WEIGHTS = np.array([[1.0, 0.5, 0.0], [0.0, 1.0, 0.0], [1.0, 1.0, 1.0], [0.0, 0.25, 1.0]])
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_weights_replace_the_sets(tmp_path, dtype):
+    save(tmp_path, components(candidates=None, weights=WEIGHTS.astype(dtype)))
+    assert load("small", tmp_path).candidates == CandidateSets.from_weights(WEIGHTS, ["a", "b", "c"])
+
+
+class Trap:
+    """An object whose pickle creates a file."""
+
+    def __reduce__(self):
+        return Path("sprung").touch, ()
 
 
 WRONG = {
@@ -326,31 +322,37 @@ WRONG = {
     "columns beyond the shape": (csr_components(X_shape=np.array([4, 1])), "do not fit together"),
     "fewer columns than values": (csr_components(X_indices=np.zeros(2, int)), "X_indices has shape"),
     "values of text": (csr_components(X_data=np.full(7, "a")), "X_data has shape"),
+    "weights of fewer rows": (components(weights=WEIGHTS[:3]), r"expected floats of shape \(4, 3\)"),
+    "weights of another type": (components(weights=WEIGHTS.astype(int)), "expected floats"),
+    "negative weights": (components(weights=-WEIGHTS), "row 0, column 0: a weight must be"),
+    "pickled labels": (components(y=np.array([Trap()] * 4, dtype=object)), "pickled objects, which are never loaded"),
+}
+FOREIGN = b"", b"not an archive", b"PK\x03\x04 nor this", b"\x93NUMPY\x01\x00", b"\x80\x04N."
+WRONG |= {repr(content): (content, "cannot be read as a data set") for content in FOREIGN}
+WRONG |= {
+    f"the first {part:.1%}": (part, "cannot be read as a data set") for part in (0.0, 0.01, 0.3, 0.7, 0.95, 0.999)
 }
 
 
 @pytest.mark.parametrize("case", WRONG)
-def test_mismatched_arrays_are_rejected_with_the_reason(save, tmp_path, case):
-    arrays, reason = WRONG[case]
-    save(arrays)
+def test_files_that_are_not_data_sets_are_rejected_with_the_reason(tmp_path, monkeypatch, case):
+    """The error is one sentence that names the file, and no pickle is executed."""
+    monkeypatch.chdir(tmp_path)
+    given, reason = WRONG[case]
+    path = save(tmp_path, given if isinstance(given, dict) else components())
+    if not isinstance(given, dict):
+        content = path.read_bytes()
+        path.write_bytes(given if isinstance(given, bytes) else content[: int(given * len(content))])
     with pytest.raises(DataError, match=reason) as caught:
         load("small", tmp_path)
     assert "small.npz" in str(caught.value)
     assert "\n" not in str(caught.value)
+    assert not Path("sprung").exists()
 
 
-@pytest.mark.parametrize("fraction", [0.0, 0.01, 0.3, 0.7, 0.95, 0.999])
-def test_a_truncated_file_is_rejected(save, tmp_path, fraction):
-    path = save(components())
-    content = path.read_bytes()
-    path.write_bytes(content[: int(fraction * len(content))])
-    with pytest.raises(DataError, match="cannot be read as a data set"):
-        load("small", tmp_path)
-
-
-def test_a_changed_byte_is_detected(save, tmp_path):
+def test_a_changed_byte_is_detected(tmp_path):
     """A flipped byte in the compressed data of an array is always detected."""
-    path = save({key: components()[key] for key in ("y", "X", "classes")})
+    path = save(tmp_path, {key: components()[key] for key in ("y", "X", "classes")})
     content = bytearray(path.read_bytes())
     start = content.index(b"y.npy") + 30
     content[start : start + 8] = bytes(255 - byte for byte in content[start : start + 8])
@@ -359,46 +361,7 @@ def test_a_changed_byte_is_detected(save, tmp_path):
         load("small", tmp_path)
 
 
-@pytest.mark.parametrize(
-    "content", [b"", b"not an archive", b"PK\x03\x04 nor this", b"\x93NUMPY\x01\x00", b"\x80\x04N."], ids=repr
-)
-def test_a_foreign_file_is_rejected(tmp_path, content):
-    (tmp_path / "small.npz").write_bytes(content)
-    with pytest.raises(DataError, match="cannot be read as a data set"):
-        load("small", tmp_path)
-
-
-def test_nothing_is_unpickled(save, tmp_path):
-    """An archive with pickled labels is rejected, and the pickle is not executed."""
-    trap = tmp_path / "sprung"
-
-    class Trap:
-        def __reduce__(self):
-            return trap.touch, ()
-
-    save(components(y=np.array([Trap()] * 4, dtype=object)))
-    with pytest.raises(DataError, match="pickled objects, which are never loaded"):
-        load("small", tmp_path)
-    assert not trap.exists()
-
-
-def test_weights_are_read_back(save, tmp_path):
-    """The key `weights` replaces the sets; another shape or type, and an invalid weight, are errors."""
-    weights = np.array([[1.0, 0.5, 0.0], [0.0, 1.0, 0.0], [1.0, 1.0, 1.0], [0.0, 0.25, 1.0]])
-    for dtype in (np.float64, np.float32):
-        save(components(candidates=None, weights=weights.astype(dtype)))
-        assert load("small", tmp_path).candidates == CandidateSets.from_weights(weights, ["a", "b", "c"])
-    for invalid, message in (
-        (weights[:3], r"expected floats of shape \(4, 3\)"),
-        (weights.astype(int), "expected floats"),
-        (-weights, "row 0, column 0: a weight must be"),
-    ):
-        save(components(weights=invalid))
-        with pytest.raises(DataError, match=message):
-            load("small", tmp_path)
-
-
-# --  ----------------------------------------------------------------------------------------------------------------
+# -- downloads -------------------------------------------------------------------------------------------------------
 
 
 def bunch_of(name, *, columns=None, order=None):
@@ -490,39 +453,40 @@ def test_n_train_is_set_only_if_the_rows_are_in_the_official_order(serve, cache)
     assert load("pendigits").n_train is None
 
 
-def test_codes_of_nominal_columns_become_their_numbers(serve):
+def nominal_pixels():
     """OpenML declares the gray values of mfeat-pixel as nominal; the order of the names must not matter."""
     sent = bunch_of("mfeat_pixel")
     truth = sent.data % 7
     declared = {f"V{j}": [str(v) for v in np.roll(np.arange(7), j)] for j in range(240)}
-    codes = np.column_stack([(truth[:, j] + j) % 7 for j in range(240)])
-    serve(Bunch(**(sent | {"data": codes, "categories": declared})))
-    data = load("mfeat_pixel")
-    np.testing.assert_array_equal(data.X, truth)
-    assert data.X.dtype == np.uint8
+    return wrong("mfeat_pixel", data=(truth + np.arange(240)) % 7, categories=declared), truth
 
 
-def test_missing_values_remain_missing(serve):
+def missing_values():
     sent = bunch_of("dermatology")
     sent.data[3, 33] = sent.data[4, 0] = np.nan
-    sent.categories["V0"] = [str(k) for k in range(9)]
-    serve(sent)
-    X = load("dermatology").X
-    np.testing.assert_array_equal(np.argwhere(np.isnan(X)), [[3, 33], [4, 0]])
+    return Bunch(**(sent | {"categories": {"V0": [str(k) for k in range(9)]}})), sent.data
 
 
-def test_a_first_column_that_is_not_a_feature_is_dropped(serve):
-    """The sex of abalone is a nominal column of strings."""
+def a_nominal_first_column():
+    """Return abalone, whose sex is a nominal column of strings, and not a feature."""
     sent = bunch_of("abalone", columns=8)
-    sent.categories["V0"] = ["M", "F", "I"]
+    return Bunch(**(sent | {"categories": {"V0": ["M", "F", "I"]}})), sent.data[:, 1:]
+
+
+@pytest.mark.parametrize(
+    ("name", "make"),
+    [("mfeat_pixel", nominal_pixels), ("dermatology", missing_values), ("abalone", a_nominal_first_column)],
+)
+def test_declared_columns_become_numbers(serve, name, make):
+    sent, expected = make()
     serve(sent)
-    np.testing.assert_array_equal(load("abalone").X, sent.data[:, 1:])
+    X = load(name).X
+    np.testing.assert_array_equal(X, expected)
+    assert X.dtype == OPENML[name].dtype
 
 
 def test_pixels_that_do_not_fit_a_byte_are_rejected(serve):
-    sent = bunch_of("mfeat_pixel")
-    sent.data[0, 0] = 0.5
-    serve(sent)
+    serve(wrong("mfeat_pixel", data=bunch_of("mfeat_pixel").data + 0.5))
     with pytest.raises(DataError, match="do not fit the type uint8"):
         load("mfeat_pixel")
 
@@ -535,7 +499,7 @@ def test_an_unwritable_cache_gives_a_warning_and_the_data(serve, cache):
         assert load("ecoli").X.shape == (336, 7)
 
 
-# --  ----------------------------------------------------------------------------------------------------------------
+# -- MATLAB files ----------------------------------------------------------------------------------------------------
 
 
 X = np.arange(12.0).reshape(4, 3)
@@ -553,11 +517,13 @@ def write(path, level="5", **changes):
 @pytest.mark.parametrize("turn", [np.transpose, np.asarray])
 @pytest.mark.parametrize("level", "45")
 def test_either_orientation_and_storage_gives_the_same_sets(tmp_path, form, turn, level):
-    path = write(tmp_path / "four.mat", level, partial_target=form(turn(SETS)), target=form(turn(TRUTH)))
+    rows = sp.csc_matrix(X) if form is sp.csc_matrix else X
+    path = write(tmp_path / "four.mat", level, data=rows, partial_target=form(turn(SETS)), target=form(turn(TRUTH)))
     data = load_mat(path)
     assert data.name == "four"
     assert data.classes.tolist() == [0, 1, 2]
-    np.testing.assert_array_equal(data.X, X)
+    assert not sp.issparse(rows) or data.X.format == "csr"
+    np.testing.assert_array_equal(data.X.toarray() if sp.issparse(data.X) else data.X, X)
     np.testing.assert_array_equal(data.candidates.mask, SETS.astype(bool))
     assert data.y.tolist() == [0, 1, None, 2]
 
@@ -568,12 +534,6 @@ def test_load_names_the_function_for_matlab_files(tmp_path, name):
     write(tmp_path / "four.mat")
     with pytest.raises(DataError, match=rf"'{name}' is a MATLAB file. Read it by `oneof.datasets.load_mat"):
         load(name, data_home=tmp_path)
-
-
-def test_sparse_features_remain_sparse(tmp_path):
-    data = load_mat(write(tmp_path / "four.mat", data=sp.csc_matrix(X)))
-    assert data.X.format == "csr"
-    np.testing.assert_array_equal(data.X.toarray(), X)
 
 
 def test_a_square_matrix_is_read_as_classes_by_rows_with_a_warning(tmp_path):
@@ -604,27 +564,26 @@ def test_errors_of_other_forms_name_the_matrix_and_the_constructor(tmp_path, lev
         load_mat(write(tmp_path / "four.mat", level, **changes))
 
 
-@pytest.mark.parametrize("n_bytes", [0, 50, 140, 300])
-def test_a_truncated_matlab_file_is_rejected(tmp_path, n_bytes):
+NEW = b"MATLAB 7.3 MAT-file, Platform: GLNXA64".ljust(124) + b"\x00\x02IM" + b"\0" * 384 + b"\x89HDF\r\n\x1a\n"
+
+
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [
+        (None, "does not exist"),
+        (b"x, y\n1, 2\n" * 50, "cannot be read as a MATLAB file"),
+        (NEW, r"version 7\.3.*'-v7'.*h5py.*CandidateSets\.from_indicator"),
+        *((n_bytes, "cannot be read as a MATLAB file|lacks the matrix") for n_bytes in (0, 50, 140, 300)),
+    ],
+)
+def test_other_files_are_rejected(tmp_path, content, reason):
     path = write(tmp_path / "four.mat")
-    path.write_bytes(path.read_bytes()[:n_bytes])
-    with pytest.raises(DataError, match=r"cannot be read as a MATLAB file|lacks the matrix"):
+    if content is None:
+        path.unlink()
+    else:
+        path.write_bytes(content if isinstance(content, bytes) else path.read_bytes()[:content])
+    with pytest.raises(DataError, match=reason):
         load_mat(path)
-
-
-def test_other_files_are_rejected(tmp_path):
-    with pytest.raises(DataError, match="does not exist"):
-        load_mat(tmp_path / "absent.mat")
-    (tmp_path / "text.mat").write_text("x, y\n1, 2\n" * 50)
-    with pytest.raises(DataError, match="cannot be read as a MATLAB file"):
-        load_mat(tmp_path / "text.mat")
-
-
-def test_the_error_for_version_7_3_has_a_remedy(tmp_path):
-    header = b"MATLAB 7.3 MAT-file, Platform: GLNXA64".ljust(124) + b"\x00\x02" + b"IM"
-    (tmp_path / "new.mat").write_bytes(header.ljust(512, b"\0") + b"\x89HDF\r\n\x1a\n")
-    with pytest.raises(DataError, match=r"version 7\.3.*'-v7'.*h5py.*CandidateSets\.from_indicator"):
-        load_mat(tmp_path / "new.mat")
 
 
 def test_indices_outside_a_sparse_matrix_of_level_4_are_rejected(tmp_path):
@@ -685,10 +644,6 @@ def test_at_every_moment_the_cache_has_no_file_or_the_complete_one(cache, monkey
     assert len(list(cache.iterdir())) == 1
 
 
-class _Kill(BaseException):
-    """An abrupt end of the process."""
-
-
 @pytest.mark.parametrize("before", [None, 1.0])
 def test_a_kill_leaves_the_set_or_nothing(cache, monkeypatch, before):
     """The next call of `store` completes the work, and a later change of the file is still detected."""
@@ -696,11 +651,11 @@ def test_a_kill_leaves_the_set_or_nothing(cache, monkeypatch, before):
         cache_module.store("birds", _arrays(1.0))
 
     def killed(self, target):
-        raise _Kill
+        raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
         patch.setattr(Path, "replace", killed)
-        with pytest.raises(_Kill):
+        with pytest.raises(KeyboardInterrupt):
             cache_module.store("birds", _arrays(1.0))
     assert _read() == before
     cache_module.store("birds", _arrays(1.0))
@@ -712,8 +667,7 @@ def test_a_kill_leaves_the_set_or_nothing(cache, monkeypatch, before):
 
 def test_a_file_of_the_user_needs_no_checksum(cache):
     """A file without a checksum in its name is not verified."""
-    cache.mkdir(parents=True)
-    np.savez(cache / "birds.npz", **_arrays(3.0))
+    put(cache, "birds", 3.0)
     assert _read() == 3.0
 
 

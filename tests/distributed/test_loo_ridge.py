@@ -15,12 +15,17 @@ from tests.distributed.blocks import in_blocks, table
 LENGTHS = [0, 100, 0, 20, 60, 60, 0]
 
 
-def problem():
-    """Return rows and sets; the rows of the fourth block are unlabeled."""
+def problem(*, weighted=False):
+    """Return rows and sets; the rows of the fourth block are unlabeled, and the last one has sets only."""
     X, y, _ = table()
     mask = y.mask.copy()
     mask[100:120] = True
-    return X, CandidateSets(mask, y.classes)
+    if not weighted:
+        return X, CandidateSets(mask, y.classes)
+    weights = mask * np.random.default_rng(0).uniform(0.1, 1.0, mask.shape)
+    weights[mask.all(axis=1)] = 1.0
+    weights[180:] = mask[180:]
+    return X, CandidateSets.from_weights(weights, y.classes)
 
 
 def assert_equal_models(remote, local, X):
@@ -44,12 +49,13 @@ def test_rows_that_fit_in_one_process(options, sparse):
     assert_equal_models(remote, local, X)
 
 
+@pytest.mark.parametrize("weighted", [False, True], ids=["sets", "weights"])
 @pytest.mark.parametrize("lengths", [LENGTHS, [240], [0, 240], [7] * 34 + [2]])
-def test_more_rows_than_fit_in_one_process(lengths, monkeypatch):
+def test_more_rows_than_fit_in_one_process(lengths, weighted, monkeypatch):
     """With iterations over blocks, the function equals the ordinary one to 1e-8 for any division into blocks."""
     monkeypatch.setattr(loo_ridge, "MAX_FEATURE_ENTRIES", 100 * 30)
     monkeypatch.setattr(solver_blocks, "BLOCK_ROWS", 50)
-    X, y = problem()
+    X, y = problem(weighted=weighted)
     local, remote = (LOORidge(approximation="nystroem", n_components=30, random_state=0) for _ in range(2))
     calls = []
     in_blocks_of = NystroemRidge.in_blocks
@@ -57,22 +63,6 @@ def test_more_rows_than_fit_in_one_process(lengths, monkeypatch):
     local.fit(X, y)
     distributed.fit(remote, in_blocks(X, lengths), y)
     assert len(calls) == 2
-    assert_equal_models(remote, local, X)
-
-
-@pytest.mark.parametrize("in_one_process", [True, False])
-def test_weights_of_candidates(in_one_process, monkeypatch):
-    """Blocks with and without weights give the function of the ordinary fit."""
-    if not in_one_process:
-        monkeypatch.setattr(loo_ridge, "MAX_FEATURE_ENTRIES", 100 * 30)
-    X, y = problem()
-    weights = y.mask * np.random.default_rng(0).uniform(0.1, 1.0, y.mask.shape)
-    weights[y.is_unlabeled] = 1.0
-    weights[180:] = y.mask[180:]  # the last block has sets only
-    y = CandidateSets.from_weights(weights, y.classes)
-    local, remote = (LOORidge(approximation="nystroem", n_components=30, random_state=0) for _ in range(2))
-    local.fit(X, y)
-    distributed.fit(remote, in_blocks(X, LENGTHS), y)
     assert_equal_models(remote, local, X)
 
 

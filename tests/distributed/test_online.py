@@ -5,7 +5,7 @@ import pytest
 import scipy.sparse as sp
 from sklearn.base import clone
 
-from oneof import AvgPegasos, AvgPerceptron, MaxPegasos, MaxPerceptron, distributed
+from oneof import AvgPegasos, AvgPerceptron, CandidateSets, MaxPegasos, MaxPerceptron, distributed
 from oneof.solvers.online import OnlineState, perceptron
 from tests.distributed.blocks import in_blocks, table
 from tests.oracles import mixing as oracle
@@ -19,10 +19,13 @@ CLASSIFIERS = [
 
 
 @pytest.mark.parametrize("classifier", CLASSIFIERS, ids=lambda classifier: type(classifier).__name__)
-@pytest.mark.parametrize("sparse", [False, True], ids=["dense", "csr"])
-def test_one_block_equals_the_ordinary_fit(classifier, sparse):
+@pytest.mark.parametrize("form", ["dense", "csr", "weights"])
+def test_one_block_equals_the_ordinary_fit(classifier, form):
     """With a single block every attribute is identical to that of the ordinary fit."""
     X, y, _ = table()
+    sparse = form == "csr"
+    if form == "weights":
+        y = CandidateSets.from_weights(np.where(y.mask, [0.9, 0.3, 0.5], 0.0), y.classes)
     local = clone(classifier).fit(sp.csr_array(X) if sparse else X, y)
     rows = in_blocks(X, [240])
     remote = distributed.fit(clone(classifier), rows.map_blocks(sp.csr_matrix) if sparse else rows, y)

@@ -11,11 +11,10 @@ from oneof import PLGP, AvgPegasos, CandidateSets, LOORidge, MaxPerceptron, dist
 from oneof.errors import InputError
 from tests.distributed.blocks import in_blocks, table
 
-N = 120
 LENGTHS = (50, 40, 30)
 
 
-def weighted_table(n=N):
+def weighted_table(n=120):
     """Return rows with weights in the first two blocks, sets in the third, and unlabeled rows."""
     X, y, _ = table(n)
     weights = y.mask * np.random.default_rng(0).uniform(0.1, 1.0, y.mask.shape)
@@ -53,14 +52,6 @@ def test_blocks_give_the_ordinary_fit(estimator, form):
     ]
     np.testing.assert_allclose(scores[0], scores[1], rtol=1e-5, atol=1e-6)
     assert np.abs(scores[0] - scores[2]).max() > 1e-3
-
-
-@pytest.mark.parametrize("estimator", [MaxPerceptron(n_epochs=3), AvgPegasos(average=True)])
-def test_one_block_gives_the_weights_of_the_ordinary_fit(estimator):
-    """With a single block the coefficients are identical."""
-    X, y = weighted_table()
-    model = distributed.fit(estimator, in_blocks(X, (N,)), y)
-    np.testing.assert_array_equal(model.coef_, type(estimator)(**estimator.get_params()).fit(X, y).coef_)
 
 
 def test_several_blocks_learn_from_weights():

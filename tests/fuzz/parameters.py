@@ -86,20 +86,16 @@ CHOICES: dict[str, tuple[Any, ...]] = {
     "bandwidth": ("local", *NUMBERS),
 }
 
-QUICK = {
+QUICK: dict[str, dict[str, Any]] = {
     "CandidateEM": {"estimator": LogisticRegression(max_iter=20), "cv": 2, "max_iter": 2},
     "CandidateStacking": {"estimators": [("PLEM", PLEM()), ("CLPL", CLPL(max_iter=20))], "cv": 2},
     "PLGP": {"optimizer": None, "n_mc_samples": 20, "max_iter": 20},
     "PLECOC": {"code_length": 3},
     "LOORidge": {"max_iter": 3, "kernel": "rbf"},
-    "GraphLogisticRegression": {"max_iter": 20},
     "TransductiveSVM": {"max_iter": 2},
-    "PLSVM": {"max_iter": 20},
-    "IPAL": {"max_iter": 20},
-    "GaussianEM": {"max_iter": 20},
-    "MultinomialEM": {"max_iter": 20},
-    "MarkovWalk": {"max_iter": 20},
 }
+_ITERATIVE = "GaussianEM", "GraphLogisticRegression", "IPAL", "MarkovWalk", "MultinomialEM", "PLSVM"
+QUICK |= {name: {"max_iter": 20} for name in _ITERATIVE}
 """Settings that limit a case to milliseconds, unless they are drawn."""
 
 

@@ -1,5 +1,7 @@
 """Feature tables of every kind that a caller may pass, valid or not."""
 
+import functools
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -67,39 +69,27 @@ def tables(draw: st.DrawFn, n: int, d: int, *, odd: bool = True, below_zero: boo
 
 def _values(kind: str, n: int, d: int, random: np.random.Generator) -> Any:
     X = random.normal(size=(n, d))
-    if kind == "whole":
-        return np.round(X * 3)
-    if kind == "counts":
-        return random.poisson(1.5, (n, d)).astype(float)
-    if kind == "copies":
-        return X[random.integers(0, max(1, n // 3), n)] if n else X
-    if kind == "collinear":
-        return X[:, :1] * random.normal(size=d) + random.choice([0.0, 1e-12]) * X
-    if kind == "constant":
-        return np.full((n, d), random.choice([1.0, -3.0, 1e10, 1e300]))
-    if kind == "zeros":
-        return np.zeros((n, d))
-    if kind == "sorted":
-        return np.sort(X, axis=0)
-    if kind == "offset":
-        return X + 10.0 ** random.integers(3, 18)
-    if kind == "huge":
-        return X * 10.0 ** random.integers(20, 300)
-    if kind == "tiny":
-        return X * 10.0 ** -random.integers(20, 300)
-    if kind == "columns of all scales":
-        return X * 10.0 ** random.integers(-300, 300, d)
-    if kind == "rows of all scales":
-        return X * 10.0 ** random.integers(-300, 300, (n, 1))
-    if kind == "largest":
-        return np.where(X > 0, np.finfo(float).max, np.finfo(float).min)
-    if kind == "least":
-        return np.where(X > 0, 5e-324, -5e-324)
-    if kind == "alternating":
-        return np.where(X > 0, 1e155, 1e-155)
-    if X.size and kind in ("nan", "inf", "minus inf", "outlier"):
-        X.flat[random.integers(X.size)] = {"nan": np.nan, "inf": np.inf, "minus inf": -np.inf, "outlier": 1e250}[kind]
-    return X
+    made: dict[str, Callable[[], Any]] = {
+        "whole": lambda: np.round(X * 3),
+        "counts": lambda: random.poisson(1.5, (n, d)).astype(float),
+        "copies": lambda: X[random.integers(0, max(1, n // 3), n)] if n else X,
+        "collinear": lambda: X[:, :1] * random.normal(size=d) + random.choice([0.0, 1e-12]) * X,
+        "constant": lambda: np.full((n, d), random.choice([1.0, -3.0, 1e10, 1e300])),
+        "zeros": lambda: np.zeros((n, d)),
+        "sorted": lambda: np.sort(X, axis=0),
+        "offset": lambda: X + 10.0 ** random.integers(3, 18),
+        "huge": lambda: X * 10.0 ** random.integers(20, 300),
+        "tiny": lambda: X * 10.0 ** -random.integers(20, 300),
+        "columns of all scales": lambda: X * 10.0 ** random.integers(-300, 300, d),
+        "rows of all scales": lambda: X * 10.0 ** random.integers(-300, 300, (n, 1)),
+        "largest": lambda: np.where(X > 0, np.finfo(float).max, np.finfo(float).min),
+        "least": lambda: np.where(X > 0, 5e-324, -5e-324),
+        "alternating": lambda: np.where(X > 0, 1e155, 1e-155),
+    }
+    one = {"nan": np.nan, "inf": np.inf, "minus inf": -np.inf, "outlier": 1e250}
+    if X.size and kind in one:
+        X.flat[random.integers(X.size)] = one[kind]
+    return made.get(kind, lambda: X)()
 
 
 def _as_type(X: Any, dtype: str) -> Any:
@@ -117,35 +107,31 @@ def _as_type(X: Any, dtype: str) -> Any:
 
 def in_form(X: Any, form: str, random: np.random.Generator) -> Any:
     """Return an array in another container, layout or sparse format; unchanged if its type does not allow it."""
-    if form == "F":
-        return np.asfortranarray(X)
-    if form == "strided":
-        return np.repeat(np.repeat(X, 2, axis=0), 3, axis=1)[::2, ::3]
-    if form == "backwards":
-        return np.ascontiguousarray(X[::-1, ::-1])[::-1, ::-1]
-    if form == "read-only":
-        X = X.copy()
-        X.flags.writeable = False
-        return X
-    if form in ("lists", "tuples"):
-        return X.tolist() if form == "lists" else tuple(map(tuple, X.tolist()))
-    if form == "masked":
-        return np.ma.MaskedArray(X, mask=random.random(X.shape) < 0.1)
-    if form == "matrix":
-        return X.view(np.matrix)
-    if form == "memoryview" and X.dtype.kind in "fiu" and X.dtype.isnative and X.dtype.itemsize in (1, 2, 4, 8):
-        return memoryview(np.ascontiguousarray(X)) if X.size else X
-    if form.startswith("pandas"):
-        frame = pd.DataFrame(X, columns=[f"c{j}" for j in range(X.shape[1])] if len(X) % 2 else None)
-        return frame.convert_dtypes() if form == "pandas nullable" and X.dtype.kind in "fiub" else frame
-    if form == "polars" and X.dtype.kind in "fiub" and X.dtype.itemsize <= 8 and X.dtype.isnative and X.shape[1]:
-        return pl.DataFrame({f"c{j}": X[:, j].copy() for j in range(X.shape[1])})
-    if (
-        X.dtype.kind in "fiubc"
-        and X.dtype.itemsize <= 16
-        and form[:3] in ("csr", "csc", "coo", "lil", "dia", "dok", "bsr")
-    ):
-        return _sparse(X, form, random)
+    small = X.dtype.itemsize <= 8 and X.dtype.isnative
+    numeric = X.dtype.kind in "fiub"
+    names = [f"c{j}" for j in range(X.shape[1])]
+    frame = functools.partial(pd.DataFrame, X, columns=names if len(X) % 2 else None)
+    made: dict[str, Callable[[], Any]] = {
+        "F": lambda: np.asfortranarray(X),
+        "strided": lambda: np.repeat(np.repeat(X, 2, axis=0), 3, axis=1)[::2, ::3],
+        "backwards": lambda: np.ascontiguousarray(X[::-1, ::-1])[::-1, ::-1],
+        "read-only": lambda: _read_only(X.copy()),
+        "lists": X.tolist,
+        "tuples": lambda: tuple(map(tuple, X.tolist())),
+        "masked": lambda: np.ma.MaskedArray(X, mask=random.random(X.shape) < 0.1),
+        "matrix": lambda: X.view(np.matrix),
+        "memoryview": lambda: memoryview(np.ascontiguousarray(X)) if X.size and small and X.dtype.kind in "fiu" else X,
+        "pandas": frame,
+        "pandas nullable": lambda: frame().convert_dtypes() if numeric else frame(),
+        "polars": lambda: pl.DataFrame(dict(zip(names, X.T.copy()))) if numeric and small and names else X,
+    }
+    if form[:3] in ("csr", "csc", "coo", "lil", "dia", "dok", "bsr"):
+        return _sparse(X, form, random) if X.dtype.kind in "fiubc" and X.dtype.itemsize <= 16 else X
+    return made.get(form, lambda: X)()
+
+
+def _read_only(X: Any) -> Any:
+    X.flags.writeable = False
     return X
 
 

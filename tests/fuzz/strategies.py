@@ -6,11 +6,13 @@ it would not be tested.
 """
 
 import functools
+import inspect
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from operator import attrgetter
-from typing import Any
+from types import NoneType, UnionType
+from typing import Any, Literal, Union, get_args, get_origin
 
 import numpy as np
 from hypothesis import strategies as st
@@ -21,7 +23,7 @@ from oneof.candidates import as_candidates
 from oneof.errors import OneofError
 from tests.estimators.panel import table
 from tests.fuzz.labels import FORMS, NAMED_FORMS, NAMES, in_words, supervision
-from tests.fuzz.parameters import INVALID
+from tests.fuzz.parameters import INVALID, NUMBERS
 from tests.fuzz.rows import ODD_OBJECTS, tables
 
 Case = tuple[Any, tuple[Any, ...], dict[str, Any]]
@@ -46,32 +48,42 @@ def family(share: float, names: str = "") -> Callable[[Any], Any]:
 
     def register(drawn: Any) -> Any:
         calls = tuple(attrgetter(name)(oneof) for name in names.split())
-        FAMILIES[drawn.__name__] = Family(composite(drawn), share, calls)
+        FAMILIES[drawn.__name__] = Family(composite(drawn, calls), share, calls)
         return drawn
 
     return register
 
 
 class Draw:
-    """The function that draws a value of a strategy, with a shortcut for keyword arguments."""
+    """The function that draws a value of a strategy, with shortcuts; `calls` are the public names of the family."""
 
-    def __init__(self, draw: st.DrawFn) -> None:
-        self._draw = draw
+    def __init__(self, draw: st.DrawFn, calls: tuple[Any, ...] = ()) -> None:
+        self._draw, self.calls = draw, calls
 
     def __call__(self, strategy: Any) -> Any:
         return self._draw(strategy)
+
+    def pick(self, *values: Any) -> Any:
+        """Draw one of the values."""
+        return self._draw(st.sampled_from(values))
 
     def some(self, **strategies: Any) -> dict[str, Any]:
         """Draw a subset of the keyword arguments."""
         return {name: self._draw(values) for name, values in strategies.items() if self._draw(st.integers(0, 2)) == 2}
 
+    def options(self, function: Any, **own: Any) -> dict[str, Any]:
+        """Draw a subset of the optional arguments of a function: as given, or by their name or type; none if None."""
+        declared = [one for one in inspect.signature(function).parameters.values() if one.default is not one.empty]
+        known = {one.name: BY_NAME.get(one.name, by_type(one.annotation)) for one in declared}
+        return self.some(**{name: values for name, values in (known | own).items() if values is not None})
 
-def composite(drawn: Any) -> Any:
+
+def composite(drawn: Any, calls: tuple[Any, ...] = ()) -> Any:
     """Return the strategy of a function that draws by `Draw`."""
 
     @functools.wraps(drawn)
     def draw_case(draw: st.DrawFn, *args: Any, **named: Any) -> Any:
-        return drawn(Draw(draw), *args, **named)
+        return drawn(Draw(draw, calls), *args, **named)
 
     return st.composite(draw_case)
 
@@ -101,8 +113,24 @@ def several(lowest: int, highest: int) -> Any:
     return either(st.integers(lowest, highest))
 
 
+def by_type(declared: Any) -> Any:
+    """Return small values of an argument with the type bool, int, float or Literal, or a union; None for others."""
+    kinds = get_args(declared) if get_origin(declared) in (Union, UnionType) else (declared,)
+    values = {bool: (True, False), int: (1, 2, 3), float: (0.1, 0.5, 0.9), NoneType: (None,)}
+    choices = [
+        one for kind in kinds for one in (get_args(kind) if get_origin(kind) is Literal else values.get(kind, ()))
+    ]
+    return (
+        of(*choices, odd=st.one_of(SCALARS, st.sampled_from(NUMBERS)))
+        if any(one is not None for one in choices)
+        else None
+    )
+
+
 ROWS = either(st.integers(4, 10), st.integers(0, 3))
 SEEDS = either(st.sampled_from([0, 1, None, np.random.default_rng(0), np.random.RandomState(0)]))
+BY_NAME = {"random_state": SEEDS, "n_jobs": several(1, 1), "separator": of("|", ";", "::", " "), "tol": of(*NUMBERS)}
+"""Optional arguments that have the same values in every function."""
 ODD_CLASSES = st.one_of(
     SCALARS,
     st.sampled_from([NAMES, NAMES[:2], [0, 1, 2, 3], range(3), ["ant", "ant"], [None, 1], ["k0", "k1", "k2"]]),

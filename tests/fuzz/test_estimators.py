@@ -70,14 +70,7 @@ def play(estimator: Any, case: tuple[Any, ...]) -> None:
 
 def hold_attributes(model: Any) -> None:
     """Assert that the fitted attributes are finite."""
-    for attribute in (
-        "coef_",
-        "intercept_",
-        "objective_",
-        "label_distributions_",
-        "label_distributions_",
-        "dual_coef_",
-    ):
+    for attribute in ("coef_", "intercept_", "objective_", "label_distributions_", "dual_coef_"):
         value = getattr(model, attribute, None)
         if isinstance(value, np.ndarray) and value.dtype.kind == "f":
             assert np.isfinite(value).all(), attribute

@@ -21,6 +21,7 @@ N = 80
 SECRET = b"not for everyone"
 NAMES = [
     "red.png",
+    "page.png",
     "../secret.png",
     "link.png",
     "drawing.svg",
@@ -33,7 +34,7 @@ NAMES = [
     "a\0.png",
     "x" * 5000 + ".png",
 ]
-"""Image names; only the first one may be shown."""
+"""Image names; only the first two may be shown."""
 EXPECTED_MESSAGES = ("409", "ERR_CONNECTION", "ERR_SOCKET_NOT_CONNECTED", "ERR_EMPTY_RESPONSE")
 """Messages of the browser about an answered question and a killed server."""
 
@@ -122,7 +123,10 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     images = outside / "images"
     images.mkdir()
     Image.new("RGB", (4, 4), (200, 0, 0)).save(images / "red.png")
-    (images / "drawing.svg").write_text("<svg onload='alert(1)'/>")
+    for name in ("drawing.svg", "page.png"):
+        (images / name).write_text(
+            "<svg xmlns='http://www.w3.org/2000/svg' onload='alert(1)'/><script>alert(1)</script>"
+        )
     (images / "link.png").symlink_to(outside / "secret.png")
     return images
 
@@ -131,7 +135,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def session(folder: Path) -> Iterator[LabelingSession]:
     rows, _ = make_rows()
     names = NAMES + [NAMES[0]] * (len(rows) - len(NAMES))
-    table = LabelTable(pl.DataFrame({"file": [*names[:9], None, *names[10:]]}), "kind", "image", "file")
+    table = LabelTable(pl.DataFrame({"file": [*names[:10], None, *names[11:]]}), "kind", "image", "file")
     with LabelingSession(rows, classes=CLASSES, table=table, random_state=0) as session:
         yield session
 

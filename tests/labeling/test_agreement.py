@@ -194,7 +194,7 @@ def sets_at_random(seed: int, n_rows: int = 40, n_classes: int = 4) -> dict[int,
 
 @pytest.mark.parametrize("seed", range(3))
 def test_the_counts_equal_those_of_a_loop(seed: int) -> None:
-    """The matrices are symmetric, and have the numbers of shared, equal and compatible answers."""
+    """The matrices have the numbers of shared, equal and compatible answers; the confused classes have the others."""
     sets = sets_at_random(seed)
     pairs = compare_pairs(sets, 4)
     assert pairs.names == NAMES
@@ -207,15 +207,6 @@ def test_the_counts_equal_those_of_a_loop(seed: int) -> None:
         assert pairs.n_compatible[i, j] == sum(bool(set(a) & set(b)) for a, b in shared)
     n_answers = [sum(name in given for given in sets.values()) for name in NAMES]
     assert np.diag(pairs.n_shared).tolist() == np.diag(pairs.n_equal).tolist() == n_answers
-
-
-@pytest.mark.parametrize("seed", range(3))
-def test_the_counts_add_up(seed: int) -> None:
-    """All pairs of answers to a row are counted once, and the confused classes have all that exclude each other."""
-    sets = sets_at_random(seed)
-    pairs = compare_pairs(sets, 4)
-    off = ~np.eye(4, dtype=bool)
-    assert pairs.n_shared[off].sum() // 2 == sum(len(given) * (len(given) - 1) // 2 for given in sets.values())
     n_excluding = (pairs.n_shared - pairs.n_compatible).sum() // 2
     assert sum(one.n_pairs for one in pairs.confused) == pytest.approx(n_excluding)
     assert all(one.first < one.second for one in pairs.confused)

@@ -1,6 +1,5 @@
 """Degrees of certainty: they weigh answers by reliabilities that are learned, and are stored and exported as stated."""
 
-import json
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -22,7 +21,6 @@ from oneof.labeling.answers.log import DEGREES, Entry
 from oneof.labeling.content.table import LabelTable
 from oneof.labeling.session import LabelingSession
 from tests.labeling.conftest import CLASSES, label, say
-from tests.labeling.serving import Client, serving
 
 Begin = Callable[..., LabelingSession]
 
@@ -48,7 +46,10 @@ def estimates_of(fit: object) -> dict:
 
 @pytest.mark.parametrize("combination", ["votes", "model"])
 def test_without_degrees_nothing_changes(begin: Begin, truth: np.ndarray, combination: str) -> None:
-    """Without degrees, and after they are undone, the candidates are those of votes, or of the annotators' model."""
+    """Without degrees, and after they are undone, the candidates are those of votes, or of the annotators' model.
+
+    An undo restores the degree before it.
+    """
     session = begin(combination=combination)
     for row in range(12):
         say(session, row, "Ann", CLASSES[truth[row]])
@@ -56,7 +57,13 @@ def test_without_degrees_nothing_changes(begin: Begin, truth: np.ndarray, combin
     expected = session.candidates()
     assert session.candidates() == expected
     say(session, 20, "Ann", "owl", "guess")
-    assert session.candidates() != expected
+    guessed = session.candidates()
+    assert guessed != expected
+    say(session, 20, "Ann", "owl", "sure")
+    assert session.candidates() != guessed
+    assert session.undo("Ann").degree == "sure"
+    assert session.candidates() == guessed
+    assert session.answers.history("Ann")[0].degree == "guess"
     session.undo("Ann")
     assert session.candidates() == expected
     assert session.candidates().is_weighted.any() == (combination == "model")
@@ -114,17 +121,6 @@ def test_the_model_is_fitted_to_the_weights(begin: Begin, truth: np.ndarray) -> 
         probabilities.append(session.snapshot.proba[row, wrong])
     assert probabilities == sorted(probabilities)
     assert probabilities[0] < probabilities[1] - 0.01
-
-
-def test_undo_and_change_restore_the_degree(begin: Begin) -> None:
-    session = begin()
-    say(session, 0, "Ann", "owl", "guess")
-    first = session.candidates()
-    say(session, 0, "Ann", "owl", "sure")
-    assert session.candidates() != first
-    assert session.undo("Ann").degree == "sure"
-    assert session.candidates() == first
-    assert session.answers.history("Ann")[0].degree == "guess"
 
 
 @pytest.mark.parametrize("degree", ["certain", "", 3, ["sure"]])
@@ -291,16 +287,6 @@ def test_a_log_without_degrees_is_read_and_continued(tmp_path: Path) -> None:
         assert schema_of(session.answers._log._connection) != expected_schema()
 
 
-def test_two_processes_share_degrees(tmp_path: Path) -> None:
-    """A session reads the degrees that another one writes, also the first."""
-    with open_old(tmp_path / "log") as first, open_old(tmp_path / "log") as second:
-        say(second, 0, "Bob", "owl")
-        assert first.candidates().to_sets()[0] == {"owl"}
-        say(second, 1, "Bob", "owl", "sure")
-        assert first.candidates().is_weighted.tolist() == [False, True, *[False] * 10]
-        assert first.answers.current_answer(1, "Bob").degree == "sure"
-
-
 def test_a_log_of_a_later_version_is_an_error(tmp_path: Path) -> None:
     """A log with an unknown table is not read, and the error says so."""
     with open_old(tmp_path / "log") as session:
@@ -342,39 +328,3 @@ def test_exported_answers_are_imported_with_their_degrees(
         (0, "Bob", None),
         (1, "Bob", "guess"),
     ]
-
-
-@pytest.mark.parametrize(
-    ("text", "sentence"),
-    [
-        ("item,worker,label,degree\n0,w,owl,certain\n", "row 0: the degree must be sure, probably, guess or empty"),
-        ("item,worker,label,degree\n0,w,owl,sure\n0,w,wren,\n", "row 1: the degree must be that of the other lines"),
-    ],
-)
-def test_invalid_degrees_of_an_import(begin: Begin, tmp_path: Path, text: str, sentence: str) -> None:
-    (tmp_path / "long.csv").write_text(text)
-    with pytest.raises(DataError, match=sentence):
-        begin().import_annotations(tmp_path / "long.csv")
-
-
-def test_invalid_paths_of_exported_answers(begin: Begin, tmp_path: Path) -> None:
-    for name, sentence in (("a.xlsx", r"must end in \.csv or \.jsonl"), ("absent/a.csv", "does not exist")):
-        with pytest.raises(InputError, match=sentence):
-            begin().export_answers(tmp_path / name)
-
-
-def test_degrees_over_http(noted: LabelingSession) -> None:
-    """A degree is written and shown in the history; invalid ones are errors and write nothing."""
-    with serving(noted, annotator="Ann") as server:
-        client = Client(server.link)
-        question = client.ask()
-        sent = {"question": question["id"], "kind": "one of", "labels": [0], "key": "k"}
-        for wrong in ({"degree": "certain"}, {"degree": 1}, {"kind": "unknown", "labels": [], "degree": "sure"}):
-            reply = client.post("api/answer", sent | wrong)
-            assert reply.status == 400
-            assert "`degree` must be" in json.loads(reply.body)["error"]
-        assert noted.answers.log() == []
-        state = client.post("api/answer", sent | {"degree": "guess"}).json()["state"]
-        assert state["history"][0]["degree"] == "guess"
-        undone = client.post("api/undo", {"annotator": "Ann", "window": "w", "key": "u", "number": 1}).json()
-        assert undone["undone"]["degree"] == "guess"

@@ -68,21 +68,19 @@ def test_rows_without_a_table_are_exported_as_features(begin: Begin, rows: np.nd
     assert np.array_equal(frame.drop("label").to_numpy(), rows)
 
 
-def test_an_unsupported_export_format_is_an_error(begin: Begin, table: LabelTable, tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"\.csv or \.parquet"):
-        begin(table=table).export(tmp_path / "out.xlsx")
-
-
-def test_invalid_paths_and_options_are_errors(begin: Begin) -> None:
-    """Paths and column names of a wrong type are errors."""
+def test_invalid_paths_and_options_are_errors(begin: Begin, tmp_path: Path) -> None:
+    """Paths of a wrong type, suffix or folder, and column names of a wrong type, are errors."""
     session = begin()
     for act, sentence in (
         (lambda: session.export(None), "`path` must be a string or a pathlib.Path"),
+        (lambda: session.export(tmp_path / "out.xlsx"), r"\.csv or \.parquet"),
+        (lambda: session.export_answers(tmp_path / "a.xlsx"), r"must end in \.csv or \.jsonl"),
+        (lambda: session.export_answers(tmp_path / "absent" / "a.csv"), "does not exist"),
         (lambda: session.import_annotations(None), "`path` must be a string or a pathlib.Path"),
         (lambda: session.import_annotations("long.csv", match=[1]), r"`match` must be text; got \[1\]"),
         (lambda: session.import_annotations("long.csv", item=3), "`item` must be text; got 3"),
     ):
-        with pytest.raises(InputTypeError, match=sentence):
+        with pytest.raises((InputError, InputTypeError), match=sentence):
             act()
 
 
@@ -133,6 +131,12 @@ def test_an_import_does_not_overwrite(begin: Begin, table: LabelTable, tmp_path:
         ("item,worker,label\nbird 4,w1,owl\nbird 4,w1,wren\n", InputError, "row 1: annotator 'w1' answered .* twice"),
         ("item,worker,label\nbird 4,,owl\n", DataError, "'worker' is empty"),
         ("thing,worker,label\nbird 4,w1,owl\n", DataError, "column 'name' does not exist"),
+        (
+            "item,worker,label,degree\nbird 4,w,owl,certain\n",
+            DataError,
+            "row 0: the degree must be sure, probably, gue",
+        ),
+        ("item,worker,label,degree\nbird 4,w,owl,sure\nbird 4,w,wren,\n", DataError, "row 1: the degree must be that"),
     ],
 )
 def test_an_invalid_import_writes_no_answer(
@@ -262,35 +266,29 @@ def test_a_proposal_must_be_a_class() -> None:
         LabelingSession(make_rows(5)[0], classes=CLASSES, queue=[issue])
 
 
-SETS = [["a"], ["a", "b"], ["b"], ["a", "b", "c"]]
+WORDS, NUMBERS = ["a", "b", "c"], [3, 5, 7]
+SMALL = pl.Series([3, 5, 7, None], dtype=pl.Int16)
 
 
 @pytest.mark.parametrize(
-    ("cells", "rows", "expected"),
+    ("cells", "classes", "rows", "expected"),
     [
-        (pl.Series(["x", "y|x", None, "?"]), [0, 1], pl.Series(["a", "a|b", None, "?"])),
-        (pl.Series([["x"], ["y"], None, []]), [1], pl.Series([["x"], ["a", "b"], None, []])),
-        (pl.Series(["x", "y", "z", "w"], dtype=pl.Categorical), [2], pl.Series(["x", "y", "b", "w"])),
-        (pl.Series(["x", "y", "z", "w"]), [], pl.Series(["x", "y", "z", "w"])),
+        (pl.Series(["x", "y|x", None, "?"]), WORDS, [0, 1], pl.Series(["a", "a|b", None, "?"])),
+        (pl.Series([["x"], ["y"], None, []]), WORDS, [1], pl.Series([["x"], ["a", "b"], None, []])),
+        (pl.Series(["x", "y", "z", "w"], dtype=pl.Categorical), WORDS, [2], pl.Series(["x", "y", "b", "w"])),
+        (pl.Series(["x", "y", "z", "w"]), WORDS, [], pl.Series(["x", "y", "z", "w"])),
+        (SMALL, NUMBERS, [2], pl.Series([3, 5, 5, None], dtype=pl.Int16)),
+        (SMALL, NUMBERS, [1, 2], pl.Series(["3", "3|5", "5", None])),
     ],
 )  # fmt: skip
-def test_only_changed_cells_are_written(cells: pl.Series, rows: list[int], expected: pl.Series) -> None:
-    """Other rows, other columns and the type of the label column are kept."""
+def test_only_changed_cells_are_written(cells: pl.Series, classes: list, rows: list[int], expected: pl.Series) -> None:
+    """Other rows, other columns and the type of the label column are kept; integers unless a row gets two labels."""
     frame = pl.DataFrame({"id": [1.50, 2, 3, 4], "kind": cells})
-    y = CandidateSets.from_sets(SETS, classes=["a", "b", "c"])
+    y = CandidateSets.from_sets([[classes[k] for k in one] for one in ([0], [0, 1], [1], [0, 1, 2])], classes=classes)
     result = change_labels(frame, "kind", y, rows, "|")
-    assert result["kind"].dtype == cells.dtype
+    assert result["kind"].dtype == (cells.dtype if expected.dtype != pl.String or classes is WORDS else pl.String)
     assert result["kind"].to_list() == expected.to_list()
     assert result.drop("kind").equals(frame.drop("kind"))
-
-
-def test_numbers_remain_numbers() -> None:
-    """Labels that are integers keep their type, unless a row gets several labels."""
-    frame = pl.DataFrame({"kind": pl.Series([3, 5, None], dtype=pl.Int16)})
-    y = CandidateSets.from_sets([[5], [3], [3, 5]], classes=[3, 5])
-    assert change_labels(frame, "kind", y, [0], "|")["kind"].equals(pl.Series("kind", [5, 5, None], dtype=pl.Int16))
-    y = CandidateSets.from_sets([[5], [3, 7], [3, 5]], classes=[3, 5, 7])
-    assert change_labels(frame, "kind", y, [0, 1], "|")["kind"].to_list() == ["5", "3|7", None]
 
 
 def test_weights_of_unchanged_rows_are_kept(tmp_path: Path) -> None:

@@ -187,43 +187,17 @@ def begin_crowd(**options: Any) -> LabelingSession:
     return LabelingSession(CROWD_ROWS, **(settings | options))
 
 
-def test_annotators_do_not_see_the_answers_in_dispute() -> None:
-    """The response has the rows and numbers only; the lead has the answers, all rows, and the statistics."""
-    with begin_crowd() as session:
-        for row in range(12):
-            answer(session, row, Ann=CLASSES[row % 3], Bob=CLASSES[row % 3], Cem="owl")
-        with serving(session) as server:
-            annotator, lead = (
-                Client(link).post("api/agreement", {"annotator": "Ann"}).json()
-                for link in (server.link, server.lead_link)
-            )
-            assert [Client(link).get("api/session").json()["is_lead"] for link in (server.link, server.lead_link)] == [
-                False,
-                True,
-            ]
-        agreement = session.agreement()
-    assert [one["row"] for one in annotator["conflicts"]] == [one["row"] for one in lead["conflicts"]]
-    assert all(one["answers"] == [] and one["label"] is None for one in annotator["conflicts"])
-    assert all(len(one["answers"]) == one["n_answers"] == 3 for one in lead["conflicts"])
-    assert annotator["statistics"] is None
-    statistics = lead["statistics"]
-    assert statistics["alpha"] == agreement.alpha
-    assert statistics["alpha_interval"] == list(agreement.alpha_interval)
-    assert statistics["annotators"] == [one._asdict() for one in agreement.annotators]
-    assert statistics["pairs"]["names"] == ["Ann", "Bob", "Cem"]
-    for name in ("n_shared", "n_equal", "n_compatible"):
-        assert np.array_equal(statistics["pairs"][name], getattr(agreement.pairs, name))
-    assert statistics["confused"] == [one._asdict() for one in agreement.pairs.confused]
+def test_no_endpoint_gives_annotators_the_answers_and_statistics_of_others() -> None:
+    """No response at the link of the annotators has the name or an answer of another, or an accuracy; the lead's have.
 
-
-def test_no_endpoint_gives_annotators_the_statistics_of_others() -> None:
-    """No response at the link of the annotators has the name of another annotator or an accuracy; the lead has both."""
+    Rows in dispute are the same for both.
+    """
     with begin_crowd(gold=CROWD_GOLD, combination="model") as session:
         for row in range(24):
             label = CLASSES[row % 3]
             answer(session, row, Ann=label, Bob_Secret=label, Cem_Secret="owl")
         with serving(session) as server:
-            texts = {}
+            texts, found = {}, {}
             for link in (server.link, server.lead_link):
                 client, identity = Client(link), {"annotator": "Ann", "window": "w"}
                 asked = client.post("api/ask", identity)
@@ -233,22 +207,35 @@ def test_no_endpoint_gives_annotators_the_statistics_of_others() -> None:
                     for purpose in ("free", "review", "informed review")
                 ]
                 replies += [client.post("api/undo", identity | {"key": link[-8:]}), client.get("api/session")]
-                agreement = client.post("api/agreement", {"annotator": "Ann"})
-                replies += [agreement]
+                replies += [client.post("api/agreement", {"annotator": "Ann"})]
                 assert {reply.status for reply in replies} == {200}
+                texts[link], found[link] = b"".join(reply.body for reply in replies), replies[-1].json()
                 exports = {
                     client.get(f"api/export.{suffix}{query}").status
                     for suffix in ("csv", "parquet")
                     for query in ("", "?combination=votes", "?combination=model")
                 }
-                assert exports == ({200} if link == server.lead_link else {403})
-                texts[link] = b"".join(reply.body for reply in replies)
-                assert [one["name"] for one in agreement.json()["progress"]] == (
-                    ["Ann", "Bob_Secret", "Cem_Secret"] if link == server.lead_link else ["Ann"]
-                )
+                is_lead = replies[-2].json()["is_lead"]
+                assert is_lead == (link == server.lead_link)
+                assert exports == ({200} if is_lead else {403})
+                rates = {one["name"]: one["gold"] and one["gold"]["rate"] for one in found[link]["progress"]}
+                assert rates == ({one.name: one.gold.rate for one in session.progress()} if is_lead else {"Ann": None})
             for secret in (b"_Secret", b"accuracy", b"n_equal", b"n_correct"):
                 assert secret not in texts[server.link]
                 assert secret in texts[server.lead_link]
+        agreement = session.agreement()
+    annotator, lead = found.values()
+    assert [one["row"] for one in annotator["conflicts"]] == [one["row"] for one in lead["conflicts"]] != []
+    assert all(one["answers"] == [] and one["label"] is None for one in annotator["conflicts"])
+    assert all(len(one["answers"]) == one["n_answers"] == 3 for one in lead["conflicts"])
+    assert annotator["statistics"] is None
+    statistics = lead["statistics"]
+    assert (statistics["alpha"], statistics["alpha_interval"]) == (agreement.alpha, list(agreement.alpha_interval))
+    assert statistics["annotators"] == [one._asdict() for one in agreement.annotators]
+    assert statistics["pairs"]["names"] == ["Ann", "Bob_Secret", "Cem_Secret"]
+    for name in ("n_shared", "n_equal", "n_compatible"):
+        assert np.array_equal(statistics["pairs"][name], getattr(agreement.pairs, name))
+    assert statistics["confused"] == [one._asdict() for one in agreement.pairs.confused]
 
 
 def test_a_session_of_one_annotator_is_exported_at_both_links() -> None:
@@ -312,19 +299,3 @@ def test_a_gold_question_is_like_any_other() -> None:
         assert all(question["purpose"] == "query" for question, gold in zip(questions, is_gold, strict=True) if gold)
         assert all(question["candidates"] is None for question in questions)
         assert remaining == list(range(80, 56, -1))
-
-
-def test_only_the_lead_sees_the_accuracy_on_gold_rows() -> None:
-    with begin_crowd(gold=CROWD_GOLD, gold_interval=2) as session:
-        for name in ("Ann", "Bob"):
-            for _ in range(10):
-                question = session.ask(name)
-                session.answer(question, CLASSES[CROWD_TRUTH[question.row]])
-        with serving(session) as server:
-            annotator, lead = (
-                Client(link).post("api/agreement", {"annotator": "Ann"}).json()["progress"]
-                for link in (server.link, server.lead_link)
-            )
-    assert [(one["name"], one["n_answers"], one["gold"]) for one in annotator] == [("Ann", 10, None)]
-    assert [one["gold"]["n_rows"] for one in lead] == [5, 5]
-    assert [one["gold"]["rate"] for one in lead] == [1.0, 1.0]

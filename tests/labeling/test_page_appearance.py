@@ -46,28 +46,6 @@ def test_tables_and_many_labels(page: Page) -> None:
             assert session.answers.log()[-1].labels == (13,)
 
 
-def test_images(page: Page, tmp_path: Path) -> None:
-    """An image has an alternative text; a missing image shows a message."""
-    Image = pytest.importorskip("PIL.Image")
-    rows, _ = make_rows(N)
-    Image.new("RGB", (30, 20), (0, 90, 0)).save(tmp_path / "green.png")
-    table = LabelTable(pl.DataFrame({"file": ["green.png", "absent.png"] * (N // 2)}), "kind", "image", "file")
-    begun = LabelingSession(rows, classes=CLASSES, table=table, strategy="random", random_state=0)
-    with begun as session, showing(page, session, images=ImageFolder(tmp_path)):
-        rows_of_images = set()
-        for _ in range(8):
-            if page.row() % 2 == 0:
-                image = page.one("#item img")
-                page.until(lambda image=image: page.run("return arguments[0].naturalWidth", image) == 30)
-                assert image.get_attribute("alt") == f"Row {page.row()}: green.png"
-            else:
-                page.until(lambda: "cannot be displayed" in page.one("#item").text)
-            rows_of_images.add(page.row() % 2)
-            page.settle(lambda: page.press("s"))
-        assert rows_of_images == {0, 1}
-    page.browser.get_log("browser")  # the browser logs missing images
-
-
 def test_a_phone(page: Page, noted: LabelingSession) -> None:
     """At 360 pixels no element is wider than the screen, and every button is at least 44 pixels high."""
     with emulate(page, width=PHONE), showing(page, noted):
@@ -158,11 +136,8 @@ def test_the_quality_is_compared_with_random_labels(page: Page, noted: LabelingS
 
 
 def test_names_and_roles(page: Page, noted: LabelingSession) -> None:
-    """Every control has an accessible name and a pressed state, and new content is announced."""
+    """Labels have a pressed state, and new content is announced; names and contrast are checked by axe-core."""
     with showing(page, noted):
-        for control in page.all("button, input, a, progress, [role=group], [tabindex]"):
-            if control.is_displayed():
-                assert control.accessible_name, control.get_attribute("outerHTML")
         assert page.one("html").get_attribute("lang") == "en"
         button = page.all(".candidate")[0]
         assert (button.aria_role, button.get_attribute("aria-pressed")) == ("button", "false")
@@ -173,34 +148,6 @@ def test_names_and_roles(page: Page, noted: LabelingSession) -> None:
         status = page.one("#status")
         assert status.aria_role == "status"
         assert "Saved: finch." in status.get_attribute("textContent")
-
-
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_contrast(page: Page, noted: LabelingSession, scheme: str) -> None:
-    """In both color schemes text has the contrast of 4.5 to 1 that WCAG 2 requires."""
-    script = """
-    const selector = 'h1, h2, p, label, button, .proba, .label, a, #rate, .summary, #progress-words';
-    return [...document.querySelectorAll(selector)]
-      .filter((e) => e.offsetParent && e.textContent.trim()).map((e) => {
-        const clear = (x) => getComputedStyle(x).backgroundColor === 'rgba(0, 0, 0, 0)' && x.parentElement;
-        let on = e; while (clear(on)) on = on.parentElement;
-        const numbers = (text) => text.match(/[\\d.]+/g).slice(0, 3).map(Number);
-        return [e.id || e.className || e.tagName, e.disabled || e.closest(':disabled') !== null,
-                numbers(getComputedStyle(e).color), numbers(getComputedStyle(on).backgroundColor)];
-      });"""
-
-    def luminance(color: list[float]) -> float:
-        linear = [c / 255 / 12.92 if c / 255 <= 0.04045 else ((c / 255 + 0.055) / 1.055) ** 2.4 for c in color]
-        return float(np.dot([0.2126, 0.7152, 0.0722], linear))
-
-    with emulate(page, prefers_color_scheme=scheme), showing(page, noted):
-        page.settle(lambda: page.press("1", ENTER))
-        page.press("2")
-        controls = page.run(script)
-        assert len(controls) > 20
-        for name, disabled, ink, paper in controls:
-            high, low = sorted([luminance(ink), luminance(paper)], reverse=True)
-            assert disabled or (high + 0.05) / (low + 0.05) >= 4.5, name
 
 
 __all__ = ["birds"]  # a fixture
@@ -252,7 +199,11 @@ def test_every_state(page: Page, birds: LabelingSession) -> None:
 
 @needs_axe
 def test_tables_and_images(page: Page, tmp_path: Path) -> None:
-    """Table rows with many labels, images, and images that cannot be displayed violate no rule."""
+    """Table rows with many labels, long texts, images, and images that cannot be displayed violate no rule."""
+    with make_wide() as session, showing(page, session):
+        assert violations(page) == []
+        page.one("#shorten").click()
+        assert violations(page) == []
     with make_tables() as session, showing(page, session, title="とり", annotator="あんな"):
         assert violations(page) == []
         page.press("1", "2")
@@ -262,6 +213,10 @@ def test_tables_and_images(page: Page, tmp_path: Path) -> None:
         seen = set()
         while len(seen) < 2:
             page.until(lambda: page.all("#item .alert") or page.one("#item img").get_property("naturalWidth"))
+            if page.all("#item .alert"):
+                assert "cannot be displayed" in page.one("#item").text
+            else:
+                assert page.one("#item img").get_attribute("alt").endswith(f"{page.row()}: みどり.png")
             if (page.row() % 2) not in seen:
                 assert violations(page) == []
             seen.add(page.row() % 2)
@@ -481,11 +436,6 @@ def test_a_long_text_and_the_buttons(page: Page, width: int) -> None:
             assert 0 < top < bottom <= 740
 
 
-def test_short_texts_have_no_switch(page: Page, noted: LabelingSession) -> None:
-    with showing(page, noted):
-        assert not page.one("#shorten-choice").is_displayed()
-
-
 def test_the_key_of_the_colors(page: Page) -> None:
     """It explains exactly the colors and lines of the question: its row, neighbors, equal values, bars and dashes."""
     with make_wide() as session, showing(page, session):
@@ -498,12 +448,4 @@ def test_the_key_of_the_colors(page: Page) -> None:
     begun = LabelingSession(np.eye(6), classes=CLASSES, table=table, strategy="random")
     with begun as session, showing(page, session):
         assert not page.one("#color-key").is_displayed()
-
-
-@needs_axe
-def test_wide_tables_are_accessible(page: Page) -> None:
-    """A wide table with long texts, in full and shortened, violates no rule of axe-core, at both widths."""
-    with make_wide() as session, showing(page, session):
-        assert violations(page) == []
-        page.one("#shorten").click()
-        assert violations(page) == []
+        assert not page.one("#shorten-choice").is_displayed()

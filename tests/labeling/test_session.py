@@ -168,11 +168,13 @@ def test_two_windows_do_not_overwrite_each_other(begin: Begin, tmp_path: Path) -
     sessions = [begin(path=tmp_path / "log") for _ in range(2)]
     first, second = (session.question_for(5, "Ann") for session in sessions)
     sessions[0].answer(first, "owl")
-    with pytest.raises(ConflictError, match="row 5"):
+    other = sessions[1].question_for(5, "Bob")
+    with pytest.raises(ConflictError, match="row 5 was answered by 'Ann' in another window"):
         sessions[1].answer(second, "wren")
+    sessions[1].answer(other, "owl")  # another annotator overwrites nothing
     assert sessions[1].candidates().to_sets()[5] == {"owl"}
     sessions[1].answer(sessions[1].question_for(5, "Ann"), "wren")
-    assert sessions[0].candidates().to_sets()[5] == {"wren"}
+    assert sessions[0].candidates().to_sets()[5] == {"owl", "wren"}
 
 
 def test_every_row_without_exact_label_is_asked_once(begin: Begin, truth: np.ndarray) -> None:
@@ -228,32 +230,30 @@ def test_checks_are_predicted_before_the_answer(begin: Begin, truth: np.ndarray)
     assert not [q for q in label(begin(check_interval=0, refit_every=5), truth, 12) if q.purpose == "check"]
 
 
+WIDE = np.column_stack([make_rows()[0], np.random.default_rng(1).normal(size=(60, 300)) / 10])
+
+
 @pytest.mark.parametrize(
-    ("estimator", "strategy"),
+    ("X", "estimator", "strategy"),
     [
-        (oneof.PLKNN(n_neighbors=3), "entropy"),
-        (oneof.CLPL(), "random"),
-        (oneof.GraphLogisticRegression(), "mutual_information"),
+        (make_rows()[0], oneof.PLKNN(n_neighbors=3), "entropy"),
+        (make_rows()[0], oneof.CLPL(), "random"),
+        (make_rows()[0], oneof.GraphLogisticRegression(), "mutual_information"),
+        (WIDE, None, "mutual_information"),
+        (sp.csr_array(np.abs(WIDE) * (WIDE > 0.1)), None, "mutual_information"),
     ],
 )
-def test_any_estimator(begin: Begin, truth: np.ndarray, estimator: Any, strategy: str) -> None:
-    """An estimator is fitted on the sets with its best strategy; the given object stays unfitted."""
-    session = begin(estimator=estimator)
-    assert session.strategy == strategy
-    label(session, truth, 12)
-    session.train()
-    assert (session.snapshot.proba.argmax(axis=1) == truth).mean() > 0.7
+def test_any_estimator_and_any_rows(truth: np.ndarray, X: Any, estimator: Any, strategy: str) -> None:
+    """An estimator is fitted on the sets with its best strategy; the given object stays unfitted.
+
+    With many features the default model uses few directions, also for sparse rows.
+    """
+    with LabelingSession(X, classes=CLASSES, estimator=estimator, refit_every=5, random_state=0) as session:
+        assert session.strategy == strategy
+        label(session, truth, 15)
+        session.train()
+        assert (session.snapshot.proba.argmax(axis=1) == truth).mean() > 0.7
     assert not hasattr(estimator, "classes_")
-
-
-def test_wide_and_sparse_rows(truth: np.ndarray) -> None:
-    """With many features the default model uses few directions, also for sparse rows."""
-    rows = np.column_stack([make_rows()[0], np.random.default_rng(1).normal(size=(60, 300)) / 10])
-    for X in (rows, sp.csr_array(np.abs(rows) * (rows > 0.1))):
-        with LabelingSession(X, classes=CLASSES, refit_every=5, random_state=0) as session:
-            label(session, truth, 15)
-            session.train()
-            assert (session.snapshot.proba.argmax(axis=1) == truth).mean() > 0.7
 
 
 def test_the_nearest_labeled_rows(begin: Begin, rows: np.ndarray, truth: np.ndarray) -> None:
@@ -415,15 +415,21 @@ def make_candidates(y, labeled, *, pairs):
     return CandidateSets(mask, np.arange(N_CLASSES))
 
 
-@pytest.mark.parametrize("pairs", [False, True])
-def test_questions_are_those_of_the_answer_model_and_the_density(grouped, pairs):
-    """The next questions are those of `query`, with an answer model only if an answer has two labels."""
+@pytest.mark.parametrize(("strategy", "pairs"), [("auto", False), ("auto", True), ("entropy", True)])
+def test_questions_are_those_of_the_answer_model_and_the_density(grouped, strategy, pairs):
+    """The next questions are those of `query`, with an answer model only if an answer has two labels.
+
+    Other strategies have neither an answer model nor densities.
+    """
     X, y = grouped
     labeled, pool = np.arange(12), np.arange(12, 90)
     candidates = make_candidates(y, labeled, pairs=pairs)
-    learner = Learner(X, None, "auto", 5, np.random.RandomState(0))
+    learner = Learner(X, None, strategy, 5, np.random.RandomState(0))
     snapshot = learner.fit(candidates, pool, 12)
-    assert (snapshot.answer_model is not None) == pairs
+    assert (snapshot.answer_model is not None) == (strategy == "auto" and pairs)
+    if strategy == "entropy":
+        assert snapshot.rows.tolist() == pool[query(snapshot.model, X[pool], 5, "entropy").indices].tolist()
+        return
     answer_model = AnswerModel.from_candidates(candidates, snapshot.proba) if pairs else None
     expected = query(snapshot.model, X[pool], 5, answer_model=answer_model, density=local_density(X)[pool])
     assert snapshot.rows.tolist() == pool[expected.indices].tolist()
@@ -442,17 +448,6 @@ def test_the_first_questions_are_random(grouped):
             for seed in range(3)
         }
         assert len(asked) == (3 if is_random else 1)
-
-
-def test_other_strategies_have_neither_model_nor_density(grouped):
-    """Questions by entropy equal those of `query` by entropy."""
-    X, y = grouped
-    labeled, pool = np.arange(12), np.arange(12, 90)
-    candidates = make_candidates(y, labeled, pairs=True)
-    learner = Learner(X, None, "entropy", 4, np.random.RandomState(0))
-    snapshot = learner.fit(candidates, pool, 12)
-    assert snapshot.answer_model is None
-    assert snapshot.rows.tolist() == pool[query(snapshot.model, X[pool], 4, "entropy").indices].tolist()
 
 
 # -- Background training: it uses all answers, may fail, and does not block ------------------------------------------

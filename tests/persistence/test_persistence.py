@@ -1,11 +1,8 @@
 """Model files: a loaded model equals the saved one, and invalid files are errors."""
 
-import copy
 import io
 import json
 import re
-import subprocess
-import sys
 import warnings
 import zipfile
 from pathlib import Path
@@ -13,7 +10,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-import scipy.sparse as sp
 from sklearn import calibration
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.compose import ColumnTransformer
@@ -117,14 +113,6 @@ def test_a_changed_byte_is_an_error_or_has_no_effect(model_file: Path, rows: Any
     assert n_errors > 0.5 * len(range(0, len(data), 37))
 
 
-@pytest.mark.parametrize("fraction", [0.0, 0.1, 0.5, 0.99])
-def test_a_truncated_file_is_an_error(model_file: Path, fraction: float) -> None:
-    data = model_file.read_bytes()
-    model_file.write_bytes(data[: int(fraction * len(data))])
-    with pytest.raises(ModelFileError, match=r"not a model file of oneof|damaged"):
-        load(model_file)
-
-
 @pytest.mark.parametrize("name", ["m.pkl", "m.PKL", "m.pickle", "m.joblib", "m.pkl.gz", "v1.2.joblib.z"])
 def test_the_suffix_of_a_pickle_is_refused(tmp_path: Path, name: str) -> None:
     """No file is written whose name promises a pickle; a file of another name can be loaded by any name."""
@@ -136,55 +124,6 @@ def test_the_suffix_of_a_pickle_is_refused(tmp_path: Path, name: str) -> None:
         save(tmp_path / other, model)
     (tmp_path / "m.zip").rename(tmp_path / name)
     assert load(tmp_path / name).predict([[2.0]]).tolist() == ["wren"]
-
-
-def test_untrusted_types_are_errors_before_objects_are_built(model_file: Path, tmp_path: Path) -> None:
-    """The error names the untrusted type, and its module is not imported."""
-    (tmp_path / "evil_module.py").write_text("open('imported', 'w').close()\nclass Evil: pass\n")
-    with zipfile.ZipFile(model_file) as archive:
-        parts = {name: archive.read(name) for name in archive.namelist()}
-    schema = json.loads(parts["schema.json"])
-    schema["content"]["estimator"] |= {"__class__": "Evil", "__module__": "evil_module"}
-    parts["schema.json"] = json.dumps(schema).encode()
-    with zipfile.ZipFile(model_file, "w") as archive:
-        for name, part in parts.items():
-            archive.writestr(name, part)
-    code = "from oneof.persistence import load; load('model.skops')"
-    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=False)
-    assert "ModelFileError" in done.stderr
-    assert "does not trust: evil_module.Evil" in done.stderr
-    assert not (tmp_path / "imported").exists()
-
-
-def test_sparse_rows_with_indices_out_of_bounds_are_errors(tmp_path: Path, rows: Any) -> None:
-    """A valid sparse matrix is loaded; one with indices outside its shape is an error before it is used."""
-    fitted = LogisticRegression().fit(rows[0], [s[0] for s in rows[1]])
-    fitted.kept_ = sp.csr_array(np.diag([1.0, 2.0, 3.0]))
-    save(tmp_path / "m.skops", fitted)
-    assert (load(tmp_path / "m.skops").kept_ != fitted.kept_).nnz == 0
-    fitted.kept_.indices[1] = 1_000_000
-    save(tmp_path / "m.skops", fitted)
-    with pytest.raises(ModelFileError, match="damaged"):
-        load(tmp_path / "m.skops")
-
-
-def test_sparse_rows_of_another_structure_are_errors(tmp_path: Path, rows: Any) -> None:
-    """A sparse matrix given by its attributes, which avoids the check of its indices, is not built."""
-    fitted = LogisticRegression().fit(rows[0], [s[0] for s in rows[1]])
-    fitted.kept_ = np.eye(2)
-    save(tmp_path / "m.skops", fitted)
-    with zipfile.ZipFile(tmp_path / "m.skops") as archive:
-        parts = {name: archive.read(name) for name in archive.namelist()}
-    schema = json.loads(parts["schema.json"])
-    attributes = schema["content"]["estimator"]["content"]["content"]
-    by_hand = {"__class__": "csr_array", "__module__": "scipy.sparse._csr"}
-    attributes["kept_"] = copy.deepcopy(schema["content"]["estimator"]) | by_hand
-    parts["schema.json"] = json.dumps(schema).encode()
-    with zipfile.ZipFile(tmp_path / "m.skops", "w") as archive:
-        for name, part in parts.items():
-            archive.writestr(name, part)
-    with pytest.raises(ModelFileError, match="untrusted structure"):
-        load(tmp_path / "m.skops")
 
 
 def test_models_that_cannot_be_loaded_are_not_saved(tmp_path: Path, rows: Any) -> None:
@@ -229,17 +168,6 @@ def test_another_version_of_scikit_learn_is_a_warning(
         save(tmp_path / "m.skops", AvgPerceptron().fit(*rows))
     with pytest.warns(UserWarning, match=r"written with scikit-learn 1\.5\.0, and"):
         load(tmp_path / "m.skops")
-
-
-def test_a_file_of_another_format_is_an_error(tmp_path: Path, rows: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The error of a file in an older or newer format names its number."""
-    X, y = rows
-    for version in (persistence.FORMAT_VERSION - 1, persistence.FORMAT_VERSION + 1):
-        with monkeypatch.context() as patch:
-            patch.setattr(persistence, "FORMAT_VERSION", version)
-            save(tmp_path / "model.skops", AvgPerceptron().fit(X, y))
-        with pytest.raises(ModelFileError, match=f"has format {version}, .*this version reads"):
-            load(tmp_path / "model.skops")
 
 
 def test_a_failed_write_does_not_change_the_old_file(tmp_path: Path) -> None:
@@ -379,14 +307,17 @@ def test_every_estimator_is_stored() -> None:
     assert sum(path.stat().st_size for path in STORED) < 40_000 * len(STORED)
 
 
-def test_models_of_older_formats_are_errors() -> None:
+def test_models_of_other_formats_are_errors(tmp_path: Path, rows: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """One sentence names the file, the number of its format and the remedy, for any types in the file."""
     older = sorted(path for path in FOLDER.glob("*/*.skops") if path.parent != PRESENT)
     assert older
-    for path in older:
+    newer = tmp_path / f"format-{FORMAT_VERSION + 1}" / "model.skops"
+    newer.parent.mkdir()
+    monkeypatch.setattr(persistence, "FORMAT_VERSION", FORMAT_VERSION + 1)
+    save(newer, AvgPerceptron().fit(*rows))
+    monkeypatch.undo()
+    for path in (*older, newer):
         number = path.parent.name.removeprefix("format-")
-        message = (
-            f"^{re.escape(str(path))} has format {number}, .* reads the format {FORMAT_VERSION}[.] Fit the model again"
-        )
-        with pytest.raises(ModelFileError, match=message):
+        message = f"^{re.escape(str(path))} has format {number}, .* reads the format {FORMAT_VERSION}[.] "
+        with pytest.raises(ModelFileError, match=message + ("Fit the model again" if path in older else "")):
             load(path)

@@ -7,8 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import polars as pl
 import pytest
+import scipy.sparse as sp
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.frozen import FrozenEstimator
 
@@ -30,14 +32,13 @@ def fit(run: Run, *words: str) -> SavedModel:
 
 def forms(path: str) -> dict[str, Any]:
     """Return the same table as a path, DataFrames and a list of dicts."""
-    pandas = pytest.importorskip("pandas")
     frame = pl.read_csv(path)
     return {
         "text": path,
         "path": Path(path),
         "polars": frame,
-        "pandas": pandas.read_csv(path),
-        "nullable": pandas.read_csv(path).convert_dtypes(),
+        "pandas": pd.read_csv(path),
+        "nullable": pd.read_csv(path).convert_dtypes(),
         "dicts": frame.to_dicts(),
         "shuffled": frame.select(frame.columns[::-1]).with_columns(more=pl.lit("x")),
     }
@@ -123,19 +124,13 @@ def test_cells_that_cannot_be_read_are_missing_values(run: Run) -> None:
         ([{3: 1}], InputTypeError, "column names must be text; got 3"),
         (pl.DataFrame({"mass": []}), DataError, "the table has no rows"),
         ("absent.csv", DataError, "absent.csv does not exist"),
+        (pd.DataFrame([[1, 2]], columns=["mass", "mass"]), DataError, "two columns of the name 'mass'"),
     ],
 )
 def test_tables_that_cannot_be_read(table: Any, error: type[Exception], sentence: str) -> None:
     model = SavedModel(None, ["a", "b"], [("mass", "number")], [], "PLEM")
     with pytest.raises(error, match=sentence):
         model.predict(table)
-
-
-def test_two_columns_of_one_name() -> None:
-    pandas = pytest.importorskip("pandas")
-    model = SavedModel(None, ["a", "b"], [("mass", "number")], [], "PLEM")
-    with pytest.raises(DataError, match="two columns of the name 'mass'"):
-        model.predict(pandas.DataFrame([[1, 2]], columns=["mass", "mass"]))
 
 
 def test_models_of_other_files(run: Run) -> None:
@@ -148,7 +143,6 @@ def test_models_of_other_files(run: Run) -> None:
     assert model.predict("birds.csv").tolist() == expected
     assert model.predict(pl.read_csv("birds.csv")).tolist() == expected
     rng = np.random.default_rng(0)
-    sp = pytest.importorskip("scipy.sparse")
     matrix = sp.csr_matrix(rng.normal(size=(30, 3)))
     np.savez("rows.npz", X_data=matrix.data, X_indices=matrix.indices, X_indptr=matrix.indptr, X_shape=matrix.shape,
              y=np.arange(30) % 3)  # fmt: skip

@@ -81,17 +81,6 @@ def hessians(F, mask, sharpness):
     return W, W_true
 
 
-def newton_mode(start, mask, gram, sharpness, n_iter=20):
-    """Return a stationary point of Psi by full Newton steps with explicit inverses."""
-    F, precision = start, np.linalg.inv(covariance(gram, start.shape[1]))
-    for _ in range(n_iter):
-        step = np.linalg.solve(
-            precision + hessians(F, mask, sharpness)[1], gradient(F, mask, gram, sharpness).T.ravel()
-        )
-        F = F + step.reshape(F.shape[::-1]).T
-    return F
-
-
 @dataclass
 class Exact:
     """Result of algorithm 3.3, as input of algorithm 3.4."""

@@ -43,6 +43,11 @@ def draw(seed, *, full=True):
     return candidates, candidates.classes[proba.argmax(axis=1)], proba
 
 
+def metrics_of(predicted, proba):
+    """Return pairs of a metric and the predictions or probabilities that it compares with the sets."""
+    return (covering_rate, predicted), (ambiguous_zero_one_loss, predicted), (approximated_accuracy, proba)
+
+
 @given(seed=seeds)
 @settings(deadline=None)
 def test_order_and_repetition_of_rows(seed):
@@ -51,17 +56,11 @@ def test_order_and_repetition_of_rows(seed):
     rng = np.random.default_rng(seed)
     order, times = rng.permutation(len(predicted)), rng.integers(1, 4, len(predicted))
     again = np.repeat(np.arange(len(predicted)), times)
-    for metric, values in ((covering_rate, predicted), (ambiguous_zero_one_loss, predicted)):
-        assert metric(candidates[order], values[order]) == pytest.approx(metric(candidates, values))
-        assert metric(candidates, values, sample_weight=times) == pytest.approx(
-            metric(candidates[again], values[again])
-        )
-    reference, repeated = (
-        approximated_accuracy(candidates, proba),
-        approximated_accuracy(candidates[again], proba[again]),
-    )
-    assert approximated_accuracy(candidates[order], proba[order]) == pytest.approx(reference)
-    assert approximated_accuracy(candidates, proba, sample_weight=times) == pytest.approx(repeated)
+    for metric, values in metrics_of(predicted, proba):
+        expected = pytest.approx(metric(candidates, values))
+        assert metric(candidates[order], values[order]) == expected
+        repeated = metric(candidates[again], values[again])
+        assert metric(candidates, values, sample_weight=times) == pytest.approx(repeated)
 
 
 @given(seed=seeds)
@@ -70,20 +69,16 @@ def test_every_form_of_y_has_equal_scores(seed):
     """Sets of names, CSR and dense indicators, DataFrames and CandidateSets give equal rates."""
     candidates, predicted, proba = draw(seed)
     classes = candidates.classes
-    forms = (
+    for y in (
         candidates.to_sets(),
         [None if full else sorted(names) for full, names in zip(candidates.is_unlabeled, candidates.to_sets())],
         candidates.to_indicator(),
         candidates.to_indicator(sparse=True),
         sp.csc_array(candidates.to_indicator()),
         pl.DataFrame(candidates.to_indicator(), schema=classes.tolist()),
-    )
-    for y in forms:
-        assert covering_rate(y, predicted, classes=classes) == covering_rate(candidates, predicted)
-        assert approximated_accuracy(y, proba, classes=classes) == approximated_accuracy(candidates, proba)
-        assert ambiguous_zero_one_loss(y, predicted, classes=classes.tolist()) == ambiguous_zero_one_loss(
-            candidates, predicted
-        )
+    ):
+        for metric, values in metrics_of(predicted, proba):
+            assert metric(y, values, classes=classes.tolist()) == metric(candidates, values)
 
 
 def test_exact_accuracy_excludes_partial_rows():
@@ -159,33 +154,20 @@ def test_break_even_equals_the_oracle(seed):
         assert precision_recall_breakeven_point(truth[:, k], scores[:, k]) == values[k]
 
 
-def test_the_corrected_test_is_that_of_nadeau_and_bengio():
-    """The statistic is mean / sqrt((1/J + ratio) s^2), with s^2 the variance of the differences; 0 corrects nothing."""
-    rng = np.random.default_rng(4)
-    ours, theirs = rng.normal(size=(2, 300, 5))
-    ours += 1.0
-    difference = ours - theirs
-    t = difference.mean(axis=1) / np.sqrt((1 / 5 + 1 / 4) * difference.var(axis=1, ddof=1))
-    critical = stats.t.ppf(0.975, 4)
-    expected = (t > critical).sum(), (np.abs(t) <= critical).sum(), (t < -critical).sum()
-    assert win_tie_loss(ours, theirs, test_train_ratio=1 / 4) == expected
-    np.testing.assert_allclose(paired_p_values(ours, theirs, test_train_ratio=1 / 4), 2 * stats.t.sf(np.abs(t), 4))
-    assert win_tie_loss(ours, theirs, test_train_ratio=0.0) == win_tie_loss(ours, theirs)
-    assert expected[0] < win_tie_loss(ours, theirs).win
-    with pytest.raises(InputError, match="`test_train_ratio` must be a finite number of at least 0; got -1"):
-        win_tie_loss(ours, theirs, test_train_ratio=-1)
-
-
-def test_win_tie_loss_is_the_paired_t_test():
-    """Significance at the level given is scipy's paired t-test; a constant difference is significant."""
+@pytest.mark.parametrize("ratio", [0.0, 0.25])
+def test_win_tie_loss_is_the_corrected_test_of_nadeau_and_bengio(ratio):
+    """The statistic is mean / sqrt((1/J + ratio) s^2); 0 gives scipy's paired t-test; constants are significant."""
     rng = np.random.default_rng(0)
-    ours, theirs = rng.normal(0.3, 1, (40, 10)), rng.normal(0, 1, (40, 10))
+    ours, theirs = rng.normal(0.5, 1, (40, 10)), rng.normal(0, 1, (40, 10))
+    difference = ours - theirs
+    t = difference.mean(axis=1) / np.sqrt((1 / 10 + ratio) * difference.var(axis=1, ddof=1))
+    p = stats.ttest_rel(ours, theirs, axis=1).pvalue if ratio == 0 else 2 * stats.t.sf(np.abs(t), 9)
+    np.testing.assert_allclose(paired_p_values(ours, theirs, test_train_ratio=ratio), p)
     for alpha in (0.05, 0.3):
-        p = np.array([stats.ttest_rel(a, b).pvalue for a, b in zip(ours, theirs)])
-        up = (ours - theirs).mean(axis=1) > 0
-        wins, losses = ((p < alpha) & up).sum(), ((p < alpha) & ~up).sum()
-        assert win_tie_loss(ours, theirs, alpha=alpha) == (wins, 40 - wins - losses, losses)
-        np.testing.assert_allclose(paired_p_values(ours, theirs), p)
+        wins, losses = ((p < alpha) & (t > 0)).sum(), ((p < alpha) & (t < 0)).sum()
+        result = win_tie_loss(ours, theirs, alpha=alpha, test_train_ratio=ratio)
+        assert result == (wins, 40 - wins - losses, losses)
+    assert result != win_tie_loss(ours, theirs, alpha=0.05, test_train_ratio=ratio)
     np.testing.assert_array_equal(paired_p_values([[0.1, 0.2], [0.3, 0.5]], [[0.0, 0.1], [0.3, 0.5]]), [0.0, 1.0])
     assert win_tie_loss([0.1, 0.2, 0.3], [0.0, 0.1, 0.2]) == (1, 0, 0)
 

@@ -19,6 +19,7 @@ from oneof.solvers.transducer import (
 )
 from tests.oracles import transducer as oracle
 from tests.solvers.transducer.problems import graph, known
+from tests.weights import draw_weights
 
 
 @pytest.mark.parametrize("d", [5, 38, 80])
@@ -57,7 +58,7 @@ def test_the_nearest_distribution_by_weights_is_a_minimum(seed):
     rng = np.random.default_rng(seed)
     mask = rng.random((50, 6)) < 0.6
     mask[:, 0] = True
-    weights, scores = weighted(mask, seed), rng.normal(0.3, 0.7, (50, 6))
+    weights, scores = draw_weights(mask, seed), rng.normal(0.3, 0.7, (50, 6))
     P = nearest_distributions(scores, weights)
     assert (P >= 0).all()
     np.testing.assert_allclose(P.sum(axis=1), 1, rtol=1e-12)
@@ -104,7 +105,7 @@ def partly_known(n=40, K=4, seed=0):
 def test_a_row_with_several_candidates_counts_for_and_against_each(max_iter, is_weighted):
     """Rows count by their shares of the weights in the first iteration, and then by those of the previous one."""
     W, mask = graph(), partly_known()
-    evidence = weighted(mask) if is_weighted else mask
+    evidence = draw_weights(mask) if is_weighted else mask
     labeled = ~(evidence == 1).all(axis=1)
     members = evidence / evidence.sum(axis=1, keepdims=True)
     for _ in range(max_iter):
@@ -161,14 +162,6 @@ def test_several_labeled_components_do_not_depend_on_the_basis_of_their_indicato
     solution = solve_transduction(W, mask, n_eigenvectors=20)
     permuted = solve_transduction(sp.csr_array(W[order][:, order]), mask[order], n_eigenvectors=20)
     np.testing.assert_allclose(permuted.distributions, solution.distributions[order], atol=1e-7)
-
-
-def weighted(mask, seed=0):
-    """Return weights: between 0 and 1 for the candidates of half of the rows that are not exact."""
-    rng = np.random.default_rng(seed)
-    weights = np.where(mask, rng.uniform(0.05, 1.0, mask.shape), 0.0)
-    weights /= weights.max(axis=1, keepdims=True)
-    return np.where((rng.random(len(mask)) < 0.5)[:, None], mask, weights)
 
 
 def quadratic(d=12, seed=0, spread=100.0):

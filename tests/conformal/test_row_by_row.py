@@ -17,12 +17,12 @@ from oneof.persistence import SavedModel
 from oneof.serving import RowPredictor, make_app
 from oneof.typing import Floats, Labels
 from tests.cli.conftest import Run, run
+from tests.conformal.test_conformal_classifier import draw as draw_rows
 from tests.serving.models import call
 
 __all__ = ["run"]
 
-CENTERS = np.array([[0.0, 0.0], [1.5, 0.0], [0.0, 1.5]])
-CLASSES = np.array(["finch", "owl", "wren"])
+
 N_ROWS = 1_000
 OPTIONS: dict[str, dict[str, Any]] = {
     "lac": {"method": "lac"},
@@ -31,11 +31,12 @@ OPTIONS: dict[str, dict[str, Any]] = {
 }
 
 
+CLASSES = np.array(["finch", "owl", "wren"])
+
+
 def draw(seed: int, n: int) -> tuple[Floats, Labels]:
     """Return rows around one center per class, with overlap, and their labels: about 70 % can be right."""
-    rng = np.random.default_rng(seed)
-    y = rng.integers(3, size=n)
-    return CENTERS[y] + rng.normal(size=(n, 2)), CLASSES[y]
+    return draw_rows(np.random.default_rng(seed), n)
 
 
 @pytest.mark.parametrize("options", OPTIONS.values(), ids=OPTIONS)

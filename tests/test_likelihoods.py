@@ -35,16 +35,22 @@ def derivative(function, scores, direction):
     return (function(scores + 1e-6 * direction) - function(scores - 1e-6 * direction)) / 2e-6
 
 
-def test_values_equal_the_definition(rows):
-    """The likelihood is the sum of the probabilities in the set; the entropy is that after normalization."""
-    scores, _, mask = rows
-    p = np.exp(scores) / np.exp(scores).sum(axis=1, keepdims=True)
-    inside = np.where(mask, p, 0).sum(axis=1, keepdims=True)
-    q = np.where(mask, p / inside, 1.0)
-    np.testing.assert_allclose(softmax(scores), p)
-    np.testing.assert_allclose(np.exp(log_likelihoods(scores, mask)), inside[:, 0])
+@pytest.mark.parametrize("evidence_of", [np.asarray, draw_weights], ids=["sets", "weights"])
+@pytest.mark.parametrize("sharpness", SHARPNESSES)
+def test_values_equal_the_definition(rows, sharpness, evidence_of):
+    """G_L is 1/L log sum_k w_k^max(L, 1) exp(L s_k), with gradient q, whose entropy is -sum_k q_k log q_k."""
+    scores, direction, mask = rows
+    evidence = evidence_of(mask)
+    values, q = log_likelihoods(scores, evidence, sharpness), masked_softmax(scores, evidence, sharpness)
+    expected = [log_likelihood(s, w, sharpness) for s, w in zip(scores, evidence, strict=True)]
+    np.testing.assert_allclose(values, expected, rtol=1e-12, atol=1e-14)
+    np.testing.assert_allclose(q, [probabilities(s, w, sharpness)[1] for s, w in zip(scores, evidence, strict=True)])
+    np.testing.assert_allclose(entropy(q), -(q * np.log(np.where(q > 0, q, 1.0))).sum(axis=1), atol=1e-12)
+    np.testing.assert_array_equal(q[evidence == 0], 0)
+    changing = informative(evidence)
+    numerical = derivative(lambda s: log_likelihoods(s, evidence, sharpness), scores, direction)
     np.testing.assert_allclose(
-        entropy(masked_softmax(scores, mask)), -np.where(mask, q * np.log(q), 0).sum(axis=1), atol=1e-12
+        ((q - softmax(scores)) * direction).sum(axis=1)[changing], numerical[changing], atol=1e-7
     )
 
 
@@ -66,23 +72,6 @@ def test_full_sets_have_likelihood_one_and_singletons_no_entropy(rows):
     q = masked_softmax(scores, single)
     for values in (entropy(q), entropy_gradient(q), softmax_jvp(q, direction)):
         np.testing.assert_array_equal(values, 0)
-
-
-@pytest.mark.parametrize("sharpness", SHARPNESSES)
-def test_values_with_weights_equal_the_definition(rows, sharpness):
-    """With weights, G_L is 1/L log sum_k w_k^max(L, 1) exp(L s_k), and q its gradient; a row's classes sum to 1."""
-    scores, direction, mask = rows
-    weights = draw_weights(mask)
-    values, q = log_likelihoods(scores, weights, sharpness), masked_softmax(scores, weights, sharpness)
-    expected = [log_likelihood(s, w, sharpness) for s, w in zip(scores, weights, strict=True)]
-    np.testing.assert_allclose(values, expected, rtol=1e-12, atol=1e-14)
-    np.testing.assert_allclose(q, [probabilities(s, w, sharpness)[1] for s, w in zip(scores, weights, strict=True)])
-    np.testing.assert_array_equal(q[weights == 0], 0)
-    changing = informative(weights)
-    numerical = derivative(lambda s: log_likelihoods(s, weights, sharpness), scores, direction)
-    np.testing.assert_allclose(
-        ((q - softmax(scores)) * direction).sum(axis=1)[changing], numerical[changing], atol=1e-7
-    )
 
 
 def test_derivatives_with_weights(rows):
@@ -151,46 +140,6 @@ def test_a_likelihood_close_to_one_keeps_its_precision():
     np.testing.assert_allclose(log_likelihood_gradient(p, q, mask)[0], outside * np.append(q[0, :2], -1), rtol=1e-12)
 
 
-def test_large_differences_of_scores_give_finite_values():
-    """Differences of scores beyond the range of the exponential give finite values and derivatives."""
-    scores = np.array([[0.0, 1e4, -1e4], [1e4, -1e4, 0.0]])
-    mask = np.array([[True, False, True], [False, True, True]])
-    np.testing.assert_allclose(log_likelihoods(scores, mask), [-1e4, -1e4])
-    q, direction = masked_softmax(scores, mask), np.ones((2, 3))
-    for values in (q, entropy(q), entropy_gradient(q), softmax_jvp(q, direction)):
-        assert np.isfinite(values).all()
-
-
-@pytest.mark.parametrize("sharpness", SHARPNESSES)
-def test_the_aggregate_exceeds_the_maximum_by_at_most_log_m_over_sharpness(rows, sharpness):
-    """G_L, the log likelihood plus log sum_k exp s_ik, decreases with L and is 1/L log sum exp(L s_ik)."""
-    scores, _, mask = rows
-    mask, scores = mask[~mask.all(axis=1)], scores[~mask.all(axis=1)]
-    total = np.log(np.exp(scores).sum(axis=1))
-    aggregate = log_likelihoods(scores, mask, sharpness) + total
-    largest = np.where(mask, scores, -np.inf).max(axis=1)
-    assert (aggregate >= largest - 1e-12).all()
-    assert (aggregate <= largest + np.log(mask.sum(axis=1)) / sharpness + 1e-12).all()
-    assert (aggregate >= log_likelihoods(scores, mask, 2 * sharpness) + total - 1e-12).all()
-    if sharpness < np.inf:
-        expected = np.log(np.where(mask, np.exp(sharpness * scores), 0.0).sum(axis=1)) / sharpness
-        np.testing.assert_allclose(aggregate, expected, atol=1e-12)
-
-
-def test_sharpness_one_gives_the_marginal_likelihood_and_infinity_the_maximum(rows):
-    """The likelihood decreases with the sharpness; for exact rows it does not depend on it."""
-    scores, _, mask = rows
-    p = softmax(scores)
-    np.testing.assert_array_equal(log_likelihoods(scores, mask, 1.0), log_likelihoods(scores, mask))
-    np.testing.assert_array_equal(masked_softmax(scores, mask, 1.0), masked_softmax(scores, mask))
-    labeled = ~mask.all(axis=1)
-    largest = np.log(np.where(mask, p, 0.0).max(axis=1))
-    np.testing.assert_allclose(log_likelihoods(scores, mask, np.inf)[labeled], largest[labeled], atol=1e-12)
-    single = np.eye(5, dtype=bool)[np.arange(40) % 5]
-    for sharpness in SHARPNESSES:
-        np.testing.assert_allclose(log_likelihoods(scores, single, sharpness), np.log(p[single]), atol=1e-12)
-
-
 def test_infinite_sharpness_selects_the_maximum_and_divides_ties():
     """Candidates that tie for the maximum have equal probabilities; all other scores are irrelevant."""
     scores = np.array([[2.0, 2.0, 5.0, 1.0], [0.0, 0.0, 0.0, 0.0], [1.0, 3.0, 2.0, 9.0]])
@@ -201,37 +150,26 @@ def test_infinite_sharpness_selects_the_maximum_and_divides_ties():
 
 @pytest.mark.parametrize("sharpness", SHARPNESSES)
 def test_derivatives_at_every_sharpness(rows, sharpness):
-    """The gradient is q_L - p, with the directional derivative -(W - L (diag q - q q^T)) v, W = diag p - p p^T."""
-    scores, direction, mask = rows
-    labeled = ~mask.all(axis=1)
-    scores, direction, mask = scores[labeled], direction[labeled], mask[labeled]
-
-    def gradient(s):
-        return masked_softmax(s, mask, sharpness) - softmax(s)
-
-    numerical = derivative(lambda s: log_likelihoods(s, mask, sharpness), scores, direction)
-    np.testing.assert_allclose((gradient(scores) * direction).sum(axis=1), numerical, atol=1e-7)
+    """The gradient q_L - p has the directional derivative -(W - L (diag q - q q^T)) v, with W = diag p - p p^T."""
+    scores, direction, mask = (values[informative(rows[2])] for values in rows)
     hvp = -softmax_jvp(softmax(scores), direction)
     if sharpness < np.inf:
         hvp += sharpness * softmax_jvp(masked_softmax(scores, mask, sharpness), direction)
-    np.testing.assert_allclose(hvp, derivative(gradient, scores, direction), atol=1e-6)
+    numerical = derivative(lambda s: masked_softmax(s, mask, sharpness) - softmax(s), scores, direction)
+    np.testing.assert_allclose(hvp, numerical, atol=1e-6)
 
 
 @pytest.mark.parametrize("sharpness", SHARPNESSES)
-@pytest.mark.parametrize("size", [1.0, 1e5])
-def test_full_sets_have_likelihood_one_and_large_scores_give_finite_values(rows, sharpness, size):
+def test_full_sets_have_likelihood_one_and_large_scores_give_finite_values(rows, sharpness):
     """At every sharpness: exactly 0 for unlabeled rows; otherwise finite values equal to the definition."""
-    scores, _, mask = rows
+    scores, direction, mask = rows
     mask = mask | (np.arange(40) % 7 == 0)[:, None]
-    scores = size * scores / np.abs(scores).max()
+    scores = 1e5 * scores / np.abs(scores).max()
     values, q = log_likelihoods(scores, mask, sharpness), masked_softmax(scores, mask, sharpness)
-    full = mask.all(axis=1)
-    assert full.any()
-    np.testing.assert_array_equal(values[full], 0)
-    assert np.isfinite(values).all()
-    bound = np.where(full, 0.0, np.maximum(1.0 / sharpness - 1.0, 0.0) * np.log(mask.sum(axis=1)))
-    assert (values <= bound + 1e-12 * size).all()
+    np.testing.assert_array_equal(values[mask.all(axis=1)], 0)
+    for derived in (values, entropy(q), entropy_gradient(q), softmax_jvp(q, direction)):
+        assert np.isfinite(derived).all()
     np.testing.assert_array_equal(q[~mask], 0)
     np.testing.assert_allclose(q.sum(axis=1), 1)
     expected = [log_likelihood(row, candidates, sharpness) for row, candidates in zip(scores, mask, strict=True)]
-    np.testing.assert_allclose(values, expected, rtol=1e-12, atol=1e-12 * size)
+    np.testing.assert_allclose(values, expected, rtol=1e-12, atol=1e-7)

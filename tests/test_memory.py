@@ -76,41 +76,35 @@ def test_a_kernel_svm_allocates_few_kernel_matrices(svm: Any, max_matrices: floa
     assert peak < max_matrices * 8 * len(X) ** 2
 
 
-@pytest.mark.long
-@pytest.mark.parametrize("name", ["CLPL", "HarmonicField"])
-def test_repeated_fits_do_not_accumulate_memory(name: str, training_data: Any) -> None:
-    """12 fits of one estimator allocate as much as 4 fits."""
-    X, y = training_data
-    assert not _grows(lambda estimator: estimator.fit(X[:30, :5], y[:30]), getattr(oneof, name)(), 4, 20_000)
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("name", ["AvgPerceptron", "MaxPegasos"])
-def test_repeated_partial_fits_do_not_accumulate_memory(name: str, training_data: Any) -> None:
-    """300 calls of partial_fit allocate as much as 100 calls."""
-    X, _ = training_data
-    Y = np.eye(K, dtype=bool)[:1]
-    learner = getattr(oneof, name)(average=True)
-    assert not _grows(lambda e: e.partial_fit(X[:1], Y, classes=range(K)), learner, 100, 20_000)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", ESTIMATORS)
-def test_a_thousand_fits_do_not_accumulate_memory(name: str, training_data: Any) -> None:
-    """A thousand fits of one estimator allocate as much as a third of them."""
+@pytest.mark.parametrize(
+    ("name", "n"),
+    [
+        *(pytest.param(name, 4, marks=pytest.mark.long) for name in ("CLPL", "HarmonicField")),
+        *(pytest.param(name, 333, marks=pytest.mark.slow) for name in ESTIMATORS),
+    ],
+)
+def test_repeated_fits_do_not_accumulate_memory(name: str, n: int, training_data: Any) -> None:
+    """3 n fits of one estimator allocate as much as n fits."""
     X, y = training_data
     parameters = {"optimizer": None} if name == "PLGP" else {}  # each kernel optimization is a hundred more fits
     estimator = getattr(oneof, name)(**parameters)
-    assert not _grows(lambda estimator: estimator.fit(X[:20, :3], y[:20]), estimator, 333, 50_000)
+    min_bytes = 20_000 if n < 10 else 50_000
+    assert not _grows(lambda estimator: estimator.fit(X[:30, :5], y[:30]), estimator, n, min_bytes)
 
 
-@pytest.mark.slow
-def test_a_million_partial_fits_do_not_accumulate_memory(training_data: Any) -> None:
-    """A million calls of partial_fit with one row each do not accumulate memory."""
-    X, y = training_data
-    learner = oneof.AvgPerceptron(average=True)
-    Y = np.eye(K, dtype=bool)[[y[0][0]]]
-    assert not _grows(lambda e: e.partial_fit(X[:1], Y, classes=range(K)), learner, 333_333, 50_000)
+@pytest.mark.parametrize(
+    ("name", "n"),
+    [
+        *(pytest.param(name, 100, marks=pytest.mark.long) for name in ("AvgPerceptron", "MaxPegasos")),
+        pytest.param("AvgPerceptron", 333_333, marks=pytest.mark.slow),
+    ],
+)
+def test_repeated_partial_fits_do_not_accumulate_memory(name: str, n: int, training_data: Any) -> None:
+    """3 n calls of partial_fit allocate as much as n calls."""
+    X, _ = training_data
+    Y = np.eye(K, dtype=bool)[:1]
+    learner = getattr(oneof, name)(average=True)
+    assert not _grows(lambda e: e.partial_fit(X[:1], Y, classes=range(K)), learner, n, 20_000 if n < 1000 else 50_000)
 
 
 def _grows(step: Any, estimator: Any, n: int, min_bytes: int) -> bool:

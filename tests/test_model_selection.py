@@ -279,10 +279,3 @@ def test_metrics_of_scikit_learn_name_the_scorer():
         with pytest.raises(InputTypeError, match=pattern):
             metric(y, ["a"] * 6)
     assert cross_val_score(Plain(), X, y, cv=2, scoring=covering_rate_scorer).tolist() == pytest.approx([2 / 3, 2 / 3])
-
-
-def test_a_class_of_two_rows_is_distributed_by_exchange():
-    """Without exchanges both rows with candidate k would be in the first fold."""
-    y = [["a", "k"], ["b"], ["c", "k"], ["d", "e"], ["d", "e"], ["d", "e"]]
-    for train, _ in CandidateKFold(2, shuffle=False).split(np.zeros((6, 1)), y):
-        assert "k" in set().union(*(y[i] for i in train))

@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-import scipy.sparse as sp
 
 from oneof import CandidateSets
 from oneof.active import AnswerModel, local_density, query
@@ -27,20 +26,6 @@ def test_an_annotator_who_gives_the_label_changes_no_query(fitted):
     np.testing.assert_allclose(result.utilities, expected.utilities, rtol=1e-9)
 
 
-def test_rows_between_the_classes_of_a_constant_pair_are_not_selected():
-    """If two classes are always answered together, a row between them loses more information than another."""
-    X = np.array([[-2.0, 0.0], [-1.8, 0.2], [2.0, 0.0], [1.8, 0.2], [0.0, 3.0], [0.1, 2.8]])
-    model = RidgeLogistic(0.3).fit(X, [0, 0, 1, 1, 2, 2])
-    pool = np.array([[0.0, -0.5], [1.0, 1.5]])
-    pairs = CandidateSets.from_sets([[0, 1]] * 50 + [[2]] * 50, classes=[0, 1, 2])
-    answers = AnswerModel.from_candidates(pairs)
-    between, outside = (
-        query(model, row[None], answer_model=answers).utilities[0] / query(model, row[None]).utilities[0]
-        for row in pool
-    )
-    assert between < outside
-
-
 def test_unlabeled_rows_have_no_effect():
     """The model of answers is the same with rows that are not answered."""
     answers = CandidateSets.from_sets([[0, 1], [2], [1, 2]], classes=[0, 1, 2])
@@ -59,17 +44,6 @@ def test_the_density_multiplies_the_information(fitted):
     density = np.ones(40)
     density[7] = 1e6
     assert query(model, pool, 1, density=density).indices[0] == 7
-
-
-def test_the_density_is_invariant():
-    """The density is the same in other units, for a rotation, and for sparse rows; it follows a permutation."""
-    X = np.random.default_rng(0).normal(size=(30, 3))
-    expected = local_density(X)
-    rotation = np.linalg.qr(np.random.default_rng(1).normal(size=(3, 3)))[0]
-    order = np.random.default_rng(2).permutation(30)
-    np.testing.assert_allclose(local_density(7.0 * X @ rotation + 0.5), expected, rtol=1e-7)
-    np.testing.assert_allclose(local_density(sp.csr_matrix(X)), expected, rtol=1e-7)
-    np.testing.assert_allclose(local_density(X[order]), expected[order], rtol=1e-9)
 
 
 def test_the_density_equals_its_definition():

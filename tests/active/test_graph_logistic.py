@@ -6,7 +6,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from oneof import GraphLogisticRegression
-from oneof.active import query, query_subsets, simulate
+from oneof.active import query, query_subsets
 from reproduction.sensors import make_two_sensors
 
 
@@ -36,18 +36,6 @@ def test_the_information_of_a_row_is_that_of_its_views(sensors):
     expected = 0.5 * np.log(np.linalg.det(np.eye(len(views)) + (p * (1 - p))[:, None] * M))
     assert result.utilities[0] == pytest.approx(expected, rel=1e-8)
     assert sorted(result.indices.tolist()) == list(range(70))
-
-
-@pytest.mark.parametrize("strategy", ["mutual_information", "entropy", "margin", "random"])
-def test_simulation_with_two_views(sensors, strategy):
-    """A simulation with two views labels distinct rows, and has finite accuracies."""
-    _, rows = sensors
-    estimator = GraphLogisticRegression(views=rows.views, tol=1e-2)
-    run = simulate(estimator, rows.X, rows.y, start=10, n_queries=12, batch_size=4, strategy=strategy, random_state=0)
-    assert run.n_labeled[-1] == run.n_labeled[0] + 12
-    assert len(set(run.indices.tolist()) | set(run.initial_indices.tolist())) == run.n_labeled[-1]
-    assert run.class_counts[-1].sum() == run.n_labeled[-1]
-    assert np.isfinite(run.accuracy).all()
 
 
 def test_queries_of_a_pipeline_with_a_scaler():

@@ -50,35 +50,6 @@ def test_entropy_and_margin_equal_their_definitions(fitted):
         np.testing.assert_allclose(result.utilities, utilities[result.indices])
 
 
-@pytest.mark.parametrize("strategy", STRATEGIES)
-def test_a_larger_batch_begins_with_the_smaller_one(fitted, strategy):
-    """Batches of different sizes are nested."""
-    model, pool = fitted
-    few, many = (query(model, pool, size, strategy, random_state=0).indices.tolist() for size in (3, 9))
-    assert many[:3] == few
-
-
-@pytest.mark.parametrize("strategy", ["entropy", "margin"])
-def test_without_another_fit_a_batch_equals_single_queries(fitted, strategy):
-    """A batch equals single queries, each from the remaining rows."""
-    model, pool = fitted
-    remaining, single = np.arange(len(pool)), []
-    for _ in range(5):
-        at = query(model, pool[remaining], 1, strategy).indices[0]
-        single.append(int(remaining[at]))
-        remaining = np.delete(remaining, at)
-    assert query(model, pool, 5, strategy).indices.tolist() == single
-
-
-@pytest.mark.parametrize("strategy", ["mutual_information", "entropy", "margin"])
-def test_a_permutation_of_the_pool_permutes_the_query(fitted, strategy):
-    """The query does not depend on the order of the pool."""
-    model, pool = fitted
-    order = np.random.default_rng(1).permutation(len(pool))
-    permuted, reference = query(model, pool[order], 6, strategy), query(model, pool, 6, strategy)
-    assert order[permuted.indices].tolist() == reference.indices.tolist()
-
-
 @pytest.mark.parametrize("strategy", ["mutual_information", "entropy", "margin"])
 def test_ties_go_to_the_lowest_index(fitted, strategy):
     """The first of several equal rows is selected."""

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import oneof
-from oneof.active import query, query_subsets
+from oneof.active import query_subsets
 from oneof.errors import InputError, LabelError
 from oneof.solvers.active import ViewInstances, mutual_information, subset_information
 from tests.solvers.active.dense import RidgeLogistic, make_pool
@@ -81,15 +81,6 @@ def test_only_given_subsets_are_asked_about(fitted):
     assert sorted(result.indices.tolist()) == list(range(30))
     assert {tuple(sorted(s)) for s in result.subsets.to_sets()} <= {("a", "b"), ("c",)}
     assert (np.diff(result.utilities) <= 0).all()
-
-
-def test_two_classes_give_the_query_of_labels():
-    """For two classes, subsets and labels give the same query."""
-    rng = np.random.default_rng(0)
-    model, pool = RidgeLogistic().fit(rng.normal(size=(20, 3)), np.arange(20) % 2), rng.normal(size=(15, 3))
-    subsets, labels = query_subsets(model, pool), query(model, pool)
-    assert subsets.indices.tolist() == labels.indices.tolist()
-    np.testing.assert_allclose(subsets.utilities, labels.utilities)
 
 
 def test_many_classes_are_asked_about_one_at_a_time():

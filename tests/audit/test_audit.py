@@ -8,7 +8,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import GaussianNB
 from sklearn.preprocessing import StandardScaler
 
-from oneof import PLSVM, CandidateSets, GaussianEM, LOORidge, make_partial_labels
+from oneof import PLSVM, CandidateSets, GaussianEM, make_partial_labels
 from oneof.audit import LabelIssues, find_label_issues
 from oneof.errors import InputError
 from oneof.model_selection import cross_val_predict
@@ -150,17 +150,6 @@ def test_the_posterior_is_that_of_the_features_and_the_set(exact):
     np.testing.assert_allclose(posterior.sum(axis=1), 1.0)
     np.testing.assert_allclose(np.where(y.mask, 0.0, posterior).sum(axis=1), issues.probability, atol=1e-12)
     assert np.mean(posterior.argmax(axis=1) == truth) > 0.95
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("estimator", [LOORidge(), PLSVM()], ids=["LOORidge", "PLSVM"])
-def test_refit_is_better_with_errors(estimator):
-    """With 30 % errors the refit is more accurate than the fit, on rows of a second sample."""
-    X, given, _, _ = noisy_rows(rate=0.3, seed=10)
-    X_new, _, truth, _ = noisy_rows(n=2000, rate=0.0, seed=5)
-    issues = find_label_issues(X, given)
-    plain = np.mean(estimator.fit(X, given).predict(X_new) == truth)
-    assert np.mean(estimator.fit(X, issues.corrected()).predict(X_new) == truth) > plain
 
 
 def test_probabilities_of_the_caller_are_those_of_cross_validation():

@@ -59,23 +59,6 @@ def test_the_accuracy_of_first_labels_is_in_its_interval(seed):
     assert high - low < 0.15
 
 
-@pytest.mark.long
-def test_the_intervals_hold_in_most_simulations():
-    """Of 40 tables, both intervals contain their fraction in at least 36."""
-    held = []
-    for seed in range(100, 140):
-        issues, truth, named, first = audit_lists(seed)
-        wrong = np.mean(~named[np.arange(len(truth)), truth])
-        _, (low, high) = issues.estimate_accuracy(NAMES[first])
-        held.append(
-            (
-                issues.noise_rate_interval[0] <= wrong <= issues.noise_rate_interval[1],
-                low < np.mean(first == truth) < high,
-            )
-        )
-    assert np.sum(held, axis=0).min() >= 36
-
-
 def test_named_classes_change_no_weights():
     """The posterior, the corrected weights and first labels are those without named classes."""
     X, _, lists, first = make_lists(0, n=300)

@@ -18,7 +18,7 @@ from oneof.comparison import compare, default_estimators
 from oneof.comparison.methods import MAX_FEATURES_CUBIC, SLOW_METHODS, auto_methods, excluded_from_auto, has_unit_rows
 from oneof.errors import InputError, InputTypeError, LabelError
 from oneof.metrics import covering_rate
-from oneof.model_selection import CandidateKFold, cross_val_predict
+from oneof.model_selection import cross_val_predict
 from oneof.text import make_vectorizer
 from tests.blobs import Frequencies, draw
 from tests.comparison.panel import METHODS, Checking, rates
@@ -121,6 +121,7 @@ class Outputs(Frequencies):
     [
         ({"predict": lambda values: values[:-1]}, "must return an array of shape (12,); got shape (11,)"),
         ({"predict": lambda values: np.append(values, "a")}, "an array of shape (12,); got shape (13,)"),
+        ({"predict": lambda values: values[:, None]}, "an array of shape (12,); got shape (12, 1)"),
         ({"predict": lambda _: None}, "predict of Outputs must return an array of shape (12,); got shape ()"),
         ({"proba": lambda values: values[:-1]}, "predict_proba of Outputs must return an array of shape (12, 3)"),
         ({"proba": lambda values: values[:, :2]}, "an array of shape (12, 3); got shape (12, 2)"),
@@ -187,51 +188,26 @@ def test_kept_predictions_of_labeled_rows():
 
 
 @pytest.mark.parametrize("cv", [1, 3])
-def test_kept_predictions_are_those_of_the_folds(cv):
-    """Predictions and probabilities of all rows are those of models of the other folds, and change no score."""
+def test_kept_predictions_change_no_number(cv):
+    """Predictions are kept of all rows of the folds, and of the unlabeled rows, on request only."""
     X, y, truth = draw()
-    methods = {"proba": PLEM(), "scores": METHODS["maximum"]}
-    plain = compare(X, y, methods, cv=cv, truth=truth, random_state=4)
-    kept = compare(X, y, methods, cv=cv, truth=truth, random_state=4, keep_predictions=True)
+    plain, kept = (compare(X, y, METHODS, cv=cv, truth=truth, keep_predictions=keep) for keep in (False, True))
     assert kept.to_dict().keys() == plain.to_dict().keys()
     assert plain.held_out_rows is None
     assert all(result.predictions is None and result.probabilities is None for result in plain.results)
-    for result, other in zip(kept.results, plain.results, strict=True):
-        assert (result.method, result.covering_rate, result.accuracy) == (
-            other.method,
-            other.covering_rate,
-            other.accuracy,
-        )
-        assert result.expected_accuracy == other.expected_accuracy
-    by_name = {result.method: result for result in kept.results}
-    assert by_name["scores"].probabilities is None
-    if cv == 3:
-        assert kept.held_out_rows.tolist() == list(range(len(X)))
-        folds = CandidateKFold(3, random_state=4)
-        np.testing.assert_array_equal(by_name["proba"].predictions, cross_val_predict(PLEM(), X, y, cv=folds))
-        np.testing.assert_allclose(
-            by_name["proba"].probabilities, cross_val_predict(PLEM(), X, y, cv=folds, method="predict_proba"), rtol=1e-6
-        )
-    else:
-        assert set(np.flatnonzero(y.is_unlabeled)) < set(kept.held_out_rows) < set(range(len(X)))
-        assert by_name["proba"].probabilities.shape == (len(kept.held_out_rows), 3)
-    np.testing.assert_array_equal(
-        by_name["proba"].predictions, kept.classes[by_name["proba"].probabilities.argmax(axis=1)]
-    )
-
-
-class Reversed(Frequencies):
-    """Frequencies with the columns in another order."""
-
-    def predict_proba(self, X):
-        return super().predict_proba(X)[:, ::-1]
+    assert rates(kept) == rates(plain)
+    held_out = set(kept.held_out_rows.tolist())
+    assert set(np.flatnonzero(y.is_unlabeled)) < held_out
+    assert (held_out == set(range(len(X)))) == (cv == 3)
+    assert {len(result.predictions) for result in kept.results} == {len(held_out)}
 
 
 def test_probabilities_in_another_order_have_a_warning():
     """Predictions that are not the class of the largest probability are probably those of mixed-up columns."""
     X, y, _ = draw()
-    with pytest.warns(UserWarning, match="of the predictions of Reversed are the class of its largest probability"):
-        compare(X, y, {"reversed": Reversed()})
+    last = Outputs(proba=lambda values: np.tile([0.2, 0.3, 0.5], (len(values), 1)))
+    with pytest.warns(UserWarning, match="of the predictions of Outputs are the class of its largest probability"):
+        compare(X, y, {"last": last})
 
 
 @pytest.mark.parametrize("form", [np.asarray, sp.csr_array, pd.DataFrame, pl.DataFrame])
@@ -268,32 +244,18 @@ NAMES = np.array([str(k) for k in range(12)])  # sorted as text, 10 and 11 are b
 
 
 class NearestMean(ClassifierMixin, BaseEstimator):
-    """Nearest mean, with its classes in the order of the sets, and some labels that are not classes."""
+    """Nearest mean, with its classes in the order of the sets, or sorted."""
 
-    def __init__(self, n_unknown: int = 0) -> None:
-        self.n_unknown = n_unknown
+    def __init__(self, is_sorted: bool = False) -> None:
+        self.is_sorted = is_sorted
 
     def fit(self, X: Any, y: CandidateSets) -> Self:
-        self.classes_ = y.classes
-        weights = y.weights / y.weights.sum(axis=0)
-        self.means_ = weights.T @ X
+        order = np.argsort(y.classes) if self.is_sorted else np.arange(len(y.classes))
+        self.classes_, self.means_ = y.classes[order], (y.weights / y.weights.sum(axis=0)).T[order] @ X
         return self
 
     def predict(self, X: Any) -> Any:
-        columns = ((X[:, None] - self.means_) ** 2).sum(axis=2).argmin(axis=1)
-        predicted = self.classes_[columns].astype("<U4")
-        predicted[: self.n_unknown] = "none"
-        return predicted
-
-
-class SortedMean(NearestMean):
-    """The same with sorted classes, and its columns in their order."""
-
-    def fit(self, X: Any, y: CandidateSets) -> Self:
-        super().fit(X, y)
-        order = np.argsort(y.classes)
-        self.classes_, self.means_ = y.classes[order], self.means_[order]
-        return self
+        return self.classes_[((X[:, None] - self.means_) ** 2).sum(axis=2).argmin(axis=1)]
 
 
 def simulate() -> tuple[Any, CandidateSets]:
@@ -307,15 +269,16 @@ def test_the_classes_of_a_method_may_be_in_any_order() -> None:
     X, y = simulate()
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        rates = [compare(X, y, {"mean": m}, cv=2, refit=False).results[0] for m in (NearestMean(), SortedMean())]
-    assert rates[0].covering_rate == rates[1].covering_rate > 0.9
+        rates = [compare(X, y, {"m": NearestMean(s)}, cv=2, refit=False).results[0].covering_rate for s in (0, 1)]
+    assert rates[0] == rates[1] > 0.9
 
 
 def test_some_predictions_that_are_not_classes_have_a_warning() -> None:
     """The warning counts them."""
-    X, y = simulate()
-    with pytest.warns(UserWarning, match="predicts 'none', which is not a class of `y`; 3 of 120 predictions are not"):
-        compare(X, y, {"mean": NearestMean(n_unknown=3)}, cv=2, refit=False)
+    X, y, _ = draw()
+    some = Outputs(predict=lambda values: np.where(np.arange(len(values)) < 3, "none", values))
+    with pytest.warns(UserWarning, match=r"predicts 'none', which is not a class of `y`; 3 of \d+ predictions are not"):
+        compare(X, y, {"some": some}, cv=2, refit=False)
 
 
 @pytest.mark.filterwarnings("ignore:.* held-out rows have classes without a label")
@@ -330,43 +293,18 @@ def test_an_error_names_the_row_of_X(fold: str) -> None:
         compare(X, y, {"PLKNN": PLKNN()}, cv=splits, refit=False)
 
 
-class Fixed(NearestMean):
-    """Fixed probabilities of the first two classes, and predictions of any shape."""
-
-    def __init__(self, first: float = 0.5, second: float = 0.5, n_columns: int = 0) -> None:
-        self.first = first
-        self.second = second
-        self.n_columns = n_columns
-
-    def fit(self, X: Any, y: CandidateSets) -> Self:
-        self.n_features_in_ = X.shape[1]
-        self.classes_ = y.classes
-        return self
-
-    def predict(self, X: Any) -> Any:
-        labels = np.repeat(self.classes_[:1], len(X))
-        return np.tile(labels[:, None], self.n_columns) if self.n_columns else labels
-
-    def predict_proba(self, X: Any) -> Any:
-        return np.tile([self.first, self.second], (len(X), 1))
-
-
-def test_kept_probabilities_have_the_precision_of_the_method() -> None:
-    """A probability of 1e-12 beside one of nearly 1 is not rounded to 0."""
-    X, y = np.zeros((40, 1)), ["a", "b"] * 20
-    result = compare(X, y, {"sure": Fixed(1.0 - 1e-12, 1e-12)}, cv=2, refit=False, keep_predictions=True).results[0]
-    np.testing.assert_array_equal(result.probabilities, np.tile([1.0 - 1e-12, 1e-12], (40, 1)))
-
-
-def test_the_scale_of_probabilities_changes_no_number() -> None:
-    """Probabilities that sum to 3 have the rates of those that sum to 1; a column of predictions is an error."""
-    X, y = np.zeros((40, 1)), ["a", "b"] * 20
-    methods = {"three": Fixed(2.0, 1.0), "one": Fixed(2 / 3, 1 / 3)}
-    three, one = compare(X, y, methods, cv=2, refit=False).results
-    assert three.expected_accuracy == pytest.approx(one.expected_accuracy)
-    assert three.approximated_accuracy == pytest.approx(one.approximated_accuracy)
-    with pytest.raises(InputError, match=r"predict of Fixed must return an array of shape \(20,\); got "):
-        compare(X, y, {"column": Fixed(n_columns=1)}, cv=2, refit=False)
+def test_probabilities_of_any_precision_and_scale() -> None:
+    """A probability of 1e-12 beside one of nearly 1 is not rounded to 0; those of sum 3 have the rates of sum 1."""
+    X, y, _ = draw()
+    sure, one, three = (
+        Outputs(proba=lambda values, row=row: np.tile(row, (len(values), 1)))
+        for row in ([1.0 - 1e-12, 1e-12, 0.0], [0.5, 0.3, 0.2], [1.5, 0.9, 0.6])
+    )
+    result = compare(X, y, {"sure": sure}, cv=2, refit=False, keep_predictions=True).results[0]
+    np.testing.assert_array_equal(result.probabilities, np.tile([1.0 - 1e-12, 1e-12, 0.0], (60, 1)))
+    first, second = compare(X, y, {"one": one, "three": three}, cv=2, refit=False).results
+    assert first.expected_accuracy == pytest.approx(second.expected_accuracy)
+    assert first.approximated_accuracy == pytest.approx(second.approximated_accuracy)
 
 
 def test_rows_in_both_subsets_of_a_fold_have_a_warning() -> None:

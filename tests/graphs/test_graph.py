@@ -1,7 +1,5 @@
 """Neighbor graphs: edges, weights, and the edges of new rows."""
 
-import pickle
-
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -39,92 +37,29 @@ def assert_well_formed(W):
     assert W.has_canonical_format
 
 
-@pytest.mark.parametrize("symmetrize", ["union", "mutual"])
 @pytest.mark.parametrize("options", OPTIONS, ids=str)
-def test_the_affinity_is_that_of_the_definition(options, symmetrize):
-    """The weights equal those of loops over pairs of rows."""
-    X = rows()
-    W = NeighborGraph(**options, symmetrize=symmetrize).graph(X).affinity
-    assert_well_formed(W)
-    np.testing.assert_allclose(W.toarray(), oracle.undirected(X, symmetrize, **options), rtol=1e-10, atol=1e-14)
+def test_the_weights_are_those_of_the_definition(options):
+    """The weights, also of new rows, equal those of loops over pairs; "sum" is the sum of "union" and "mutual"."""
+    X, new, expected = rows(), rows(9, seed=1), {}
+    for symmetrize in ("union", "mutual", "sum"):
+        graph = NeighborGraph(**options, symmetrize=symmetrize).graph(X)
+        assert_well_formed(graph.affinity)
+        is_sum = symmetrize == "sum"
+        expected[symmetrize] = sum(expected.values()) if is_sum else oracle.undirected(X, symmetrize, **options)
+        np.testing.assert_allclose(graph.affinity.toarray(), expected[symmetrize], rtol=1e-10, atol=1e-14)
+        B = graph.transform(new)
+        assert B.shape == (9, 60)
+        np.testing.assert_allclose(B.toarray(), oracle.directed(X, new, **options), rtol=1e-10, atol=1e-14)
 
 
-@pytest.mark.parametrize("options", OPTIONS, ids=str)
-def test_summed_edges_have_twice_the_weight_if_mutual(options):
-    """A + A^T is the sum of the "union" and the "mutual" affinity."""
-    X = rows()
-    either, mutual, both = (
-        NeighborGraph(**options, symmetrize=s).graph(X).affinity for s in ("union", "mutual", "sum")
-    )
-    assert_well_formed(both)
-    np.testing.assert_allclose(both.toarray(), either.toarray() + mutual.toarray(), rtol=1e-15)
-
-
-@pytest.mark.parametrize("options", OPTIONS, ids=str)
-def test_new_rows_have_edges_by_the_same_definition(options):
-    """The weights of new rows equal those of loops over pairs of rows."""
-    X, new = rows(), rows(9, seed=1)
-    B = NeighborGraph(**options).graph(X).transform(new)
-    assert B.shape == (9, 60)
-    np.testing.assert_allclose(B.toarray(), oracle.directed(X, new, **options), rtol=1e-10, atol=1e-14)
-
-
-@pytest.mark.parametrize("options", OPTIONS, ids=str)
-def test_csr_and_single_precision_make_the_same_graph(options):
-    """CSR rows, and numbers that single precision represents exactly, have the graph of dense float64 rows."""
-    X, new = rows().astype(np.float32), rows(9, seed=1).astype(np.float32)
-    graph = NeighborGraph(**options).graph(X.astype(np.float64))
-    for form in (sp.csr_array, sp.csr_matrix, np.asarray, lambda R: sp.csr_array(R.astype(np.float64))):
-        converted = NeighborGraph(**options).graph(form(X))
-        np.testing.assert_allclose(converted.affinity.toarray(), graph.affinity.toarray(), rtol=1e-9, atol=1e-14)
-        for queries in (new, sp.csr_array(new)):
-            np.testing.assert_allclose(
-                converted.transform(queries).toarray(),
-                graph.transform(new.astype(np.float64)).toarray(),
-                rtol=1e-9,
-                atol=1e-14,
-            )
-
-
-@pytest.mark.parametrize("options", OPTIONS, ids=str)
-def test_the_order_of_rows_does_not_matter(options):
-    """Permuted rows have the permuted affinity."""
-    X, order = rows(), np.random.default_rng(2).permutation(60)
-    W, permuted = NeighborGraph(**options).graph(X).affinity, NeighborGraph(**options).graph(X[order]).affinity
-    np.testing.assert_allclose(permuted.toarray(), W.toarray()[np.ix_(order, order)], rtol=1e-10, atol=1e-14)
-
-
-@pytest.mark.parametrize("options", OPTIONS, ids=str)
-def test_a_graph_survives_pickling_without_its_index(options):
-    """A pickle contains arrays and parameters only, and new rows have the same edges."""
-    graph = NeighborGraph(**options).graph(rows())
-    file = pickle.dumps(graph)
-    assert b"sklearn" not in file
-    again = pickle.loads(file)
-    assert (again.affinity != graph.affinity).nnz == 0
-    assert (again.transform(rows(5, seed=3)) != graph.transform(rows(5, seed=3))).nnz == 0
-    assert pickle.loads(pickle.dumps(NeighborGraph(**options))).graph(rows()).affinity.nnz == graph.affinity.nnz
-
-
-@pytest.mark.parametrize(
-    "options", [r for r in OPTIONS if r.get("bandwidth") is None and r.get("radius") is None], ids=str
-)
+@pytest.mark.parametrize("options", [o for o in OPTIONS if o["affinity"] != "cosine" or "radius" not in o], ids=str)
 @pytest.mark.parametrize("scale", [1e-305, 1e-150, 1e-20, 1e20, 1e150, 1e300])
-def test_extreme_features_have_the_same_graph(options, scale):
-    """Scale-free weights do not change if all features are multiplied by one factor, however large."""
-    X, new = rows(), rows(9, seed=1)
-    graph, scaled = NeighborGraph(**options).graph(X), NeighborGraph(**options).graph(X * scale)
-    np.testing.assert_allclose(scaled.affinity.toarray(), graph.affinity.toarray(), rtol=1e-8)
-    np.testing.assert_allclose(scaled.transform(new * scale).toarray(), graph.transform(new).toarray(), rtol=1e-8)
-
-
-@pytest.mark.parametrize("scale", [1e-305, 1e-150, 1e150, 1e300])
-@pytest.mark.parametrize("options", [{"bandwidth": 0.8}, {"radius": 1.2, "bandwidth": 2.0}, {"radius": 1.2}], ids=str)
 def test_bandwidths_and_radii_are_in_the_unit_of_the_features(options, scale):
-    """Features, bandwidth and radius multiplied by one factor give the same weights."""
+    """Features, bandwidth and radius multiplied by one factor, however large, give the same weights."""
     X, new = rows(), rows(9, seed=1)
     graph = NeighborGraph(**options).graph(X)
-    scaled = NeighborGraph(**{name: value * scale for name, value in options.items()}).graph(X * scale)
+    lengths = {name: scale * options[name] for name in ("bandwidth", "radius") if name in options}
+    scaled = NeighborGraph(**{**options, **lengths}).graph(X * scale)
     np.testing.assert_allclose(scaled.affinity.toarray(), graph.affinity.toarray(), rtol=1e-8)
     np.testing.assert_allclose(scaled.transform(new * scale).toarray(), graph.transform(new).toarray(), rtol=1e-8)
 
@@ -153,14 +88,6 @@ def test_new_rows_far_away_have_neighbors_or_raise(far):
         B = graph.transform(new)
         assert np.isfinite(B.data).all()
         assert (B.sum(axis=1) > 0).all()
-
-
-def test_a_large_offset_loses_no_neighbors():
-    """Rows far from the origin, compared with their variance, have the same neighbors as at the origin."""
-    X = np.round(rows(200, 20) * 2**10) / 2**10
-    for options in ({}, {"radius": 5.0}):
-        W, shifted = NeighborGraph(**options).graph(X).affinity, NeighborGraph(**options).graph(X + 2.0**30).affinity
-        np.testing.assert_allclose(shifted.toarray(), W.toarray(), rtol=1e-12)
 
 
 @pytest.mark.parametrize("options", [*OPTIONS, {"affinity": "gaussian", "n_neighbors": 100}], ids=str)
@@ -223,28 +150,7 @@ def test_rows_of_zeros_have_no_direction():
 
 
 @pytest.mark.parametrize(
-    "wrong",
-    [
-        {"affinity": "rbf"},
-        {"n_neighbors": 0},
-        {"n_neighbors": 2.0},
-        {"n_neighbors": True},
-        {"radius": 0.0},
-        {"radius": np.nan},
-        {"radius": "1"},
-        {"bandwidth": -1.0},
-        {"bandwidth": np.inf},
-        {"bandwidth": "global"},
-        {"bandwidth": None},
-        {"bandwidth": np.array([1.0, 2.0])},
-        {"bandwidth": 1j},
-        {"radius": np.array([1.0, 2.0])},
-        {"symmetrize": "both"},
-        {"symmetrize": None},
-        {"algorithm": "some"},
-        {"algorithm": "approximate", "radius": 1.0},
-    ],
-    ids=str,
+    "wrong", [{"n_neighbors": 0}, {"radius": 0.0}, {"bandwidth": np.inf}, {"algorithm": "approximate", "radius": 1.0}]
 )
 def test_invalid_parameters_are_named(wrong):
     """The error begins with the name of the parameter."""

@@ -28,9 +28,3 @@ def mean_curvature(p, answers):
             gradient = np.array([sum(b[k] * p[k] * ((k == c) - p[c]) for k in range(K)) for c in range(K)])
             total += np.outer(gradient, gradient) / p_answer
     return total[:-1, :-1]
-
-
-def answer_information(posterior, x, p, answers):
-    """Return 1/2 log det(H + F kron x x^T) - 1/2 log det H."""
-    updated = posterior.precision + np.kron(mean_curvature(p, answers), np.outer(x, x))
-    return 0.5 * (np.linalg.slogdet(updated)[1] - np.linalg.slogdet(posterior.precision)[1])

@@ -81,15 +81,14 @@ def hessians(F, mask, sharpness):
     return W, W_true
 
 
-def newton_mode(start, mask, gram, sharpness, n_iter=20):
-    """Return a stationary point of Psi by full Newton steps with explicit inverses."""
-    F, precision = start, np.linalg.inv(covariance(gram, start.shape[1]))
-    for _ in range(n_iter):
-        step = np.linalg.solve(
-            precision + hessians(F, mask, sharpness)[1], gradient(F, mask, gram, sharpness).T.ravel()
-        )
-        F = F + step.reshape(F.shape[::-1]).T
-    return F
+def evidence(grams, mask, sharpness, coefficients):
+    """Return Psi(F) - 1/2 log |I + K W| for F = K A, with the K Gram matrices as the blocks of one."""
+    K, a = block_diag(*grams), coefficients.T.ravel()
+    F = (K @ a).reshape(coefficients.shape[::-1]).T
+    values = [log_likelihood(row, candidates, sharpness) for row, candidates in zip(F, mask, strict=True)]
+    sign, log_det = np.linalg.slogdet(np.eye(len(K)) + K @ hessians(F, mask, sharpness)[0])
+    assert sign > 0
+    return math.fsum(values) - 0.5 * a @ K @ a - 0.5 * log_det
 
 
 @dataclass

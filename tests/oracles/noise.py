@@ -1,6 +1,5 @@
 """Oracle of the model of wrong sets: every set is enumerated, and every row is a loop over classes."""
 
-from itertools import combinations
 from math import comb
 
 import numpy as np
@@ -13,11 +12,6 @@ def wrong_set_probability(members, true_class, confusion):
         return 0.0
     # Each set with the wrong label j and without k is equally probable given j.
     return sum(confusion[true_class, j] for j in members) * (K - 1) / (s * comb(K - 1, s))
-
-
-def all_sets(n_classes, size):
-    """Return all sets of a size."""
-    return list(combinations(range(n_classes), size))
 
 
 def e_step(proba, sets, rates, confusion):

@@ -2,9 +2,6 @@
 
 import math
 
-import numpy as np
-from sklearn.linear_model import LogisticRegression
-
 
 def probabilities(W, b, x):
     """Return the softmax of the scores of one row."""
@@ -25,16 +22,3 @@ def objective(W, b, X, mask, lam, entropy_weight, sample_weight):
         entropy = -math.fsum(v / total_inside * math.log(v / total_inside) for v in inside)
         total += float(weight) * (math.log(total_inside) - entropy_weight * entropy)
     return total
-
-
-def em_round(W, b, X, mask, lam, *, fit_intercept):
-    """Return W and b after one iteration: responsibilities, then a logistic regression with soft targets."""
-    n, K = mask.shape
-    q = np.zeros((n, K))
-    for i in range(n):
-        p = probabilities(W, b, X[i])
-        for k in range(K):
-            q[i, k] = mask[i, k] * p[k] / math.fsum(mask[i, j] * p[j] for j in range(K))
-    step = LogisticRegression(C=1 / lam, fit_intercept=fit_intercept, tol=1e-10, max_iter=10_000)
-    step.fit(np.repeat(X, K, axis=0), np.tile(np.arange(K), n), sample_weight=q.ravel())
-    return step.coef_, step.intercept_ if fit_intercept else np.zeros(K)

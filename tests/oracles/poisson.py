@@ -15,16 +15,6 @@ def scores(W, labeled, y):
     return np.linalg.solve(bordered, np.vstack([right, np.zeros((1, y.shape[1]))]))[:n]
 
 
-def algorithm_1(W, labeled, y, n_sweeps):
-    """Return U after the sweeps U <- U + D^-1 (B - L U) of algorithm 1, from 0."""
-    d, right = W.sum(axis=1), np.zeros((len(W), y.shape[1]))
-    right[labeled] = y - y.mean(axis=0)
-    U = np.zeros_like(right)
-    for _ in range(n_sweeps):
-        U = U + (right - laplacian(W) @ U) / d[:, None]
-    return U
-
-
 def cuts_of_two(W, labeled, y, n_first, n_outer=20, n_inner=40, mu=1.0):
     """Return the labels of algorithm 2 for two classes, the first of which has `n_first` rows: by sorting the rows."""
     n, d = len(W), W.sum(axis=1)

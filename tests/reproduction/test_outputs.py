@@ -9,7 +9,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from oneof.errors import DataError, InputError
 from reproduction import Claim, Record, Records, Trial, get_experiment
 from reproduction.claims import Difference
 from reproduction.experiment import Table
@@ -138,19 +137,6 @@ def test_verdicts_and_minutes():
     assert format_verdicts(compared) == "1 of 2 claims confirmed"
     assert format_verdicts(CLAIMS[:2]) == "1 of 2 claims confirmed"
     assert [format_minutes(m) for m in (0.1, 1.0, 14.2, 150.0)] == ["6 s", "1 min", "14 min", "2.5 h"]
-
-
-def test_missing_sets_are_named_together(tmp_path, monkeypatch):
-    """One error names all missing data sets and the folder to put them into."""
-    monkeypatch.setenv("ONEOF_DATA", str(tmp_path))
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    with pytest.raises(DataError, match=r"Put lost.npz, ssl_text.npz into a folder and set \$ONEOF_DATA"):
-        dataclasses.replace(TOY, datasets=("iris", "ssl_text", "lost")).check_data()
-
-
-def test_an_unknown_name():
-    with pytest.raises(InputError, match="Did you mean online-ecoli"):
-        get_experiment("online-ecol")
 
 
 def test_no_figure_is_left_open(tmp_path):

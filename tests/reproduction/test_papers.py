@@ -255,13 +255,3 @@ def test_quick_runs(tmp_path, name):
         records = run(experiment.quick, experiment.measure, store, jobs=-1)
     assert [record.error for record in records.failed] == []
     assert write_outputs(tmp_path, experiment, records, quick=True, command="")
-
-
-@needs_data
-@pytest.mark.slow
-def test_texts_measure():
-    """One trial of each text experiment gives numbers between 0 and 1."""
-    assert 0 < text.measure_em(text.plan_em(draws=1, counts=(100,))[0])["accuracy"] < 1
-    found = text.measure_transduction(text.plan_transduction(draws=1, counts=(50,), tests=300)[1])["break-even"]
-    assert len(found) == len(text.TOPICS)
-    assert all(0 <= value <= 1 for value in found)

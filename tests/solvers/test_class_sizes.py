@@ -53,14 +53,6 @@ def test_known_sizes_are_met(K, seed):
     np.testing.assert_array_equal(sizes_of(scores, exactly(sizes / 500)), sizes)
 
 
-@pytest.mark.parametrize("seed", range(3))
-def test_two_classes_keep_their_order(seed):
-    """The rows of the first class are those that prefer it most."""
-    scores = np.random.default_rng(seed).normal(size=(200, 2)) + np.array([0.0, 2.0])
-    labels = (scores + constrain_sizes(scores, exactly([0.35, 0.65]))).argmax(axis=1)
-    np.testing.assert_array_equal(np.sort(np.argsort(scores[:, 1] - scores[:, 0])[:70]), np.flatnonzero(labels == 0))
-
-
 def test_sizes_inside_their_intervals_do_not_change():
     """Only classes outside are changed, and to the nearest bound."""
     scores = np.log(np.repeat(np.random.default_rng(0).dirichlet([1, 1, 1], 50), 2, axis=0))

@@ -138,20 +138,6 @@ def test_sparse_rows_of_many_features_have_the_minimum_of_newton_steps(C, fit_in
     assert fit_intercept or solution.n_iter == 1
 
 
-@weighted
-def test_the_derivatives_along_a_step(is_weighted):
-    """The derivatives along a step of the weights are those of the losses."""
-    _, _, _, p = problem(is_weighted=is_weighted)
-    W, v = np.random.default_rng(0).normal(size=(2, *p.shape))
-    scores, steps = p.matvec(W), p.matvec(v)
-    for length in (0.0, 0.7):
-        at = scores + length * steps
-        first, second = p.line_derivatives(scores, steps, length)
-        assert first == pytest.approx(float((p.point(W, at).by_score * steps).sum()), rel=1e-12)
-        curvature = float((v * (p.hvp(p.loss_curvatures(at), v) - p.penalized(v))).sum())
-        assert second == pytest.approx(curvature, rel=1e-12)
-
-
 def test_dense_rows_with_few_nonzeros_are_solved_as_sparse_rows():
     """Dense rows with few nonzeros have the same minimum as CSR rows, and become CSR rows in the solver."""
     rng = np.random.default_rng(0)

@@ -35,19 +35,6 @@ def test_the_weights_maximize_the_likelihood(seed):
     assert weights.sum() == pytest.approx(1.0)
 
 
-def test_the_objective_is_concave_and_its_gap_is_bounded():
-    """The objective is concave, and the largest derivative minus 1 bounds the distance from the maximum."""
-    L = likelihoods()
-    rng = np.random.default_rng(1)
-    best = objective(pool_weights(L, max_iter=100_000), L)
-    for _ in range(50):
-        a, b = rng.dirichlet(np.ones(L.shape[1]), size=2)
-        assert objective((a + b) / 2, L) >= (objective(a, L) + objective(b, L)) / 2
-        assert best <= objective(a, L) + (L / (L @ a)[:, None]).mean(axis=0).max() - 1.0 + 1e-12
-    for n_steps in (1, 10, 100):
-        assert best - objective(pool_weights(L, max_iter=n_steps), L) <= np.log(L.shape[1]) / n_steps
-
-
 def test_copies_share_a_weight_and_factors_of_rows_have_no_effect():
     """Copies of a member have its weight together; a member that is worse in every row has the weight 0."""
     L = likelihoods()

@@ -10,7 +10,7 @@ from oneof.solvers import lbfgs
 from oneof.solvers.plem import PLEMProblem, solve_plem
 from tests.estimators.panel import table
 from tests.oracles import plem as oracle
-from tests.weights import draw_weights, informative
+from tests.weights import draw_weights
 
 both = pytest.mark.parametrize("entropy_weight", [0.0, 0.5])
 intercepts = pytest.mark.parametrize("fit_intercept", [False, True])
@@ -81,44 +81,6 @@ def test_the_objective_never_decreases(entropy_weight, fit_intercept, evidence_o
             oracle.objective(weights, intercept, X, mask, 0.01, entropy_weight, np.ones(200)), rel=1e-10
         )
     assert np.all(np.diff(solution.objective_path) <= 1e-6 * solution.objective_path[1:])
-
-
-@intercepts
-@evidences
-def test_the_solution_is_a_fixed_point_of_em(fit_intercept, evidence_of):
-    """An iteration of the published EM algorithm does not change the solution."""
-    X, mask = table(80, K=4, seed=1)
-    mask = evidence_of(mask)
-    solution = solved(X, mask, lam=0.5, fit_intercept=fit_intercept)
-    W, b = solution.weights[:, :4], solution.weights[:, 4] if fit_intercept else np.zeros(4)
-    labeled = informative(mask)
-    next_W, next_b = oracle.em_round(W, b, X[labeled], mask[labeled], 0.5, fit_intercept=fit_intercept)
-    np.testing.assert_allclose(next_W, W, rtol=1e-4, atol=1e-4 * np.abs(W).max())
-    np.testing.assert_allclose(next_b - next_b.mean(), b, rtol=1e-4, atol=1e-4 * np.abs(W).max())
-
-
-@intercepts
-def test_weights_sum_to_zero_over_the_classes(fit_intercept):
-    """A constant added to all classes changes no probability, so penalized weights sum to 0 over the classes."""
-    X, mask = table(80)
-    weights = solved(X, mask, fit_intercept=fit_intercept).weights
-    np.testing.assert_allclose(weights.sum(axis=0), 0, atol=1e-10)
-
-
-@both
-def test_evidence_multiplies(entropy_weight):
-    """The weights v_ik w_ik have the likelihood of two rows' evidence for one label: log sum_k v_ik w_ik p_ik."""
-    X, mask = table(60, K=4)
-    v, w = draw_weights(mask), np.random.default_rng(1).uniform(0.1, 1.0, size=mask.shape)
-    both = v * w / (v * w).max(axis=1, keepdims=True)
-    W = np.random.default_rng(2).normal(size=(4, 4))
-    joint = softmax(X @ W.T) * v * w
-    q = joint / joint.sum(axis=1, keepdims=True)
-    entropies = -np.where(q > 0, q * np.log(np.where(q > 0, q, 1.0)), 0.0).sum(axis=1)
-    factors = np.log((v * w).max(axis=1))
-    expected = (np.log(joint.sum(axis=1)) - factors - entropy_weight * entropies).sum() - 0.35 * (W**2).sum()
-    p = problem(X, both, np.ones(60), entropy_weight, fit_intercept=False)
-    assert -0.7 * p.point(W, p.matvec(W)).value == pytest.approx(expected, rel=1e-12)
 
 
 def test_an_optimum_at_infinity_converges():

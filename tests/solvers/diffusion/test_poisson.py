@@ -6,7 +6,7 @@ import scipy.sparse as sp
 
 from oneof.solvers.diffusion.poisson import solve_poisson, solve_poisson_cuts
 from tests.oracles import poisson as oracle
-from tests.solvers.diffusion.problems import blocks, graph, grid, problem, weighted
+from tests.solvers.diffusion.problems import blocks, graph, problem, weighted
 
 TIGHT = {"tol": 1e-12, "max_iter": 20_000}
 
@@ -24,24 +24,6 @@ def test_scores_solve_the_equation_of_the_paper(seed, n):
     assert not len(solution.unreachable)
     np.testing.assert_array_equal(solution.distributions.argmax(axis=1), expected.argmax(axis=1))
     np.testing.assert_allclose(solution.scores.sum(axis=1), 0, atol=1e-9 * np.abs(expected).max())
-
-
-def test_sweeps_of_algorithm_1_converge_to_the_scores():
-    """After many sweeps, U without its constant is u."""
-    W, mask = problem(n=30)
-    labeled, d = np.flatnonzero(mask.sum(axis=1) == 1), np.asarray(W.sum(axis=1))
-    U = oracle.algorithm_1(W.toarray(), labeled, mask[labeled].astype(float), 5000)
-    np.testing.assert_allclose(solve_poisson(W, mask, **TIGHT).scores, U - d @ U / d.sum(), atol=1e-8)
-
-
-def test_loose_iterations_have_the_labels_of_tight_ones():
-    """On a grid with four labels, the default tolerance of the estimator decides almost every row."""
-    W, mask = grid(40), np.ones((1600, 4), dtype=bool)
-    mask[[0, 39, 1560, 1599]] = np.eye(4, dtype=bool)
-    loose, tight = (solve_poisson(W, mask, tol=tol) for tol in (1e-4, 1e-12))
-    assert loose.n_iter < tight.n_iter
-    assert np.abs(loose.scores - tight.scores).max() < 1e-3 * np.abs(tight.scores).mean()
-    assert not solve_poisson(W, mask, max_iter=3).converged
 
 
 def test_each_component_has_an_equation_of_its_own():
@@ -96,15 +78,6 @@ def test_cuts_of_several_classes_have_the_given_sizes():
     unlabeled = sizes - mask[mask.sum(axis=1) == 1].sum(axis=0)
     labels = solve_poisson_cuts(W, mask, unlabeled / unlabeled.sum()).distributions.argmax(axis=1)
     np.testing.assert_array_equal(np.bincount(labels), sizes)
-
-
-def test_distributions_do_not_depend_on_other_components():
-    """Beside a copy with small edge weights, rows have the distributions that they have alone."""
-    W, mask = problem()
-    both = sp.block_diag([W, 0.01 * W], format="csr")
-    together = solve_poisson(sp.csr_array(both), np.vstack([mask, mask]), **TIGHT).distributions
-    alone = solve_poisson(W, mask, **TIGHT).distributions
-    np.testing.assert_allclose(together, np.vstack([alone, alone]), atol=1e-7)
 
 
 def test_cuts_prefer_the_candidates_of_large_weights():

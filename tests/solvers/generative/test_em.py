@@ -132,92 +132,21 @@ def test_iterations_of_the_gaussian_equal_the_oracle(unlabeled_weight, partial_w
     np.testing.assert_allclose(as_matrices(solution.parameters), covariances, rtol=1e-7, atol=1e-9)
 
 
-@pytest.mark.parametrize("seed", range(12))
-@pytest.mark.parametrize("kind", ["counts", "tfidf"])
-def test_the_objective_of_documents_never_decreases(seed, kind):
-    """Up to rounding l(theta) increases in every iteration, for all weights, smoothings and numbers of components."""
-    rng = np.random.default_rng(seed)
-    X, mask = documents(seed, kind=kind, sparse=bool(seed % 2), K=2 + seed % 3)
-    c = row_weight(mask, rng.choice([0.01, 1.0, 5.0]), rng.choice([0.1, 1.0, 2.0]), seed)
-    family = Multinomial(X, float(rng.choice([1e-3, 1.0, 10.0])))
-    trace = solve_em(family, mask, c, start(mask, 1 + seed % 3), max_iter=200, tol=1e-10).objective_path
-    assert np.diff(trace).min() >= -1e-12 * np.abs(trace).max()
-    assert trace[-1] > trace[0]
-
-
 @pytest.mark.parametrize("seed", range(8))
-@covariance_types
-def test_the_objective_of_clusters_never_decreases(seed, form):
-    """Up to rounding l(theta) increases in every iteration, for all covariance types, weights and shrinkages."""
-    rng = np.random.default_rng(seed)
-    X, mask = clouds(seed, K=2 + seed % 3)
+@pytest.mark.parametrize("kind", ["counts", "tfidf", *COVARIANCE_TYPES])
+def test_the_objective_never_decreases(seed, kind):
+    """Up to rounding l(theta) increases in every iteration, for all weights, priors and numbers of components."""
+    rng, K = np.random.default_rng(seed), 2 + seed % 3
+    is_text = kind not in COVARIANCE_TYPES
+    X, mask = documents(seed, kind=kind, sparse=bool(seed % 2), K=K) if is_text else clouds(seed, K=K)
     c = row_weight(mask, rng.choice([0.01, 1.0, 5.0]), rng.choice([0.1, 1.0, 2.0]), seed)
-    family = Gaussian.from_rows(X, c, covariance_type=form, shrinkage=float(rng.choice([1e-2, 1.0, 20.0])))
+    if is_text:
+        family = Multinomial(X, float(rng.choice([1e-3, 1.0, 10.0])))
+    else:
+        family = Gaussian.from_rows(X, c, covariance_type=kind, shrinkage=float(rng.choice([1e-2, 1.0, 20.0])))
     trace = solve_em(family, mask, c, start(mask, 1 + seed % 3), max_iter=200, tol=1e-10).objective_path
-    assert np.diff(trace).min() >= -1e-11 * np.abs(trace).max()
+    assert np.diff(trace).min() >= (-1e-12 if is_text else -1e-11) * np.abs(trace).max()
     assert trace[-1] > trace[0]
-
-
-def derivatives(value, size, step=1e-5):
-    """Return the derivatives of a function of a vector at 0 by central differences."""
-    return np.array([(value(step * e) - value(-step * e)) / (2 * step) for e in np.eye(size)])
-
-
-def test_the_solution_for_documents_is_stationary():
-    """In log-probabilities the derivatives of the oracle's objective are 0 at the end, and not at the start."""
-    X, mask = documents(n=25)
-    c = row_weight(mask, 0.5, 1.0)
-
-    def gradient(solution):
-        M, d = solution.parameters.shape
-
-        def value(v):
-            theta = solution.parameters + v[: M * d].reshape(M, d)
-            theta = theta - np.log(np.exp(theta).sum(axis=1, keepdims=True))
-            logs = solution.log_weights + v[M * d :]
-            pi = np.exp(logs) / np.exp(logs).sum()
-            return oracle.log_likelihood(X, mask, c, pi, lambda x, m: oracle.log_multinomial(x, theta[m])) + theta.sum()
-
-        return np.abs(derivatives(value, M * d + M)).max()
-
-    family = Multinomial(X, 1.0)
-    assert gradient(solve_em(family, mask, c, start(mask, 1), max_iter=2000, tol=1e-13)) < 1e-5
-    assert gradient(solve_em(family, mask, c, start(mask, 1), max_iter=1)) > 1e-2
-
-
-@covariance_types
-def test_the_solution_for_clusters_is_stationary(form):
-    """The derivatives of the oracle's objective by means and covariances are 0 at the end, for each type."""
-    X, mask = clouds(n=30, d=2)
-    c = row_weight(mask, 0.5, 1.0)
-    T = oracle.target(X, c, form)
-    unit = np.sqrt(np.diag(T))
-
-    def gradient(solution):
-        means, matrices = solution.parameters.feature_means(), as_matrices(solution.parameters)
-        pi = np.exp(solution.log_weights)
-        M = len(means)
-
-        def value(v):
-            shifted = means + unit * v[: M * 2].reshape(M, 2)
-            changes = v[M * 2 :].reshape(M, 3)
-            changes = np.broadcast_to(changes[:1], (M, 3)) if form == "tied" else changes
-            covariances = []
-            for S, (a, b, both) in zip(matrices, changes, strict=True):
-                step = {"diagonal": [[a, 0], [0, b]], "spherical": [[a, 0], [0, a]]}.get(form, [[a, both], [both, b]])
-                covariances.append(S + np.array(step) * np.outer(unit, unit))
-
-            def density(x, m):
-                return oracle.log_gaussian(x, shifted[m], covariances[m])
-
-            prior = oracle.gaussian_log_prior(np.array(covariances), T, form, 2.0)
-            return oracle.log_likelihood(X, mask, c, pi, density) + prior
-
-        return np.abs(derivatives(value, M * 5)).max()
-
-    family = Gaussian.from_rows(X, c, covariance_type=form, shrinkage=2.0)
-    assert gradient(solve_em(family, mask, c, start(mask, 1), max_iter=5000, tol=1e-13)) < 1e-4
-    assert gradient(solve_em(family, mask, c, start(mask, 1), max_iter=1)) > 1e-2
 
 
 def test_long_documents_do_not_underflow():
@@ -278,29 +207,18 @@ def test_classes_do_not_degenerate_to_a_row(form):
             )
 
 
-@covariance_types
-@pytest.mark.parametrize("sparse_mass", [False, True], ids=["all", "few"])
-def test_the_total_log_likelihood_of_the_gaussian(form, sparse_mass):
+@pytest.mark.parametrize("fraction", [0.1, 1.0], ids=["few", "all"])
+@pytest.mark.parametrize("kind", ["dense", "sparse", *COVARIANCE_TYPES])
+def test_the_total_log_likelihood(kind, fraction):
     """It is the sum of the masses times the log-likelihoods, at any parameters."""
     rng = np.random.default_rng(0)
-    X, mass = rng.normal(size=(30, 4)), rng.uniform(size=(30, 3)) * (rng.random((30, 3)) < (0.4 if sparse_mass else 1))
-    X[:, 1] = 7.0
-    family = Gaussian.from_rows(X, np.ones(30), covariance_type=form, shrinkage=None)
-    parameters = family.maximize(mass)
-    expected = (mass * family.log_likelihoods(parameters)).sum()
-    assert family.total_log_likelihood(mass, parameters) == pytest.approx(expected, rel=1e-12)
-
-
-@pytest.mark.parametrize("kind", [np.asarray, sp.csr_array], ids=["dense", "sparse"])
-@pytest.mark.parametrize("fraction", [0.1, 1.0], ids=["few", "all"])
-def test_the_total_log_likelihood_of_the_multinomial(kind, fraction):
-    """It is the sum of the masses times the log-likelihoods, and counts do not depend on the format of the rows."""
-    rng = np.random.default_rng(0)
     X, mass = rng.poisson(0.5, (40, 7)).astype(float), rng.uniform(size=(40, 5)) * (rng.random((40, 5)) < fraction)
-    family = Multinomial(kind(X), 0.5)
+    if kind in COVARIANCE_TYPES:
+        X[:, 1] = 7.0
+        family = Gaussian.from_rows(X, np.ones(40), covariance_type=kind, shrinkage=None)
+    else:
+        family = Multinomial(X if kind == "dense" else sp.csr_array(X), 0.5)
     parameters = family.maximize(mass)
-    counts = mass.T @ X + 0.5
-    np.testing.assert_allclose(parameters, np.log(counts / counts.sum(axis=1, keepdims=True)), rtol=1e-12)
     expected = (mass * family.log_likelihoods(parameters)).sum()
     assert family.total_log_likelihood(mass, parameters) == pytest.approx(expected, rel=1e-12)
 

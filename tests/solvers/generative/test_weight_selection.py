@@ -40,11 +40,13 @@ def test_a_weight_of_two_is_the_row_twice():
         np.testing.assert_allclose(once.covering_rates, repeated.covering_rates)
 
 
-def test_each_labeled_row_is_held_out_once_and_unlabeled_rows_never():
-    """Training weights are 0 only for the fold; the covering rate is that of the held-out rows."""
+@pytest.mark.parametrize("outside", [None, 0.0, 0.25], ids=["sets", "weights of 0 and 1", "weights"])
+def test_each_labeled_row_is_held_out_once_and_counts_by_the_weight_of_its_prediction(outside):
+    """Training weights are 0 only for the fold, and never for unlabeled rows; rates are those of held-out rows."""
     mask = np.ones((20, 3), dtype=bool)
     mask[:12] = np.eye(3, dtype=bool)[np.arange(12) % 3]
     mask[9:12, 0] = True
+    evidence = mask if outside is None else np.where(mask, 1.0, outside)
     held_out = []
 
     def scores(weight, training):
@@ -52,32 +54,11 @@ def test_each_labeled_row_is_held_out_once_and_unlabeled_rows_never():
             held_out.append(np.flatnonzero(training == 0))
         return np.eye(3)[np.arange(20) % 3] if weight == 1 else np.tile([1.0, 0.0, 0.0], (20, 1))
 
-    solution = select_weight(scores, mask, np.ones(20), weights=[0.0, 1.0], n_folds=4)
+    solution = select_weight(scores, evidence, np.ones(20), weights=[0.0, 1.0], n_folds=4)
     np.testing.assert_array_equal(np.sort(np.concatenate(held_out)), np.arange(12))
     assert [len(rows) for rows in held_out] == [3, 3, 3, 3]
-    np.testing.assert_allclose(solution.covering_rates, [mask[:12, 0].mean(), 1.0])
+    np.testing.assert_allclose(solution.covering_rates, [evidence[:12, 0].mean(), 1.0])
     assert solution.weight == 1.0
-
-
-def test_covered_rows_with_weights_count_by_the_weight_of_the_prediction():
-    """The covering rate is the mean weight of the predicted classes; weights in {0, 1} select as sets do."""
-    mask = np.ones((20, 3), dtype=bool)
-    mask[:12] = np.eye(3, dtype=bool)[np.arange(12) % 3]
-    mask[9:12, 0] = True
-
-    def scores(weight, training):
-        return np.eye(3)[np.arange(20) % 3] if weight == 1 else np.tile([1.0, 0.0, 0.0], (20, 1))
-
-    sets, floats = (
-        select_weight(scores, evidence, np.ones(20), weights=[0.0, 1.0], n_folds=4)
-        for evidence in (mask, mask.astype(float))
-    )
-    assert sets.weight == floats.weight
-    np.testing.assert_array_equal(sets.covering_rates, floats.covering_rates)
-    weights = np.where(mask, 1.0, 0.25)
-    weights[12:] = 1.0
-    solution = select_weight(scores, weights, np.ones(20), weights=[0.0, 1.0], n_folds=4)
-    np.testing.assert_allclose(solution.covering_rates, [weights[:12, 0].mean(), 1.0])
 
 
 @pytest.mark.parametrize("labeled", [1, 6])

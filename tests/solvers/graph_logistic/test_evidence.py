@@ -59,16 +59,6 @@ def test_the_evidence_is_stationary_at_the_solution(prior, sets):
     assert np.all(gradient[~inside] <= 1e-3)
 
 
-def test_ard_separates_relevant_from_irrelevant_weights():
-    """Precisions per weight increase to the limit for irrelevant features, and stay low for relevant ones."""
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(200, 10))
-    mask = np.eye(2, dtype=bool)[(2 * X[:, 0] - 2 * X[:, 1] + rng.logistic(size=200) < 0).astype(int)]
-    solution = solve_graph_logistic(X, mask, [PriorTerm("ard", np.eye(10), per_weight=True)])
-    assert solution.precisions["ard"].shape == (10,)
-    assert solution.precisions["ard"][:2].max() < 2 < np.median(solution.precisions["ard"][2:])
-
-
 @priors
 @pytest.mark.parametrize("sets", [False, True])
 @pytest.mark.parametrize("hyper", [(0.0, 0.0), (0.5, 0.5)])

@@ -97,15 +97,6 @@ def test_curvature_of_candidate_sets():
     assert partial.log_determinant < labeled.log_determinant
 
 
-def test_without_labeled_rows_it_is_the_prior():
-    """Without rows the covariance is that of the prior."""
-    X, W, terms, precisions, new = make_posterior_problem(40, "ridge")
-    inside = new * np.append(np.ones(9), 0.0)
-    covariance = make_posterior(X[:0], W, terms, precisions).covariance(inside)
-    expected = (inside**2).sum(axis=1) / precisions["ridge"]
-    np.testing.assert_allclose(covariance, expected[:, None, None] * np.eye(3), atol=1e-12)
-
-
 def solve_fixed(X, mask, weight, terms, precisions):
     """Return the weights at fixed precisions."""
     return solve_graph_logistic(

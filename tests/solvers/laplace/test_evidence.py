@@ -11,7 +11,7 @@ from oneof.solvers.laplace.hyperparameters import evidence_gradient, log_evidenc
 from oneof.solvers.laplace.mode import find_mode
 from oneof.solvers.laplace.model import GramPrior
 from tests.estimators.panel import table
-from tests.oracles import laplace_evidence as oracle
+from tests.oracles import laplace as oracle
 from tests.weights import draw_weights
 
 SHARPNESSES = [1.0, 2.0, np.inf]

@@ -69,17 +69,6 @@ def test_mode_is_a_maximum_of_psi(variance, sharpness, evidence_of):
 
 @pytest.mark.parametrize("solver", SOLVERS)
 @pytest.mark.parametrize("sharpness", SHARPNESSES)
-def test_the_mode_with_weights_is_that_of_newtons_method(solver, sharpness):
-    """With weights, explicit Newton steps from near the mode lead back to it."""
-    K, mask = problem("exponential", variance=3.0, n=20)
-    weights = draw_weights(mask)
-    F = solver(GramPrior(K), weights, sharpness, tol=1e-12, max_iter=3000).latents
-    start = F + 1e-3 * np.random.default_rng(0).normal(size=F.shape)
-    np.testing.assert_allclose(F, oracle.newton_mode(start, weights, K, sharpness), atol=1e-10)
-
-
-@pytest.mark.parametrize("solver", SOLVERS)
-@pytest.mark.parametrize("sharpness", SHARPNESSES)
 def test_exact_rows_give_the_mode_of_the_book(solver, sharpness):
     """For exact rows the mode equals that of Algorithm 3.3 of Rasmussen & Williams, at every sharpness."""
     y, mask = exact()
@@ -88,18 +77,6 @@ def test_exact_rows_give_the_mode_of_the_book(solver, sharpness):
         K = np.stack([K, 2.0 * K, K**2]) if own else K
         mode = solver(GramPrior(K), mask, sharpness, tol=1e-9)
         np.testing.assert_allclose(mode.latents, oracle.exactly_labeled(K, y, 3).mode, atol=1e-7)
-
-
-@pytest.mark.parametrize("solver", SOLVERS)
-def test_one_kernel_per_class(solver):
-    """Equal kernels give the mode of a shared kernel; different kernels give F_k = K_k (q - pi)_k."""
-    K, mask = problem("rbf", variance=3.0)
-    shared, equal = (solver(GramPrior(G), mask, 3.0, tol=1e-9) for G in (K, np.stack([K] * 4)))
-    np.testing.assert_allclose(equal.latents, shared.latents, atol=1e-7)
-    different = np.stack([K, 5.0 * K, problem("linear")[0], np.eye(40)])
-    mode = solver(GramPrior(different), mask, 3.0, max_iter=3000)
-    assert mode.converged
-    assert distance(mode, different, mask, 3.0) <= 2e-6
 
 
 def test_features_give_the_mode_of_their_gram_matrix():
@@ -177,17 +154,6 @@ def test_duplicated_rows_and_variances_of_any_size(kernel, scale, sharpness):
     np.testing.assert_allclose(mode.latents[:20], mode.latents[20:], atol=1e-6 * np.abs(mode.latents).max())
 
 
-@pytest.mark.parametrize("seed", range(6))
-def test_large_gram_matrices_of_low_rank_converge(seed):
-    """If nearly all directions of the coefficients are undetermined, the mode is still found in few steps."""
-    X = np.random.default_rng(seed).normal(size=(60, 2)) * 100.0
-    _, mask = problem(n=60, seed=seed)
-    mode = find_mode(GramPrior(X @ X.T), mask, 2.0)
-    assert mode.converged
-    assert mode.n_iter < 200
-    assert distance(mode, X @ X.T, mask, 2.0) <= 2e-6
-
-
 @pytest.mark.parametrize("sharpness", [1.0, np.inf])
 @pytest.mark.parametrize(("kernel", "variance"), [("rbf", 0.5), ("rbf", 4.0), ("linear", 0.5)])
 def test_single_precision_is_preserved_and_accurate(kernel, variance, sharpness):
@@ -243,19 +209,6 @@ def test_every_row_and_feature_give_the_inverse(by_class):
         patch.setattr(mode_module, "MAX_COST", 1e9)
         solution = WeightPreconditioner.from_rows(features, derivatives).solve(residual)
     np.testing.assert_allclose(solution, expected, rtol=1e-8, atol=1e-10)
-
-
-@pytest.mark.parametrize("max_dense_size", [4, 20, 2000])
-def test_preconditioner_is_symmetric_and_positive_definite(max_dense_size, monkeypatch):
-    """Conjugate gradients need this, whatever rows are drawn and however small the dense block is."""
-    monkeypatch.setattr(mode_module, "MAX_DENSE_SIZE", max_dense_size)
-    monkeypatch.setattr(mode_module, "MAX_SAMPLED_ROWS", 50)
-    features, mask = feature_rows()
-    derivatives = Likelihood(mask, 1.0).derivatives(np.random.default_rng(1).normal(size=mask.shape))
-    preconditioner = WeightPreconditioner.from_rows(features.astype(np.float32), derivatives)
-    columns = np.stack([preconditioner.solve(row.reshape(20, 4)).ravel() for row in np.eye(80)])
-    np.testing.assert_allclose(columns, columns.T, atol=1e-12)
-    assert np.linalg.eigvalsh(columns).min() > 0
 
 
 @pytest.mark.parametrize("sharpness", SHARPNESSES)

@@ -9,7 +9,6 @@ from oneof.solvers.loo_ridge.distractors import (
     DISTRACTOR_MODELS,
     CandidateGroups,
     IterationState,
-    confusion_rates,
     next_labels,
 )
 from oneof.solvers.loo_ridge.loo_operators import ExactRidge
@@ -69,41 +68,6 @@ def test_selected_rows_have_their_own_groups():
         np.testing.assert_array_equal(selected.group[:, None] == selected.group, same)
 
 
-def test_cooccurring_model_balances_the_groups():
-    """Group sums are closer to uniform under the cooccurring model than under the uniform one."""
-    X, truth = blobs(120, 4, spread=1.0)
-    mask = sets_of(truth, "cooccurring", n_distractors=1)
-    sets = CandidateGroups.from_evidence(mask)
-    distance = {}
-    for name, distractors in (("uniform", "uniform"), ("cooccurring", "cooccurring")):
-        P = labels(X, mask, distractors)
-        sums = sets.group_sums(sets.values(P))
-        distance[name] = np.abs(sums - (np.bincount(sets.group)[sets.group] / sets.sizes)[sets.rows]).sum()
-    assert distance["cooccurring"] < distance["uniform"]
-
-
-def test_confusion_rates_are_recovered():
-    """With known labels, the estimated rates equal the rates of the draw up to sampling error."""
-    rng = np.random.default_rng(0)
-    truth = rng.integers(0, 5, 6000)
-    rates = np.where(np.eye(5) > 0, 1.0, rng.choice([0.05, 0.6], size=(5, 5)))
-    mask = rng.random((6000, 5)) < rates[truth]
-    partial = mask.sum(axis=1) > 1
-    result = confusion_rates(np.eye(5)[truth[partial]], mask[partial])
-    observed = np.array([mask[partial & (truth == k)].mean(axis=0) for k in range(5)])
-    off_diagonal = ~np.eye(5, dtype=bool)
-    np.testing.assert_allclose(result[off_diagonal], observed[off_diagonal], atol=0.01)
-
-
-def test_uniform_distractors_need_no_correction():
-    """With uniform distractors the rates of all pairs are nearly equal, and so are the labels of both models."""
-    X, truth = blobs(400, 6, d=5, spread=2.0)
-    mask = sets_of(truth, "uniform", n_distractors=2)
-    result = confusion_rates(np.eye(6)[truth], mask)[~np.eye(6, dtype=bool)]
-    assert result.max() - result.min() < 0.1
-    assert np.abs(labels(X, mask, "confusable") - labels(X, mask, "uniform")).mean() < 0.02
-
-
 def test_unlabeled_rows_have_the_class_frequencies_of_labeled_rows():
     """With class mass normalization, classes have about the same fraction among unlabeled as among labeled rows."""
     X, truth = blobs(400, 4, d=5, frequencies=[0.6, 0.2, 0.1, 0.1], spread=1.0)
@@ -148,22 +112,6 @@ def test_the_groups_of_rows_with_weights():
     part = sets.select(np.array([0, 4, 6]))
     np.testing.assert_array_equal(part.to_dense(part.weights), weights[[0, 4, 6]])
     assert sets.select(np.array([2, 3, 6])).evidence.dtype == bool
-
-
-def test_rows_of_all_classes_keep_their_predictions_times_their_weights():
-    """Sets of all classes have no observable distractors, whatever the model."""
-    weights = weights_of(small_problem("cooccurring")[1])
-    sets = CandidateGroups.from_evidence(weights)
-    rng = np.random.default_rng(0)
-    state = IterationState(rng.random(len(sets.rows)) + 0.1, sets.normalize(sets.weights), sets, 9)
-    claims = weights * sets.to_dense(state.loo_predictions)
-    assert sets.full.any()
-    for model, exponent in zip(MODELS, (1, 2, 1), strict=True):
-        result = sets.to_dense(sets.normalize(DISTRACTOR_MODELS[model](state)))
-        expected = weights * sets.to_dense(state.loo_predictions) ** exponent
-        expected /= expected.sum(axis=1, keepdims=True)
-        np.testing.assert_allclose(result[sets.full], expected[sets.full], rtol=1e-12)
-    np.testing.assert_allclose(sets.to_dense(DISTRACTOR_MODELS["uniform"](state)), claims, rtol=1e-12)
 
 
 @every_model

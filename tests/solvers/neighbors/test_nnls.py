@@ -84,13 +84,6 @@ def test_integers_with_many_ties_are_solved(seed):
     check_residuals(A, x, w)
 
 
-def test_a_unique_minimizer_equals_scipys():
-    """For independent rows the minimizer is unique and equals SciPy's."""
-    rng = np.random.default_rng(0)
-    A, x = rng.normal(size=(200, 6, 9)), rng.normal(size=(200, 9))
-    np.testing.assert_allclose(solve(A, x), [nnls(a.T, t)[0] for a, t in zip(A, x, strict=True)], atol=1e-10)
-
-
 @pytest.mark.parametrize("d", [2, 4, 20])
 def test_the_order_of_rows_does_not_matter(d):
     """The weights do not depend on the order of the rows, even if many weights are optimal."""

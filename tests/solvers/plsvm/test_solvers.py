@@ -90,21 +90,6 @@ def test_the_solution_is_stationary(space, is_weighted):
     assert again.objective_path[-1] == pytest.approx(solution.objective_path[-1], rel=1e-7)
 
 
-@pytest.mark.slow
-def test_an_annealed_start_is_better_than_random_starts():
-    """With ambiguous sets the annealed start ends lower than most random ones."""
-    wins = 0
-    for seed in range(5):
-        X, mask = table(200, d=6, K=6, seed=seed)
-        mask |= np.random.default_rng(seed).random(mask.shape) < 0.3
-        mask[:6] = np.eye(6, dtype=bool)
-        p = problem(X=X, mask=mask, lam=1e-2)
-        annealed = solve(p).objective_path[-1]
-        random_starts = [solve(p, initial=5 * random_weights(p, s)).objective_path[-1] for s in range(5)]
-        wins += annealed <= np.median(random_starts)
-    assert wins >= 4
-
-
 def test_steps_of_the_start_decrease_the_smoothed_objective():
     """Within one temperature the smoothed objective decreases at every step."""
     p = problem(lam=1e-3, n=150)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from sklearn.base import clone
 from sklearn.model_selection import GroupKFold, KFold, LeaveOneGroupOut, StratifiedGroupKFold
 
-from oneof import PLEM, PLKNN, LOORidge, compare
+from oneof import PLEM, PLKNN, CandidateSets, LOORidge, compare
 from oneof.audit import find_label_issues
 from oneof.comparison import learning_curve
 from oneof.comparison.folds import check_task, make_folds
@@ -119,11 +119,58 @@ def test_automatic_folds_by_groups(n_groups, n_folds):
     assert compare(X, y, {"a": Frequencies()}).n_groups is None
 
 
+def test_rates_of_known_and_of_new_groups():
+    """If features identify groups with equal labels, only folds by groups estimate the accuracy on new groups."""
+    rng = np.random.default_rng(0)
+    n_groups, n_classes, n_features = 80, 3, 8
+
+    def recordings(n):
+        label = rng.integers(n_classes, size=n)
+        centers = 6 * rng.normal(size=(n, n_features)) + 2 * np.eye(n_classes, n_features)[label]
+        X = np.repeat(centers, 6, axis=0) + rng.normal(size=(6 * n, n_features))
+        return X, np.repeat(label, 6), np.repeat(np.arange(n), 6)
+
+    X, truth, groups = recordings(n_groups)
+    new, new_truth, _ = recordings(400)
+    y = CandidateSets.from_labels(truth)
+    methods = {"PLKNN": PLKNN(n_neighbors=3)}
+    known = compare(X, y, methods, cv=5).results[0].covering_rate
+    grouped = compare(X, y, methods, cv=5, groups=groups).results[0].covering_rate
+    accuracy = PLKNN(n_neighbors=3).fit(X, y).score(new, new_truth)
+    assert known > 0.99
+    assert accuracy < 0.6
+    # The rate of 80 groups with equal predictions has the standard error of 80 rows.
+    assert abs(grouped - accuracy) < 3 * np.sqrt(0.25 / n_groups)
+
+
+@pytest.fixture(scope="module")
+def doubled():
+    """Return rows that occur three times each, their group, and labels with errors that are equal within a group."""
+    rng = np.random.default_rng(0)
+    truth = rng.integers(3, size=150)
+    X = 3 * np.eye(3)[truth] + rng.normal(size=(150, 3))
+    y = truth.copy()
+    y[:15] = (y[:15] + 1) % 3
+    groups = np.repeat(np.arange(150), 3)
+    return X[groups] + 0.001 * rng.normal(size=(450, 3)), y[groups], groups
+
+
+def test_copies_of_a_wrong_label_do_not_hide_it(doubled):
+    """Wrong labels of whole groups are found only if no row is predicted from the others of its group."""
+    X, y, groups = doubled
+    wrong = np.arange(450) < 45
+    hidden, found = (find_label_issues(X, y, groups=given) for given in (None, groups))
+    assert hidden.noise_rate < 0.01
+    assert found.noise_rate_interval[0] < 0.1 < found.noise_rate_interval[1]
+    assert hidden.probability[wrong].mean() < 0.1
+    assert found.probability[wrong].mean() > 0.6
+
+
 @pytest.mark.parametrize("estimator", [PLEM(), LOORidge()])
-def test_audit_by_groups_equals_held_out_probabilities_by_groups(estimator):
+def test_audit_by_groups_equals_held_out_probabilities_by_groups(doubled, estimator):
     """On exact labels, the audit by groups is that of held-out probabilities of the same folds."""
-    X, _, y = draw(120)
-    groups, calls = np.arange(120) // 3, []
+    X, y, groups = doubled
+    calls = []
     issues = find_label_issues(X, y, estimator, cv=3, groups=groups, progress=lambda *call: calls.append(call[:2]))
     proba = cross_val_predict(estimator, X, y, cv=3, groups=groups, method="predict_proba")
     np.testing.assert_allclose(issues.probability, find_label_issues(None, y, proba=proba).probability, atol=1e-9)

@@ -8,6 +8,7 @@ from typing import Self
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from scipy.stats import binom
 from sklearn.base import clone
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
@@ -50,6 +51,31 @@ def add_distractors(rng, y, rate):
 def test_scikit_learn_checks(estimator, check):
     """Every check of check_estimator passes, without expected failures."""
     check(estimator)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"cv": 0.5},
+        {"cv": 5},
+        {"cv": 5, "method": "aps"},
+        {"cv": 0.5, "method": "aps", "randomized": False},
+        {"cv": 5, "class_conditional": True},
+        LOO,
+    ],
+    ids=["split", "cross", "cross-aps", "split-aps", "cross-conditional", "leave-one-out"],
+)
+def test_new_rows_are_covered(options):
+    """Over many draws, the sets of new rows contain the truth at the nominal rate, within binomial bounds."""
+    rng, n_draws, covered = np.random.default_rng(0), {0.5: 200, 5: 80}.get(options["cv"], 40), 0
+    for seed in range(n_draws):
+        X, y = draw(rng, 61)
+        model = ConformalClassifier(coverage=0.8, random_state=seed, **{"estimator": GaussianNB()} | options)
+        covered += y[60] in model.fit(X[:60], y[:60]).predict_set(X[60:]).to_sets()[0]
+    assert covered >= binom.ppf(0.001, n_draws, 0.8)
+    if not options.get("class_conditional"):  # which can only be covered above the rate, with 12 rows of a class
+        assert covered <= binom.ppf(0.999, n_draws, 0.87)
 
 
 def test_split_sets_are_those_of_the_solver():
@@ -181,6 +207,32 @@ def test_wrong_input_is_an_error():
 
 
 @pytest.mark.parametrize("weighted", [False, True])
+def test_leave_one_out_calibration_uses_the_label_distributions(weighted):
+    """With leave-one-out, a partial row has its candidates with the label distribution of the fitted LOORidge."""
+    rng = np.random.default_rng(13)
+    X, y = draw(rng, 100)
+    sets = add_distractors(rng, y, 0.4)
+    if weighted:
+        sets = CandidateSets.from_weights(sets.weights * rng.choice([0.5, 1.0], size=sets.shape), sets.classes)
+    steps = make_pipeline(StandardScaler(), LOORidge("rbf", features="standard"))
+    conformal = ConformalClassifier(steps, cv="leave_one_out", coverage=0.8, calibration="sampled")
+    conformal.fit(X[:80], sets[:80])
+    ridge, labeled = conformal.estimator_[-1], ~sets[:80].is_unlabeled
+    proba = softmax(ridge.inverse_temperature_ * ridge.loo_scores_)[labeled]
+    by_labels = calibrate(
+        class_scores(proba, "lac"),
+        proba,
+        sets[:80].evidence[labeled],
+        calibration="sampled",
+        posterior=ridge.label_distributions_[labeled],
+    )
+    new = conformal.predict_proba(X[80:])
+    p = p_values([by_labels], [class_scores(new, "lac")])
+    np.testing.assert_array_equal(conformal.predict_set(X[80:]).mask, prediction_sets(p, 0.8, new))
+    assert conformal.n_calibration_ == labeled.sum()
+
+
+@pytest.mark.parametrize("weighted", [False, True])
 def test_exact_rows_calibrate_by_the_score_of_their_label(weighted):
     """With leave-one-out, label distributions matter to partial rows only: an exact row has the score of its label."""
     rng = np.random.default_rng(14)
@@ -188,9 +240,8 @@ def test_exact_rows_calibrate_by_the_score_of_their_label(weighted):
     sets = add_distractors(rng, y, 0.3)
     if weighted:
         sets = CandidateSets.from_weights(sets.weights * rng.choice([0.5, 1.0], size=sets.shape), sets.classes)
-    steps = make_pipeline(StandardScaler(), LOO["estimator"])
-    conformal = ConformalClassifier(steps, cv="leave_one_out", coverage=0.8, calibration="sampled").fit(X, sets)
-    ridge, parts = conformal.estimator_[-1], []
+    conformal = ConformalClassifier(**LOO, coverage=0.8, calibration="sampled").fit(X, sets)
+    ridge, parts = conformal.estimator_, []
     proba = softmax(ridge.inverse_temperature_ * ridge.loo_scores_)
     for rows, rule in ((sets.is_exact, "conservative"), (~sets.is_exact & ~sets.is_unlabeled, "sampled")):
         p, posterior = proba[rows], ridge.label_distributions_[rows]
@@ -222,6 +273,18 @@ def simulate(seed: int, n_groups: int, n_rows: int = 10) -> tuple[Floats, Ints, 
     y = np.where(rng.random(len(y)) < 0.8, main, y)
     offset = 3 * rng.normal(size=(n_groups, 4))[groups]
     return np.eye(3, 4)[y] + offset + 0.3 * rng.normal(size=offset.shape), y, groups
+
+
+def test_rows_of_new_groups_are_covered() -> None:
+    """Folds by groups cover 90 % of the rows of new groups; folds of rows know the offsets, and cover too few."""
+    X, y, groups = simulate(0, 60)
+    X_new, y_new, _ = simulate(1, 400)
+    covered = []
+    for given in (None, groups):
+        model = ConformalClassifier(LOORidge(), coverage=0.9, random_state=0).fit(X, y, groups=given)
+        covered.append(model.predict_set(X_new).mask[np.arange(len(y_new)), y_new].mean())
+    assert covered[0] < 0.8
+    assert covered[1] > 0.87
 
 
 @pytest.mark.parametrize("cv", ["prefit", "leave_one_out", 0.3])

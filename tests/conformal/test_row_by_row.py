@@ -1,13 +1,16 @@
 """A row has the same prediction set alone, in a batch and through the server, and each of them has the coverage."""
 
 import json
+import math
 from typing import Any
 
 import numpy as np
 import polars as pl
 import pytest
 import scipy.sparse as sp
+from scipy.stats import betabinom
 from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 
 from oneof import PLEM, LOORidge, persistence
@@ -15,15 +18,15 @@ from oneof.conformal import ConformalClassifier
 from oneof.io import Column, make_encoder
 from oneof.persistence import SavedModel
 from oneof.serving import RowPredictor, make_app
-from oneof.typing import Floats, Labels
+from oneof.typing import Floats, Labels, Mask
 from tests.cli.conftest import Run, run
-from tests.conformal.test_conformal_classifier import draw as draw_rows
 from tests.serving.models import call
 
 __all__ = ["run"]
 
-
-N_ROWS = 1_000
+CENTERS = np.array([[0.0, 0.0], [1.5, 0.0], [0.0, 1.5]])
+CLASSES = np.array(["finch", "owl", "wren"])
+N_SEEDS, N_ROWS, COVERAGE = 12, 1_000, 0.9
 OPTIONS: dict[str, dict[str, Any]] = {
     "lac": {"method": "lac"},
     "aps": {"method": "aps"},
@@ -31,12 +34,53 @@ OPTIONS: dict[str, dict[str, Any]] = {
 }
 
 
-CLASSES = np.array(["finch", "owl", "wren"])
-
-
 def draw(seed: int, n: int) -> tuple[Floats, Labels]:
     """Return rows around one center per class, with overlap, and their labels: about 70 % can be right."""
-    return draw_rows(np.random.default_rng(seed), n)
+    rng = np.random.default_rng(seed)
+    y = rng.integers(3, size=n)
+    return CENTERS[y] + rng.normal(size=(n, 2)), CLASSES[y]
+
+
+def is_covered(mask: Mask, y: Labels) -> Mask:
+    return np.asarray(mask[np.arange(len(y)), np.searchsorted(CLASSES, y)])
+
+
+def check_coverage(n_covered: int, n_new: int) -> None:
+    """Fail unless a number of covered rows is within the bounds of its distribution, by N_ROWS calibration rows.
+
+    The coverage given the calibration rows has a beta distribution (Vovk, ACML 2012). One of a thousand correct methods
+    fails in one of N_SEEDS seeds.
+    """
+    rank = math.ceil((N_ROWS + 1) * COVERAGE)
+    low, high = betabinom.interval(1 - 1e-3 / N_SEEDS, n_new, rank, N_ROWS + 1 - rank)
+    assert low <= n_covered <= high, f"{n_covered} of {n_new} rows are covered; the bounds are {low:g} and {high:g}"
+
+
+@pytest.mark.parametrize("seed", range(N_SEEDS))
+def test_single_rows_and_batches_are_covered(seed: int) -> None:
+    """For each seed, the rows of a batch are covered at the nominal rate, and so are the same rows one by one."""
+    X, y = draw(seed, 100 + 2 * N_ROWS)
+    fit, calibration, new = np.split(np.arange(len(y)), [100, 100 + N_ROWS])
+    fitted = LogisticRegression().fit(X[fit], y[fit])
+    for name, options in OPTIONS.items():
+        model = ConformalClassifier(fitted, coverage=COVERAGE, cv="prefit", random_state=seed, **options)
+        model.fit(X[calibration], y[calibration])
+        check_coverage(is_covered(model.predict_set(X[new]).mask, y[new]).sum(), N_ROWS)
+        if name == "randomized":  # the sets without random numbers are those of the batch: see below
+            alone = np.concatenate([model.predict_set(X[[i]]).mask for i in new])
+            check_coverage(is_covered(alone, y[new]).sum(), N_ROWS)
+
+
+def test_single_rows_of_the_server_are_covered() -> None:
+    """Over the seeds, rows that are sent one by one are covered at the nominal rate by both methods."""
+    for method in ("lac", "aps"):
+        n_covered, n_new = 0, N_ROWS // N_SEEDS
+        for seed in range(0, N_SEEDS, 3):
+            model, X, y = fit_saved(seed, n_new)
+            app = make_app(RowPredictor(model, coverage=COVERAGE, set_method=method))
+            for row, label in zip(X, y, strict=True):
+                n_covered += label in call(app, "/predict", {"row": to_row(row)}).json()["prediction"]["set"]
+        check_coverage(n_covered, N_SEEDS // 3 * n_new)
 
 
 @pytest.mark.parametrize("options", OPTIONS.values(), ids=OPTIONS)

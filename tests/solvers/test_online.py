@@ -149,6 +149,36 @@ def test_an_intercept_is_the_weight_of_a_constant_feature(name, prediction):
         np.testing.assert_allclose(state.weights, expected.weights, rtol=1e-12, atol=1e-13)
 
 
+@pytest.mark.parametrize("prediction", ["average", "max"])
+@pytest.mark.parametrize("name", METHODS)
+def test_many_distinct_weights_in_a_row(name, prediction):
+    """Rows with as many level sets as classes equal the oracle."""
+    rng = np.random.default_rng(5)
+    X, weights = rng.normal(size=(40, 6)), rng.random((40, 25))
+    weights /= weights.max(axis=1, keepdims=True)
+    history, mistakes, decided = literal(name, X, weights, prediction=prediction)
+    assert decided > 20
+    lam = {} if name == "perceptron" else {"lam": 0.05}
+    state = METHODS[name](X=X[:decided], evidence=weights[:decided], prediction=prediction, initial=start(X, 25), **lam)
+    np.testing.assert_allclose(state.weights, history[decided - 1], rtol=1e-10, atol=1e-10)
+    assert state.n_mistakes == pytest.approx(sum(mistakes[:decided]), abs=1e-10)
+
+
+@pytest.mark.parametrize("n_rows", [10_000, pytest.param(500_000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("name", METHODS)
+def test_a_long_stream_is_accurate(name, n_rows):
+    """After a long stream, with renormalizations of the scale, the weights equal the oracle to 1e-10."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(n_rows, 3))
+    mask = np.eye(3, dtype=bool)[rng.integers(0, 3, len(X))]
+    mask |= rng.random(mask.shape) < 0.2
+    options = {} if name == "perceptron" else {"lam": 1e-3}
+    state = METHODS[name](X=X, evidence=mask, prediction="average", initial=start(X, 3), **options)
+    history, _, decided = literal(name, X, mask, prediction="average", **options)
+    assert decided == len(X)
+    np.testing.assert_allclose(state.weights, history[-1], rtol=1e-10, atol=1e-10 * np.abs(history[-1]).max())
+
+
 @pytest.mark.parametrize("name", METHODS)
 def test_the_scale_neither_underflows_nor_overflows(name):
     """The weights stay correct if rows of very different norm change the scale by many powers of ten."""
@@ -255,6 +285,28 @@ def unit_weights(rng, K, d):
     return W / np.linalg.norm(W)
 
 
+@given(seed=st.integers(0, 10**6))
+@settings(max_examples=60, deadline=None)
+def test_mistake_bound_on_separable_streams(seed):
+    """Theorem 1: AvgPerceptron makes at most 2/gamma^2 + (1/c + 1) R^2/gamma^2 mistakes on separable data."""
+    rng = np.random.default_rng(seed)
+    K, d = int(rng.integers(2, 6)), int(rng.integers(2, 8))
+    W = unit_weights(rng, K, d)
+    X = rng.normal(size=(2000, d))
+    top = np.argsort(-(X @ W.T), axis=1)
+    mask = np.zeros((len(X), K), dtype=bool)
+    for i, size in enumerate(rng.integers(1, K, len(X))):
+        mask[i, top[i, :size]] = True
+    margin, sizes, _ = margins(W, X, mask)
+    keep = margin > np.quantile(margin, rng.uniform(0.3, 0.9))
+    X, mask, gamma, c = X[keep], mask[keep], margin[keep].min(), sizes[keep].min()
+    if gamma <= 0:
+        return
+    R2 = (X**2).sum(axis=1).max()
+    state = perceptron(X, mask, prediction="average", initial=start(X, K))
+    assert state.n_mistakes <= 2 / gamma**2 + (1 / c + 1) * R2 / gamma**2
+
+
 @given(seed=st.integers(0, 10**6), gamma=st.sampled_from([0.1, 0.5, 2.0]))
 @settings(max_examples=60, deadline=None)
 def test_mistake_bound_on_any_stream(seed, gamma):
@@ -275,6 +327,17 @@ def test_mistake_bound_on_any_stream(seed, gamma):
         Delta2 = np.sqrt((D2 + k * D2 * R2) / k)
         Z2 = 1 + D2 / Delta2 if D2 > 0 else 1.0
         assert state.n_mistakes <= 2 * Z2 / gamma**2 + k * (R2 + Delta2) * Z2 / gamma**2
+
+
+def test_mistake_bounds_are_not_trivial():
+    """There are streams with more mistakes than a tenth of the bound of Theorem 1."""
+    X = np.tile(np.eye(6), (3, 1))
+    mask = np.tile(np.eye(6, dtype=bool)[[5, 4, 3, 2, 1, 0]], (3, 1))
+    W = np.eye(6)[[5, 4, 3, 2, 1, 0]] / np.sqrt(6)
+    margin, _, _ = margins(W, X, mask)
+    state = perceptron(X, mask, prediction="average", initial=start(X, 6))
+    bound = 2 / margin.min() ** 2 + 2 / margin.min() ** 2
+    assert bound / 10 < state.n_mistakes <= bound
 
 
 def regret(X, mask, lam, *, shrink_always):

@@ -4,10 +4,11 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sklearn.svm import SVC
+from sklearn.svm import SVC, LinearSVC
 
+from oneof.solvers.feature_spaces import KernelSpace
 from oneof.solvers.transductive import weighted_svm
-from oneof.solvers.transductive.weighted_svm import best_intercept, newton_proximal, solve_weighted_svm
+from oneof.solvers.transductive.weighted_svm import SVMProblem, best_intercept, newton_proximal, solve_weighted_svm
 from tests.oracles import transductive as oracle
 from tests.solvers.transductive.problems import SPACES, generator, problem, rows
 
@@ -40,6 +41,29 @@ def test_optimality_conditions_hold_and_the_duality_gap_is_closed(space, C):
     primal, dual = p.objective(m, signs, costs), alphas.sum() - 0.5 * w @ w
     assert primal == pytest.approx(oracle.objective(w @ w, m.scores, signs, costs), rel=1e-12)
     assert abs(primal - dual) <= 1e-6 * costs.sum()
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_it_equals_svc(seed):
+    """With a free intercept, objective and scores are those of libsvm."""
+    X, signs = rows(seed=seed)
+    costs = np.random.default_rng(seed).random(60)
+    gram = np.exp(-0.2 * ((X[:, None] - X[None]) ** 2).sum(axis=2))
+    value, scores = oracle.svm(gram, signs, costs)
+    p = SVMProblem(KernelSpace(gram), True)
+    m = solved(p, signs, costs)
+    assert p.objective(m, signs, costs) == pytest.approx(value, rel=1e-6)
+    np.testing.assert_allclose(m.scores, scores, atol=1e-4)
+
+
+@pytest.mark.parametrize("space", SPACES)
+def test_without_an_intercept_it_equals_liblinear(space):
+    """Without b, the weights are those of LinearSVC with the hinge loss."""
+    X, signs = rows()
+    peer = LinearSVC(C=0.3, loss="hinge", fit_intercept=False, tol=1e-9, max_iter=10**6).fit(X, signs)
+    m = solved(problem(X, space, has_intercept=False), signs, np.full(60, 0.3))
+    assert m.intercept == 0.0
+    np.testing.assert_allclose(m.scores, X @ peer.coef_[0], atol=1e-4)
 
 
 def test_warm_and_cold_starts_have_the_same_minimum():
@@ -122,6 +146,16 @@ def test_means_of_the_rows_far_from_the_margins_do_not_change_the_solution(C, ha
     assert any(solution is not None for solution in used)
 
 
+def test_means_of_rows_never_increase_the_objective(monkeypatch):
+    """A loose tolerance does not raise the objective above that of the start."""
+    X, signs = rows(1500, 3, apart=0.7)
+    p, costs = problem(X), np.full(1500, 0.4)
+    monkeypatch.setattr(weighted_svm, "MIN_ROWS", 300)
+    start = solved(p, signs, costs, tol=1e-6)
+    loose = solve_weighted_svm(p, signs, costs, initial=start, tol=0.5, rng=generator())
+    assert p.objective(loose, signs, costs) <= p.objective(start, signs, costs) * (1 + 1e-11)
+
+
 def gap(X, signs, costs, coefficients, intercept):
     """Return the duality gap, relative to the sum of the costs."""
     w = X.T @ coefficients
@@ -149,6 +183,16 @@ def test_the_duality_gap_closes_from_any_start(space, has_intercept, n, d, C):
             assert not has_intercept or abs(result.coefficients.sum()) <= 1e-7 * costs.min() + 1e-14 * costs.sum()
             assert abs(gap(X, signs, costs, result.coefficients, result.intercept)) <= 1e-6
             np.testing.assert_array_equal(start, before)
+
+
+def test_low_costs_do_not_prevent_convergence_of_the_intercept():
+    """With costs of very different sizes, b converges even if rows of low cost determine it."""
+    X = np.array([[-0.57, 0.25], [0.61, -0.86], [-3.03, 1.41], [-1.05, 2.52], [-0.17, 0.28], [-1.66, 1.39]])
+    signs, costs = np.array([-1.0, 1, -1, 1, 1, -1]), np.array([1.0, 1, 1e-6, 1e-6, 1e-6, 1e-6])
+    p = problem(X)
+    m = solve_weighted_svm(p, signs, costs, initial=p.zero_solution(), tol=1e-6, rng=generator(), max_epochs=200)
+    assert m.converged
+    assert abs(gap(X, signs, costs, m.coefficients, m.intercept)) <= 1e-6
 
 
 def test_systems_that_are_too_large_are_not_solved(monkeypatch):

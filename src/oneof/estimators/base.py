@@ -108,7 +108,7 @@ class CandidateClassifier(ClassifierMixin, BaseEstimator):
     """
 
     _uses_gram_matrix = False  # whether the largest matrix of `fit` is (n, n) instead of (n, d)
-    _finite: Any = True  # values of X in `fit`: True, "allow-nan", or False if the solver checks for NaN and infinity
+    _finite: Any = None  # False if the solver checks the values of X in `fit` for NaN and infinity
 
     @_without_other_arguments
     def fit(self, X: Any, y: Any) -> Self:
@@ -310,13 +310,16 @@ class CandidateClassifier(ClassifierMixin, BaseEstimator):
         self._fitted_on: Any = (X, y)
         return self
 
-    def _validate_rows(self, X: Any, *, reset: bool = False, finite: Any = True) -> FeatureMatrix:
+    def _validate_rows(self, X: Any, *, reset: bool = False, finite: Any = None) -> FeatureMatrix:
         if not reset:
             check_is_fitted(self)
+        accepted = get_tags(self).input_tags
+        if finite is None:
+            finite = "allow-nan" if accepted.allow_nan else True
         X = unmask(X)  # scikit-learn would read the numbers below the mask
         # Numbers out of the range of float64 become infinite, which is then reported as an error.
         options: dict[str, Any] = {"dtype": [np.float64, np.float32], "order": "C"}
-        options["accept_sparse"] = "csr" if get_tags(self).input_tags.sparse else False
+        options["accept_sparse"] = "csr" if accepted.sparse else False
         with reraise_as_input_error(), np.errstate(over="ignore", invalid="ignore"):
             try:
                 rows = validate_data(self, X, **options, ensure_all_finite=finite, reset=reset)

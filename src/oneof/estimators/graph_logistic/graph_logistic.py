@@ -312,11 +312,6 @@ class GraphLogisticRegression(DecisionFunctionMixin, SampleWeightMixin):
     def _scores(self, rows: FeatureMatrix) -> Floats:
         return self._view_model.scores(rows)
 
-    def _validate_rows(self, X: Any, *, reset: bool = False, finite: Any = True) -> FeatureMatrix:
-        return super()._validate_rows(
-            X, reset=reset, finite="allow-nan" if finite and self.views is not None else finite
-        )
-
     def __getstate__(self) -> dict[str, Any]:
         state = super().__getstate__()
         if "_fitted_views" in state:  # large, and contains the rows of fit

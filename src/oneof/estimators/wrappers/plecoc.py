@@ -5,9 +5,9 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 from sklearn.dummy import DummyClassifier
-from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.svm import SVC
 from sklearn.utils import gen_batches, get_tags
+from sklearn.utils.extmath import row_norms
 from sklearn.utils.parallel import delayed
 from sklearn.utils.validation import has_fit_parameter
 
@@ -188,9 +188,15 @@ def _training_margin(classifier: SVC, rows: Floats) -> Floats:
     Products of matrices are much faster than `decision_function`, which is used for margins that are nearly 0.
     """
     vectors, factors, constant = classifier.support_vectors_, classifier.dual_coef_[0], classifier.intercept_[0]
-    margins = np.empty(len(rows))
+    gamma, margins = float(classifier.gamma), np.empty(len(rows))
+    rows = np.asarray(rows, dtype=np.float64)
+    squares, vector_squares = (gamma * row_norms(matrix, squared=True) for matrix in (rows, vectors))
     for part in gen_batches(len(rows), max(1, MAX_KERNEL_SIZE // len(vectors))):
-        margins[part] = rbf_kernel(rows[part], vectors, gamma=classifier.gamma) @ factors + constant
+        powers = rows[part] @ (2.0 * gamma * vectors.T)
+        powers -= squares[part, None]
+        powers -= vector_squares
+        np.minimum(powers, 0.0, out=powers)
+        margins[part] = np.exp(powers, out=powers) @ factors + constant
     unsure = ~(np.abs(margins) > RELIABLE_MARGIN * (np.abs(factors).sum() + abs(constant)))  # also NaN
     if unsure.any():
         margins[unsure] = _margin(classifier, rows[unsure])

@@ -68,6 +68,10 @@ class TrainingRows:
         """Return the used rows; if all are used, the same object, since a copy would double the memory."""
         return self.X if len(used) == len(self.candidates) else _safe_indexing(self.X, used)
 
+    def most_probable(self, proba: Floats) -> Labels:
+        """Return the label of each row's candidate with the highest of (n, K) probabilities."""
+        return self.candidates.classes[np.where(self.candidates.mask, proba, -1.0).argmax(axis=1)]
+
     def complete(self, values: Array, used: Ints, predict: Callable[[Ints], Array]) -> Array:
         """Return (n, K) values: those of the used rows, and predictions of the other rows, given by their indices."""
         completed = to_namespace_of(np.empty(self.candidates.shape), values)

@@ -167,8 +167,7 @@ class CandidateEM(ProbabilityMixin):
             return proba
 
         self.label_distributions_ = training.complete(solution.distributions, labeled, predict)
-        inside = np.where(training.candidates.mask, self.label_distributions_, -1.0)
-        self.transduction_ = training.candidates.classes[inside.argmax(axis=1)]
+        self.transduction_ = training.most_probable(self.label_distributions_)
         self.label_changes_ = solution.changes
         self.n_iter_ = solution.n_iter
         self._warn_unless(solution.converged, solution.n_iter)

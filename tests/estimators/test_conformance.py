@@ -69,7 +69,7 @@ def test_a_set_of_all_classes_is_an_unlabeled_row(estimator):
     forms = [
         labels,
         np.array([-1 if label is None else NAMES.tolist().index(label) for label in labels]),
-        [[label] if label else list(NAMES) for label in labels],
+        [{label} if label else list(NAMES) for label in labels],
         widened.astype(int),
         CandidateSets(widened, NAMES),
     ]
@@ -89,16 +89,6 @@ def test_supervised_methods_ignore_unlabeled_rows(estimator):
     if name(estimator) in TRANSDUCTIVE:
         pytest.skip("transduction learns from the features of unlabeled rows")
     same_model(clone(estimator).fit(X, mask), clone(estimator).fit(X[labeled], mask[labeled]), X)
-
-
-@every
-def test_singleton_sets_are_exact_labels(estimator):
-    """Sets of one label give the model of the labels."""
-    X, _ = table(like=estimator)
-    labels = NAMES[np.arange(len(X)) % 3]
-    exact = clone(estimator).fit(X, labels)
-    for form in ([[label] for label in labels], [{label} for label in labels], CandidateSets.from_labels(labels)):
-        same_model(clone(estimator).fit(X, form), exact, X, rtol=1e-14)
 
 
 @every
@@ -165,17 +155,6 @@ def test_two_classes(estimator):
         np.testing.assert_allclose(model.predict_proba(X).sum(axis=1), 1)
     if hasattr(model, "coef_"):  # one of the two has weights of 0 in some published models
         assert model.coef_.shape == (1 if name(estimator) == "GraphLogisticRegression" else 2, X.shape[1])
-
-
-@every
-def test_minus_one_and_plus_one_are_two_classes_with_a_warning(estimator):
-    """A vector of only -1 and +1 is two classes, with a warning."""
-    X, _ = table(K=2, like=estimator)
-    y = np.where(X[:, 0] > np.median(X[:, 0]), 1, -1)
-    with pytest.warns(UserWarning, match="two classes"):
-        model = clone(estimator).fit(X, y)
-    assert model.classes_.tolist() == [-1, 1]
-    same_model(clone(estimator).fit(X, CandidateSets.from_labels(y, classes=[-1, 1])), model, X)
 
 
 @every

@@ -173,7 +173,11 @@ def test_metadata_routing(estimator):
         if hasattr(first, "set_fit_request"):
             first.set_fit_request(sample_weight=False)
         model = clone(estimator).set_score_request(sample_weight=True)
-        takes_weight = "sample_weight" in model.get_metadata_routing().fit.requests
+        requests = model.get_metadata_routing()
+        takes_weight = "sample_weight" in requests.fit.requests
+        if estimator in ONLINE:
+            assert "sample_weight" in requests.partial_fit.requests
+            assert not takes_weight
         if takes_weight:
             model.set_fit_request(sample_weight=True)
         given = {"sample_weight": weight} if takes_weight else {}
@@ -181,10 +185,3 @@ def test_metadata_routing(estimator):
     Z = scaler(estimator).fit_transform(X)
     reference = clone(estimator).fit(Z, mask, **given)
     assert routed == reference.score(Z, mask, sample_weight=weight)
-
-
-@pytest.mark.parametrize("estimator", ONLINE, ids=name)
-def test_partial_fit_weights_are_routed(estimator):
-    """The online classifiers accept sample weights only in partial_fit."""
-    assert "sample_weight" in estimator.get_metadata_routing().partial_fit.requests
-    assert "sample_weight" not in estimator.get_metadata_routing().fit.requests

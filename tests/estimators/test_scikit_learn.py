@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 import sklearn
 from sklearn.base import clone
-from sklearn.model_selection import GridSearchCV, cross_validate
+from sklearn.model_selection import cross_validate
 from sklearn.naive_bayes import MultinomialNB
 from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import parametrize_with_checks
@@ -120,31 +120,6 @@ def test_cross_validation_with_an_indicator(estimator):
 
 def _own_score(estimator, X, y):
     return estimator.score(X, y)
-
-
-@every
-@pytest.mark.filterwarnings("ignore:.*components of the graph without a label")  # as one neighbor may leave
-def test_grid_search_with_an_indicator(estimator):
-    """GridSearchCV tunes any parameter by the covering rate, also inside a pipeline."""
-    X, mask = table(90, like=estimator)
-    step = name(estimator).lower()
-    parameter = next(
-        p
-        for p in (
-            *("n_eigenvectors", "n_neighbors", "C", "lam", "eta0", "code_length", "sharpness", "alpha", "shrinkage"),
-            *("tol", "PLEM__lam"),
-        )
-        if p in estimator.get_params()
-    )
-    grid = {f"{step}__{parameter}": [1, 3]}
-    search = GridSearchCV(
-        make_pipeline(scaler(estimator), clone(estimator)), grid, cv=CandidateKFold(3), scoring=covering_rate_scorer
-    )
-    search.fit(X, mask.astype(int))
-    best = np.argmax(search.cv_results_["mean_test_score"])
-    assert search.best_params_ == search.cv_results_["params"][best]
-    assert np.isfinite(search.cv_results_["mean_test_score"]).all()
-    assert search.predict(X).shape == (90,)
 
 
 @every

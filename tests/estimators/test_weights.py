@@ -27,6 +27,7 @@ from tests.estimators.panel import ALL, further, name, same_model, scores, table
 VARIANTS = [
     PLEM(entropy_weight=0.5, fit_intercept=True),
     GraphLogisticRegression(solver="sequential", tol=1e-9),
+    GraphLogisticRegression(views=[[0, 1], [2, 3]], coregularization=True, tol=1e-9),
     MultinomialEM("cv", tol=1e-10),
     GaussianEM("cv", tol=1e-10),
     PLGP(sharpness=1.0, optimizer=None, tol=1e-10, n_mc_samples=50, random_state=0),

@@ -351,3 +351,12 @@ def test_a_column_of_lists_has_a_remedy():
     """Embeddings are often one column of lists."""
     with pytest.raises(InputError, match=r"stack a column of lists, such as embeddings, by numpy\.stack"):
         PLEM().fit(pl.DataFrame({"e": [[1.0, 2.0], [2.0, 1.0], [0.0, 1.0]]}), ["a", "b", "a"])
+
+
+def test_minus_one_and_plus_one_are_two_classes_with_a_warning():
+    """A vector of only -1 and +1 is two classes, with a warning."""
+    X, _ = table(K=2)
+    y = np.where(X[:, 0] > np.median(X[:, 0]), 1, -1)
+    with pytest.warns(UserWarning, match="two classes"):
+        model = PLEM().fit(X, y)
+    same_model(model, PLEM().fit(X, CandidateSets.from_labels(y, classes=[-1, 1])), X)

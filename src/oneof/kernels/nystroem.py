@@ -56,4 +56,7 @@ def inverse_root(gram: Array, *, symmetric: bool = False) -> Array:
     values, vectors = xp.linalg.eigh(xp.astype(gram, xp.float64))
     selected = values > EIGENVALUE_RTOL * xp.max(values)
     root = vectors * xp.where(selected, 1.0 / xp.sqrt(xp.where(selected, values, 1.0)), 0.0)
-    return root @ vectors.T if symmetric else root
+    if not symmetric:
+        return root
+    sizes = xp.sqrt(xp.sum(root**2, axis=0))
+    return root @ (root / xp.where(sizes > 0.0, sizes, 1.0)).T

@@ -93,7 +93,7 @@ class KernelSVM(PrecomputedKernelMixin, LinearClassifierMixin):
                 check_memory(16.0 * n * m, f"the features of {n} rows and {m} landmarks", "decrease `n_components`")
                 chosen = np.sort(check_random_state(self.random_state).permutation(n)[:m])
                 landmarks = used_rows[chosen]
-                root = inverse_root(check_gram(kernel.gram(landmarks, landmarks), chosen), symmetric=True)
+                root = inverse_root(check_gram(kernel.gram(used_rows[chosen], landmarks), chosen), symmetric=True)
                 features = NystroemFeatures(kernel, landmarks, root).transform(used_rows)
                 return UsedRows(used[chosen], FeatureSpace(features, has_constant=has_constant), kernel, root)
             # The matrix, and at most two of its size: the submatrix of the free rows, and its factor.

@@ -183,21 +183,16 @@ def test_single_precision_is_kept(kernel, form, rows):
 
 
 def test_rows_of_two_types(rows):
-    """CSR with dense rows and float32 with float64 are converted to one type, the wider one."""
+    """CSR with dense rows and float32 with float64 are converted to the wider type, and integers to float64."""
     X, Y = rows
     kernel = RBF(1.5) + DotProduct()
     np.testing.assert_allclose(covariance(kernel, sp.csr_array(X), Y), kernel(X, Y))
     single = np.float32(X)
     assert covariance(kernel, single, Y).dtype == np.float64
     np.testing.assert_allclose(covariance(kernel, single, Y), kernel(np.float64(single), Y))
-
-
-@pytest.mark.parametrize("form", [np.asarray, sp.csr_array, as_tensor], ids=["NumPy", "CSR", "torch"])
-def test_integers_are_converted_to_double_precision(form, rows):
-    """Integer rows of every type give the values of the same rows in float64."""
-    kernel = RBF(1.5) + DotProduct()
-    integers = np.rint(3 * rows[0]).astype(np.int64)
-    np.testing.assert_allclose(np.asarray(covariance(kernel, form(integers))), kernel(np.float64(integers)))
+    integers = np.rint(3 * X).astype(np.int64)
+    for form in (np.asarray, sp.csr_array, as_tensor):
+        np.testing.assert_allclose(np.asarray(covariance(kernel, form(integers))), kernel(np.float64(integers)))
 
 
 def test_overflowing_squares_give_correct_values():
@@ -256,32 +251,29 @@ def test_kernels_that_are_not_psd_by_construction():
 
 
 @pytest.mark.parametrize("form", FORMS.values(), ids=FORMS)
-def test_overflow_and_wrong_length_scales_are_rejected(form, rows):
-    """For all types of rows, values that overflow and length scales of a wrong number raise errors."""
-    X, _ = rows
-    with pytest.raises(InputError, match=r"overflows\. Scale the features"):
-        covariance(DotProduct() ** 4, form(1e80 * X))
-    with pytest.raises(InputError, match=r"overflows\. Scale the features"):
-        variances(DotProduct() ** 4, form(1e80 * X))
-    with pytest.raises(InputError, match="length_scale of RBF has 4 values for 3 features"):
-        covariance(RBF(SCALES), form(X[:, :3]))
-
-
-def test_invalid_kernels_are_rejected(rows):
-    """Kernel values that are not finite or of another shape raise errors, as do length scales of a wrong number."""
-    X, _ = rows
-    with pytest.raises(InputError, match="length_scale of RationalQuadratic has 4 values"):
-        covariance(RationalQuadratic(SCALES), X)
-    with pytest.raises(InputError, match="NaN or infinity"):
-        covariance(DotProduct(0.0) ** 0.5, X)
-    with pytest.raises(InputError, match="NaN or infinity"):
-        covariance(FixedValues(np.full((30, 30), np.nan)), X)
-    with pytest.raises(InputError, match=r"shape \(30, 2\): for these rows it must be of shape \(30, 30\)"):
-        covariance(FixedValues(np.ones((30, 2))), X)
-    with pytest.raises(InputError, match=r"must be of shape \(30,\)"):
-        variances(FixedValues(np.ones((30, 1))), X)
-    with pytest.raises(InputError, match="must be of shape"):
-        covariance(CompoundKernel([RBF(), RBF()]), X)
+@pytest.mark.parametrize(
+    ("function", "kernel", "scale", "message"),
+    [
+        *(
+            (function, DotProduct() ** 4, 1e80, r"overflows\. Scale the features")
+            for function in (covariance, variances)
+        ),
+        (covariance, RBF((1.0, 2.0)), 1.0, "length_scale of RBF has 2 values for 4 features"),
+        (covariance, RationalQuadratic(SCALES), 1.0, "length_scale of RationalQuadratic has 4 values"),
+        (covariance, DotProduct(0.0) ** 0.5, 1.0, "NaN or infinity"),
+        (covariance, FixedValues(np.full((30, 30), np.nan)), 1.0, "NaN or infinity"),
+        (covariance, FixedValues(np.ones((30, 2))), 1.0, r"shape \(30, 2\): for these rows it must be of shape"),
+        (variances, FixedValues(np.ones((30, 1))), 1.0, r"must be of shape \(30,\)"),
+        (covariance, CompoundKernel([RBF(), RBF()]), 1.0, "must be of shape"),
+    ],
+)
+def test_invalid_values_are_rejected(function, kernel, scale, message, form, rows):
+    """Values that overflow, are not finite or of another shape, and wrong numbers of length scales, raise errors."""
+    X = form(scale * rows[0])
+    if isinstance(kernel, FixedValues | CompoundKernel) and not (sp.issparse(X) or isinstance(X, np.ndarray)):
+        message = "NumPy rows"
+    with pytest.raises(InputError, match=message):
+        function(kernel, X)
 
 
 @pytest.mark.parametrize("kernel", [2.0 * RBF(), Matern(nu=2.5) + WhiteKernel()], ids=str)

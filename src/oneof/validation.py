@@ -111,7 +111,7 @@ def check_squares(values: Any, name: str) -> None:
         row, column = _place(values, first := int(is_above.argmax()))
         raise InputError(
             f"{name} contains {float(stored[first]):.3g}: sums of such squares overflow float64. Correct or remove the "
-            "value, or divide the column by a constant, such as its largest value.",
+            "value, or scale the features, for example by dividing the column by its largest value.",
             row=row,
             column=column,
         )

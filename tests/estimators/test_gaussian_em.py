@@ -36,17 +36,6 @@ def test_a_solution_is_a_fixed_point_of_gaussian_mixtures(covariance):
     np.testing.assert_allclose(peer.covariances_, values, rtol=1e-3, atol=1e-5)
 
 
-@forms
-def test_weight_zero_ignores_unlabeled_rows(covariance):
-    """With unlabeled_weight 0 the model is that of the labeled rows, including the target of the shrinkage."""
-    X, mask = clouds()
-    labeled = ~mask.all(axis=1)
-    model = GaussianEM(0.0, covariance=covariance, tol=1e-10).fit(X, mask)
-    without = GaussianEM(covariance=covariance, tol=1e-10).fit(X[labeled], mask[labeled])
-    np.testing.assert_allclose(model.means_, without.means_, rtol=1e-9)
-    np.testing.assert_allclose(model.covariances_, without.covariances_, rtol=1e-7, atol=1e-12)
-
-
 def two_clouds(n=400, d=5, seed=0):
     """Return two slightly overlapping spherical clusters and their labels."""
     rng = np.random.default_rng(seed)

@@ -124,8 +124,9 @@ def test_a_fitted_model_does_not_change():
     loaded = pickle.loads(pickle.dumps(model))
     np.testing.assert_array_equal(loaded.predict_proba(further()), expected[0])
     assert loaded.log_marginal_likelihood_value_ == expected[1]
-    with pytest.raises(InputError, match=r"(?i)scale the features"):
-        model.set_params(kernel=DotProduct() ** 8).fit(X * 1e40, mask)
+    for solver in ("cholesky", "cg"):
+        with pytest.raises(InputError, match=r"(?i)scale the features"):
+            model.set_params(kernel=DotProduct() ** 8, solver=solver).fit(X * 1e40, mask)
     with pytest.raises(NotFittedError):
         model.predict_proba(further())
 
@@ -155,14 +156,6 @@ def test_probabilities_are_calibrated():
     proba = model.predict_proba(X[600:])
     correct = proba.argmax(axis=1) == truth[600:]
     assert abs(proba.max(axis=1).mean() - correct.mean()) < 0.06
-
-
-@pytest.mark.parametrize("solver", ["cg", "cholesky"])
-def test_an_overflowing_kernel_raises(solver):
-    """Overflow raises an error and never gives NaN."""
-    X, mask = table(60)
-    with pytest.raises(InputError, match=r"(?i)scale the features"):
-        PLGP(1e200 * DotProduct(), solver=solver, **FIXED).fit(X, mask)
 
 
 def test_imprecise_covariances_warn():
@@ -199,6 +192,8 @@ def test_indefinite_kernels():
     X, mask = table(50)
     with pytest.raises(InputError, match="positive semi-definite"):
         PLGP(Indefinite(0.5), **FIXED).fit(X, mask)
+    with pytest.raises(InputError, match="positive semi-definite"):
+        PLGP(ExpSineSquared(), approximation="nystroem", **FIXED).fit(X, mask)
     with pytest.warns(UserWarning, match="not quite positive semi-definite"):
         model = PLGP(Indefinite(1e-7), **FIXED).fit(X, mask)
     expected = PLGP(DotProduct(0.0), **FIXED).fit(X, mask)
@@ -211,13 +206,6 @@ def test_large_prior_variances_warn():
     with pytest.warns(UserWarning, match="another class than the largest latent mean"):
         PLGP(1e4 * RBF(10.0), **FIXED).fit(X, y).predict(X)
     assert (PLGP(10.0 * RBF(10.0), **FIXED).fit(X, y).predict(X) == y).all()
-
-
-def test_landmarks_of_an_indefinite_kernel_raise():
-    """Nystroem features need a positive semi-definite kernel of their landmarks."""
-    X, mask = table(60)
-    with pytest.raises(InputError, match="must be positive semi-definite"):
-        PLGP(ExpSineSquared(), approximation="nystroem", **FIXED).fit(X, mask)
 
 
 @pytest.mark.slow

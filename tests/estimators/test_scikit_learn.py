@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 import sklearn
 from sklearn.base import clone
-from sklearn.model_selection import GridSearchCV, cross_validate
+from sklearn.model_selection import cross_validate
 from sklearn.naive_bayes import MultinomialNB
 from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import parametrize_with_checks
@@ -123,31 +123,6 @@ def _own_score(estimator, X, y):
 
 
 @every
-@pytest.mark.filterwarnings("ignore:.*components of the graph without a label")  # as one neighbor may leave
-def test_grid_search_with_an_indicator(estimator):
-    """GridSearchCV tunes any parameter by the covering rate, also inside a pipeline."""
-    X, mask = table(90, like=estimator)
-    step = name(estimator).lower()
-    parameter = next(
-        p
-        for p in (
-            *("n_eigenvectors", "n_neighbors", "C", "lam", "eta0", "code_length", "sharpness", "alpha", "shrinkage"),
-            *("tol", "PLEM__lam"),
-        )
-        if p in estimator.get_params()
-    )
-    grid = {f"{step}__{parameter}": [1, 3]}
-    search = GridSearchCV(
-        make_pipeline(scaler(estimator), clone(estimator)), grid, cv=CandidateKFold(3), scoring=covering_rate_scorer
-    )
-    search.fit(X, mask.astype(int))
-    best = np.argmax(search.cv_results_["mean_test_score"])
-    assert search.best_params_ == search.cv_results_["params"][best]
-    assert np.isfinite(search.cv_results_["mean_test_score"]).all()
-    assert search.predict(X).shape == (90,)
-
-
-@every
 def test_clone_and_pickle(estimator):
     """A clone is unfitted, and a pickled model predicts the same without its training rows."""
     X, mask = table(200, like=estimator)
@@ -173,7 +148,11 @@ def test_metadata_routing(estimator):
         if hasattr(first, "set_fit_request"):
             first.set_fit_request(sample_weight=False)
         model = clone(estimator).set_score_request(sample_weight=True)
-        takes_weight = "sample_weight" in model.get_metadata_routing().fit.requests
+        requests = model.get_metadata_routing()
+        takes_weight = "sample_weight" in requests.fit.requests
+        if estimator in ONLINE:
+            assert "sample_weight" in requests.partial_fit.requests
+            assert not takes_weight
         if takes_weight:
             model.set_fit_request(sample_weight=True)
         given = {"sample_weight": weight} if takes_weight else {}
@@ -181,10 +160,3 @@ def test_metadata_routing(estimator):
     Z = scaler(estimator).fit_transform(X)
     reference = clone(estimator).fit(Z, mask, **given)
     assert routed == reference.score(Z, mask, sample_weight=weight)
-
-
-@pytest.mark.parametrize("estimator", ONLINE, ids=name)
-def test_partial_fit_weights_are_routed(estimator):
-    """The online classifiers accept sample weights only in partial_fit."""
-    assert "sample_weight" in estimator.get_metadata_routing().partial_fit.requests
-    assert "sample_weight" not in estimator.get_metadata_routing().fit.requests

@@ -13,7 +13,6 @@ from oneof.kernels.feature_maps import MAPS, SPARSE_MAPS
 from oneof.persistence import save
 from oneof.solvers.loo_ridge import loo_operators
 from tests.estimators.panel import further, table, weighted_table
-from tests.weights import draw_weights
 
 torch = pytest.importorskip("torch", reason="torch is not installed")
 
@@ -46,17 +45,19 @@ def assert_equal_predictions(model, reference, Z, tensor, tolerance=1e-8):
 
 @pytest.mark.parametrize("K", [2, 3])
 @pytest.mark.parametrize("unlabeled", ["ignore", "class_mass"])
+@pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("form", ["exact", "nystroem", "blocks"])
-def test_tensors_give_the_results_of_arrays(form, unlabeled, K, monkeypatch, tensor):
+def test_tensors_give_the_results_of_arrays(form, weighted, unlabeled, K, monkeypatch, tensor):
     """In double precision all three forms equal those of NumPy to 1e-8, with several blocks of rows and of kernels."""
     monkeypatch.setattr(loo_operators, "KERNEL_ROWS", 32)
     monkeypatch.setattr(loo_operators, "BLOCK_ROWS", 25)
     if form == "blocks":
         monkeypatch.setattr(loo_ridge, "MAX_FEATURE_ENTRIES", 30 * 70)
-    X, mask = table(120, K=K)
+    X, mask, W = weighted_table(120, K=K)
+    y = CandidateSets.from_weights(W) if weighted else mask
     options = {"unlabeled": unlabeled, **({} if form == "exact" else NYSTROEM)}
-    reference = LOORidge(**options).fit(X, mask)
-    model = LOORidge(**options).fit(tensor(X), mask)
+    reference = LOORidge(**options).fit(X, y)
+    model = LOORidge(**options).fit(tensor(X), y)
     assert_equal_models(model, reference)
     assert_equal_predictions(model, reference, further(), tensor)
     for value, expected in zip(model.disambiguate(), reference.disambiguate(), strict=True):
@@ -64,21 +65,10 @@ def test_tensors_give_the_results_of_arrays(form, unlabeled, K, monkeypatch, ten
             np.testing.assert_allclose(value, expected, rtol=0, atol=1e-8)
         else:
             np.testing.assert_array_equal(value, expected)
-    assert model.score(tensor(X), mask) == reference.score(X, mask)
+    assert model.score(tensor(X), y) == reference.score(X, y)
     if form == "exact":
         np.testing.assert_array_equal(model.influential_rows_, reference.influential_rows_)
         np.testing.assert_allclose(model.influences_, reference.influences_, rtol=0, atol=1e-8)
-
-
-@pytest.mark.parametrize("options", [{}, NYSTROEM], ids=["exact", "nystroem"])
-def test_tensors_with_weights(options, tensor):
-    """Weights of the candidates have the same effect for tensors and arrays."""
-    X, _, W = weighted_table(120)
-    y = CandidateSets.from_weights(W)
-    reference, model = LOORidge(**options).fit(X, y), LOORidge(**options).fit(tensor(X), y)
-    assert_equal_models(model, reference)
-    assert_equal_predictions(model, reference, further(), tensor)
-    np.testing.assert_allclose(model.disambiguate().confidence, reference.disambiguate().confidence, rtol=0, atol=1e-8)
 
 
 @pytest.mark.parametrize(
@@ -177,34 +167,26 @@ FIXED = {"optimizer": None, "random_state": 0}
 
 @pytest.mark.parametrize("approximation", [None, "nystroem"])
 @pytest.mark.parametrize("sharpness", [1.0, np.inf])
-def test_plgp_of_tensors_gives_the_results_of_arrays(sharpness, approximation, tensor):
-    """Tensors in double precision give the results of NumPy as tensors; predicted labels are NumPy arrays."""
-    X, mask = table(90)
+@pytest.mark.parametrize("weighted", [False, True])
+def test_plgp_of_tensors_gives_the_results_of_arrays(weighted, sharpness, approximation, tensor):
+    """Tensors give the results of NumPy as tensors, to their precision; predicted labels are NumPy arrays."""
+    X, mask, W = weighted_table(90)
+    y = CandidateSets.from_weights(W) if weighted else mask
     options = {"sharpness": sharpness, "approximation": approximation, "n_components": 40, **FIXED}
-    reference = PLGP(**options).fit(X, mask)
-    model = PLGP(**options).fit(tensor(X), mask)
+    model = PLGP(temperature="loo", **options)
+    reference, single = clone(model).fit(X, y), clone(model).fit(tensor(X, dtype=torch.float32), y)
+    model.fit(tensor(X), y)
+    evidence = pytest.approx(reference.log_marginal_likelihood_value_, rel=1e-3)
+    assert model.log_marginal_likelihood_value_ == evidence
+    assert single.log_marginal_likelihood_value_ == evidence
+    proba = single.predict_proba(tensor(further(), dtype=torch.float32)).cpu().numpy()
+    np.testing.assert_allclose(proba, reference.predict_proba(further()), atol=5e-3)
     Z = tensor(further())
     assert isinstance(model.latent_mode_, torch.Tensor)
     np.testing.assert_allclose(model.latent_mode_.cpu().numpy(), reference.latent_mode_, atol=1e-6)
     np.testing.assert_allclose(model.predict_proba(Z).cpu().numpy(), reference.predict_proba(further()), atol=1e-6)
     np.testing.assert_array_equal(model.predict(Z), reference.predict(further()))
     np.testing.assert_array_equal(model.disambiguate().labels, reference.disambiguate().labels)
-    assert model.score(tensor(X), mask) == reference.score(X, mask)
+    assert model.score(tensor(X), y) == reference.score(X, y)
     with pytest.raises(InputError, match="optimizer=None"):
         PLGP(random_state=0).fit(tensor(X), mask)
-
-
-def test_tensors_with_weights_give_the_model_of_arrays(tensor):
-    """PLGP on tensors in double and in single precision has the probabilities of NumPy rows."""
-    X, mask = table(K=4)
-    y = CandidateSets.from_weights(draw_weights(mask))
-    for sharpness in (1.0, np.inf):
-        model = PLGP(sharpness=sharpness, optimizer=None, n_mc_samples=50, temperature="loo", random_state=0)
-        expected = clone(model).fit(X, y)
-        for dtype, atol in ((torch.float64, 1e-8), (torch.float32, 2e-3)):
-            rows = tensor(X, dtype=dtype)
-            fitted = clone(model).fit(rows, y)
-            np.testing.assert_allclose(fitted.predict_proba(rows).cpu().numpy(), expected.predict_proba(X), atol=atol)
-            assert fitted.log_marginal_likelihood_value_ == pytest.approx(
-                expected.log_marginal_likelihood_value_, rel=1e-3
-            )

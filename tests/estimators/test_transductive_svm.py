@@ -103,15 +103,6 @@ def test_an_svm_that_is_not_solved_warns(monkeypatch):
         TransductiveSVM(C=100.0).fit(X, truth)
 
 
-@pytest.mark.parametrize("value", [[0.6, 0.4], np.array([0.6, 0.4]), np.array(0.4), np.float32(0.4)])
-def test_forms_of_the_fraction_of_two_classes(value):
-    """The fraction of the second class may be a number, a 0-D array, or follow that of the first."""
-    X, _, labels = two_clusters()
-    expected = TransductiveSVM(positive_fraction=0.4).fit(X, labels)
-    model = TransductiveSVM(positive_fraction=value).fit(X, labels)
-    np.testing.assert_array_equal(model.transduction_, expected.transduction_)
-
-
 @pytest.mark.parametrize("name", ["C", "C_unlabeled"])
 def test_a_cost_that_overflows_raises(name):
     """A cost by which sums would overflow raises; a tiny one is valid."""
@@ -119,19 +110,6 @@ def test_a_cost_that_overflows_raises(name):
     with pytest.raises(InputError, match="cost of 1e\\+300 is too large"):
         TransductiveSVM(**{name: 1e300}).fit(X, labels)
     assert np.isfinite(TransductiveSVM(**{name: 1e-300}).fit(X, labels).decision_function(X)).all()
-
-
-@pytest.mark.parametrize("prior", [[3, 1], [0.75, 0.25]])
-def test_a_class_prior_is_the_positive_fraction(prior):
-    """Class sizes take the place of the fraction; "labels" is the default of the fraction, and both are an error."""
-    X, y = np.random.default_rng(0).normal(size=(40, 3)), np.full(40, -1)
-    y[:8] = [0, 1] * 4
-    model = TransductiveSVM(class_prior=prior).fit(X, y)
-    assert (model.transduction_[8:] == 1).sum() == 8
-    expected = TransductiveSVM(positive_fraction=0.25).fit(X, y)
-    np.testing.assert_array_equal(model.transduction_, expected.transduction_)
-    with pytest.raises(InputError, match="class_prior"):
-        TransductiveSVM(positive_fraction=0.25, class_prior="uniform").fit(X, y)
 
 
 def test_unlabeled_rows_have_the_sizes_of_the_prior():
@@ -150,3 +128,20 @@ def test_rows_of_several_candidates_do_not_follow_the_prior():
     evidence = np.array([[1, 0, 0], [1, 1, 0], [1, 1, 0], [1, 0, 0.5], [1, 1, 1], [1, 1, 1], [1, 1, 1], [1, 1, 1]])
     fractions = fractions_of_problems(evidence, np.array([0.0, 0.25, 0.75]))
     np.testing.assert_allclose(fractions, [(0 + 0.5 + 0.5 + 2 / 3) / 7, (1 + 0.5 + 0.5) / 6, (3 + 1 / 3) / 5])
+
+
+@pytest.mark.parametrize(
+    "sizes",
+    [
+        *({"positive_fraction": value} for value in ([0.6, 0.4], np.array([0.6, 0.4]), np.array(0.4), np.float32(0.4))),
+        *({"class_prior": value} for value in ([3, 2], [0.6, 0.4])),
+    ],
+)
+def test_forms_of_the_sizes_of_two_classes(sizes):
+    """The size of the second class is a number, a 0-D array, or one of two; it is given once."""
+    X, _, labels = two_clusters()
+    expected = TransductiveSVM(positive_fraction=0.4).fit(X, labels)
+    model = TransductiveSVM(**sizes).fit(X, labels)
+    np.testing.assert_array_equal(model.transduction_, expected.transduction_)
+    with pytest.raises(InputError, match="class_prior"):
+        TransductiveSVM(positive_fraction=0.4, class_prior="uniform").fit(X, labels)

@@ -7,43 +7,40 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 
-import oneof
-from oneof import CandidateSets
+from oneof import (
+    IPAL,
+    PLECOC,
+    PLKNN,
+    PLSVM,
+    CandidateSets,
+    GaussianEM,
+    GraphLogisticRegression,
+    HarmonicField,
+    LocalGlobalConsistency,
+    LOORidge,
+    MarkovWalk,
+    SpectralGraphTransducer,
+    TransductiveSVM,
+)
 
-INVARIANT_TO_COMMON_UNIT = {
-    "PLKNN": oneof.PLKNN(),
-    "IPAL": oneof.IPAL(),
-    "PLECOC": oneof.PLECOC(random_state=0),
-    "PLSVM": oneof.PLSVM(kernel="rbf"),
-    "TransductiveSVM": oneof.TransductiveSVM(),
-    "TransductiveSVM(rbf)": oneof.TransductiveSVM(kernel="rbf"),
-    "HarmonicField": oneof.HarmonicField(),
-    "HarmonicField(binary)": oneof.HarmonicField(affinity="binary"),
-    "LocalGlobalConsistency": oneof.LocalGlobalConsistency(),
-    "MarkovWalk": oneof.MarkovWalk(),
-    "SpectralGraphTransducer": oneof.SpectralGraphTransducer(),
-    "GraphLogisticRegression": oneof.GraphLogisticRegression(),
-    "GraphLogisticRegression(kernel)": oneof.GraphLogisticRegression(features="kernel"),
-    "GaussianEM(spherical)": oneof.GaussianEM(covariance="spherical"),
-    "LOORidge(l2)": oneof.LOORidge(features="l2"),
-}
+INVARIANT_TO_COMMON_UNIT = [
+    *(PLKNN(), IPAL(), PLECOC(random_state=0), PLSVM(kernel="rbf"), TransductiveSVM(), TransductiveSVM(kernel="rbf")),
+    *(HarmonicField(), HarmonicField(affinity="binary"), LocalGlobalConsistency(), MarkovWalk()),
+    *(SpectralGraphTransducer(), GraphLogisticRegression(), GraphLogisticRegression(features="kernel")),
+    *(GaussianEM(covariance="spherical"), LOORidge(features="l2")),
+]
 """Estimators that do not change if all features are multiplied by one factor."""
-INVARIANT_TO_EACH_UNIT = {
-    "GaussianEM": oneof.GaussianEM(),
-    "GaussianEM(tied)": oneof.GaussianEM(covariance="tied"),
-    "GaussianEM(diagonal)": oneof.GaussianEM(covariance="diagonal"),
-    "LOORidge": oneof.LOORidge(),
-    "LOORidge(maxabs_l2)": oneof.LOORidge(features="maxabs_l2"),
-}
+INVARIANT_TO_EACH_UNIT = [
+    *(GaussianEM(), GaussianEM(covariance="tied"), GaussianEM(covariance="diagonal")),
+    *(LOORidge(), LOORidge(features="maxabs_l2")),
+]
 """Estimators that do not change if each feature is multiplied by its own factor."""
 
 
 EXTREME_FACTORS = {
-    "PLKNN": (2.0**-1010, 2.0**1000),
-    "IPAL": (2.0**-1010, 2.0**1000),
-    "TransductiveSVM": (2.0**-200,),
-    "TransductiveSVM(rbf)": (2.0**-200,),
-    "GraphLogisticRegression": (2.0**-600, 2.0**600),
+    **dict.fromkeys(("PLKNN()", "IPAL()"), (2.0**-1010, 2.0**1000)),
+    **dict.fromkeys(("TransductiveSVM()", "TransductiveSVM(kernel='rbf')"), (2.0**-200,)),
+    "GraphLogisticRegression()": (2.0**-600, 2.0**600),
 }
 """Factors at which the squares of the features overflow or underflow float64."""
 
@@ -61,31 +58,21 @@ def scores_and_labels(model, factors):
     return predict(new * factors), model.disambiguate().labels
 
 
-@pytest.mark.parametrize("name", [*INVARIANT_TO_COMMON_UNIT, *INVARIANT_TO_EACH_UNIT])
-def test_one_factor_for_all_features_changes_nothing(name):
-    """A common factor, small or large, changes neither the scores of new rows nor the labels of the rows of fit."""
-    model = {**INVARIANT_TO_COMMON_UNIT, **INVARIANT_TO_EACH_UNIT}[name]
+@pytest.mark.parametrize("model", [*INVARIANT_TO_COMMON_UNIT, *INVARIANT_TO_EACH_UNIT], ids=repr)
+def test_factors_of_the_features_change_nothing(model):
+    """A common factor, or for some methods one of each feature, changes neither the scores nor the labels."""
     scores, labels = scores_and_labels(model, 1.0)
-    for factor in (2.0**-40, 2.0**60, *EXTREME_FACTORS.get(name, ())):
+    factors = [2.0**-40, 2.0**60, *EXTREME_FACTORS.get(repr(model), ())]
+    factors += [np.array([2.0**-20, 1.0, 2.0**30])] * (model in INVARIANT_TO_EACH_UNIT)
+    for factor in factors:
         scaled_scores, scaled_labels = scores_and_labels(model, factor)
         # The densities include the logarithm of the unit, which is rounded, and neighbors are those of scaled rows.
-        tolerance = 1e-12 if "Gaussian" in name else 1e-9 if name in ("IPAL", "PLKNN") else 0
+        tolerance = {"GaussianEM": 1e-12, "IPAL": 1e-9, "PLKNN": 1e-9}.get(type(model).__name__, 0)
         np.testing.assert_allclose(scaled_scores, scores, rtol=0, atol=tolerance)
         np.testing.assert_array_equal(scaled_labels, labels)
 
 
-@pytest.mark.parametrize("name", INVARIANT_TO_EACH_UNIT)
-def test_a_factor_for_each_feature_changes_nothing(name):
-    """A different factor for each feature changes neither scores nor labels."""
-    scores, labels = scores_and_labels(INVARIANT_TO_EACH_UNIT[name], 1.0)
-    scaled_scores, scaled_labels = scores_and_labels(INVARIANT_TO_EACH_UNIT[name], np.array([2.0**-20, 1.0, 2.0**30]))
-    np.testing.assert_allclose(scaled_scores, scores, rtol=0, atol=1e-12 if "Gaussian" in name else 0)
-    np.testing.assert_array_equal(scaled_labels, labels)
-
-
-@pytest.mark.parametrize(
-    "model", [oneof.PLKNN(), oneof.IPAL(prediction="votes")], ids=lambda model: type(model).__name__
-)
+@pytest.mark.parametrize("model", [PLKNN(), IPAL(prediction="votes")], ids=repr)
 def test_votes_do_not_depend_on_the_origin(model):
     """Exact labels of rows far from the origin, compared with their variance, have the same votes."""
     rng = np.random.default_rng(0)

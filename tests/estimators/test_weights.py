@@ -27,6 +27,7 @@ from tests.estimators.panel import ALL, further, name, same_model, scores, table
 VARIANTS = [
     PLEM(entropy_weight=0.5, fit_intercept=True),
     GraphLogisticRegression(solver="sequential", tol=1e-9),
+    GraphLogisticRegression(views=[[0, 1], [2, 3]], coregularization=True, tol=1e-9),
     MultinomialEM("cv", tol=1e-10),
     GaussianEM("cv", tol=1e-10),
     PLGP(sharpness=1.0, optimizer=None, tol=1e-10, n_mc_samples=50, random_state=0),
@@ -188,13 +189,3 @@ def test_weights_move_the_model(estimator):
     one = scores(fit_weights(estimator, X, np.where(low, 0.01, mask)), X)
     other = scores(fit_weights(estimator, X, np.where(high, 0.01, mask)), X)
     assert np.abs(one - other).max() > 1e-3 * np.abs(one).max()
-
-
-def test_weights_that_are_equal_in_single_precision_are_equal():
-    """PLSVM rounds weights: a row whose weights differ by less is unlabeled."""
-    weights = np.array([[1, 0], [1, 1 - 1e-9], [0, 1], [0.2, 0.8]])
-    X = np.arange(4.0)[:, None]
-    model = PLSVM().fit(X, CandidateSets.from_weights(weights))
-    kept = [0, 2, 3]
-    alone = PLSVM().fit(X[kept], CandidateSets.from_weights(weights[kept]))
-    np.testing.assert_allclose(model.coef_, alone.coef_)

@@ -10,12 +10,12 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.pipeline import Pipeline
 from sklearn.utils import _safe_indexing
-from sklearn.utils.validation import has_fit_parameter
 
 from oneof.candidates import CandidateSets, as_candidates, expand_to_predicted
 from oneof.comparison.results import FoldResult, HeldOut
 from oneof.errors import InputError, InputTypeError, LabelError
 from oneof.estimators.base import check_informative, check_lengths, last_step
+from oneof.estimators.wrappers._soft_labels import weight_parameter
 from oneof.messages import enumerate_items, warn
 from oneof.metrics import approximated_accuracy, covering_rate
 from oneof.model_selection import compute_sample_weight, get_proba
@@ -176,8 +176,7 @@ def _split_once(task: Task, random_state: Any, groups: Any) -> Split:
 
 def has_class_weights(estimator: Any) -> bool:
     """Return whether a method, or the last step of a pipeline, has weights of rows in `fit`, or of classes."""
-    method = last_step(estimator)
-    return has_fit_parameter(method, "sample_weight") or hasattr(method, "class_weight")
+    return weight_parameter(estimator) is not None or hasattr(last_step(estimator), "class_weight")
 
 
 def check_class_weights(class_weight: Any, estimators: Mapping[str, Any], candidates: CandidateSets) -> None:
@@ -197,14 +196,9 @@ def fit_with_class_weights(estimator: Any, X: Any, candidates: CandidateSets, cl
     """Fit an estimator, whose last step gets weights of the rows; without such weights its `class_weight` is set."""
     if class_weight is None:
         return estimator.fit(X, candidates)
-    method, prefix = estimator, ""
-    while isinstance(method, Pipeline):
-        name, method = method.steps[-1]
-        prefix += f"{name}__"
-    if has_fit_parameter(method, "sample_weight"):
-        weights = compute_sample_weight(class_weight, candidates)
-        return estimator.fit(X, candidates, **{f"{prefix}sample_weight": weights})
-    method.set_params(class_weight=class_weight)
+    if (parameter := weight_parameter(estimator)) is not None:
+        return estimator.fit(X, candidates, **{parameter: compute_sample_weight(class_weight, candidates)})
+    last_step(estimator).set_params(class_weight=class_weight)
     return estimator.fit(X, candidates)
 
 

@@ -14,13 +14,12 @@ from typing import Any, TypeAlias
 import numpy as np
 from joblib import Parallel, delayed
 from sklearn.base import clone
-from sklearn.pipeline import Pipeline
 from sklearn.utils import _safe_indexing
 
 from oneof.candidates import CandidateSets
 from oneof.crowd.annotator_model import AnnotatorModel
 from oneof.errors import InputError, reraise_as_input_error
-from oneof.estimators.base import CandidateClassifier
+from oneof.estimators.base import CandidateClassifier, last_step
 from oneof.estimators.wrappers._soft_labels import check_proba, fit_soft, predict_columns, remove_generators, with_seeds
 from oneof.model_selection.prediction import align_class_columns
 from oneof.solvers.annotators.temper import MAX_POWER, mean_distances, temper
@@ -49,7 +48,7 @@ class WeightLearner:
     @staticmethod
     def of(classifier: Any, rng: Any, n_jobs: int | None) -> "WeightLearner":
         """Return the way to fit a classifier: by its leave-one-out scores, weights of the classes, or soft labels."""
-        last = classifier.steps[-1][1] if isinstance(classifier, Pipeline) else classifier
+        last = last_step(classifier)
         classifier = with_seeds(classifier, rng)
         if isinstance(last, CandidateClassifier):
             from oneof.estimators.loo_ridge import LOORidge
@@ -115,9 +114,8 @@ class LeaveOneOutLearner(WeightLearner):
     def held_out_scores(self, rows: Any, candidates: CandidateSets, labels: Floats, folds: Folds) -> Floats:
         """Return distances of the leave-one-out scores from the means of the classes."""
         del folds
-        model = self.fit(rows, candidates, labels)
-        last = model[-1] if isinstance(model, Pipeline) else model
-        return _distances(last.loo_scores_, labels, candidates)
+        model = last_step(self.fit(rows, candidates, labels))
+        return _distances(model.loo_scores_, labels, candidates)
 
     def cross_fitted_scores(self, rows: Any, candidates: CandidateSets, labels: Floats, folds: Folds) -> Floats:
         """Return distances of the cross-fitted probabilities from the means of the classes."""

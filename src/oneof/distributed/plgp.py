@@ -13,7 +13,6 @@ import numpy as np
 from oneof.distributed.blocks import RowBlock, RowBlocks, block_error_context
 from oneof.distributed.reduction import compute, delayed_task, map_persist, map_reduce, persist, shared, tree_sum
 from oneof.errors import InputError
-from oneof.estimators.gaussian_process._kernels import make_kernels, optimize_kernels, subsample
 from oneof.estimators.gaussian_process.plgp import PLGP
 from oneof.kernels import total_variance
 from oneof.kernels.nystroem import NystroemFeatures
@@ -46,7 +45,7 @@ def fit_plgp(model: PLGP, blocks: RowBlocks) -> None:
     blocks = blocks.labeled
     n_classes, n_labeled = len(blocks.classes), blocks.n_labeled
     seed, rng, normals = model._generators(n_classes)
-    kernels = _make_and_optimize_kernels(model, blocks, rng)
+    kernels = model._fit_kernels(lambda: _total_variance(blocks), blocks.select, (n_labeled, n_classes), rng)
     m = min(int(model.n_components), n_labeled)
     check_memory(
         16 * (m * n_classes) ** 2, f"covariances of {m} features and {n_classes} classes", "lower n_components"
@@ -77,25 +76,6 @@ def fit_plgp(model: PLGP, blocks: RowBlocks) -> None:
     blocks.set_input_attributes(model)
     model.__dict__.pop("latent_mode_", None)
     model._set_fitted_attributes(posterior, mode, np.empty((0, n_classes), dtype=bool), normals, seed)
-
-
-def _make_and_optimize_kernels(model: PLGP, blocks: RowBlocks, rng: np.random.Generator) -> list[Any]:
-    n_classes, n_labeled = len(blocks.classes), blocks.n_labeled
-    kernels = make_kernels(model.kernel, lambda: _total_variance(blocks), n_classes)
-    if model.optimizer is None or not any(kernel.n_dims for kernel in kernels):
-        return kernels
-    sample = subsample(n_labeled, model.optimizer_max_samples, rng)
-    rows, evidence = blocks.select(np.arange(n_labeled) if sample is None else sample)
-    return optimize_kernels(
-        kernels,
-        rows,
-        evidence,
-        float(model.sharpness),
-        optimizer=model.optimizer,
-        n_restarts=int(model.n_restarts_optimizer),
-        max_rows=None,
-        rng=rng,
-    )
 
 
 def _total_variance(blocks: RowBlocks) -> float:

@@ -68,6 +68,10 @@ class TrainingRows:
         """Return the used rows; if all are used, the same object, since a copy would double the memory."""
         return self.X if len(used) == len(self.candidates) else _safe_indexing(self.X, used)
 
+    def most_probable(self, proba: Floats) -> Labels:
+        """Return the label of each row's candidate with the highest of (n, K) probabilities."""
+        return self.candidates.classes[np.where(self.candidates.mask, proba, -1.0).argmax(axis=1)]
+
     def complete(self, values: Array, used: Ints, predict: Callable[[Ints], Array]) -> Array:
         """Return (n, K) values: those of the used rows, and predictions of the other rows, given by their indices."""
         completed = to_namespace_of(np.empty(self.candidates.shape), values)
@@ -108,7 +112,7 @@ class CandidateClassifier(ClassifierMixin, BaseEstimator):
     """
 
     _uses_gram_matrix = False  # whether the largest matrix of `fit` is (n, n) instead of (n, d)
-    _finite: Any = True  # values of X in `fit`: True, "allow-nan", or False if the solver checks for NaN and infinity
+    _finite: Any = None  # False if the solver checks the values of X in `fit` for NaN and infinity
 
     @_without_other_arguments
     def fit(self, X: Any, y: Any) -> Self:
@@ -310,13 +314,16 @@ class CandidateClassifier(ClassifierMixin, BaseEstimator):
         self._fitted_on: Any = (X, y)
         return self
 
-    def _validate_rows(self, X: Any, *, reset: bool = False, finite: Any = True) -> FeatureMatrix:
+    def _validate_rows(self, X: Any, *, reset: bool = False, finite: Any = None) -> FeatureMatrix:
         if not reset:
             check_is_fitted(self)
+        accepted = get_tags(self).input_tags
+        if finite is None:
+            finite = "allow-nan" if accepted.allow_nan else True
         X = unmask(X)  # scikit-learn would read the numbers below the mask
         # Numbers out of the range of float64 become infinite, which is then reported as an error.
         options: dict[str, Any] = {"dtype": [np.float64, np.float32], "order": "C"}
-        options["accept_sparse"] = "csr" if get_tags(self).input_tags.sparse else False
+        options["accept_sparse"] = "csr" if accepted.sparse else False
         with reraise_as_input_error(), np.errstate(over="ignore", invalid="ignore"):
             try:
                 rows = validate_data(self, X, **options, ensure_all_finite=finite, reset=reset)

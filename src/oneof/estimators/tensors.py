@@ -18,7 +18,7 @@ class TensorClassifier(CandidateClassifier):
         """Return rows in the precision and on the device of the rows of `fit`; None before `fit`."""
         raise NotImplementedError
 
-    def _validate_rows(self, X: Any, *, reset: bool = False, finite: Any = True) -> FeatureMatrix:
+    def _validate_rows(self, X: Any, *, reset: bool = False, finite: Any = None) -> FeatureMatrix:
         """Check rows; NumPy rows are copied to the device if the estimator was fitted to tensors."""
         fitted = None if reset else self._fitted_rows()
         if is_torch_array(X):

@@ -1,11 +1,13 @@
 """Nystroem features: inner products that approximate a kernel (Williams & Seeger 2001)."""
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from array_api_compat import array_namespace
 
 from oneof.kernels.gaussian_process import covariance
+from oneof.kernels.svc import Kernel
 from oneof.typing import Array, FeatureMatrix
 
 BLOCK_ROWS = 4096
@@ -19,6 +21,7 @@ class NystroemFeatures:
     """Features phi(x) = R^T k(Z, x) with R R^T = k(Z, Z)^-1 over m landmarks Z."""
 
     kernel: Any
+    """A `Kernel`, or one of `sklearn.gaussian_process.kernels`."""
     landmarks: FeatureMatrix
     """Z, (m, d)."""
     root: Array
@@ -34,7 +37,8 @@ class NystroemFeatures:
         n = X.shape[0]
         features = None
         for start in range(0, n, BLOCK_ROWS):
-            cross = covariance(self.kernel, X[start : start + BLOCK_ROWS], self.landmarks)
+            gram = self.kernel.gram if isinstance(self.kernel, Kernel) else partial(covariance, self.kernel)
+            cross = gram(X[start : start + BLOCK_ROWS], self.landmarks)
             xp = array_namespace(cross)
             block = xp.astype(cross, self.root.dtype, copy=False) @ self.root
             if features is None:
@@ -43,9 +47,16 @@ class NystroemFeatures:
         return features
 
 
-def inverse_root(gram: Array) -> Array:
-    """Return R with R R^T = gram^-1 in float64, without directions that are dominated by rounding errors."""
+def inverse_root(gram: Array, *, symmetric: bool = False) -> Array:
+    """Return R with R R^T = gram^-1 in float64, without directions that are dominated by rounding errors.
+
+    The features of the `symmetric` root have similar sizes; those of the other one are orthogonal on the landmarks.
+    """
     xp = array_namespace(gram)
     values, vectors = xp.linalg.eigh(xp.astype(gram, xp.float64))
     selected = values > EIGENVALUE_RTOL * xp.max(values)
-    return vectors * xp.where(selected, 1.0 / xp.sqrt(xp.where(selected, values, 1.0)), 0.0)
+    root = vectors * xp.where(selected, 1.0 / xp.sqrt(xp.where(selected, values, 1.0)), 0.0)
+    if not symmetric:
+        return root
+    sizes = xp.sqrt(xp.sum(root**2, axis=0))
+    return root @ (root / xp.where(sizes > 0.0, sizes, 1.0)).T

@@ -64,8 +64,9 @@ from oneof.graphs import laplacian
 from oneof.graphs.affinity import unlabeled_components
 from oneof.likelihoods import constant_rows, is_mask, support, uniform_within_sets
 from oneof.solvers.class_sizes import ClassPrior, class_proportions, constrain_sizes
+from oneof.solvers.diffusion import DiffusionResult
 from oneof.solvers.small_weights import without_small_weights
-from oneof.typing import Evidence, Floats, Ints, Mask
+from oneof.typing import Evidence, Floats, Mask
 from oneof.validation import check_memory
 
 MIN_LABELED = 1e-6
@@ -88,21 +89,16 @@ MIN_NORMAL = 1e-75
 
 
 @dataclass(frozen=True)
-class TransductionSolution:
-    """Result of `solve_transduction`."""
+class TransductionSolution(DiffusionResult):
+    """Result of `solve_transduction`: the distributions are nearest to the relative scores, by the weights of a row.
 
-    distributions: Floats
-    """(n, K): the distribution of each row that is nearest to its relative scores, by its weights; uniform in rows that
-    no label reaches."""
+    It has converged if the remaining change of every q_ik is at most the tolerance, by the rate at which the changes
+    shrink.
+    """
+
     relative_scores: Floats
     """(n, K): (z - gamma_-) / (gamma_+ - gamma_-) of each class: 0 at the target of other classes, 1 at the target of
     the class, 1/2 at the threshold. Labeled rows have such scores too, and values are not clipped to [0, 1]."""
-    unreachable: Ints
-    """Row indices in components of the graph without any label."""
-    n_iter: int
-    """Number of iterations."""
-    converged: bool
-    """Whether the remaining change of every q_ik is at most the tolerance, by the rate at which the changes shrink."""
 
 
 def solve_transduction(
@@ -175,9 +171,8 @@ def solve_transduction(
             label_mass = q[labeled].sum(axis=0)
             possible = np.where(label_mass > 0, scores[free], -np.inf)  # scores of a class without a label are constant
             scores[free] += constrain_sizes(possible, class_proportions(prior, label_mass))
-    return TransductionSolution(
-        nearest_distributions(scores, evidence), scores, np.flatnonzero(unreachable), n_iter, remaining <= tol
-    )
+    proba, converged = nearest_distributions(scores, evidence), remaining <= tol
+    return TransductionSolution(proba, n_iter, converged, np.flatnonzero(unreachable), scores, has_sizes=True)
 
 
 def _relative_scores(vectors: "Spectrum | GraphComponents", q: Floats, labeled: Mask, C: float) -> Floats:

@@ -1,24 +1,23 @@
 """Gaussian process classifier for candidate sets."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, Literal
 
 import numpy as np
-from array_api_compat import array_namespace
+import scipy.sparse as sp
+from array_api_compat import array_namespace, is_torch_array
 from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from oneof.arrays import as_numpy, to_namespace_of
-from oneof.errors import InputError
+from oneof.errors import InputError, InputTypeError
 from oneof.estimators.base import ProbabilityMixin, TrainingRows
-from oneof.estimators.gaussian_process._kernels import (
-    make_kernels,
-    optimize_kernels,
-    warn_if_prior_dominates,
-)
 from oneof.estimators.parameters import KW_ONLY, Count, CountOrZero, Positive, estimator
 from oneof.estimators.tensors import TensorClassifier
 from oneof.kernels import total_variance
+from oneof.messages import warn
+from oneof.solvers.laplace.hyperparameters import search_hyperparameters
 from oneof.solvers.laplace.mode import LaplaceMode, WeightMode
 from oneof.solvers.laplace.posterior import (
     LaplacePosterior,
@@ -32,6 +31,13 @@ from oneof.solvers.laplace.posterior import (
 )
 from oneof.typing import Array, Evidence, FeatureMatrix, Floats
 from oneof.validation import check_positive, check_random_state
+
+N_PROBES = 64
+"""Number of rows of `fit` on which predictions are compared with the latent means."""
+MAX_DISAGREEMENT = 1 / 3
+"""Maximum fraction of these rows whose predictions may differ without a warning."""
+MIN_MC_SAMPLES = 100
+"""With fewer samples, predictions differ by chance."""
 
 
 @estimator
@@ -186,18 +192,9 @@ class PLGP(ProbabilityMixin, TensorClassifier):
         labeled = training.labeled
         rows, evidence = training.select(labeled), training.evidence[labeled]
         seed, rng, normals = self._generators(evidence.shape[1])
-        kernels = make_kernels(self.kernel, lambda: total_variance(rows), evidence.shape[1])
-        if self.optimizer is not None and any(kernel.n_dims for kernel in kernels):
-            kernels = optimize_kernels(
-                kernels,
-                rows,
-                evidence,
-                float(self.sharpness),
-                optimizer=self.optimizer,
-                n_restarts=int(self.n_restarts_optimizer),
-                max_rows=self.optimizer_max_samples,
-                rng=rng,
-            )
+        kernels = self._fit_kernels(
+            lambda: total_variance(rows), lambda some: (rows[some], evidence[some]), evidence.shape, rng
+        )
         posterior, mode = approximate_posterior(
             kernels,
             rows,
@@ -221,6 +218,50 @@ class PLGP(ProbabilityMixin, TensorClassifier):
         # A separate generator for the normals, so that their number does not change the random rows.
         rng, normals_rng = np.random.default_rng(seed).spawn(2)
         return seed, rng, draw_normals(int(self.n_mc_samples), n_classes, normals_rng)
+
+    def _fit_kernels(
+        self,
+        variance: Callable[[], float],
+        take: Callable[[Any], tuple[FeatureMatrix, Evidence]],
+        shape: tuple[int, ...],
+        rng: np.random.Generator,
+    ) -> list[Any]:
+        """Return the kernels with the hyperparameters that maximize the evidence of some random rows.
+
+        Parameters
+        ----------
+        variance : callable
+            Returns the sum of the variances of the features; only called for the default kernel.
+        take : callable
+            Returns the labeled rows of given indices, and their evidence.
+        shape : (int, int)
+            The numbers of labeled rows and of classes.
+        rng : Generator
+        """
+        n, n_classes = shape
+        kernels = _make_kernels(self.kernel, variance, n_classes)
+        if self.optimizer is None or not any(kernel.n_dims for kernel in kernels):
+            return kernels
+        limit = self.optimizer_max_samples or n
+        rows, evidence = take(np.arange(n) if limit >= n else np.sort(rng.permutation(n)[:limit]))
+        if is_torch_array(rows):  # scikit-learn's kernel derivatives need NumPy arrays
+            raise InputError("`optimizer` must be None for tensors. Pass optimizer=None.")
+        result = search_hyperparameters(
+            np.asarray(rows.toarray() if sp.issparse(rows) else rows, dtype=np.float64),
+            evidence,
+            kernels if len(kernels) > 1 else kernels[0],
+            float(self.sharpness),
+            optimizer=self.optimizer,
+            n_restarts=int(self.n_restarts_optimizer),
+            rng=rng,
+        )
+        if not np.isfinite(result.evidence):
+            warn(
+                "PLGP: the evidence could not be computed for any hyperparameters of the kernel, which is unchanged. "
+                "Scale the features, or pass optimizer=None.",
+                ConvergenceWarning,
+            )
+        return result.kernel if len(kernels) > 1 else [result.kernel]
 
     def _set_fitted_attributes(
         self,
@@ -299,7 +340,7 @@ class PLGP(ProbabilityMixin, TensorClassifier):
     def _covariance(self) -> PosteriorCovariance:
         if "covariance" not in self._cache:
             self._cache["covariance"] = self._posterior.latent_covariance(np.random.default_rng(self._seed))
-            warn_if_prior_dominates(self._posterior, self._cache["covariance"], self._normals)
+            _warn_if_prior_dominates(self._posterior, self._cache["covariance"], self._normals)
         return self._cache["covariance"]
 
     def _means_and_covariances(self, rows: FeatureMatrix) -> Iterator[tuple[Array, Array]]:
@@ -326,3 +367,52 @@ class PLGP(ProbabilityMixin, TensorClassifier):
         if "_cache" in state:
             state["_cache"] = {}  # covariances are large, and are computed again when needed
         return state
+
+
+def _make_kernels(kernel: Any, variance: Callable[[], float], n_classes: int) -> list[Any]:
+    """Return clones of the kernels, one or as many as there are classes.
+
+    Parameters
+    ----------
+    kernel : kernel, list of kernels or None
+        None makes the default kernel.
+    variance : callable
+        Returns the sum of the variances of the features; only called for the default kernel.
+    n_classes : int
+    """
+    from sklearn.gaussian_process.kernels import RBF, CompoundKernel, ConstantKernel, Kernel
+
+    if kernel is None:
+        # The evidence often grows with the variance; above 100 the mean of the softmax may prefer classes without data.
+        # Rounded: on flat evidence the optimizer would diverge if another order of summation changed the last bit.
+        length = float(f"{np.sqrt(variance()):.9g}") or 1.0
+        return [ConstantKernel(1.0, (1e-2, 1e2)) * RBF(length, (length / 100.0, length * 100.0))]
+    kernels = list(kernel) if isinstance(kernel, list | tuple) else [kernel]
+    if any(isinstance(own, CompoundKernel) for own in kernels):
+        raise InputTypeError("`kernel` must not be a CompoundKernel. Pass a list of kernels, one for each class.")
+    if not all(isinstance(own, Kernel) for own in kernels) or not kernels:
+        raise InputTypeError(
+            f"`kernel` must be a kernel of sklearn.gaussian_process.kernels, or a list of them; got {kernel!r}."
+        )
+    if isinstance(kernel, list | tuple) and len(kernels) != n_classes:
+        raise InputError(
+            f"`kernel` must be one kernel or one for each class; got a list of {len(kernels)} for {n_classes} classes."
+        )
+    return [clone(own) for own in kernels]
+
+
+def _warn_if_prior_dominates(posterior: LaplacePosterior, covariance: PosteriorCovariance, normals: Floats) -> None:
+    """Warn if the mean of the softmax and the mean of the latents predict different classes for many rows of `fit`."""
+    if len(normals) < MIN_MC_SAMPLES:
+        return
+    rows = posterior.rows
+    probes = rows[np.linspace(0, rows.shape[0] - 1, N_PROBES, dtype=int)]
+    means, covariances = next(posterior.means_and_covariances(probes, covariance))
+    proba = as_numpy(expected_softmax(means, covariances, to_namespace_of(normals, means)))
+    disagreement = float((proba.argmax(axis=1) != as_numpy(means).argmax(axis=1)).mean())
+    if disagreement > MAX_DISAGREEMENT:
+        warn(
+            "PLGP predicts another class than the largest latent mean does for "
+            f"{disagreement:.0%} of the rows of fit, because the prior variance is large. Lower the kernel's variance, "
+            "or use the means of `latent_mean_and_cov`.",
+        )

@@ -91,7 +91,7 @@ class GaussianEM(GenerativeClassifier):
     shrinkage: NonNegative | None = None
     class_weight: Any = None
 
-    def _validate_rows(self, X: Any, *, reset: bool = False, finite: Any = True) -> FeatureMatrix:
+    def _validate_rows(self, X: Any, *, reset: bool = False, finite: Any = None) -> FeatureMatrix:
         rows = super()._validate_rows(X, reset=reset, finite=finite)
         if sp.issparse(rows):
             check_memory(16.0 * rows.shape[0] * rows.shape[1], "making the rows dense", "reduce the number of features")

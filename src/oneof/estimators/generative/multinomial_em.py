@@ -61,7 +61,7 @@ class MultinomialEM(GenerativeClassifier):
 
     alpha: Positive = 1.0
 
-    def _validate_rows(self, X: Any, *, reset: bool = False, finite: Any = True) -> FeatureMatrix:
+    def _validate_rows(self, X: Any, *, reset: bool = False, finite: Any = None) -> FeatureMatrix:
         rows = super()._validate_rows(X, reset=reset, finite=finite)
         check_counts(rows)
         return rows

@@ -4,7 +4,7 @@ Read next the estimator itself, its solver in `oneof.solvers.diffusion` or `oneo
 `oneof.graphs.builder`.
 """
 
-from typing import Any, Literal, Protocol
+from typing import Any, Literal
 
 import numpy as np
 
@@ -15,29 +15,10 @@ from oneof.estimators.parameters import KW_ONLY, Count, Positive, estimator
 from oneof.graphs import NeighborGraph
 from oneof.likelihoods import normalize_within_sets, support
 from oneof.messages import warn
-from oneof.solvers.class_sizes import ClassPrior, balance_classes
+from oneof.solvers.class_sizes import balance_classes
+from oneof.solvers.diffusion import DiffusionResult
 from oneof.solvers.small_weights import without_small_weights
-from oneof.typing import Evidence, FeatureMatrix, Floats, Ints, Labels
-
-
-class DiffusionResult(Protocol):
-    """Common fields of the solutions of the graph solvers."""
-
-    @property
-    def distributions(self) -> Floats:
-        """Class distributions of the rows, (n, K)."""
-
-    @property
-    def n_iter(self) -> int:
-        """Number of iterations."""
-
-    @property
-    def converged(self) -> bool:
-        """True if the iterations converged."""
-
-    @property
-    def unreachable(self) -> Ints:
-        """Row numbers that no label reaches."""
+from oneof.typing import Evidence, FeatureMatrix, Floats, Labels
 
 
 @estimator
@@ -89,8 +70,8 @@ class GraphClassifier(ProbabilityMixin):
     max_iter: Count = 10_000
     tol: Positive = 1e-5
 
-    def _solve(self, affinity: Any, evidence: Evidence, prior: ClassPrior) -> tuple[DiffusionResult, ClassPrior]:
-        """Return the class distributions of the rows, and the class sizes if these do not have them yet."""
+    def _solve(self, affinity: Any, evidence: Evidence) -> DiffusionResult:
+        """Return the class distributions of the rows."""
         raise NotImplementedError
 
     def _check_parameters(self) -> None:
@@ -106,7 +87,7 @@ class GraphClassifier(ProbabilityMixin):
         candidates = training.candidates
         self._graph = self._neighbor_graph().graph(training.X)
         prior = check_class_prior(self.class_prior, len(candidates.classes))
-        solution, prior = self._solve(self._graph.affinity, candidates.evidence, prior)
+        solution = self._solve(self._graph.affinity, candidates.evidence)
         if len(solution.unreachable):
             warn(
                 f"{type(self).__name__}: {len(solution.unreachable)} of {len(candidates)} rows are in components of "
@@ -119,7 +100,7 @@ class GraphClassifier(ProbabilityMixin):
             solution.distributions,
             candidates.evidence,
             solution.unreachable,
-            prior,
+            None if solution.has_sizes else prior,
             class_mass=bool(self.class_mass),
             tol=self.tol,
         )

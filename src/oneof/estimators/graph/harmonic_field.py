@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from oneof.estimators.graph._base import DiffusionResult, GraphClassifier
+from oneof.estimators.graph._base import GraphClassifier
 from oneof.estimators.parameters import KW_ONLY, NonNegative, Positive, estimator
-from oneof.solvers.class_sizes import ClassPrior
+from oneof.solvers.diffusion import DiffusionResult
 from oneof.solvers.diffusion.label_propagation import solve_harmonic
 from oneof.typing import Evidence
 
@@ -92,6 +92,6 @@ class HarmonicField(GraphClassifier):
     class_mass: bool = True
     _: KW_ONLY
 
-    def _solve(self, affinity: Any, evidence: Evidence, prior: ClassPrior) -> tuple[DiffusionResult, ClassPrior]:
-        options: dict[str, Any] = {"label_penalty": self.label_penalty, "ridge": self.ridge}
-        return solve_harmonic(affinity, evidence, **options, tol=self.tol, max_iter=self.max_iter), prior
+    def _solve(self, affinity: Any, evidence: Evidence) -> DiffusionResult:
+        options: dict[str, Any] = {"label_penalty": self.label_penalty, "ridge": self.ridge, "tol": self.tol}
+        return solve_harmonic(affinity, evidence, **options, max_iter=self.max_iter)

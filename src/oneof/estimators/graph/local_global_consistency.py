@@ -3,9 +3,9 @@
 from typing import Any
 
 from oneof.errors import InputError
-from oneof.estimators.graph._base import DiffusionResult, GraphClassifier
+from oneof.estimators.graph._base import GraphClassifier
 from oneof.estimators.parameters import KW_ONLY, Fraction, Positive, estimator
-from oneof.solvers.class_sizes import ClassPrior
+from oneof.solvers.diffusion import DiffusionResult
 from oneof.solvers.diffusion.label_propagation import solve_local_global_consistency
 from oneof.typing import Evidence
 
@@ -78,6 +78,6 @@ class LocalGlobalConsistency(GraphClassifier):
         if self.alpha in (0, 1):
             raise InputError(f"`alpha` must be between 0 and 1, excluding both; got {self.alpha!r}.")
 
-    def _solve(self, affinity: Any, evidence: Evidence, prior: ClassPrior) -> tuple[DiffusionResult, ClassPrior]:
+    def _solve(self, affinity: Any, evidence: Evidence) -> DiffusionResult:
         options: dict[str, Any] = {"alpha": self.alpha, "tol": self.tol, "max_iter": self.max_iter}
-        return solve_local_global_consistency(affinity, evidence, **options), prior
+        return solve_local_global_consistency(affinity, evidence, **options)

@@ -5,10 +5,10 @@ from typing import Any
 import numpy as np
 
 from oneof.candidates import CandidateSets
-from oneof.estimators.graph._base import DiffusionResult, GraphClassifier
+from oneof.estimators.graph._base import GraphClassifier
 from oneof.estimators.parameters import KW_ONLY, Count, Positive, estimator
 from oneof.likelihoods import normalize_within_sets
-from oneof.solvers.class_sizes import ClassPrior
+from oneof.solvers.diffusion import DiffusionResult
 from oneof.solvers.diffusion.markov_walk import restriction_weights, solve_markov_walk
 from oneof.typing import Evidence, FeatureMatrix, Floats
 
@@ -83,11 +83,11 @@ class MarkovWalk(GraphClassifier):
     max_iter: Count = 1000
     tol: Positive = 1e-6
 
-    def _solve(self, affinity: Any, evidence: Evidence, prior: ClassPrior) -> tuple[DiffusionResult, ClassPrior]:
+    def _solve(self, affinity: Any, evidence: Evidence) -> DiffusionResult:
         n_steps = int(self.n_steps)  # products of NumPy's small integers overflow
         solution = solve_markov_walk(affinity, evidence, n_steps=n_steps, tol=self.tol, max_iter=self.max_iter)
         self.start_label_posteriors_ = solution.start_posteriors
-        return solution, prior
+        return solution
 
     def _training_proba(self, rows: FeatureMatrix, candidates: CandidateSets) -> Floats:
         del rows

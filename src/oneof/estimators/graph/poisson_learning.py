@@ -3,9 +3,10 @@
 from typing import Any
 
 from oneof.errors import InputError
-from oneof.estimators.graph._base import DiffusionResult, GraphClassifier
+from oneof.estimators.class_prior import check_class_prior
+from oneof.estimators.graph._base import GraphClassifier
 from oneof.estimators.parameters import KW_ONLY, Positive, estimator
-from oneof.solvers.class_sizes import ClassPrior
+from oneof.solvers.diffusion import DiffusionResult
 from oneof.solvers.diffusion.poisson import solve_poisson, solve_poisson_cuts
 from oneof.typing import Evidence
 
@@ -93,12 +94,12 @@ class PoissonLearning(GraphClassifier):
         if self.volume_constraint and self.class_prior is None:
             raise InputError('`class_prior` must not be None with volume_constraint=True. Pass "labels" if unknown.')
 
-    def _solve(self, affinity: Any, evidence: Evidence, prior: ClassPrior) -> tuple[DiffusionResult, ClassPrior]:
+    def _solve(self, affinity: Any, evidence: Evidence) -> DiffusionResult:
         options: dict[str, Any] = {"tol": self.tol, "max_iter": self.max_iter}
-        if self.volume_constraint and prior is not None:
+        if self.volume_constraint:
+            prior = check_class_prior(self.class_prior, evidence.shape[1])
             solution = solve_poisson_cuts(affinity, evidence, prior, **options)
-            prior = None  # the cuts have the sizes
         else:
             solution = solve_poisson(affinity, evidence, **options)
         self.scores_ = solution.scores
-        return solution, prior
+        return solution

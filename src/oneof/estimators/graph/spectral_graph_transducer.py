@@ -2,9 +2,10 @@
 
 from typing import Any, Literal
 
-from oneof.estimators.graph._base import DiffusionResult, GraphClassifier
+from oneof.estimators.class_prior import check_class_prior
+from oneof.estimators.graph._base import GraphClassifier
 from oneof.estimators.parameters import KW_ONLY, Count, Positive, estimator
-from oneof.solvers.class_sizes import ClassPrior
+from oneof.solvers.diffusion import DiffusionResult
 from oneof.solvers.transducer import solve_transduction
 from oneof.typing import Evidence
 
@@ -112,7 +113,7 @@ class SpectralGraphTransducer(GraphClassifier):
     max_iter: Count = 100
     tol: Positive = 0.01
 
-    def _solve(self, affinity: Any, evidence: Evidence, prior: ClassPrior) -> tuple[DiffusionResult, ClassPrior]:
+    def _solve(self, affinity: Any, evidence: Evidence) -> DiffusionResult:
+        prior = check_class_prior(self.class_prior, evidence.shape[1])
         options: dict[str, Any] = {"prior": prior, "max_iter": self.max_iter, "tol": self.tol}
-        solution = solve_transduction(affinity, evidence, n_eigenvectors=self.n_eigenvectors, C=self.C, **options)
-        return solution, None  # the solver has scaled the classes
+        return solve_transduction(affinity, evidence, n_eigenvectors=self.n_eigenvectors, C=self.C, **options)

@@ -9,14 +9,15 @@ from sklearn.utils.validation import check_is_fitted
 
 from oneof.errors import InputError
 from oneof.estimators.base import DecisionFunctionMixin, SampleWeightMixin, TrainingRows
-from oneof.estimators.graph_logistic._view_encoding import (
+from oneof.estimators.graph_logistic._views import (
     EncodedView,
     ScaledTerm,
     ViewEncoder,
+    ViewModel,
     labeled_instances,
+    parse_views,
     prior_terms,
 )
-from oneof.estimators.graph_logistic._views import ViewModel, parse_views
 from oneof.estimators.parameters import KW_ONLY, Count, NonNegative, Positive, estimator
 from oneof.graphs import NeighborGraph
 from oneof.kernels import KERNELS, Kernel
@@ -186,21 +187,14 @@ class GraphLogisticRegression(DecisionFunctionMixin, SampleWeightMixin):
     def _fit(self, training: TrainingRows) -> None:
         # The units of the terms are such that one hyper-prior fits all of them; decision 0017 explains "auto".
         strength = 0.0 if self.precision == "em" else 0.01 if self.prior == "graph+ard" else 1.0
-        rows = training.X
-        encoder = ViewEncoder(
-            rows,
-            training.evidence,
-            training.weight,
-            getattr(self, "feature_names_in_", None),
-            self._neighbor_graph(),
-            self._make_kernel if self.features == "kernel" else None,
-            bool(self.fit_intercept),
-        )
-        groups = [None] if self.views is None else parse_views(self.views, rows.shape[1], encoder.names)
+        names = getattr(self, "feature_names_in_", None)
+        make_kernel = self._make_kernel if self.features == "kernel" else None
+        encoder = ViewEncoder(training, names, self._neighbor_graph(), make_kernel, bool(self.fit_intercept))
+        groups = [None] if self.views is None else parse_views(self.views, training.X.shape[1], names)
         views = [encoder.encode(index, columns) for index, columns in enumerate(groups)]
-        terms = prior_terms(encoder, views, self.prior, numbered=self.views is not None)
+        terms = prior_terms(training, views, self.prior, numbered=self.views is not None)
         fitted = fit_views(
-            labeled_instances(encoder, views),
+            labeled_instances(training, views),
             tuple(scaled.term for scaled in terms),
             len(views),
             coregularization="auto" if isinstance(self.coregularization, str) else bool(self.coregularization),
@@ -213,9 +207,7 @@ class GraphLogisticRegression(DecisionFunctionMixin, SampleWeightMixin):
         )
         self._set_fitted_attributes(views, terms, fitted)
         self._warn_if_degenerate(fitted)
-        proba = self._candidate_proba(rows, training.candidates)
-        inside = np.where(training.candidates.mask, proba, -1.0)
-        self.transduction_ = training.candidates.classes[inside.argmax(axis=1)]
+        self.transduction_ = training.most_probable(self._candidate_proba(training.X, training.candidates))
 
     def predict_proba(self, X: Any, view: int | None = None) -> Floats:
         """Return the probabilities of the classes.
@@ -311,11 +303,6 @@ class GraphLogisticRegression(DecisionFunctionMixin, SampleWeightMixin):
 
     def _scores(self, rows: FeatureMatrix) -> Floats:
         return self._view_model.scores(rows)
-
-    def _validate_rows(self, X: Any, *, reset: bool = False, finite: Any = True) -> FeatureMatrix:
-        return super()._validate_rows(
-            X, reset=reset, finite="allow-nan" if finite and self.views is not None else finite
-        )
 
     def __getstate__(self) -> dict[str, Any]:
         state = super().__getstate__()

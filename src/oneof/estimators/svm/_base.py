@@ -1,7 +1,6 @@
 """Base of the support vector machines: the space of a kernel, coefficients, scores of new rows."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -10,7 +9,7 @@ from oneof.errors import InputError
 from oneof.estimators.base import LinearClassifierMixin, PrecomputedKernelMixin
 from oneof.estimators.parameters import KW_ONLY, Count, estimator
 from oneof.kernels import Kernel, check_gram, check_square
-from oneof.kernels.nystroem import BLOCK_ROWS, inverse_root
+from oneof.kernels.nystroem import NystroemFeatures, inverse_root
 from oneof.kernels.pairwise import scale_gamma
 from oneof.solvers.feature_spaces import FeatureSpace, KernelSpace, Space
 from oneof.solvers.row_accessors import sparse_if_few
@@ -18,38 +17,16 @@ from oneof.typing import FeatureMatrix, Floats, Ints
 from oneof.validation import check_memory, check_random_state
 
 
-@dataclass(frozen=True)
-class LandmarkRows:
-    """Rows whose kernel values give the features k(x, Z) R of all rows, with inner products close to the kernel."""
-
-    chosen: Ints
-    """The rows of Z, (m,)."""
-    root: Floats
-    """R, (m, m): the symmetric root of k(Z, Z)^-1, so that the features have similar sizes."""
-
-    @classmethod
-    def from_gram(cls, chosen: Ints, gram: Floats) -> "LandmarkRows":
-        """Compute the root from k(Z, Z)."""
-        root = inverse_root(gram)
-        sizes = np.sqrt((root**2).sum(axis=0))
-        vectors = np.divide(root, sizes, out=np.zeros_like(root), where=sizes > 0.0)
-        return cls(chosen, root @ vectors.T)
-
-    def coefficients(self, weights: Floats, n_rows: int) -> Floats:
-        """Return the (n, K) coefficients of the rows that give the same scores as (K, m) weights of the features."""
-        coefficients = np.zeros((n_rows, len(weights)))
-        coefficients[self.chosen] = self.root @ weights.T
-        return coefficients
-
-
 class UsedRows(NamedTuple):
     """Rows of fit that a problem uses, in the space of a kernel."""
 
     indices: Ints
+    """The rows, or the landmarks among them."""
     space: Space
     kernel: Kernel | None
     """None if the kernel is precomputed."""
-    landmarks: LandmarkRows | None = None
+    root: Floats | None = None
+    """R of the features k(x, Z) R with landmarks Z."""
 
 
 @estimator
@@ -112,8 +89,13 @@ class KernelSVM(PrecomputedKernelMixin, LinearClassifierMixin):
                 used_rows = sparse_if_few(used_rows).astype(np.float64, copy=False)
                 return UsedRows(used, FeatureSpace(used_rows, has_constant=has_constant), kernel)
             if self.approximation is not None:
-                landmarks, features = self._nystroem_features(kernel, used_rows)
-                return UsedRows(used, FeatureSpace(features, has_constant=has_constant), kernel, landmarks)
+                n, m = len(used), min(int(self.n_components), len(used))
+                check_memory(16.0 * n * m, f"the features of {n} rows and {m} landmarks", "decrease `n_components`")
+                chosen = np.sort(check_random_state(self.random_state).permutation(n)[:m])
+                landmarks = used_rows[chosen]
+                root = inverse_root(check_gram(kernel.gram(used_rows[chosen], landmarks), chosen), symmetric=True)
+                features = NystroemFeatures(kernel, landmarks, root).transform(used_rows)
+                return UsedRows(used[chosen], FeatureSpace(features, has_constant=has_constant), kernel, root)
             # The matrix, and at most two of its size: the submatrix of the free rows, and its factor.
             remedy = 'set kernel="linear" or approximation="nystroem"'
             check_memory(24.0 * len(used) ** 2, f"the kernel of all pairs of {len(used)} rows", remedy)
@@ -123,18 +105,6 @@ class KernelSVM(PrecomputedKernelMixin, LinearClassifierMixin):
             is_owned = kernel is not None and not callable(kernel.name)  # another matrix may belong to the caller
             gram = np.add(gram, 1.0, out=gram if is_owned else None)
         return UsedRows(used, KernelSpace(gram), kernel)
-
-    def _nystroem_features(self, kernel: Kernel, rows: FeatureMatrix) -> tuple[LandmarkRows, Floats]:
-        """Return random landmarks among n rows, and the (n, m) features that they give."""
-        n, m = rows.shape[0], min(int(self.n_components), rows.shape[0])
-        check_memory(16.0 * n * m, f"the features of {n} rows and {m} landmarks", "decrease `n_components`")
-        chosen = np.sort(check_random_state(self.random_state).permutation(n)[:m])
-        landmarks = LandmarkRows.from_gram(chosen, check_gram(kernel.gram(rows[chosen], rows[chosen]), chosen))
-        features = np.empty((n, m))
-        for start in range(0, n, BLOCK_ROWS):
-            block = slice(start, start + BLOCK_ROWS)
-            features[block] = kernel.gram(rows[block], rows[chosen]) @ landmarks.root
-        return landmarks, features
 
     def _set_solution(self, used: UsedRows, weights: Floats, intercept: Floats, rows: FeatureMatrix) -> None:
         """Set the attributes of the model.
@@ -146,9 +116,8 @@ class KernelSVM(PrecomputedKernelMixin, LinearClassifierMixin):
         if used.kernel is not None and used.kernel.name == "linear":
             self._set_coefficients(np.column_stack([weights, intercept]), rows.dtype)
             return
-        n, landmarks = len(used.indices), used.landmarks
         self.dual_coef_ = np.zeros((rows.shape[0], len(intercept)))
-        self.dual_coef_[used.indices] = weights if landmarks is None else landmarks.coefficients(weights, n)
+        self.dual_coef_[used.indices] = weights if used.root is None else used.root @ weights.T
         self.intercept_ = intercept
         self._support = np.flatnonzero(self.dual_coef_.any(axis=1))
         self._support_rows = None if used.kernel is None else rows[self._support]

@@ -6,7 +6,6 @@ from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 from joblib import effective_n_jobs
 from sklearn import config_context
 from sklearn.base import clone
@@ -31,16 +30,6 @@ def check_classifier(estimator: Any, methods: tuple[str, ...], example: str, rem
         raise InputTypeError(f"`estimator` must be a classifier object, such as {example}; got {estimator!r}.")
     if not any(hasattr(estimator, method) for method in methods):
         raise InputError(f"`estimator` must have {' or '.join(methods)}; got {estimator!r}.{remedy}")
-
-
-def check_lengths_of_rows(rows: FeatureMatrix) -> None:
-    """Raise if squared lengths of rows may overflow, since some classifiers then return wrong scores."""
-    values = rows.data if sp.issparse(rows) else rows
-    limit = np.sqrt(np.finfo(np.float64).max / max(rows.shape[1], 1))
-    if values.size and max(np.fmax.reduce(values, axis=None), -np.fmin.reduce(values, axis=None)) > limit:
-        raise InputError(
-            "The squared lengths of the rows overflow float64. Scale the features, for example with StandardScaler."
-        )
 
 
 def run_parallel(calls: Iterable[Any], n_jobs: int | None) -> list[Any]:

@@ -21,7 +21,6 @@ from oneof.estimators.parameters import KW_ONLY, Count, CountOrZero, Positive, e
 from oneof.estimators.wrappers._soft_labels import (
     check_classifier,
     check_folds,
-    check_lengths_of_rows,
     check_proba,
     fit_and_predict,
     fit_soft,
@@ -33,7 +32,7 @@ from oneof.estimators.wrappers._soft_labels import (
 )
 from oneof.solvers.soft_label_em import SoftLabels, has_several_candidates, posterior, solve_soft_labels
 from oneof.typing import FeatureMatrix, Floats, Ints, Mask
-from oneof.validation import check_n_jobs, check_random_state
+from oneof.validation import check_n_jobs, check_random_state, check_squares
 
 
 @estimator
@@ -152,7 +151,7 @@ class CandidateEM(ProbabilityMixin):
         rng = check_random_state(self.random_state)
         labeled, rows = training.labeled, training.select(training.labeled)
         if not self._passes_frame(training.X):
-            check_lengths_of_rows(training.X)
+            check_squares(training.X, "X")
         classifier = with_seeds(self._classifier(), rng)
         candidates = training.candidates[labeled]
         solution = self._solve(classifier, rows, candidates, rng)
@@ -168,8 +167,7 @@ class CandidateEM(ProbabilityMixin):
             return proba
 
         self.label_distributions_ = training.complete(solution.distributions, labeled, predict)
-        inside = np.where(training.candidates.mask, self.label_distributions_, -1.0)
-        self.transduction_ = training.candidates.classes[inside.argmax(axis=1)]
+        self.transduction_ = training.most_probable(self.label_distributions_)
         self.label_changes_ = solution.changes
         self.n_iter_ = solution.n_iter
         self._warn_unless(solution.converged, solution.n_iter)
@@ -214,7 +212,7 @@ class CandidateEM(ProbabilityMixin):
             else:
                 check_is_fitted(self)  # the transformer checks the names, and ignores other columns
             return X
-        return super()._validate_rows(X, reset=reset, finite=self._finite if finite is None else finite)
+        return super()._validate_rows(X, reset=reset, finite=finite)
 
     def _passes_frame(self, X: Any) -> bool:
         """Return whether X is a DataFrame that the classifier receives as it is, since it selects columns by name."""
@@ -222,11 +220,6 @@ class CandidateEM(ProbabilityMixin):
         while isinstance(step, Pipeline) and step.steps:
             step = step.steps[0][1]
         return isinstance(step, ColumnTransformer) and is_frame(X)
-
-    @property
-    def _finite(self) -> Any:
-        """The values of X that are checked: NaN is left to a classifier that accepts it."""
-        return "allow-nan" if get_tags(self).input_tags.allow_nan else True
 
     def _classifier(self) -> Any:
         """Return the classifier, not cloned."""

@@ -6,22 +6,25 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.dummy import DummyClassifier
 from sklearn.svm import SVC
-from sklearn.utils import get_tags
+from sklearn.utils import gen_batches, get_tags
+from sklearn.utils.extmath import row_norms
 from sklearn.utils.parallel import delayed
 from sklearn.utils.validation import has_fit_parameter
 
 from oneof.errors import InputError, reraise_as_input_error
 from oneof.estimators.base import DecisionFunctionMixin, TrainingRows
 from oneof.estimators.parameters import KW_ONLY, Count, PositiveFraction, estimator
-from oneof.estimators.wrappers._soft_labels import check_classifier, check_lengths_of_rows, run_parallel, with_seeds
+from oneof.estimators.wrappers._soft_labels import check_classifier, run_parallel, with_seeds
 from oneof.kernels.pairwise import scale_gamma
 from oneof.solvers.ecoc import code_targets, decode, draw_codings, fit_code_weights
 from oneof.typing import FeatureMatrix, Floats, Ints
-from oneof.validation import check_n_jobs, check_random_state
+from oneof.validation import check_n_jobs, check_random_state, check_squares
 
 OVERFLOW = "The margins overflow float64. Scale the features, for example with StandardScaler."
 MAX_KERNEL_SIZE = 10**6
 """Maximum number of entries of a kernel matrix that are computed at once."""
+RELIABLE_MARGIN = float(np.sqrt(np.finfo(np.float64).eps))
+"""Size of a margin, as a fraction of the largest possible one, above which rounding does not change its sign."""
 
 
 @estimator
@@ -109,7 +112,7 @@ class PLECOC(DecisionFunctionMixin):
                 "`estimator` must accept sample_weight in fit, since some rows have weights; got "
                 f"{self.estimator!r}. Use another classifier, such as SVC()."
             )
-        check_lengths_of_rows(rows)
+        check_squares(training.X, "X")
         self._origin = np.median(rows, axis=0).astype(np.float64) if is_default and not sp.issparse(rows) else None
         code_length = int(np.ceil(10 * np.log2(evidence.shape[1]))) if self.code_length is None else self.code_length
         rng = check_random_state(self.random_state)
@@ -175,35 +178,26 @@ def _fit_binary(
     # The margins are checked for overflow.
     with reraise_as_input_error(), np.errstate(over="ignore", invalid="ignore"):
         classifier.fit(used_rows, targets, **options)
-    is_kernel = is_default and origin is not None and len(classifier.classes_) == 2
-    return classifier, _training_margin(classifier, rows) if is_kernel else _margin(classifier, rows)
+        is_kernel = is_default and origin is not None and len(classifier.classes_) == 2
+        return classifier, _training_margin(classifier, rows) if is_kernel else _margin(classifier, rows)
 
 
 def _training_margin(classifier: SVC, rows: Floats) -> Floats:
     """Return the margins of dense rows by an SVC with an RBF kernel, up to rounding errors, but with exact signs.
 
-    Products of matrices are much faster than `decision_function`, which is used for margins that are not larger than
-    the rounding errors.
+    Products of matrices are much faster than `decision_function`, which is used for margins that are nearly 0.
     """
-    vectors, factors = classifier.support_vectors_, classifier.dual_coef_[0]
-    gamma = float(classifier.gamma)
+    vectors, factors, constant = classifier.support_vectors_, classifier.dual_coef_[0], classifier.intercept_[0]
+    gamma, margins = float(classifier.gamma), np.empty(len(rows))
     rows = np.asarray(rows, dtype=np.float64)
-    margins = np.empty(len(rows))
-    with np.errstate(over="ignore", invalid="ignore"):  # such margins are computed again below
-        squares, vector_squares = np.einsum("ij,ij->i", rows, rows), np.einsum("ij,ij->i", vectors, vectors)
-        size = max(1, MAX_KERNEL_SIZE // len(vectors))
-        for start in range(0, len(rows), size):
-            part = slice(start, start + size)
-            powers = rows[part] @ (2.0 * gamma * vectors.T)
-            powers -= gamma * squares[part, None]
-            powers -= gamma * vector_squares
-            np.minimum(powers, 0.0, out=powers)
-            margins[part] = np.exp(powers, out=powers) @ factors + classifier.intercept_[0]
-        rounding = (
-            4.0 * np.finfo(np.float64).eps * sum(vectors.shape) * (1.0 + gamma * (squares + vector_squares.max()))
-        )
-        rounding *= np.abs(factors).sum() + abs(float(classifier.intercept_[0]))
-    unsure = ~(np.abs(margins) > rounding)  # also NaN
+    squares, vector_squares = (gamma * row_norms(matrix, squared=True) for matrix in (rows, vectors))
+    for part in gen_batches(len(rows), max(1, MAX_KERNEL_SIZE // len(vectors))):
+        powers = rows[part] @ (2.0 * gamma * vectors.T)
+        powers -= squares[part, None]
+        powers -= vector_squares
+        np.minimum(powers, 0.0, out=powers)
+        margins[part] = np.exp(powers, out=powers) @ factors + constant
+    unsure = ~(np.abs(margins) > RELIABLE_MARGIN * (np.abs(factors).sum() + abs(constant)))  # also NaN
     if unsure.any():
         margins[unsure] = _margin(classifier, rows[unsure])
     return margins

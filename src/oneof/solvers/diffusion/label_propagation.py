@@ -8,9 +8,10 @@ import scipy.sparse as sp
 
 from oneof.graphs.affinity import unlabeled_components
 from oneof.likelihoods import constant_rows, is_mask, normalize_within_sets, support, uniform_within_sets
+from oneof.solvers.diffusion import DiffusionResult
 from oneof.solvers.diffusion.linear_solve import assemble_system, constrained_rows, solve_constrained, sum_rows
 from oneof.solvers.small_weights import without_small_weights
-from oneof.typing import Evidence, Floats, Ints
+from oneof.typing import Evidence, Floats
 
 RIDGE_RTOL = 4e-15
 """Ridge on every row, relative to its degree. Without it, the equations of rows that are connected to labels by still
@@ -18,17 +19,13 @@ weaker edges would be singular up to rounding."""
 
 
 @dataclass(frozen=True)
-class LabelPropagationSolution:
-    """Result of `solve_harmonic` and `solve_local_global_consistency`."""
+class LabelPropagationSolution(DiffusionResult):
+    """Result of `solve_harmonic` and `solve_local_global_consistency`: F with rows scaled to sum 1.
 
-    distributions: Floats
-    """(n, K): F with rows scaled to sum 1."""
-    n_iter: int
-    """Iterations of conjugate gradients, or sweeps if some rows have several candidates."""
-    converged: bool
-    unreachable: Ints
-    """Row indices in components of the graph without any label, or whose mass underflows; their distributions are
-    uniform."""
+    `n_iter` are iterations of conjugate gradients, or sweeps if some rows have several candidates. Unreachable rows are
+    in components of the graph without any label, or their mass underflows.
+    """
+
     mass: Floats | None = None
     """(n,): row sums of F of local and global consistency before scaling: they decrease with the distance to labels."""
 

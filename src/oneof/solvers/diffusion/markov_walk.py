@@ -17,6 +17,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from oneof.likelihoods import constant_rows, normalize_within_sets, weigh
+from oneof.solvers.diffusion import DiffusionResult
 from oneof.solvers.linear import Operator
 from oneof.typing import Evidence, Floats, Ints, Mask
 
@@ -33,19 +34,16 @@ MIN_AMBIGUITY = 1e-3
 
 
 @dataclass(frozen=True)
-class MarkovWalkSolution:
-    """Result of `solve_markov_walk`."""
+class MarkovWalkSolution(DiffusionResult):
+    """Result of `solve_markov_walk`: p(k | x), in rows with several candidates multiplied by the evidence.
 
-    distributions: Floats
-    """(n, K): p(k | x), in rows with several candidates multiplied by the evidence; rows sum to 1."""
+    Unreachable rows are those that no walk to or from a label reaches.
+    """
+
     start_posteriors: Floats
     """(n, K): theta; uniform for nodes from which no walk reaches a labeled row."""
     log_likelihood: Floats
     """(n_iter + 1,): of the labeled rows, before and after each iteration of EM; it never decreases."""
-    n_iter: int
-    converged: bool
-    unreachable: Ints
-    """Indices of rows that no walk to or from a label reaches; their distributions are uniform."""
 
 
 class _WalkOperator:
@@ -181,9 +179,9 @@ def solve_markov_walk(
     proba /= proba.sum(axis=1, keepdims=True)
     return MarkovWalkSolution(
         normalize_within_sets(proba, restriction_weights(evidence)),
-        theta,
-        np.array(likelihoods),
         n_iter,
         converged,
         np.flatnonzero(constant_rows(evidence) & ~_reachable(operator, labeled, n)),
+        theta,
+        np.array(likelihoods),
     )

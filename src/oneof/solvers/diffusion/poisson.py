@@ -13,7 +13,7 @@ Each connected component of the graph has an equation, and a y_bar, of its own. 
 have probability 0. Label vectors may be distributions: the weights of a row of several candidates, scaled to sum to 1.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import scipy.sparse as sp
@@ -21,6 +21,7 @@ import scipy.sparse as sp
 from oneof.graphs.affinity import label_components
 from oneof.likelihoods import constant_rows, normalize_within_sets, softmax, uniform_within_sets
 from oneof.solvers.class_sizes import ClassPrior, ClassProportions, class_proportions, constrain_sizes
+from oneof.solvers.diffusion import DiffusionResult
 from oneof.solvers.diffusion.linear_solve import LinearSystem, assemble_system, constrained_rows
 from oneof.solvers.small_weights import without_small_weights
 from oneof.typing import Evidence, Floats, Ints, Mask
@@ -33,18 +34,14 @@ MAX_OUTER, N_INNER, FIDELITY = 20, 40, 1.0
 
 
 @dataclass(frozen=True)
-class PoissonSolution:
-    """Result of `solve_poisson` and `solve_poisson_cuts`."""
+class PoissonSolution(DiffusionResult):
+    """Result of `solve_poisson` and `solve_poisson_cuts`: u minus its minimum, scaled to row sums of 1.
+
+    Cuts are added to the number of iterations.
+    """
 
     scores: Floats
     """(n, K): u."""
-    distributions: Floats
-    """(n, K): u minus its minimum, 0 outside the sets of rows with several candidates, scaled to row sums of 1."""
-    n_iter: int
-    """Iterations of conjugate gradients, 1 for a factorization; cuts are added."""
-    converged: bool
-    unreachable: Ints
-    """Row indices in components without any label; their distributions are uniform."""
 
 
 @dataclass(frozen=True)
@@ -120,7 +117,7 @@ def _solve_equation(
     proba = normalize_within_sets(u - lowest[sources.component, None], sources.possible | ~reached[:, None])
     sets = constrained_rows(evidence)
     proba[sets] = normalize_within_sets(proba[sets], evidence[sets])
-    return PoissonSolution(unit * u, proba, solution.n_iter, solution.converged, np.flatnonzero(~reached))
+    return PoissonSolution(proba, solution.n_iter, solution.converged, np.flatnonzero(~reached), unit * u)
 
 
 def solve_poisson_cuts(
@@ -156,7 +153,7 @@ def solve_poisson_cuts(
     start = _solve_equation(affinity, evidence, sources, tol, max_iter)
     reached = np.flatnonzero(sources.possible.any(axis=1))
     if not len(reached):
-        return start
+        return replace(start, has_sizes=True)
     proportions = _proportions_of_all(prior, sources, len(reached))
     degree = np.asarray(affinity.sum(axis=1))
     dt = 1.0 / (float(degree.max()) or 1.0)
@@ -176,7 +173,7 @@ def solve_poisson_cuts(
         proba[reached] = softmax(scores + constrain_sizes(scores, proportions))
         before, labels = labels, proba.argmax(axis=1)
         stable, n_cuts = np.array_equal(labels, before), n_cuts + 1
-    return PoissonSolution(start.scores, proba, start.n_iter + n_cuts, start.converged, start.unreachable)
+    return replace(start, distributions=proba, n_iter=start.n_iter + n_cuts, has_sizes=True)
 
 
 def _proportions_of_all(prior: ClassPrior, sources: _Sources, n_reached: int) -> ClassProportions:

@@ -284,7 +284,7 @@ def test_standard_input(run: Run, model: Path, monkeypatch: pytest.MonkeyPatch) 
     with Path("birds.csv").open("rb") as file:
         # The command reads the descriptor, which the runner's own standard input lacks.
         monkeypatch.setattr(
-            "oneof.io.formats.plain_file.open_standard_input",
+            "oneof.io.formats.content.open_standard_input",
             lambda: io.BufferedReader(io.FileIO(file.fileno(), closefd=False)),
         )
         facts = read_json(run, "fit", "-", "--format", "csv", *FORMATS_FIT)

@@ -43,16 +43,8 @@ def test_a_sheet_is_the_table_of_a_csv_file(write: Write, tmp_path: Path) -> Non
 def test_numbers_keep_their_digits(write: Write) -> None:
     """Numbers are read to the last bit, also in a column with text."""
     rng = np.random.default_rng(0)
-    numbers = [
-        0.1 + 0.2,
-        1e-12,
-        1 / 3,
-        -2.5e-9,
-        12345678.123456789,
-        *rng.normal(size=20),
-        *(1e-9 * rng.normal(size=20)),
-    ]
-    numbers = [float(number) for number in numbers]
+    known = [0.1 + 0.2, 1e-12, 1 / 3, -2.5e-9, 12345678.123456789]
+    numbers = [*known, *rng.normal(size=20).tolist(), *(1e-9 * rng.normal(size=20)).tolist()]
     path = write(s=[("a", "b"), *((number, number) for number in numbers), (1, "-")])
     frame = read_table(path, as_text=["b"]).frame
     assert frame["a"].to_list() == [*numbers, 1.0]
@@ -60,15 +52,12 @@ def test_numbers_keep_their_digits(write: Write) -> None:
     assert frame["b"][-1] == "-"
 
 
-def test_text_that_looks_like_a_number_is_unchanged(write: Write) -> None:
+def test_texts_and_dates_are_unchanged(write: Write) -> None:
+    """Text that looks like a number keeps its digits, and a date is a date."""
     texts = ["007", "1.50", "1e3", "0.10000000000000000000001", "12345678901234567890123"]
-    frame = read_table(write(s=[("a", "b"), *((text, 1) for text in texts)]), labels=["a"]).frame
+    days = [datetime.date(2026, 1, 31) - datetime.timedelta(days=9999 * i) for i in range(5)]
+    frame = read_table(write(s=[("a", "day"), *zip(texts, days, strict=True)]), labels=["a"]).frame
     assert frame["a"].to_list() == texts
-
-
-def test_dates(write: Write) -> None:
-    days = [datetime.date(2026, 1, 31), datetime.date(1999, 12, 1)]
-    frame = read_table(write(s=[("day", "x"), *((day, 1.5) for day in days)])).frame
     assert frame["day"].str.to_datetime().dt.date().to_list() == days
 
 
@@ -100,9 +89,8 @@ def test_names_of_columns(write: Write) -> None:
         table = read_table(write(s=[header, (1, 2)]))
         assert (len(set(table.frame.columns)), table.frame.rows()) == (2, [(1, 2)])
         assert len(table.remarks) == (header[1] is not None)
-    with pytest.raises(DataError, match="has no rows") as caught:
+    with pytest.raises(DataError, match="has no rows"):
         read_table(write(s=[("a", "b")]))
-    assert "oneof-copy" not in str(caught.value)
 
 
 @pytest.mark.parametrize("name", ["t.xlsx", "t.ods", "t.xls", "t.xlsb"])

@@ -433,51 +433,37 @@ def test_formats_of_other_names(tmp_path: Path, expected: pl.DataFrame) -> None:
 
 
 FAULTS = [
-    (gzip.compress(b"a,b\n1,2\n3\n", mtime=0), "line 3: found 1 cells, but the header has 2"),
-    (gzip.compress(b"a,b\n1,2\n", mtime=0)[:-6], "damaged or truncated"),
-    (b"a,b\n1,2\n", "damaged or truncated"),
-    (gzip.compress(b"", mtime=0), "is empty"),
-    (gzip.compress(b"a,b\n", mtime=0), "no rows"),
-    (gzip.compress(gzip.compress(b"a,b\n1,2\n", mtime=0), mtime=0), "is compressed by gzip"),
+    (gzip.compress(b"a,b\n1,2\n3\n"), "line 3: found 1 cells, but the header has 2"),
+    (gzip.compress(b"a,b\n1,2\n")[:-6], "damaged or truncated"),
+    (gzip.compress(b""), "is empty"),
+    (gzip.compress(b"a,b\n"), "no rows"),
+    (gzip.compress(gzip.compress(b"a,b\n1,2\n")), "is compressed by gzip"),
+    (gzip.compress(b"a\n" + b"0" * 2**23), r": its content would expand to 0\.0 GB"),
 ]
 
 
 @pytest.mark.parametrize(("content", "message"), FAULTS, ids=range(len(FAULTS)))
-def test_errors_name_the_original(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, content: bytes, message: str
+def test_errors_of_compressed_content_name_its_source(
+    tmp_path: Path,
+    stdin: Callable[[bytes], None],
+    monkeypatch: pytest.MonkeyPatch,
+    content: bytes,
+    message: str,
 ) -> None:
-    """An error names the compressed file, not its copy, and nothing remains."""
+    """A compressed file and compressed standard input have the same errors, and are not expanded beyond the limit."""
+    monkeypatch.setattr("oneof.archives.MAX_BYTES", 2**20)
     path = tmp_path / "t.csv.gz"
     path.write_bytes(content)
-    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     with pytest.raises(DataError, match=message) as caught:
         read_table(path)
-    assert str(path) in str(caught.value)
-    assert "oneof-copy" not in str(caught.value)
-    assert list(tmp_path.iterdir()) == [path]
-
-
-def test_errors_of_standard_input(stdin: Callable[[bytes], None]) -> None:
-    stdin(b"a,b\n1\n")
-    with pytest.raises(DataError, match=r"^standard input, line 2: found 1 cells"):
+    assert str(caught.value).startswith(str(path))
+    stdin(content)
+    with pytest.raises(DataError, match=message) as caught:
         read_table("-", format="csv")
-
-
-def test_a_file_that_expands_too_far(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A file of zeros is not expanded beyond the limit."""
-    monkeypatch.setattr("oneof.archives.MAX_BYTES", 2**20)
-    path = tmp_path / "t.csv.gz"
-    path.write_bytes(gzip.compress(b"a\n" + b"0" * 2**23))
-    with pytest.raises(DataError, match=r"t\.csv\.gz: its content would expand to 0\.0 GB"):
+    assert str(caught.value).startswith("standard input")
+    path.write_bytes(b"a,b\n1,2\n")
+    with pytest.raises(DataError, match="damaged or truncated"):
         read_table(path)
-
-
-def test_standard_input_that_expands_too_far(stdin: Callable[[bytes], None], monkeypatch: pytest.MonkeyPatch) -> None:
-    """Compressed standard input has the limit of a compressed file."""
-    monkeypatch.setattr("oneof.archives.MAX_BYTES", 2**20)
-    stdin(gzip.compress(b"a\n" + b"0" * 2**23))
-    with pytest.raises(DataError, match=r"^standard input: its content would expand to 0\.0 GB"):
-        read_table("-", format="csv")
 
 
 def test_a_stream_reads_compressed_standard_input(stdin: Callable[[bytes], None]) -> None:

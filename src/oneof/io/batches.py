@@ -17,10 +17,10 @@ from oneof.io.features import BatchSpec, Column, align_columns
 from oneof.io.findings import UnreadableCells
 from oneof.io.formats import binary
 from oneof.io.formats.cells import CellFormat
+from oneof.io.formats.content import load_content
 from oneof.io.formats.delimited import DelimitedReader, as_plain_numbers
 from oneof.io.formats.dialect import COMMON, Dialect
 from oneof.io.formats.json_lines import objects_to_frame, read_objects, to_series
-from oneof.io.formats.plain_file import plain_file
 from oneof.io.formats.records import RecordOffset, RecordReader
 from oneof.io.formats.source import (
     TABLE_FORMATS,
@@ -113,8 +113,8 @@ def read_table(
         dialect=COMMON if is_sheet else dialect,
         cell_format=cell_format or CellFormat(),
     )
-    with plain_file(source, sheet) as (plain, notes):
-        tables = [table for table in iterate_batches(plain, None, spec) if len(table)]
+    source, notes = load_content(source, sheet)
+    tables = [table for table in iterate_batches(source, None, spec) if len(table)]
     if not tables:
         raise DataError(f"{name} has no rows. Add at least one.")
     [table] = tables
@@ -370,7 +370,7 @@ def _read_slices(
 
 
 def _read_csv(path: Path, source: Source, n_rows: int | None, spec: BatchSpec, start: RecordOffset) -> Iterator[Table]:
-    reader = DelimitedReader(path, spec, tab=source.format == "tsv", display=source.display)
+    reader = DelimitedReader(path, spec, tab=source.format == "tsv", content=source.content)
     frames = reader.batches(n_rows, start) if n_rows is not None else [(reader.read_file(), RecordOffset())]
     for frame, after in frames:
         _check_columns(reader.columns, reader.path, spec)
@@ -390,7 +390,7 @@ def _read_json(path: Path, source: Source, n_rows: int | None, spec: BatchSpec, 
 
     The first objects of a file must have the labels and at least one feature; otherwise the file is probably wrong.
     """
-    reader = RecordReader(path, display=source.display)
+    reader = RecordReader(path, content=source.content, is_table=n_rows is None)
     parts = ((read_objects(block), after) for block, after in reader.blocks(n_rows or BATCH_ROWS, start))
     whole = [([item for objects, _ in parts for item in objects], RecordOffset())] if n_rows is None else []
     row = start.row

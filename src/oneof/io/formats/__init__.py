@@ -2,5 +2,5 @@
 
 Reading order: `source` (files of a table or a stream), `records` (records of text files), `cells` (numbers, dates and
 other values in text), `dialect` and `delimited` (delimited text), `json_lines`, `svmlight` and `binary` (one format
-each), `plain_file` (copies of spreadsheets and of compressed files).
+each), `content` (spreadsheets and standard input).
 """

@@ -8,19 +8,27 @@ with missing tokens, dates and other kinds in the text.
 
 import contextlib
 import itertools
+import math
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from oneof.errors import DataError
 from oneof.io.columns import make_unique, match_all, unnamed_columns
 from oneof.io.formats.cells import CODE, CellFormat, read_numbers, strip_text
 from oneof.io.formats.dialect import COMMON, detect_dialect, western_encoding
-from oneof.io.formats.records import PART_BYTES, Block, QuoteError, Record, RecordOffset, RecordReader
+from oneof.io.formats.records import (
+    PART_BYTES,
+    Block,
+    EncodingError,
+    QuoteError,
+    Record,
+    RecordOffset,
+    RecordReader,
+)
 
 if TYPE_CHECKING:
     import polars as pl
@@ -29,8 +37,6 @@ if TYPE_CHECKING:
 
 _MAX_SHOWN = 60
 """Maximum number of characters of a text in a message."""
-_SLICE_BYTES = 2**17
-"""Number of bytes that are searched at once, which fit in the cache of a processor."""
 
 
 class DelimitedReader:
@@ -43,8 +49,8 @@ class DelimitedReader:
         The columns, and the known properties of the text; the others are detected from the first bytes of the file.
     tab : bool
         Whether the suffix is that of cells separated by tabs.
-    display : Path, optional
-        Name of the file for messages, if it is a copy.
+    content : bytes, optional
+        Content of the file if it is in memory.
     part_bytes : int
         Number of bytes of a whole file that are parsed at once.
 
@@ -66,13 +72,13 @@ class DelimitedReader:
         spec: "BatchSpec",
         *,
         tab: bool = False,
-        display: Path | None = None,
+        content: bytes | None = None,
         part_bytes: int = PART_BYTES,
     ) -> None:
         self._spec = spec
         self._given = spec.dialect
         self._detect = partial(detect_dialect, tab=tab, default_decimal=spec.cell_format.decimal)
-        self._make_records = partial(RecordReader, path, display=display, part_bytes=part_bytes)
+        self._make_records = partial(RecordReader, path, content=content, part_bytes=part_bytes)
         self.path = self._make_records().path
         self._reset()
 
@@ -81,7 +87,6 @@ class DelimitedReader:
         self.columns: list[str] = []
         self.dropped: tuple[str, ...] = ()
         self._n_named = 0
-        self._is_ascii = True
         self._first_blank = 0
         self._remarks: dict[str, str] = {}
 
@@ -117,37 +122,34 @@ class DelimitedReader:
         while True:
             self._reset()
             try:
-                frames, is_late = self._read_parts(texts)
-            except _EncodingError as error:
-                if self._given.encoding is not None or error.is_damaged:
+                frames = list(self._frames(texts))
+            except EncodingError as error:
+                if self._given.encoding is not None or not error.may_be_western:
                     raise
                 self._given = replace(self._given, encoding=western_encoding(error.content))
                 continue
-            if not is_late:
+            numbers = {cells.name for frame in frames for cells in frame if cells.dtype.is_numeric()}
+            if texts.isdisjoint(numbers):
                 frame = pl.concat(frames, how="vertical_relaxed", rechunk=False)
                 return self._finish(frame.with_columns(pl.col(pl.Null).cast(pl.String)))
-            frames.clear()
 
-    def _read_parts(self, texts: set[str]) -> "tuple[list[pl.DataFrame], bool]":
-        """Return the rows of each part, and whether a column of numbers has text later; add its name to `texts`."""
+    def _frames(self, texts: set[str]) -> "Iterator[pl.DataFrame]":
+        """Yield the rows of each part with the types of earlier parts if possible; add columns of text to `texts`."""
         import polars as pl
 
-        frames: list[pl.DataFrame] = []
         numbers: dict[str, Any] = {}
-        is_late = False
-        for block, _ in self._blocks(None, RecordOffset()):
-            names = self._names_of_file()
+        names: list[str] = []
+        for block in _read_ahead(block for block, _ in self._blocks(None, RecordOffset())):
+            names = names or self._names_of_file()
             texts |= self._texts()
             frame = self._infer(self._parse(block, names, numbers), texts)
-            found = {cells.name for cells in frame if cells.dtype == pl.String}
-            is_late |= not numbers.keys().isdisjoint(found)
-            texts |= found
-            kinds = {cells.name: cells.dtype for cells in frame if cells.dtype.is_numeric()}
+            texts |= {cells.name for cells in frame if cells.dtype == pl.String}
             floats = {name for name, kind in numbers.items() if kind == pl.Float64}
-            numbers |= kinds | dict.fromkeys(floats & kinds.keys(), pl.Float64)
+            numbers |= {cells.name: cells.dtype for cells in frame if cells.dtype.is_numeric()}
+            numbers |= dict.fromkeys(floats, pl.Float64)
             numbers = {name: kind for name, kind in numbers.items() if name not in texts}
-            frames.append(frame)
-        return frames or [pl.DataFrame(schema=dict.fromkeys(self._names_of_file(), pl.String))], is_late
+            yield frame
+        yield pl.DataFrame(schema=dict.fromkeys(self._names_of_file(), pl.Null))
 
     def _names_of_file(self) -> list[str]:
         """Return the columns of a whole file that are read."""
@@ -167,17 +169,12 @@ class DelimitedReader:
         return frame.with_columns(plain_numbers(cells, decimal) for cells in frame if cells.name not in texts)
 
     def _blocks(self, n_rows: int | None, start: RecordOffset) -> Iterator[tuple[Block, RecordOffset]]:
-        records = self._make_records(detect=partial(self._detect, given=self._given))
+        records = self._make_records(detect=partial(self._detect, given=self._given), is_table=n_rows is None)
         blocks = records.blocks(n_rows, start)
         try:
-            first = next(blocks, None)
-            self._read_header(records)
-            if first is not None:
-                yield first
-                yield from blocks
+            self._read_header(records, next(blocks, None))
+            yield from blocks
         except QuoteError as error:
-            if not self.columns and records.header is not None:  # at the first row
-                self._read_header(records)
             column = f", column {self.columns[error.cell]!r}" if error.cell < len(self.columns) else ""
             raise DataError(
                 f"{self.path}, line {error.line}{column}: a quotation mark is not closed, or is followed by text: "
@@ -185,13 +182,9 @@ class DelimitedReader:
                 "file."
             ) from None
 
-    def _read_header(self, records: RecordReader) -> None:
+    def _read_header(self, records: RecordReader, header: tuple[Block, RecordOffset] | None) -> None:
         self.dialect = records.layout.dialect
-        self._is_ascii = not records.has_mark
-        cells: list[str] = []
-        if records.header is not None:
-            self._check_encoding(records.header)
-            cells = [cell.decode() for cell in next(records.header.records()).cells]
+        cells = [cell.decode() for cell in next(header[0].records()).cells] if header else []
         if not any(cell.strip() for cell in cells):
             raise DataError(f"{self.path} is empty. The first line must have the names of the columns.")
         self.columns, changes = make_unique(cells)
@@ -209,16 +202,15 @@ class DelimitedReader:
         """
         import polars as pl
 
-        self._check_encoding(block)
         self._note_joined_lines(block)
-        if block.is_plain and numbers and not (self.dialect.decimal == "," and b"." in block.content):
-            is_known = self._spec.features is not None
-            if is_known or not may_have_codes(block.content, block.delimiter + block.quote):
-                frame = self._read_plain(block, names, numbers)
-                if frame is not None and all(map(all, frame.select(pl.col(pl.Float64).is_finite().all()).rows())):
-                    return frame
-        frame = self._read_plain(block, names, {}) if block.is_plain else None
-        return self._read_cells(block, names) if frame is None else frame
+        is_known = self._spec.features is not None
+        are_numbers = bool(numbers) and not (self.dialect.decimal == "," and b"." in block.content)
+        are_numbers = are_numbers and block.is_plain and (is_known or not block.may_have_codes())
+        for types in (numbers,) * are_numbers + ({},) * block.is_plain:
+            frame = self._read_plain(block, names, types)
+            if frame is not None and all(math.isfinite(cells.sum()) for cells in frame if cells.dtype == pl.Float64):
+                return frame
+        return self._read_cells(block, names)
 
     def _read_plain(self, block: Block, names: Sequence[str], types: Mapping[str, Any]) -> "pl.DataFrame | None":
         """Return columns of the given types, or of text; None if a cell has another type or a line is not a row.
@@ -285,17 +277,6 @@ class DelimitedReader:
             f"{self.path}, line {record.line}: found {width} cells, but the header has {n_columns}: {place}. Correct "
             "the line. If it or lines above it are not part of the table, delete them."
         )
-
-    def _check_encoding(self, block: Block) -> None:
-        if block.content.isascii():
-            return
-        try:
-            block.content.decode()
-        except UnicodeDecodeError as error:
-            line = block.start.line + block.content.count(b"\n", 0, error.start)
-            is_damaged = not self._is_ascii or not block.content[: error.start].isascii()
-            raise _EncodingError(self.path, line, block.content, is_damaged=is_damaged) from None
-        self._is_ascii = False
 
     def _note_blank(self) -> None:
         """Add a remark about blank lines above a row."""
@@ -364,37 +345,14 @@ def plain_numbers(cells: "pl.Series", decimal: str) -> "pl.Series":
     return numbers if numbers.null_count() == text.null_count() else cells
 
 
-def may_have_codes(content: bytes, borders: bytes) -> bool:
-    """Return whether a word may begin with a code such as 007 or -01: a zero before a digit, after a border or a sign.
-
-    Parameters
-    ----------
-    content : bytes
-    borders : bytes
-        The delimiter, and the quotation mark if there is one.
-    """
-    text = np.frombuffer(b"\n" + content, dtype=np.uint8)
-    zero, last_before = np.uint8(ord("0")), max(*borders, ord("-"), ord(" "))
-    for start in range(0, len(text), _SLICE_BYTES):
-        part = text[start : start + _SLICE_BYTES + 2]
-        is_code = (part[1:-1] == zero) & (part[2:] - zero < 10)  # smaller bytes wrap around
-        is_code &= (part[:-2] <= last_before) & (part[:-2] != ord(".")) & (part[:-2] - zero >= 10)
-        if is_code.any():
-            return True
-    return False
+def _read_ahead(blocks: Iterator[Block]) -> Iterator[Block]:
+    """Yield blocks, of which the next one is read by another thread."""
+    with ThreadPoolExecutor(1) as pool:
+        following = pool.submit(next, blocks, None)
+        while (block := following.result()) is not None:
+            following = pool.submit(next, blocks, None)
+            yield block
 
 
 def _shown(text: bytes) -> str:
     return repr(text.decode(errors="replace")[:_MAX_SHOWN])
-
-
-class _EncodingError(DataError):
-    """Error of text that is not in UTF-8; it is damaged if it has other characters of UTF-8."""
-
-    def __init__(self, path: Path, line: int, content: bytes, *, is_damaged: bool) -> None:
-        super().__init__(
-            f"{path} is not text in UTF-8 (line {line}). Save it as UTF-8, or name its encoding by --encoding, such as "
-            "latin-1."
-        )
-        self.content = content
-        self.is_damaged = is_damaged

@@ -44,12 +44,7 @@ def objects_to_frame(
 
 def read_objects(block: Block) -> list[dict[str, Any]]:
     """Return the objects of lines; blank lines are skipped."""
-    try:
-        lines = io.StringIO(block.content.decode(), newline=None)
-    except UnicodeDecodeError:
-        raise DataError(
-            f"{block.path} is not text in UTF-8 (line {block.start.line} or later). Save it as UTF-8."
-        ) from None
+    lines = io.StringIO(block.content.decode(), newline=None)
     numbered = enumerate(lines, block.start.line)
     return [read_object(line, f"{block.path}, line {number}") for number, line in numbered if line.strip()]
 

@@ -11,14 +11,14 @@ import hashlib
 import io
 import itertools
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, BinaryIO, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from oneof.archives import GZIP
+from oneof.archives import GZIP, check_size
 from oneof.errors import DataError
 from oneof.io.formats.dialect import Dialect, Layout
 from oneof.io.formats.source import (
@@ -30,12 +30,16 @@ from oneof.io.formats.source import (
     open_standard_input,
 )
 
-PART_BYTES = 2**23
-"""Number of bytes of a block without a number of records; the first one, which shows the types, has an eighth."""
+PART_BYTES = 2**24
+"""Number of bytes of a block without a number of records; the first one, which shows the types, is shorter."""
 _MAX_RECORD_BYTES = 2**28
 """Maximum size of a line or quoted cell; a few KiB of gzip may decompress to more."""
 _MAX_SHOWN = 200
 """Maximum number of bytes of the text of an error."""
+_SLICE_BYTES = 2**18
+"""Number of bytes that are searched at once, which fit in the cache of a processor."""
+_ZERO, _MINUS = np.uint8(ord("0")), np.uint8(ord("-"))
+_ONE, _LAST = np.uint64(1), np.uint64(63)
 
 
 class RecordOffset(NamedTuple):
@@ -109,10 +113,24 @@ class Block:
 
     def n_delimiters(self) -> int:
         """Return the number of delimiters between cells of a plain block."""
-        delimiters = _positions(self.content, self.delimiter)
-        if not self.quote:
-            return len(delimiters)
-        return int((np.searchsorted(_positions(self.content, self.quote), delimiters) % 2 == 0).sum())
+        delimiters = _bits(self.content, self.delimiter)
+        if self.quote and self.quote in self.content:
+            delimiters &= ~_inside(_bits(self.content, self.quote))
+        return _count(delimiters)
+
+    def may_have_codes(self) -> bool:
+        """Return whether a cell may be a code such as 007 or -01: a zero before a digit, after a border or a sign."""
+        if self.content[:1] == b"0" and self.content[1:2].isdigit():
+            return True
+        text, delimiter = np.frombuffer(self.content, dtype=np.uint8), ord(self.delimiter)
+        for start in range(0, len(text), _SLICE_BYTES):
+            part = text[start : start + _SLICE_BYTES + 2]
+            before, is_code = part[:-2], part[1:-1] == _ZERO
+            is_code &= part[2:] ^ _ZERO < 10
+            is_code &= before <= _MINUS if delimiter <= _MINUS else (before <= _MINUS) | (before == delimiter)
+            if is_code.any():  # lower characters are also marks, spaces and signs
+                return True
+        return False
 
 
 def read_records(
@@ -152,17 +170,30 @@ def read_records(
             begin, cells = position, []
 
 
+class EncodingError(DataError):
+    """Error of text that is not in its encoding; it may be in another one if all text before is ASCII."""
+
+    def __init__(self, message: str, content: bytes, *, may_be_western: bool) -> None:
+        super().__init__(message)
+        self.content = content
+        self.may_be_western = may_be_western
+
+
 class RecordReader:
-    """Reader of the records of one text file, from the beginning or from an offset of an earlier block.
+    r"""Reader of the records of one text file, from the beginning or from an offset of an earlier block.
+
+    The text is decoded to UTF-8 with line ends ``\n``.
 
     Parameters
     ----------
     path : Path
     detect : callable, optional
         Returns the layout, given the first bytes of the file. Without it a record is a line, and there is no header.
-        With it the records are in UTF-8, and quoted cells may contain line ends.
-    display : Path, optional
-        Name of the file for messages, if it is a copy.
+        With it quoted cells may contain line ends.
+    content : bytes, optional
+        Content of the file if it is in memory.
+    is_table : bool
+        Whether all records are kept in memory, so that compressed content must have a plausible size.
     part_bytes : int
         Number of bytes of a block without a number of records.
 
@@ -170,14 +201,10 @@ class RecordReader:
     ----------
     path : Path
         For messages.
-    above : bytes
-        The lines above the header, if `detect` is given; set by `blocks`.
-    header : Block or None
-        The record of the header, if `detect` is given and the file is not empty; set by `blocks`.
     layout : Layout
         Set by `blocks`.
-    has_mark : bool
-        Whether the file begins with the byte order mark of UTF-8; set by `blocks`.
+    above : bytes
+        The lines above the header, if `detect` is given; set by `blocks`.
 
     Raises
     ------
@@ -190,181 +217,231 @@ class RecordReader:
         path: Path,
         *,
         detect: Callable[[bytes], Layout] | None = None,
-        display: Path | None = None,
+        content: bytes | None = None,
+        is_table: bool = False,
         part_bytes: int = PART_BYTES,
     ) -> None:
-        self.path = display or display_path(path)
-        self.above = b""
-        self.header: Block | None = None
-        self.has_mark = False
+        self.path = display_path(path)
         self.layout = Layout(Dialect(encoding="utf-8", quote=""))
-        self._file = path
+        self.above = b""
+        self._source = path
+        self._content = content
         self._detect = detect
+        self._is_table = is_table
         self._part_bytes = part_bytes
 
     def blocks(self, n_records: int | None, start: RecordOffset) -> Iterator[tuple[Block, RecordOffset]]:
         """Yield blocks of `n_records` records, each with the offset after it; the last block may be shorter.
 
-        Without a number of records, a block has about `part_bytes` bytes. The row of the offset counts every record as
-        a row: the caller corrects it for blank lines.
+        Without a number of records, a block has about `part_bytes` bytes. If `detect` is given, the first block is the
+        header, unless the file is empty. The row of the offset counts every record as a row: the caller corrects it for
+        blank lines.
 
         Raises
         ------
         QuoteError
             If a quoted cell is malformed.
         """
-        with file_errors_as_data_errors(self.path), _open(self._file) as content:
-            head = content.read(HEAD_BYTES if self._detect is not None else len(codecs.BOM_UTF8))
-            if head.startswith(GZIP):
-                raise DataError(f"{self.path} is compressed by gzip. Decompress it, or give it the suffix .gz.")
-            self.layout = self.layout if self._detect is None else self._detect(head)
-            if self._detect is not None and b"\0" in head and "16" not in str(self.layout.dialect.encoding):
-                raise DataError(f"{self.path} is not text: it has zero bytes. Give its format by --format.")
-            text = _Text(content, head, self.layout, self.path, is_piped=self._file == STANDARD_INPUT)
-            self.has_mark = text.ahead.startswith(codecs.BOM_UTF8)
-            text.take(len(codecs.BOM_UTF8) * self.has_mark, 0)
-            quote = self.layout.dialect.quote or ""
-            if self.layout.n_above:
-                self.above = self._next_block(text, self.layout.n_above, 0, "").content
+        with file_errors_as_data_errors(self.path), _open(self._source, self._content) as self._file:
+            self._begin()
+            quote = (self.layout.dialect.quote or "").encode()
             if self._detect is not None:
-                header = self._next_block(text, 1, 0, quote)
-                self.header = header if len(header) else None
+                self.above = self._next_block(self.layout.n_above, 0, b"").content if self.layout.n_above else b""
+                if len(header := self._next_block(1, 0, quote)):
+                    yield header, self._offset(0)
             if start.offset:
-                text.skip(start)
+                self._skip(start)
             row = start.row
-            while len(block := self._next_block(text, n_records, row, quote)):
+            while len(block := self._next_block(n_records, row, quote)):
                 row += len(block)
-                yield block, text.offset(row)
+                yield block, self._offset(row)
 
-    def _next_block(self, text: "_Text", n_records: int | None, row: int, quote: str) -> Block:
-        """Return the next records of a text and move behind them; none at its end."""
-        delimiter, mark = (self.layout.dialect.delimiter or "").encode(), quote.encode()
-        start = text.offset(row)
-        part_bytes = self._part_bytes if row else self._part_bytes // 8
+    def _begin(self) -> None:
+        """Detect the layout, and move behind a byte order mark."""
+        head = self._file.read(HEAD_BYTES if self._detect is not None else len(codecs.BOM_UTF8))
+        if head.startswith(GZIP):
+            raise DataError(f"{self.path} is compressed by gzip. Decompress it, or give it the suffix .gz.")
+        if self._detect is not None:
+            self.layout = self._detect(head)
+            if b"\0" in head and "16" not in str(self.layout.dialect.encoding):
+                raise DataError(f"{self.path} is not text: it has zero bytes. Give its format by --format.")
+        is_piped = self._source == STANDARD_INPUT and self._content is None
+        self._hash = hashlib.blake2b(digest_size=16) if is_piped else None  # the bytes cannot be read again
+        encoding = str(self.layout.dialect.encoding)
+        self._is_utf8 = codecs.lookup(encoding).name == "utf-8"
+        self._decoder = codecs.getincrementaldecoder(encoding)()
+        self._is_ascii, self._is_at_end, self._n_read = True, False, 0
+        self._size, self._line, self._ahead = 0, 1, b""
+        self._ahead = self._decoded(head, []) if head else b""
+        if self._ahead.startswith(codecs.BOM_UTF8):
+            self._take(len(codecs.BOM_UTF8), 0)
+
+    def _next_block(self, n_records: int | None, row: int, quote: bytes) -> Block:
+        """Return the next records and move behind them; none at the end of the file."""
+        delimiter = (self.layout.dialect.delimiter or "").encode()
+        start = self._offset(row)
+        part_bytes = self._part_bytes if row else self._part_bytes // 64
         n_bytes = part_bytes if n_records is None else 0
         while True:
-            text.fill(n_bytes, n_records or 0)
-            content = text.ahead + b"\n" if text.is_at_end and text.ahead[-1:] not in (b"", b"\n") else text.ahead
-            breaks = _positions(content, b"\n")
-            is_plain, ends = _split(content, breaks, delimiter, mark)
-            is_open = text.is_at_end and len(ends) < (n_records or len(breaks)) and content[int(ends[-1:].sum()) :]
+            self._fill(n_bytes, n_records or 0)
+            text = self._ahead
+            if self._is_at_end and text and not text.endswith(b"\n"):
+                text += b"\n"
+            is_plain, ends, n_lines = _split(text, delimiter, quote)
+            is_open = self._is_at_end and len(ends) < (n_records or len(text)) and ends[-1:].sum() < len(text)
             if not is_plain or is_open:
-                records = read_records(content, delimiter, mark, start.line, is_complete=text.is_at_end)
+                records = read_records(text, delimiter, quote, start.line, is_complete=self._is_at_end)
                 ends = np.array([record.end for record in itertools.islice(records, n_records)], dtype=np.intp)
-            n = n_records or max(int(np.searchsorted(ends, part_bytes, side="right")), 1)
-            if len(ends) >= n or text.is_at_end:
-                ends = ends[:n]
-                size = int(ends[-1:].sum())
-                n_lines = int(np.searchsorted(breaks, size))
-                text.take(size, n_lines)
-                return Block(content[:size], ends, n_lines, is_plain, self.path, start, delimiter, mark)
-            if len(content) - int(ends[-1:].sum()) > _MAX_RECORD_BYTES:
+            n_found, n = len(ends), n_records or max(int(np.searchsorted(ends, 2 * part_bytes, side="right")), 1)
+            ends = ends[:n]
+            size = int(ends[-1:].sum())
+            n_lines = n_lines if is_plain and n_found == len(ends) else text.count(b"\n", 0, size)
+            if n_found >= n or self._is_at_end:
+                self._take(size, n_lines)
+                return Block(text[:size], ends, n_lines, is_plain, self.path, start, delimiter, quote)
+            if len(text) - size > _MAX_RECORD_BYTES:
                 raise DataError(
-                    f"{self.path}, line {start.line + int(np.searchsorted(breaks, ends[-1:].sum()))}: the line is "
-                    f"longer than {_MAX_RECORD_BYTES:,} bytes. Check the format and the quotation marks of the file."
+                    f"{self.path}, line {start.line + n_lines}: the line is longer than {_MAX_RECORD_BYTES:,} bytes. "
+                    "Check the format and the quotation marks of the file."
                 )
-            n_bytes = 2 * len(text.ahead)
+            n_bytes = 2 * len(text) + 1
 
-
-class _Text:
-    r"""Content of a file in UTF-8 with line ends ``\n``, decoded from another encoding, and a position in it.
-
-    Attributes
-    ----------
-    ahead : bytes
-        The bytes that were read after the position.
-    is_at_end : bool
-        Whether there are no further ones.
-    """
-
-    def __init__(self, content: Any, head: bytes, layout: Layout, path: Path, *, is_piped: bool) -> None:
-        self._content = content
-        self._encoding = str(layout.dialect.encoding)
-        self._path = path
-        self._has_returns = layout.has_returns
-        is_utf8 = codecs.lookup(self._encoding).name == "utf-8"
-        self._decoder = None if is_utf8 else codecs.getincrementaldecoder(self._encoding)()
-        is_file = isinstance(content, io.BufferedReader) and content.seekable() and not is_piped
-        self._can_seek = is_file and is_utf8 and not layout.has_returns
-        self._hash = hashlib.blake2b(digest_size=16) if is_piped else None  # the bytes cannot be read again
-        self._size, self._line = 0, 1
-        self.is_at_end = False
-        self.ahead = self._decoded(head) if head else b""
-
-    def offset(self, row: int) -> RecordOffset:
+    def _offset(self, row: int) -> RecordOffset:
         """Return the position, given the number of earlier rows."""
         return RecordOffset(row, self._line, self._size, self._hash.hexdigest() if self._hash else "")
 
-    def fill(self, n_bytes: int, n_lines: int) -> None:
-        """Read until there are some number of bytes and of lines ahead, or a long line, or the file ends."""
-        parts, size, tail = [self.ahead], len(self.ahead), len(self.ahead) - self.ahead.rfind(b"\n") - 1
-        lines = self.ahead.count(b"\n") if n_lines else 0
-        while (size < n_bytes or lines < n_lines) and tail <= _MAX_RECORD_BYTES and not self.is_at_end:
-            content = self._content.read1(max(n_bytes - size, CHUNK_BYTES))
-            self.is_at_end = not content
-            part = self._decoded(content)
-            parts.append(part)
-            size += len(part)
-            tail = len(part) - part.rfind(b"\n") - 1 + (tail if b"\n" not in part else 0)
-            lines += part.count(b"\n") if n_lines else 0
-        self.ahead = b"".join(parts)
+    def _fill(self, n_bytes: int, n_lines: int) -> None:
+        """Read until there are some number of bytes and of lines ahead, or very many bytes, or the file ends."""
+        parts, size = [self._ahead], len(self._ahead)
+        lines = self._ahead.count(b"\n") if n_lines else 0
+        while (size < n_bytes or (lines < n_lines and size <= _MAX_RECORD_BYTES)) and not self._is_at_end:
+            content = self._file.read1(max(n_bytes - size, CHUNK_BYTES))
+            self._is_at_end = not content
+            parts.append(self._decoded(content, parts))
+            if not n_lines and content:  # whole lines are not copied again
+                parts.append(self._decoded(self._file.readline(CHUNK_BYTES), parts))
+            size = sum(map(len, parts))
+            lines += parts[-1].count(b"\n") if n_lines else 0
+        self._ahead = b"".join(parts)
 
-    def take(self, size: int, n_lines: int) -> None:
+    def _take(self, size: int, n_lines: int) -> None:
         """Move the position by a number of bytes that are ahead, with some number of line ends."""
-        taken, self.ahead = self.ahead[:size], self.ahead[size:]
-        self._size += len(taken)
-        self._line += n_lines
         if self._hash is not None:
-            self._hash.update(taken)
+            self._hash.update(self._ahead[:size])
+        self._size += min(size, len(self._ahead))
+        self._line += n_lines
+        self._ahead = self._ahead[size:]
 
-    def skip(self, start: RecordOffset) -> None:
+    def _skip(self, start: RecordOffset) -> None:
         """Move to the offset of an earlier block."""
-        if self._can_seek:
-            self._content.seek(start.offset)
-            self._size, self.ahead, self.is_at_end = start.offset, b"", False
-        while self._size < start.offset and (self.ahead or not self.is_at_end):
-            self.take(start.offset - self._size, 0)
-            self.fill(1, 0)
-        if self.offset(start.row)[2:] != start[2:]:
+        is_plain_file = type(self._file) is io.BufferedReader and self._source != STANDARD_INPUT
+        if is_plain_file and self._is_utf8 and not self.layout.has_returns and self._file.seekable():
+            self._file.seek(start.offset)
+            self._decoder.reset()
+            self._size, self._ahead, self._is_at_end = start.offset, b"", False
+        while self._size < start.offset and (self._ahead or not self._is_at_end):
+            self._take(start.offset - self._size, 0)
+            self._fill(1, 0)
+        if self._offset(start.row)[2:] != start[2:]:
             raise DataError(
-                f"{self._path} does not begin with the {start.offset:,} bytes that were read before. Give the same "
+                f"{self.path} does not begin with the {start.offset:,} bytes that were read before. Give the same "
                 "stream from its beginning, or start again with --restart."
             )
         self._line = start.line
 
-    def _decoded(self, content: bytes) -> bytes:
-        if self._decoder is not None:
+    def _decoded(self, content: bytes, before: Sequence[bytes]) -> bytes:
+        """Return bytes of the file as text in UTF-8; `before` is the text between them and the position."""
+        self._n_read += len(content)
+        if self._is_table and isinstance(self._file, gzip.GzipFile):
+            size = self._source.stat().st_size if self._content is None else len(self._content)
+            check_size(self._n_read, size, f"{self.path}: its content")
+        if not (self._is_utf8 and content.isascii() and not self._decoder.getstate()[0]):
             try:
                 content = self._decoder.decode(content, final=not content).encode()
-            except UnicodeError:
-                raise DataError(
-                    f"{self._path} is not text in {self._encoding}. Name its encoding by --encoding."
+            except UnicodeError as error:
+                valid = error.object[: error.start] if isinstance(error, UnicodeDecodeError) else b""
+                line = self._line + sum(part.count(b"\n") for part in (*before, valid))
+                encoding = "UTF-8" if self._is_utf8 else self.layout.dialect.encoding
+                option = ", or name its encoding by --encoding, such as latin-1" * (self._detect is not None)
+                raise EncodingError(
+                    f"{self.path} is not text in {encoding} (line {line}). Save it as UTF-8{option}.",
+                    content,
+                    may_be_western=self._is_utf8 and self._is_ascii and valid.isascii(),
                 ) from None
-        return content.replace(b"\r", b"\n") if self._has_returns else content
+            self._is_ascii &= content.isascii()
+        return content.replace(b"\r", b"\n") if self.layout.has_returns else content
 
 
-def _positions(text: bytes, character: bytes) -> Any:
-    return np.flatnonzero(np.frombuffer(text, dtype=np.uint8) == ord(character))
+def _open(path: Path, content: bytes | None) -> Any:
+    """Return the bytes of a file without compression."""
+    if content is not None or path == STANDARD_INPUT:
+        file = open_standard_input() if content is None else io.BufferedReader(io.BytesIO(content))
+        return gzip.GzipFile(fileobj=file) if file.peek(2)[:2] == GZIP else file
+    return gzip.open(path, "rb") if path.suffix.lower() == ".gz" else path.open("rb", buffering=CHUNK_BYTES)
 
 
-def _split(text: bytes, breaks: Any, delimiter: bytes, quote: bytes) -> tuple[bool, Any]:
-    """Return whether each mark that opens or closes a cell is at a border, and the position after each record."""
+def _split(text: bytes, delimiter: bytes, quote: bytes) -> tuple[bool, Any, int]:
+    """Return whether each mark of a quoted cell is at a border, the places after the records, and the number of lines.
+
+    All but a few passes over the bytes are over 64 of them at once: a set of places is the bits of 64-bit words.
+    """
+    line_ends = _bits(text, b"\n")
     if not quote or quote not in text:
-        return True, breaks + 1
-    cells, quotes = np.frombuffer(text, dtype=np.uint8), _positions(text, quote)
-    before, after = quotes[::2] - 1, quotes[1::2] + 1
-    if b"\r" in text:
-        after += cells.take(after, mode="clip") == ord("\r")
-    is_border = np.zeros(256, dtype=bool)
-    is_border[[*delimiter, *quote, ord("\n")]] = True
-    is_plain = all(is_border[cells.take(positions, mode="clip")].all() for positions in (before, after))
-    return is_plain, breaks[np.searchsorted(quotes, breaks) % 2 == 0] + 1
+        ends = _places(line_ends) + 1
+        return True, ends, len(ends)
+    marks = _bits(text, quote)
+    inside = _inside(marks)
+    borders = line_ends | marks | _bits(text, delimiter)
+    borders[-1] |= _ONE << np.uint64(len(text) % 64)  # the end of the text
+    after = borders | (_bits(text, b"\r") & _before(borders)) if b"\r" in text else borders
+    is_plain = not ((marks & inside & ~_after(borders)).any() or (marks & ~inside & ~_before(after)).any())
+    ends = _places(line_ends & ~inside) + 1
+    size = int(ends[-1:].sum())
+    return is_plain, ends, _count(line_ends) if size == len(text) else text.count(b"\n", 0, size)
 
 
-def _open(path: Path) -> BinaryIO:
-    if path == STANDARD_INPUT:
-        content = open_standard_input()
-        return gzip.GzipFile(fileobj=content) if content.peek(2)[:2] == GZIP else content  # type: ignore[return-value]
-    if path.suffix.lower() == ".gz":
-        return gzip.open(path, "rb")  # type: ignore[return-value]  # a reader of bytes like any other
-    return path.open("rb", buffering=CHUNK_BYTES)
+def _count(bits: Any) -> int:
+    return int(np.bitwise_count(bits).sum())
+
+
+def _places(bits: Any) -> Any:
+    """Return the places of some bits."""
+    words = np.flatnonzero(bits)
+    found = np.flatnonzero(np.unpackbits(bits[words].view(np.uint8), bitorder="little").view(np.bool_))
+    return 64 * words[found // 64] + found % 64
+
+
+def _bits(text: bytes, character: bytes) -> Any:
+    """Return a bit for each byte of a text and the place behind it, from the lowest bit of the first word on."""
+    characters, code = np.frombuffer(text, dtype=np.uint8), ord(character)
+    words = np.zeros(len(text) // 64 + 1, dtype="<u8")
+    octets = words.view(np.uint8)
+    for start in range(0, len(text), _SLICE_BYTES):
+        part = np.packbits(characters[start : start + _SLICE_BYTES] == code, bitorder="little")
+        octets[start // 8 : start // 8 + len(part)] = part
+    return words
+
+
+def _after(bits: Any) -> Any:
+    """Return the bits of the places after those of some bits, and of the first place."""
+    moved = bits << _ONE
+    moved[1:] |= bits[:-1] >> _LAST
+    moved[0] |= _ONE
+    return moved
+
+
+def _before(bits: Any) -> Any:
+    """Return the bits of the places before those of some bits."""
+    moved = bits >> _ONE
+    moved[:-1] |= bits[1:] << _LAST
+    return moved
+
+
+def _inside(marks: Any) -> Any:
+    """Return the bits of the places from every other mark on, up to the next one."""
+    parity = marks.copy()
+    for shift in (1, 2, 4, 8, 16, 32):
+        parity ^= parity << np.uint64(shift)
+    is_odd = np.bitwise_xor.accumulate(parity >> _LAST)
+    parity[1:] ^= -is_odd[:-1]
+    return parity

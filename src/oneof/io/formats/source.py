@@ -8,7 +8,7 @@ import sys
 import zlib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -53,8 +53,8 @@ class Source:
         ``Path("-")`` is standard input.
     format : str
         One of `FORMATS`.
-    display : Path, optional
-        Name for messages of a file that is a copy.
+    content : bytes, optional
+        Content of the only file if it is in memory.
     can_be_read_again : bool
         Whether the rows can be read several times; False for standard input.
     display_name : str
@@ -71,7 +71,7 @@ class Source:
     name: str
     files: tuple[Path, ...]
     format: str
-    display: Path | None = None
+    content: bytes | None = field(default=None, repr=False)
 
     @property
     def can_be_read_again(self) -> bool:
@@ -81,7 +81,7 @@ class Source:
     @property
     def display_name(self) -> str:
         """Name for messages."""
-        return str(self.display or display_path(Path(self.name)))
+        return str(display_path(Path(self.name)))
 
     def identity(self) -> list[list[Any]]:
         """Return name, size, modification time and a hash of the first 64 KiB of each file, to detect changes.

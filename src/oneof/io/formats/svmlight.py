@@ -73,7 +73,7 @@ def read_indexed_rows(block: Block, separator: str, n_columns: int) -> IndexedRo
         if _PAIR.match(first):
             first, rest = b"", [line]
         if first not in texts:
-            texts[first] = _join_labels(first, separator, f"{block.path}, line {number}")
+            texts[first] = _join_labels(first, separator)
         lines.append(number)
         labels.append(texts[first])
         pairs.append(b"".join(rest))
@@ -100,10 +100,7 @@ def _load(pairs: Sequence[bytes], n_columns: int) -> Any:
         return None
 
 
-def _join_labels(labels: bytes, separator: str, location: str) -> str:
-    try:
-        text = labels.decode()
-    except UnicodeDecodeError:
-        raise DataError(f"{location}: the labels are not text in UTF-8. Save the file as UTF-8.") from None
+def _join_labels(labels: bytes, separator: str) -> str:
     written = separators_of(separator)[0]
-    return written.join(number_to_text(label) for label in split_labels(text.replace(",", written), separator))
+    text = labels.decode().replace(",", written)
+    return written.join(number_to_text(label) for label in split_labels(text, separator))

@@ -99,7 +99,7 @@ def _write_sheet(path: Path, sheet: str | None, target: Path) -> list[str]:
     try:
         import fastexcel
     except ImportError:
-        raise MissingExtraError("fastexcel", "excel") from None
+        raise MissingExtraError("fastexcel", "excel", "A spreadsheet") from None
     _check_size(path)
     try:
         names = list(fastexcel.read_excel(path).sheet_names)

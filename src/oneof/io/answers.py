@@ -706,6 +706,7 @@ def _negate(records: Sequence[Answer], mask: Mask, is_given: Mask) -> tuple[Mask
                 raise LabelError(
                     f"the answers of annotator {pair[1]!r} to the row {pair[0]!r} exclude all classes. Correct one of "
                     "them, or name all classes (--classes).",
+                    label=records[i].cell,
                     source=records[i].place,
                 )
     return mask, is_given

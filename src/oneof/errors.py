@@ -280,6 +280,8 @@ class MissingExtraError(OneofError, ImportError):
         The missing module.
     extra : str, optional
         The extra of oneof that installs it; None if no extra does.
+    what : str, default="This"
+        The subject of the message, such as "A spreadsheet".
 
     Examples
     --------
@@ -290,9 +292,9 @@ class MissingExtraError(OneofError, ImportError):
     This needs pandas, which is not installed: run `pip install pandas`.
     """
 
-    def __init__(self, module: str, extra: str | None = None) -> None:
+    def __init__(self, module: str, extra: str | None = None, what: str = "This") -> None:
         package = module if extra is None else f"'oneof[{extra}]'"
-        super().__init__(f"This needs {module}, which is not installed: run `pip install {package}`.")
+        super().__init__(f"{what} needs {module}, which is not installed: run `pip install {package}`.")
 
 
 @contextmanager

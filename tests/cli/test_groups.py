@@ -143,6 +143,12 @@ def test_columns_that_seem_to_name_groups_have_a_note(run: Run, recorded: pl.Dat
     assert group_notes(frame, {"recorder", "siteName ", "patient_id"}, {"station"}, given="recorder") == []
     ordinary = pl.DataFrame({"color": sites, "site": range(n), "plot": [0.5 * i for i in patients], "user": ["a"] * n})
     assert group_notes(ordinary, ()) == []  # a category, identifiers, fractions, and a constant
+    pairs = pl.DataFrame(
+        {"patient": [f"p{i - i % 29 // 28}" for i in range(n)], "file": range(n)}
+    )  # two patients twice
+    [note] = group_notes(pairs, (), identifiers=["patient", "file"])
+    assert note.startswith("column 'patient' may name groups of rows.")
+    assert group_notes(pairs, (), identifiers=["patient", "file"], given="site") == []
     [note] = group_notes(ordinary, (), ["clip", "recorder"])
     assert note.startswith("column 'recorder' may name groups of rows.")
 

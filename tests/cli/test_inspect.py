@@ -141,7 +141,7 @@ def test_a_stream_that_begins_with_one_class(run: Run) -> None:
     """Sorted rows have no description of their labels, but one of their columns."""
     pl.DataFrame({"x": range(40), "y": ["a"] * 30 + ["b"] * 10, "z": [1.5, 2.5] * 20}).write_csv("t.csv")
     result = run.done("inspect", "t.csv", "--labels", "y", "--online", "--batch-rows", 10, "--numeric", "x")
-    assert "the labels of the first rows cannot be described" in result.err
+    assert "the labels cannot be described" in result.err
     assert "2 numbers: x, z" in result.out
 
 
@@ -289,3 +289,15 @@ def test_the_remedy_for_a_column_ends_its_finding(run: Run, kind: str, cells: li
     assert find(*words, *["x"] * (len(words) == 1)) == []
     if kind == "unreadable":
         assert "row 0: column 'x'" in run("inspect", "t.csv", "--labels", "label", "--strict").err
+
+
+@pytest.mark.parametrize(
+    ("label", "defect"), [("owl", "only one class occurs ('owl')"), ("", "every row is unlabeled")]
+)
+def test_labels_that_cannot_be_learned_are_a_note(run: Run, label: str, defect: str) -> None:
+    """A table with one class, or without labels, is described, and the note is the error of a fit."""
+    make_birds().with_columns(species=pl.lit(label)).write_csv("birds.csv")
+    result = run.done("inspect", "birds.csv", "--labels", "species")
+    assert f"the labels cannot be described: labels 'species' of birds.csv: {defect}" in result.err
+    assert "birds.csv: 60 rows, 8 columns" in result.out
+    assert "Add --labels" not in result.out

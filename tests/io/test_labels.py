@@ -1,7 +1,6 @@
 """Columns of labels: all forms of the same supervision give equal sets, and other cells are errors."""
 
 import itertools
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,13 +10,13 @@ import pytest
 
 from oneof import CandidateSets
 from oneof.errors import DataError, LabelError, OneofError
-from oneof.io import CellFormat, Table, UnreadableCells, find_separator, join_label_columns, read_labels, read_truth
+from oneof.io import CellFormat, Table, UnreadableCells, find_separator, read_labels, read_truth
 
 SETS = [{"a", "b"}, {"b"}, {"a", "b", "c"}, {"c"}]
 
 
-def _table(**columns: Any) -> Table:
-    return Table(pl.DataFrame(columns), Path("t.csv"))
+def _table(cell_format: CellFormat | None = None, **columns: Any) -> Table:
+    return Table(pl.DataFrame(columns), Path("t.csv"), cell_format=cell_format or CellFormat())
 
 
 @pytest.mark.parametrize("values", [(0, 1), ("0", "1"), (False, True)])
@@ -44,7 +43,7 @@ def test_one_column_per_class(values: tuple[Any, Any]) -> None:
 )
 def test_labels_are_numbers_if_all_are_whole_numbers(cells: list[Any], missing: Any, sets: list[Any]) -> None:
     """-1, empty cells and tokens are unlabeled; codes with leading zeros are names, and a label has one type."""
-    table = Table(pl.DataFrame({"y": cells}), Path("t.csv"), cell_format=CellFormat(missing=missing))
+    table = _table(CellFormat(missing=missing), y=cells)
     candidates = read_labels(table, ["y"])
     assert candidates.to_sets() == sets
     assert candidates.classes.tolist() == sorted(set().union(*sets))
@@ -66,6 +65,7 @@ def test_labels_are_numbers_if_all_are_whole_numbers(cells: list[Any], missing: 
         (_table(a=[1, 0], b=[0, 0]), ["a", "b"], {}, "row 1: the candidate set is empty"),
         (_table(a=[1, 0], b=[0, 2]), ["a", "b"], {}, "row 1: column 'b' must contain 0 and 1.* got 2"),
         (_table(a=["x", "y"], b=[0, 1]), ["a", "b"], {}, "column 'a' must contain 0 and 1"),
+        (_table(a=["yes", "no"], b=["no", "yes"]), ["a", "b"], {}, "column 'a' must contain 0 and 1"),
         (_table(a=[1, 0], b=[0, 1]), ["a", "a"], {}, "'a' twice"),
         (_table(y=["1.5", "2.25"]), ["y"], {}, "row 0: labels must not be continuous; got '1.5'"),
         (_table(y=[1.5, 2.25]), ["y"], {}, "continuous"),
@@ -81,8 +81,6 @@ def test_invalid_labels_are_errors(table: Table, columns: list[str], options: An
 
 
 CITIES = ["Oslo", "Lyon", "S\u00e3o Paulo", "Z\u00fcrich"]
-
-
 LISTS = [",".join(labels) for n in (2, 3) for labels in itertools.combinations("abcd", n)]
 
 
@@ -90,7 +88,6 @@ LISTS = [",".join(labels) for n in (2, 3) for labels in itertools.combinations("
     ("cells", "row", "separator"),
     [
         ([*CITIES, "S\u00e3o Paulo;Z\u00fcrich"], 4, ";"),
-        ([*CITIES, "Paris;Rome"], 4, ";"),
         ([*CITIES, "Oslo, Norway"], 4, ","),
         ([*CITIES, "Oslo / Lyon"], 4, " / "),
         (LISTS[:1] + LISTS[-2:], 0, ","),
@@ -113,18 +110,12 @@ def test_all_bad_cells_are_in_one_error() -> None:
     message = str(caught.value)
     assert "row 1: 'b||a' contains an empty label" in message
     assert "In all, 15 cells cannot be read: also row 2 ('[]'), row 4 ('b||0')" in message
-    assert "row 11" in message
-    assert "row 12" not in message
-    assert caught.value.row == 1
-    with pytest.raises(
-        LabelError, match=r"row 1: label 'c' .* In all, 2 cells cannot be read: also row 2 \('d'\)"
-    ) as caught:
+    assert ("row 11" in message, "row 12" in message, caught.value.row) == (True, False, 1)
+    with pytest.raises(LabelError, match=r"row 1: label 'c' .* In all, 2 cells .*: also row 2 \('d'\)") as caught:
         read_labels(_table(y=["a", "c|b", "d"]), ["y"], classes=["a", "b"])
     assert caught.value.cause == "unknown label"
-    with pytest.raises(
-        DataError, match=r"row 0: .* contains 'x', .* In all, 3 cells cannot be read: also row 2 \('z'\)"
-    ):
-        read_truth(_table(t=["x", "a", "z", "x"]), "t", read_labels(_table(y=["a", "b"]), ["y"]).classes)
+    with pytest.raises(DataError, match=r"row 0: .* contains 'x', .* In all, 3 cells .*: also row 2 \('z'\)"):
+        read_truth(_table(t=["x", "a", "z", "x"]), "t", np.array(["a", "b"]))
 
 
 def test_truth_is_read_over_the_classes() -> None:
@@ -151,39 +142,31 @@ RANKED = {
 
 def test_ranked_columns_are_the_weights_of_their_labels() -> None:
     """Columns of labels and of their weights give the weights of the text; empty labels are left out."""
-    table = join_label_columns(_table(**RANKED), ["first", "second"], ["p", "q"])
-    y = read_labels(table, ["first"], weights="p")
+    y = read_labels(_table(**RANKED), ["first", "second"], weights=["p", "q"])
     texts, classes = ["owl:.75|wren:.25", "owl:.5|n/a:.5", "wren:1", "", ""], ["n/a", "owl", "wren"]
     assert y == CandidateSets.from_strings(texts, classes=classes, weighted=True)
     with pytest.raises(DataError, match="--labels and --weights must name as many columns; got 2 and 1"):
-        join_label_columns(_table(**RANKED), ["first", "second"], ["p"])
-    table = join_label_columns(_table(**RANKED | {"p": [0.75, 0.5, None, None, None]}), ["first", "second"], ["p", "q"])
+        read_labels(_table(**RANKED), ["first", "second"], weights="p")
     with pytest.raises(LabelError, match=r"row 2: the weight of 'wren' must be a number.*got None"):
-        read_labels(table, ["first"], weights="p")
+        read_labels(_table(**RANKED | {"p": [0.75, 0.5, None, None, None]}), ["first", "second"], weights=["p", "q"])
 
 
 @pytest.mark.parametrize(
     "further", [["['wren', 'robin']", "[]", "[]"], [["wren", "robin"], None, None], ["wren|robin", "", None]]
 )
 def test_a_primary_label_and_further_ones_are_one_set(further: list[Any]) -> None:
-    """Columns of labels, of which one may have lists, give their union; columns of 0 and 1 are classes as before."""
-    table = join_label_columns(_table(first=["owl", "wren", None], more=further), ["first", "more"])
-    assert read_labels(table, ["first"]).to_sets() == [{"owl", "robin", "wren"}, {"wren"}, {"owl", "robin", "wren"}]
-    for cells in ([1, 0], ["1", "0"], ["yes", "no"]):
-        table = _table(owl=cells, wren=cells[::-1])
-        assert join_label_columns(table, ["owl", "wren"]) is table
+    """Columns of labels, of which one may have lists, give their union; a separator is that of all, or of each."""
+    names = ["first", "more"]
+    y = read_labels(_table(first=["owl", "wren", None], more=further), names, separator=None)
+    assert y.to_sets() == [{"owl", "robin", "wren"}, {"wren"}, {"owl", "robin", "wren"}]
     with pytest.raises(LabelError, match=r"labels 'more' of t.csv, row 1: .* contains an empty label"):
-        join_label_columns(_table(first=["owl", "wren"], more=["owl", "a||b"]), ["first", "more"])
-    table = join_label_columns(
-        _table(first=["owl", "wren"], more=["wren+robin", None]), ["first", "more"], separator="+"
-    )
-    assert read_labels(table, ["first"]).to_sets() == [{"owl", "robin", "wren"}, {"wren"}]
+        read_labels(_table(first=["owl", "wren"], more=["owl", "a||b"]), names)
+    y = read_labels(_table(first=["owl", "wren"], more=["wren+robin", None]), names, separator="+")
+    assert y.to_sets() == [{"owl", "robin", "wren"}, {"wren"}]
     unreadable = UnreadableCells()
-    tolerant = replace(
-        _table(first=["owl", "wren"], more=["wren", "a||b"]), cell_format=CellFormat(label_errors="unlabeled")
-    )
-    table = join_label_columns(tolerant, ["first", "more"], unreadable=unreadable)
-    assert read_labels(table, ["first"], classes=["owl", "robin", "wren"]).is_unlabeled.tolist() == [False, True]
+    tolerant = _table(CellFormat(label_errors="unlabeled"), first=["owl", "wren"], more=["wren", "a||b"])
+    y = read_labels(tolerant, names, classes=["owl", "robin", "wren"], unreadable=unreadable)
+    assert y.is_unlabeled.tolist() == [False, True]
     assert [finding.rows for finding in unreadable.findings("unreadable labels")] == [(1,)]
 
 
@@ -202,9 +185,9 @@ def test_names_of_rows_are_refused_as_labels() -> None:
 
 
 @pytest.mark.parametrize("folds_case", [False, True])
-def test_an_unknown_class_does_not_recommend_an_option_that_is_given(folds_case):
+def test_an_unknown_class_does_not_recommend_an_option_that_is_given(folds_case: bool) -> None:
     """The error names --fold-case only if case is not folded already."""
-    table = Table(pl.DataFrame({"y": ["Owl", "crow"]}), Path("t.csv"), cell_format=CellFormat(folds_labels=folds_case))
+    table = _table(CellFormat(folds_labels=folds_case), y=["Owl", "crow"])
     with pytest.raises(LabelError, match="--missing leaves out labels that are not classes") as caught:
         read_labels(table, ["y"], classes=["owl" if folds_case else "Owl", "wren"])
     assert ("--fold-case" in str(caught.value)) != folds_case

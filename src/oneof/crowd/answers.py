@@ -22,9 +22,7 @@ from oneof.candidates.labels import as_classes, is_missing, label_vector
 from oneof.errors import InputError, InputTypeError, LabelError
 from oneof.files import as_path
 from oneof.io.answers import (
-    CHOICES,
     DOCCANO,
-    STUDIO,
     AnswerOptions,
     Form,
     ParsedAnswers,
@@ -275,8 +273,7 @@ class Answers:
         ...     Answers.from_label_studio(path, row="name")
         <Answers: 2 by 2 annotators about 1 rows, 3 classes>
         """
-        forms = (STUDIO, CHOICES)
-        return cls._from_export([as_path(path)], forms, row, choice, classes, index=index, select_rows=select_rows)
+        return cls._from_export([as_path(path)], None, row, choice, classes, index=index, select_rows=select_rows)
 
     @classmethod
     def from_doccano(
@@ -325,17 +322,17 @@ class Answers:
         <Answers: 2 by 2 annotators about 1 rows, 3 classes>
         """
         paths = [as_path(one) for one in (path if isinstance(path, list | tuple) else [path])]
-        return cls._from_export(paths, (DOCCANO,), row, None, classes, index=index, select_rows=select_rows)
+        return cls._from_export(paths, DOCCANO, row, None, classes, index=index, select_rows=select_rows)
 
     @classmethod
     def _from_export(
-        cls, paths: Sequence[Path], forms: Sequence[Form], row: str, choice: str | None, classes: Any, **named: Any
+        cls, paths: Sequence[Path], form: Form | None, row: str, choice: str | None, classes: Any, **named: Any
     ) -> "Answers":
         """Return the answers of an export; errors name the file, and the place of the answer in it."""
         if not isinstance(row, str):
             raise InputTypeError(f"`row` must be the name of a field; got {row!r}.")
         options = AnswerOptions(paths[0], row, answer=choice, answers_row=row)
-        file = read_answer_file(options, paths=paths, forms=forms)
+        file = read_answer_file(options, paths=paths, form=form)
         names = None if classes is None else [str(name) for name in as_classes(classes).tolist()]
         return answers_of_file(parse_answers(file, classes=names), **named)
 

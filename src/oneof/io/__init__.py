@@ -26,15 +26,15 @@ from oneof.io.formats.source import stem_of
 from oneof.io.labels.class_findings import check_no_weights, class_findings, label_findings
 from oneof.io.labels.known_labels import (
     check_new_labels,
+    describe_checked_labels,
     new_label_note,
     read_checked_labels,
     read_truth,
-    use_checked_labels,
 )
 from oneof.io.labels.label_columns import (
+    are_class_columns,
     check_indicator,
     find_separator,
-    join_label_columns,
     read_labels,
 )
 from oneof.io.table import Table
@@ -52,6 +52,7 @@ __all__ = [
     "TextOptions",
     "UnreadableCells",
     "align_columns",
+    "are_class_columns",
     "check_indicator",
     "check_new_labels",
     "check_no_weights",
@@ -60,10 +61,10 @@ __all__ = [
     "choose_columns",
     "describe",
     "describe_cells",
+    "describe_checked_labels",
     "find_column",
     "select_column",
     "find_separator",
-    "join_label_columns",
     "is_whole_table",
     "label_findings",
     "make_dialect",
@@ -80,5 +81,4 @@ __all__ = [
     "saved_columns",
     "stem_of",
     "table_from_rows",
-    "use_checked_labels",
 ]

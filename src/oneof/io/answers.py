@@ -48,9 +48,7 @@ ANNOTATOR, ANSWER = ("annotator", "worker"), ("answer", "label")
 _DOCCANO_LABELS = ("label", "labels", "cats")
 """Keys of the labels of a document; the last one is that of projects with intents."""
 _OLD = "the export is that of {} before version {}. Update it, and export the answers again."
-_OWN_FIELDS = frozenset({"annotation_id", "lead_time", "id", "annotator", "created_at", "updated_at"})
-"""Columns that the short forms of Label Studio (JSON-MIN and CSV) add to those of the data."""
-_HOW = "`choice` in Python, --answer on the command line"
+_WHICH = "Name the tag whose choices are the answers (`choice` in Python, --answer on the command line)."
 _MAX_SAMPLED = 1_000
 """Number of objects that show whether a file has responses of Argilla."""
 _JSON = (".json", ".jsonl", ".ndjson")
@@ -129,17 +127,11 @@ class AnswerOptions:
 
 
 class Item(NamedTuple):
-    """The row of a table or an object of a file of JSON, and the file or the member of an archive that has it."""
+    """The row of a table or an object of a file of JSON, the file or the member of an archive, and the place in it."""
 
     content: dict[str, Any]
     file: str
-    number: int
-    unit: Literal["row", "object"]
-
-    @property
-    def place(self) -> str:
-        """The location for messages."""
-        return f"{self.file}, {self.unit} {self.number}"
+    place: str
 
 
 class Answer(NamedTuple):
@@ -187,8 +179,6 @@ class Objects:
 
     path: str
     items: list[Item]
-    is_json: bool
-    is_folder: bool
 
     @cached_property
     def keys(self) -> list[str]:
@@ -198,6 +188,14 @@ class Objects:
     def has(self, *keys: str) -> bool:
         """Return whether an object has one of the keys."""
         return not set(keys).isdisjoint(self.keys)
+
+    @cached_property
+    def is_short(self) -> bool:
+        """Whether the file is a short form of Label Studio (JSON-MIN and CSV), whose lines have a field for each tag.
+
+        A single choice is text, as other fields are, and several choices are an object, in CSV as JSON.
+        """
+        return self.has("annotation_id") or (self.has("annotator") and bool(self.choices))
 
     @cached_property
     def choices(self) -> list[str]:
@@ -213,13 +211,12 @@ class Form(NamedTuple):
     """A form of exports."""
 
     recognizes: Callable[[Objects], bool]
-    read: Callable[[Item, Sequence[str]], Iterator[Given]]
-    """Function of an object and the questions that a file without names of them has."""
+    read: Callable[[Item], Iterator[Given]]
     has_own_id: bool = False
     """Whether the field "id" beside the data is a number of the tool."""
 
 
-def read_answer_file(options: AnswerOptions, *, paths: Sequence[Path] = (), forms: Sequence[Form] = ()) -> AnswerFile:
+def read_answer_file(options: AnswerOptions, *, paths: Sequence[Path] = (), form: Form | None = None) -> AnswerFile:
     """Read the answers in a file of any form.
 
     Parameters
@@ -227,8 +224,8 @@ def read_answer_file(options: AnswerOptions, *, paths: Sequence[Path] = (), form
     options : AnswerOptions
     paths : sequence of Path, optional
         The files of an export that has several.
-    forms : sequence of Form, optional
-        The forms of which the file has one, the last one if no other is recognized; by default all, and tables.
+    form : Form, optional
+        The form of the file; by default the one that recognizes it. Any other file is a table.
 
     Raises
     ------
@@ -240,13 +237,8 @@ def read_answer_file(options: AnswerOptions, *, paths: Sequence[Path] = (), form
     if options.path.suffix.lower() == ".npz":
         return _read_archive(options)
     objects = read_objects(paths or [options.path])
-    form = next((one for one in forms or EXPORTS if one.recognizes(objects)), forms[-1] if forms else None)
-    if form is not None:
-        file = _read_export(form, objects, options)
-    elif objects.has(*ANNOTATOR, *ANSWER) or any((options.annotator, options.answer, options.weight)):
-        file = AnswerFile(objects.path, list(_read_lines(objects, options)))
-    else:
-        file = AnswerFile(objects.path, list(_read_columns(objects, options)), is_wide=True)
+    form = form or next((one for one in EXPORTS if one.recognizes(objects)), None)
+    file = _read_table(objects, options) if form is None else _read_export(form, objects, options)
     if options.negation is None:
         return file
     return replace(file, answers=[_without_negation(answer, options.negation) for answer in file.answers])
@@ -263,7 +255,12 @@ def _read_archive(options: AnswerOptions) -> AnswerFile:
     given = read_answers_npz(path)
     names = tuple(str(name) for name in given.classes.tolist())
     answers = [
-        Answer(str(i), str(given.annotators[j]).strip(), [names[given.codes[i, j]]], Item({}, str(path), i, "row"))
+        Answer(
+            str(i),
+            str(given.annotators[j]).strip(),
+            [names[given.codes[i, j]]],
+            Item({}, str(path), f"{path}, row {i}"),
+        )
         for i, j in np.argwhere(given.codes >= 0).tolist()
     ]
     return AnswerFile(str(path), answers, classes=names)
@@ -306,60 +303,56 @@ def read_objects(paths: Sequence[Path]) -> Objects:
         if not path.exists():
             raise DataError(f"the file {path} does not exist. Check its name and folder.")
         try:
-            files = list(_contents(path))
+            items += _read_items(path)
         except DataError as error:
             raise error if str(path) in str(error) else error.at(path) from None
         except (OSError, EOFError, ValueError, RuntimeError, zipfile.BadZipFile, zlib.error) as error:
             reason = getattr(error, "strerror", None) or error
             raise DataError(f"{path} cannot be read ({reason}). Export it again.") from None
-        unit: Literal["row", "object"] = "object" if _is_group(path) or _is_json(path) else "row"
-        items += [Item(content, file, i, unit) for file, objects in files for i, content in enumerate(objects)]
     if not items:
         raise DataError(f"{path} has no objects in .jsonl or .json files. Export it again.")
-    is_folder = any(map(_is_group, paths))
-    return Objects(", ".join(map(str, paths)), items, is_folder or _is_json(paths[0]), is_folder)
+    return Objects(", ".join(map(str, paths)), items)
 
 
-def _is_json(path: PurePath) -> bool:
-    return path.suffix.lower() in _JSON
+def _is_json(path: PurePath | str) -> bool:
+    return PurePath(path).suffix.lower() in _JSON
 
 
 def _is_group(path: Path) -> bool:
     return path.is_dir() or path.suffix.lower() == ".zip"
 
 
-def _contents(path: Path) -> Iterator[tuple[str, list[dict[str, Any]]]]:
-    """Yield the name for messages and the objects of each file."""
+def _read_items(path: Path) -> Iterator[Item]:
+    """Yield the objects of a file, or of all files of a folder or an archive."""
     if path.is_dir():
         for file in sorted(filter(_is_json, path.iterdir())):
-            yield from _contents(file)
+            yield from _read_items(file)
     elif _is_group(path):
         with zipfile.ZipFile(path) as archive:
             check_members(archive, path.stat().st_size)
-            for member in archive.infolist():
-                name = PurePosixPath(member.filename)
-                if _is_json(name):
-                    place = f"{path}, {name.name}"
-                    yield place, _parse(archive.read(member), name, place)
+            for name in filter(_is_json, archive.namelist()):
+                yield from _parse(archive.read(name), f"{path}, {PurePosixPath(name).name}")
     elif _is_json(path):
-        yield str(path), _parse(path.read_bytes(), path, str(path))
+        yield from _parse(path.read_bytes(), str(path))
     else:
-        yield str(path), list(read_table(path, as_text=("*",)).frame.iter_rows(named=True))
+        rows = read_table(path, as_text=("*",)).frame.iter_rows(named=True)
+        yield from (Item(row, str(path), f"{path}, row {i}") for i, row in enumerate(rows))
 
 
-def _parse(content: bytes, name: PurePath, place: str) -> list[dict[str, Any]]:
-    """Return the objects of a list in a file .json, or of the lines of another file."""
+def _parse(content: bytes, file: str) -> Iterator[Item]:
+    """Yield the objects of a list in a file .json, or of the lines of another file."""
     try:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError:
-        raise DataError(f"{place} is not text in UTF-8. Export it again.") from None
-    if name.suffix.lower() != ".json":
+        raise DataError(f"{file} is not text in UTF-8. Export it again.") from None
+    if file.lower().endswith(".json"):
+        value = parse_json(text, file)
+        if not isinstance(value, list) or not all(isinstance(item, dict) for item in value):
+            raise DataError(f"{file} must be a list of objects, such as the tasks of an export of Label Studio.")
+    else:
         lines = enumerate(io.StringIO(text, newline=None), 1)
-        return [read_object(line, f"{place}, line {number}") for number, line in lines if line.strip()]
-    value = parse_json(text, place)
-    if not isinstance(value, list) or not all(isinstance(item, dict) for item in value):
-        raise DataError(f"{place} must be a list of objects, such as the tasks of an export of Label Studio.")
-    return value
+        value = [read_object(line, f"{file}, line {number}") for number, line in lines if line.strip()]
+    yield from (Item(one, file, f"{file}, object {i}") for i, one in enumerate(value))
 
 
 # -- exports -----------------------------------------------------------------------------------------------------------
@@ -369,16 +362,10 @@ def _read_export(form: Form, file: Objects, options: AnswerOptions) -> AnswerFil
     """Return the answers in an export to one question."""
     if options.annotator is not None:
         raise InputError(f"--annotator has no use with the export {file.path}, which names its annotators. Remove it.")
-    tags = [options.answer] if options.answer is not None else file.choices if form is CHOICES else []
-    if form is CHOICES and not tags:
-        raise DataError(
-            f"{file.path} has no choices. Name the tag of the choices ({_HOW}); the fields of the data are "
-            f"{', '.join(key for key in file.keys if key not in _OWN_FIELDS) or 'missing'}."
-        )
     answers: list[Answer] = []
     for item in file.items:
         try:
-            given = list(form.read(item, tags))
+            given = list(form.read(item))
             row = _name_row(item.content, options, form)
         except DataError as error:
             raise error.at(item.place) from None
@@ -386,11 +373,7 @@ def _read_export(form: Form, file: Objects, options: AnswerOptions) -> AnswerFil
             Answer(row, _name_annotator(annotator), _as_labels(labels), item, None, question, is_negated)
             for annotator, labels, question, is_negated in given
         ]
-    notes = [
-        f"the column {OWN_ID!r} of {file.path} has the numbers of the tasks in Label Studio. If the table has other "
-        "numbers in its column, name a field of the data by --answers-row."
-    ] * (form is CHOICES and options.has_own_id)
-    return AnswerFile(file.path, _of_question(answers, options, file.path), tuple(notes), is_export=True)
+    return AnswerFile(file.path, _of_question(answers, options, file.path), is_export=True)
 
 
 def _of_question(answers: list[Answer], options: AnswerOptions, path: str) -> list[Answer]:
@@ -398,7 +381,7 @@ def _of_question(answers: list[Answer], options: AnswerOptions, path: str) -> li
     questions = list(dict.fromkeys(one.question for one in answers if one.question and one.cell))
     tags = f"{path} has choices of the tags {', '.join(questions) or '(none)'}"
     if options.answer is None and len(questions) > 1:
-        raise DataError(f"{tags}. Name the tag whose choices are the answers ({_HOW}).")
+        raise DataError(f"{tags}. {_WHICH}")
     if options.answer is not None and options.answer not in questions:
         raise DataError(f"{tags}, and no choices of the tag {options.answer!r}.")
     return [one if one.question == (options.answer or one.question) else one._replace(cell=None) for one in answers]
@@ -451,7 +434,7 @@ def _unquote(value: Any) -> Any:
     return value
 
 
-def _read_task(task: Item, _: Sequence[str]) -> Iterator[Given]:
+def _read_task(task: Item) -> Iterator[Given]:
     """Read a task of Label Studio: its `annotations` with results of type "choices".
 
     The choices of an annotation are a set. Canceled annotations, drafts and predictions are ignored.
@@ -472,16 +455,7 @@ def _read_task(task: Item, _: Sequence[str]) -> Iterator[Given]:
             yield annotation.get("completed_by"), labels, tag, False
 
 
-def _read_choices(line: Item, tags: Sequence[str]) -> Iterator[Given]:
-    """Read an annotation in the short forms of Label Studio (JSON-MIN and CSV), which have a field for each tag.
-
-    A single choice is text, as other fields are: a tag is the given one, or has several choices in any line.
-    """
-    for tag in tags:
-        yield line.content.get("annotator"), _unquote(line.content.get(tag)), tag, False
-
-
-def _read_document(item: Item, _: Sequence[str]) -> Iterator[Given]:
+def _read_document(item: Item) -> Iterator[Given]:
     """Read a document of doccano.
 
     The annotator is named by the file, such as Ann.jsonl, or by the key "username".
@@ -512,14 +486,14 @@ def _responses(record: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
             yield from ((key, one) for one in value if isinstance(one, dict))
 
 
-def _read_responses(record: Item, _: Sequence[str]) -> Iterator[Given]:
+def _read_responses(record: Item) -> Iterator[Given]:
     """Read a record of Argilla: the submitted responses to a question."""
     for question, one in _responses(record.content):
         labels = one.get("value") if one.get("status") in (None, "submitted") else None
         yield one.get("user_id"), labels, question.removesuffix(".responses"), False
 
 
-def _read_decision(item: Item, _: Sequence[str]) -> Iterator[Given]:
+def _read_decision(item: Item) -> Iterator[Given]:
     """Read a line of Prodigy: a label is accepted or rejected, or options are chosen; an ignored line has no answer."""
     line = item.content
     if "label" not in line and not isinstance(line.get("accept"), list):
@@ -531,9 +505,11 @@ def _read_decision(item: Item, _: Sequence[str]) -> Iterator[Given]:
 
 
 STUDIO = Form(lambda file: file.has("data") and file.has("annotations", "completions"), _read_task, True)
-CHOICES = Form(lambda file: file.has("annotation_id") or (file.has("annotator") and bool(file.choices)), _read_choices)
 DOCCANO = Form(
-    lambda file: file.is_folder or (file.is_json and file.has("annotations", "username", "Comments")),
+    lambda file: (
+        _is_group(Path(file.path))
+        or (_is_json(file.items[0].file) and file.has("annotations", "username", "Comments") and not file.is_short)
+    ),
     _read_document,
     True,
 )
@@ -543,17 +519,37 @@ ARGILLA = Form(
 PRODIGY = Form(
     lambda file: file.has("answer") and file.has("_input_hash", "_annotator_id", "_session_id"), _read_decision
 )
-EXPORTS = (STUDIO, CHOICES, DOCCANO, ARGILLA, PRODIGY)
+EXPORTS = (STUDIO, DOCCANO, ARGILLA, PRODIGY)
 """The forms of exports, in the order in which they are tried."""
 
 
 # -- tables ------------------------------------------------------------------------------------------------------------
 
 
-def _read_lines(file: Objects, options: AnswerOptions) -> Iterator[Answer]:
+def _read_table(file: Objects, options: AnswerOptions) -> AnswerFile:
+    """Return the answers in a table with a line for each, or a column for each annotator."""
+    row = find_row_column(options.row_columns, file.keys, options)
+    if file.has(*ANNOTATOR, *ANSWER) or file.is_short or any((options.annotator, options.answer, options.weight)):
+        notes = [
+            f"the column {OWN_ID!r} of {file.path} has the numbers of the tasks in Label Studio. If the table has "
+            "other numbers in its column, name a field of the data by --answers-row."
+        ] * (file.is_short and options.has_own_id)
+        return AnswerFile(file.path, list(_read_lines(file, row, options)), tuple(notes), is_export=file.is_short)
+    names = [name for name in file.keys if name != row and name not in options.other_uses]
+    answers = [
+        Answer(_name_cell(item, row, "row"), by.strip(), _as_cell(item.content.get(by)), item, by)
+        for item in file.items
+        for by in names
+    ]
+    return AnswerFile(file.path, answers, is_wide=True)
+
+
+def _read_lines(file: Objects, row: str, options: AnswerOptions) -> Iterator[Answer]:
     """Read a line for each answer, or for each candidate of a row with its confidence, which has no annotator."""
-    path, row = Path(file.path), find_row_column(options.row_columns, file.keys, options)
-    answer = select_column(options.answer, ANSWER, file.keys, path, "--answer COLUMN names the column of the answers.")
+    path, known = Path(file.path), file.choices or ANSWER
+    if len(file.choices) > 1 and options.answer is None:
+        raise DataError(f"{path} has choices of the tags {', '.join(file.choices)}. {_WHICH}")
+    answer = select_column(options.answer, known, file.keys, path, "--answer COLUMN names the column of the answers.")
     weight = options.weight and find_column(options.weight, file.keys, path)
     annotator = next((name for name in (options.annotator, *ANNOTATOR) if name in file.keys), None)
     if weight is not None and annotator is not None:
@@ -561,28 +557,22 @@ def _read_lines(file: Objects, options: AnswerOptions) -> Iterator[Answer]:
             f"--weights {weight} has no use with {path}, whose column {annotator!r} names annotators: answers have no "
             "weights. Remove --weights, or the column."
         )
-    if weight is None and annotator is None and options.annotator is None:
+    if weight is None and annotator is None and options.annotator is None and not file.is_short:
         raise DataError(
             f"the column {answer!r} has answers, and no column 'annotator' or 'worker' names the annotators. Name "
             "theirs by --annotator. If one person gave all answers, join them to the table, and name them by --labels. "
             "If each line is a candidate with a confidence, name the column of the confidences by --weights.",
             source=file.path,
         )
-    if weight is None:
+    if weight is None and not file.is_short:
         annotator = select_column(options.annotator, ANNOTATOR, file.keys, path)
     for item in file.items:
-        user = "" if annotator is None else _name_cell(item, annotator, "annotator").strip()
+        if file.is_short:
+            user = _name_annotator(item.content.get(annotator or ""))
+        else:
+            user = "" if annotator is None else str(_name_cell(item, annotator, "annotator")).strip()
         name, cell, confidence = _name_cell(item, row, "row"), item.content.get(answer), item.content.get(weight or "")
         yield Answer(name, user, _as_cell(cell), item, degree=item.content.get("degree"), weight=confidence)
-
-
-def _read_columns(file: Objects, options: AnswerOptions) -> Iterator[Answer]:
-    """Read a table with a column for each annotator."""
-    row = find_row_column(options.row_columns, file.keys, options)
-    names = [name for name in file.keys if name != row and name not in options.other_uses]
-    for item in file.items:
-        name = _name_cell(item, row, "row")
-        yield from (Answer(name, by.strip(), _as_cell(item.content.get(by)), item, by) for by in names)
 
 
 def find_row_column(names: Sequence[str], columns: list[str], options: AnswerOptions, path: Path | None = None) -> str:
@@ -590,17 +580,17 @@ def find_row_column(names: Sequence[str], columns: list[str], options: AnswerOpt
     return select_column(None, names, columns, path or options.path, options.describe_rows())
 
 
-def _name_cell(item: Item, column: str, kind: str) -> str:
-    """Return a cell with the name of a row or an annotator."""
+def _name_cell(item: Item, column: str, kind: str) -> str | int:
+    """Return a cell with the name of a row or an annotator: a whole number of JSON, or text."""
     name = item.content.get(column)
-    text = "" if name is None else str(name).removesuffix(".0" * isinstance(name, float))
-    if not text.strip():
+    if name is None or not str(name).strip():
         raise DataError(f"column {column!r} is empty. Name the {kind}.", source=item.place)
-    return text
+    return int(name) if isinstance(name, float) and name.is_integer() else name if type(name) is int else str(name)
 
 
 def _as_cell(value: Any) -> str | list[str] | None:
     """Return a value of a table or of JSON as the text of a cell, or as a list of labels."""
+    value = _unquote(value)
     if value is None or isinstance(value, str):
         return value
     if isinstance(value, list) or _has_choices(value):
@@ -716,6 +706,7 @@ def _negate(records: Sequence[Answer], mask: Mask, is_given: Mask) -> tuple[Mask
                 raise LabelError(
                     f"the answers of annotator {pair[1]!r} to the row {pair[0]!r} exclude all classes. Correct one of "
                     "them, or name all classes (--classes).",
+                    label=records[i].cell,
                     source=records[i].place,
                 )
     return mask, is_given

@@ -260,6 +260,11 @@ class TableFindings:
         """Return the notes for a user; see `describe`."""
         return describe(self.findings(), limit)
 
+    @property
+    def identifiers(self) -> list[str]:
+        """Columns that are not features since they identify the rows."""
+        return [one.column for one in self.columns if one.kind == "excluded" and one.count]
+
     def reasons_of_exclusion(self) -> str:
         """Return the excluded columns with the reasons, in one clause."""
         return describe_details(one for one in self.columns if one.kind == "excluded")

@@ -1,6 +1,5 @@
 """Files of answers: names of rows and annotators, notes, and defects; the forms are those of `test_forms`."""
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +10,7 @@ import pytest
 from oneof.cli.tables.inputs import PreparedTable, prepare
 from oneof.cli.tables.read_options import ReadOptions
 from oneof.errors import InputError
-from tests.cli.answers.conftest import FIT, NAMES, at, fit, make_answers, write_answers
+from tests.cli.answers.conftest import FIT, NAMES, at, make_answers, write_answers
 from tests.cli.conftest import Run, check_error, make_birds
 
 FIRST_ROWS = [f"b{i}" for i in range(40)]
@@ -80,38 +79,34 @@ def test_other_and_repeated_answers_are_counted(run: Run, table: Path) -> None:
     assert _of_rows(part) == _of_rows(_prepare())
 
 
-def test_results_do_not_depend_on_the_order_of_the_lines(run: Run, table: Path) -> None:
-    """Shuffled answers have the same model, accuracies and labels."""
-    results = []
-    for seed in (None, 0):
-        answers = make_answers()
-        (answers if seed is None else answers.sample(fraction=1.0, shuffle=True, seed=seed)).write_csv("answers.csv")
-        given = json.loads(fit(run, "--json").out)["answers"]
-        assert not given["rules"]
-        labels = pl.read_csv("table-oneof/training_labels.csv")
-        accuracies = [line["accuracy"] for line in given["annotators"]]
-        results.append(([*accuracies, *labels["confidence"]], labels["label"].to_list()))
-    np.testing.assert_allclose(results[1][0], results[0][0], rtol=1e-6)
-    assert results[1][1] == results[0][1]
+def test_labels_do_not_depend_on_the_order_of_the_lines(run: Run, table: Path) -> None:
+    """Shuffled answers are the same answers, and give the same labels."""
+    ordered = _prepare()
+    make_answers().sample(fraction=1.0, shuffle=True, seed=0).write_csv("answers.csv")
+    shuffled = _prepare()
+    assert _of_rows(shuffled) == _of_rows(ordered)
+    assert not shuffled.answers.answers.are_rules
+    np.testing.assert_allclose(shuffled.candidates.weights, ordered.candidates.weights, rtol=1e-6)
 
 
 def test_integer_names_match_their_text(run: Run, table: Path) -> None:
     """Names of rows are compared as text, and labels may be whole numbers."""
     code = {name: str(k) for k, name in enumerate(NAMES)}
-    birds, records = make_birds().drop("species"), make_answers()
-    birds.with_columns(id=pl.col("id").str.slice(1), truth=pl.col("truth").replace(code)).write_csv("table.csv")
-    numbered = records.filter(~pl.col("label").str.contains("|", literal=True)).with_columns(
-        pl.col("id").str.slice(1).cast(pl.Int64), pl.col("label").replace(code).cast(pl.Int64)
+    make_birds().drop("species").with_columns(id=pl.col("id").str.slice(1)).write_csv("table.csv")
+    records = make_answers().filter(~pl.col("label").str.contains("|", literal=True))
+    numbered = records.with_columns(pl.col("id").str.slice(1), pl.col("label").replace(code)).cast(
+        {"id": int, "label": int}
     )
     numbered.write_parquet("answers.parquet")
-    summary = json.loads(fit(run, "--json", "--answers", "answers.parquet").out)
-    assert summary["classes"] == [0, 1, 2]
-    assert summary["answers"]["masi_alpha"] is None
+    prepared = _prepare("answers.parquet")
+    assert prepared.candidates.classes.tolist() == [0, 1, 2]
+    assert prepared.answers.answers.n_answers == len(records)
 
 
 @pytest.mark.parametrize(
     ("columns", "args", "message"),
     [
+        ({}, ["--row", "migrates"], "twice. Name each row of the table differently."),
         ({"id": "c" + pl.col("id")}, [], "answers.csv, row 0: the answers name rows such as 'cb0', which table.csv"),
         (at(3, "id", ""), [], "answers.csv, row 3: column 'id' is empty. Name the row"),
         (at(3, "worker", ""), [], "answers.csv, row 3: column 'worker' is empty. Name the annotator"),
@@ -142,11 +137,6 @@ def test_bad_answers(run: Run, table: Path, columns: Any, args: list[str], messa
     write_answers(**columns)
     make_birds().drop("species").with_columns(nothing=pl.lit("")).write_csv("table.csv")
     check_error(run, *FIT, *args, message=message)
-
-
-def test_a_name_that_the_table_has_twice_is_an_error(run: Run, table: Path) -> None:
-    make_birds().drop("species").with_columns(**at(7, "id", "b6")).write_csv("table.csv")
-    check_error(run, *FIT, message="table.csv, row 7: column 'id' contains 'b6' twice")
 
 
 def test_tokens_of_missing_labels_are_no_answers(run: Run, table: Path) -> None:
@@ -183,27 +173,16 @@ def test_options_of_answers_need_answers(run: Run, birds: Path, option: str) -> 
     check_error(run, "fit", "birds.csv", "--labels", "species", option, "id", message=f"{option} needs --answers")
 
 
-# -- Names of the rows in the table and in the file of the answers, which may be columns of different names ----------
-
-
 SESSION = ("--labels", "species", "--classes", "finch,owl", "--row", "id")
 
 
 def test_a_session_imports_answers_with_another_column_of_the_rows(run: Run, table: Path) -> None:
-    """`oneof label --import` has the option of `fit`, also for degrees of certainty."""
+    """`oneof label --import` has the option of `fit`, also for degrees of certainty; no command ignores it."""
     pl.DataFrame({"example_id": ["b3"], "worker": ["Ann"], "label": ["owl"], "degree": ["guess"]}).write_csv("one.csv")
-    words = ("label", table, *SESSION, "--import", "one.csv", "--answers-row", "example_id")
-    run.done(*words, "--export-answers", "out.csv")
+    words = ("label", table, *SESSION, "--answers-row", "example_id", "--export-answers", "out.csv")
+    check_error(run, *words, message="--answers-row needs --import: add it.")
+    run.done(*words, "--import", "one.csv")
     assert pl.read_csv("out.csv").rows() == [("b3", "Ann", "owl", "guess")]
-
-
-def test_a_column_of_answers_that_is_not_read_is_an_error(run: Run, table: Path) -> None:
-    """--answers-row is not ignored with an archive, whose rows have no names, nor without a file of answers."""
     np.savez("answers.npz", answers=np.zeros((60, 2), dtype=int), classes=np.array(["owl", "wren"]))
-    result = run("audit", table, "--answers", "answers.npz", "--answers-row", "id")
-    assert result.code == 2
-    assert "--answers-row has no use with the archive answers.npz, whose rows are those of the table" in result.err
-    result = run("label", table, *SESSION, "--answers-row", "id", "--export", "out.csv")
-    assert result.code == 2
-    assert "--answers-row needs --import: add it." in result.err
-    assert not Path("table-answers.sqlite").exists()
+    message = "--answers-row has no use with the archive answers.npz, whose rows are those of the table"
+    check_error(run, "audit", table, "--answers", "answers.npz", "--answers-row", "id", message=message)

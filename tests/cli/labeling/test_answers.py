@@ -62,9 +62,6 @@ def test_exports_of_answers_are_imported_by_the_names_of_the_rows(run: Run) -> N
     assert pl.read_csv("one.csv").rows() == pl.read_csv("two.csv").rows() == expected
 
 
-# -- new classes -----------------------------------------------------------------------------------------------------
-
-
 def begin(path: str, classes: Sequence[str] | None, **more: Any) -> OpenedSession:
     """Open a session in which every row may be asked."""
     read_options = ReadOptions(("species",), classes=None if classes is None else tuple(classes))
@@ -114,8 +111,6 @@ def test_a_running_session_says_that_another_one_has_added_a_class(run: Run, bar
     with begin("birds.csv", None).session as new:
         assert new.candidates().to_sets()[:2] == [{"heron"}, {"owl"}]
 
-
-# -- audits with checked labels --------------------------------------------------------------------------------------
 
 WRONG = (7, 31, 52)
 

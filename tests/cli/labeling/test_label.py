@@ -3,6 +3,7 @@
 import json
 import sqlite3
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,7 @@ from oneof.errors import InputError
 from oneof.io import read_table
 from oneof.io.answers import AnswerOptions
 from tests.cli.conftest import Run, make_birds
-from tests.cli.labeling.conftest import CLASSES, LABEL, answer_rightly, open_birds
+from tests.cli.labeling.conftest import CLASSES, LABEL, READ_OPTIONS, answer_rightly, open_birds
 from tests.labeling.serving import Client
 from tests.labeling.test_media import write_tone
 
@@ -80,29 +81,29 @@ def test_weights_of_the_table_are_kept(run: Run) -> None:
 @pytest.mark.parametrize(
     ("args", "sentence"),
     [
-        (["--labels", "species"], "column 'species' does not exist"),
-        (["--labels", "species", "--classes", "owl"], "at least two classes"),
-        (["--labels", "species,other", *CLASSES], "one column"),
-        (["--labels", "species", *CLASSES, "--show", "sound", "id"], "`text COLUMN`, `image COLUMN` or `audio COLUMN`"),
-        (["--labels", "species", *CLASSES, "--show", "text", "remarks"], "did you mean 'remark'?"),
-        (
-            ["--labels", "species", *CLASSES, "--show", "image", "id", "--images", "nowhere"],
-            "image folder nowhere does not exist",
-        ),
-        (["--labels", "species", *CLASSES, "--hide", "truht"], "did you mean 'truth'?"),
-        (["--labels", "species", *CLASSES, "--pin", "truht"], "did you mean 'truth'?"),
-        (["--labels", "species", *CLASSES, "--method", "PLNN"], "Did you mean PLKNN?"),
-        (["--labels", "species", *CLASSES, "--combination", "mean"], "--combination must be votes or model"),
-        (["--labels", "species", *CLASSES, "--export", "out.xlsx"], "out.xlsx"),
-        (["--labels", "species", *CLASSES, "--export", "birds.csv"], "would be overwritten"),
-        (["--labels", "species", *CLASSES, "--session", "birds.csv"], "would be overwritten"),
-        (["--labels", "species", *CLASSES, "--import", "absent.csv", "--export", "out.csv"], "absent.csv does not"),
+        ([], "column 'species' does not exist"),
+        (["--classes", "owl"], "at least two classes"),
+        ([*CLASSES, "--labels", "species,other"], "one column"),
+        ([*CLASSES, "--show", "sound", "id"], "`text COLUMN`, `image COLUMN` or `audio COLUMN`"),
+        ([*CLASSES, "--show", "text", "remarks"], "did you mean 'remark'?"),
+        ([*CLASSES, "--show", "image", "id", "--images", "nowhere"], "image folder nowhere does not exist"),
+        ([*CLASSES, "--hide", "truht"], "did you mean 'truth'?"),
+        ([*CLASSES, "--pin", "truht"], "did you mean 'truth'?"),
+        ([*CLASSES, "--method", "PLNN"], "Did you mean PLKNN?"),
+        ([*CLASSES, "--combination", "mean"], "--combination must be votes or model"),
+        ([*CLASSES, "--export", "out.xlsx"], "out.xlsx"),
+        ([*CLASSES, "--export", "birds.csv"], "would be overwritten"),
+        ([*CLASSES, "--session", "birds.csv"], "would be overwritten"),
+        ([*CLASSES, "--import", "absent.csv", "--export", "out.csv"], "absent.csv does not"),
+        ([*CLASSES, "--gold", "absent"], "column 'absent' does not exist"),
+        ([*CLASSES, "--annotations-per-item", "3..2"], "`max_annotations` must be at least"),
+        ([*CLASSES, "--annotations-per-item", "0"], "--annotations-per-item must be a number, or two such as 1..3"),
     ],
 )
 def test_bad_options(run: Run, bare: Path, args: list[str], sentence: str) -> None:
     """Bad options are one sentence on standard error with exit code 2; the table does not change."""
     before = bare.read_bytes()
-    result = run("label", bare, *args, "--no-browser")
+    result = run("label", bare, "--labels", "species", *args, "--no-browser")
     assert result.code == 2, result.out
     assert sentence in result.err
     assert bare.read_bytes() == before
@@ -185,29 +186,30 @@ def test_an_export_has_the_cells_and_the_delimiter_of_the_table(run: Run) -> Non
 
 def test_a_text_column(bare: Path) -> None:
     """A text column is read as text even if its texts are short, and is shown alone on the page."""
-    read_options = ReadOptions(("species",), classes=("finch", "owl", "wren"), drop=("span", "mass"))
+    read_options = replace(READ_OPTIONS, drop=("span", "mass"))
     with open_birds(bare, read_options, show=("text", "remark")).session as session:
         assert session.table.item(3) == {"kind": "text", "text": make_birds()["remark"][3]}
 
 
-def test_images_as_features(run: Run) -> None:
-    """With a table of file names, images of two colors are classified after a few answers."""
-    Image = pytest.importorskip("PIL.Image")
-    names = []
-    for i in range(20):
-        names.append(f"{i}.png")
-        Image.new("RGB", (20, 20), (200 + i, 0, 0) if i % 2 else (0, 0, 200 + i)).save(names[-1])
-    pl.DataFrame({"file": names}).write_csv("images.csv")
-    read_options = ReadOptions(("color",), classes=("blue", "red"))
-    opened = open_birds("images.csv", read_options, show=("image", "file"), hide=())
-    with opened.session as session:
-        for _ in range(6):
-            question = session.ask()
-            session.answer(question, ["blue", "red"][question.row % 2])
-        session.train()
-        assert np.array_equal(session.snapshot.proba.argmax(axis=1), np.arange(20) % 2)
-    assert opened.images is not None
-    assert opened.images.find("3.png").is_file()
+@pytest.mark.parametrize("kind", ["image", "audio"])
+def test_a_table_of_file_names_has_features_of_the_files(run: Run, served: Any, kind: str) -> None:
+    """Without other columns, images and sounds are the features, and the page shows or plays them."""
+    if kind == "image":
+        Image = pytest.importorskip("PIL.Image")
+        for name, color in (("a.png", (200, 0, 0)), ("b.png", (0, 0, 200))):
+            Image.new("RGB", (20, 20), color).save(name)
+    else:
+        for name, frequency in (("a.wav", 200), ("b.wav", 2000)):
+            write_tone(Path(name), frequency)
+    names = sorted(path.name for path in Path().iterdir())
+    Path("files.csv").write_text("\n".join(["file", *names * 5]) + "\n")
+    with open_birds("files.csv", READ_OPTIONS, show=(kind, "file"), hide=()).session as session:
+        assert len(np.unique(session._rows, axis=0)) == 2
+    replies: list[Any] = []
+    served(lambda client: replies.extend((client.ask(), client.get(f"{kind}/1"))))
+    run.done("label", "files.csv", *LABEL[:2], *CLASSES, "--show", kind, "file", "--no-browser")
+    assert replies[0]["item"]["kind"] == kind
+    assert replies[1].body == Path(names[1]).read_bytes()
 
 
 def test_pinned_columns_are_shown_first(run: Run, bare: Path, served: Any) -> None:
@@ -217,15 +219,3 @@ def test_pinned_columns_are_shown_first(run: Run, bare: Path, served: Any) -> No
     assert run("label", bare, *LABEL, *CLASSES, "--pin", "remark,mass", "--no-browser").code == 0
     assert [name for name, _ in seen["item"]["cells"]] == ["remark", "mass", "id", "span", "migrates", "color"]
     assert seen["item"]["n_pinned"] == 2
-
-
-def test_audio_without_other_columns(run: Run, served: Any) -> None:
-    """A table of WAV files gets features of the sounds, and the page plays them."""
-    for name, frequency in (("a.wav", 200), ("b.wav", 2000)):
-        write_tone(Path(name), frequency)
-    Path("sounds.csv").write_text("file\n" + "a.wav\nb.wav\n" * 5)
-    replies: list[Any] = []
-    served(lambda client: replies.extend((client.ask(), client.get("audio/1"))))
-    run.done("label", "sounds.csv", *LABEL[:2], *CLASSES, "--show", "audio", "file", "--no-browser")
-    assert replies[0]["item"]["kind"] == "audio"
-    assert replies[1].body == Path("b.wav").read_bytes()

@@ -57,24 +57,25 @@ def test_a_replaced_setting_is_named_and_stored(run: Run, bare: Path, served: An
     assert pinned[-1] == ["id"]
 
 
-def test_an_export_changes_no_setting(run: Run, bare: Path, served: Any) -> None:
+def test_an_export_changes_no_setting(run: Run, bare: Path) -> None:
     """Settings are those of the first command and of the runs of the page, not of an export from an existing file."""
-    assert run("label", bare, *LABEL, *CLASSES, "--pin", "remark", "--export", "out.csv").code == 0
-    assert run("label", bare, *LABEL, "--pin", "mass", "--combination", "model", "--export", "out.csv").code == 0
+    run.done("label", bare, *LABEL, *CLASSES, "--pin", "remark", "--export", "out.csv")
+    run.done("label", bare, *LABEL, "--pin", "mass", "--combination", "model", "--export", "out.csv")
     assert stored_settings(ANSWERS) == {"hide": ["truth"], "pin": ["remark"]}
 
 
 def test_files_are_stored_with_their_whole_path(run: Run, bare: Path) -> None:
-    """A folder of images and a file of gold labels are found from another working directory."""
-    Path("known.csv").write_text("item,label\n0,owl\n")
+    """A folder of images, and a file of gold labels with the column of its rows, are found from another folder."""
+    Path("known.csv").write_text("id,label\nb0,owl\n")
     Path("pictures").mkdir()
-    words = ("--gold", "known.csv", "--images", "pictures", "--export", "out.csv")
-    assert run("label", bare, *LABEL, *CLASSES, *words).code == 0
+    words = ("--gold", "known.csv", "--row", "id", "--images", "pictures", "--export", "out.csv")
+    run.done("label", bare, *LABEL, *CLASSES, *words)
     stored = stored_settings(ANSWERS)
     assert {name: Path(stored[name]) for name in ("gold", "images")} == {
         "gold": Path("known.csv").absolute(),
         "images": Path("pictures").absolute(),
     }
+    assert "--row id" in run.done("label", bare, "--labels", "species", "--export", "again.csv").err
 
 
 @pytest.mark.parametrize(
@@ -117,14 +118,3 @@ def test_settings_are_named_and_read_as_on_the_command_line(record: Any, words: 
     known, value = stored_fields(record), to_json(name, getattr(record, name))
     assert as_words(known[name], value) == words
     assert StoredSettings(known, {}, {name: value}).apply(type(record)()) == record
-
-
-def test_a_session_with_gold_rows_is_resumed(run: Run, bare: Path) -> None:
-    """The column that names the rows of the gold file is stored as well as the file."""
-    names = bare.read_text().splitlines()
-    column = names[0].split(",").index("id")
-    first_row, second_row = (line.split(",")[column] for line in names[1:3])
-    Path("gold.csv").write_text(f"id,label\n{first_row},owl\n{second_row},wren\n")
-    run.done("label", bare, *LABEL, *CLASSES, "--gold", "gold.csv", "--row", "id", "--export", "out.csv")
-    again = run.done("label", bare, "--labels", "species", "--export", "again.csv")
-    assert "--row id" in again.err

@@ -2,15 +2,17 @@
 
 import math
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import polars as pl
 
 from oneof.cli.answers.files import TableAnswers, rules_note
 from oneof.cli.output import terminal
+from oneof.crowd import Answers, CrowdClassifier, krippendorff_alpha, pairwise_agreement
+from oneof.crowd.annotator_model import RULES_NOTE
 from oneof.messages import MAX_NAMED, enumerate_items
-
-if TYPE_CHECKING:
-    from oneof.crowd import Answers, CrowdClassifier
-    from oneof.report import AnnotatorSummary
+from oneof.report import AnnotatorSummary, DisputedRow
+from oneof.report.annotators import annotator_rows
 
 ANNOTATORS_FILE = "annotators.csv"
 WEIGHTS_NOTE = (
@@ -21,12 +23,8 @@ WEIGHTS_NOTE = (
 _MAX_JSON_PAIRS = 1000
 
 
-def summarize_annotators(crowd: "CrowdClassifier", given: TableAnswers) -> "AnnotatorSummary":
+def summarize_annotators(crowd: CrowdClassifier, given: TableAnswers) -> AnnotatorSummary:
     """Return the accuracies of the annotators, their agreement, and the most disputed rows."""
-    from oneof.crowd import krippendorff_alpha, pairwise_agreement
-    from oneof.crowd.annotator_model import RULES_NOTE
-    from oneof.report import AnnotatorSummary, DisputedRow
-
     model = crowd.annotator_model_
     disputed, masi = model.disputed_rows(10), given.answers.has_sets
     labels, others = (map(str, names.tolist()) for names in (disputed.labels, disputed.runner_up))
@@ -53,7 +51,7 @@ def summarize_annotators(crowd: "CrowdClassifier", given: TableAnswers) -> "Anno
     )
 
 
-def describe_answers(answers: "Answers", row: int) -> str:
+def describe_answers(answers: Answers, row: int) -> str:
     """Return each answer to a row with its annotators, the most frequent answer first."""
     given: dict[str, list[str]] = {}
     for annotator, labels in answers.of_row(row).items():
@@ -62,39 +60,25 @@ def describe_answers(answers: "Answers", row: int) -> str:
     return "; ".join(f"{answer}: {enumerate_items(names, MAX_NAMED, conjunction=False)}" for answer, names in frequent)
 
 
-def to_dict(summary: "AnnotatorSummary", crowd: "CrowdClassifier") -> dict[str, Any]:
+def to_dict(summary: AnnotatorSummary, crowd: CrowdClassifier) -> dict[str, Any]:
     """Return the summary in the types of JSON."""
     by_class, pairs = summary.by_class, summary.pairs
-    cells = [part.tolist() for part in (by_class.n_answers, by_class.accuracy, by_class.interval, by_class.differs)]
-    keys = ("class", "answers", "accuracy", "interval", "differs")
-    annotators = [
-        {
-            "annotator": name,
-            "answers": summary.n_answers[j],
-            "accuracy": summary.accuracy[j],
-            "interval": summary.interval[j].tolist(),
-            "by_class": [
-                dict(zip(keys, (label, *(cell[j][k] for cell in cells)), strict=True))
-                for k, label in enumerate(by_class.classes)
-            ],
-        }
-        for j, name in enumerate(summary.names)
+    parts = (by_class.n_answers, by_class.accuracy, by_class.interval, by_class.differs)
+    names = ("answers", "accuracy", "interval", "differs")
+    of_classes = [
+        _records({"class": by_class.classes} | dict(zip(names, rates, strict=True)))
+        for rates in zip(*(part.tolist() for part in parts), strict=True)
     ]
-    agreements = [
-        {
-            "annotators": [str(pairs.first[i]), str(pairs.second[i])],
-            "rows": pairs.n_shared[i],
-            "agreement": pairs.agreement[i],
-            "kappa": pairs.kappa[i],
-        }
-        for i in summary.least_agreeing_pairs(_MAX_JSON_PAIRS)
-    ]
+    of_all = {"answers": summary.n_answers, "accuracy": summary.accuracy, "interval": summary.interval.tolist()}
+    named = [*zip(map(str, pairs.first), map(str, pairs.second), strict=True)]
+    rates_of_pairs = {"rows": pairs.n_shared, "agreement": pairs.agreement, "kappa": pairs.kappa}
+    shown = _records({"annotators": named, **rates_of_pairs})
     same = ("coverage", "copies", "no_better_than_chance", "few_answers", "notes", "alpha", "masi_alpha")
     content = {
-        "annotators": annotators,
+        "annotators": _records({"annotator": summary.names, **of_all, "by_class": of_classes}),
         **{name: getattr(summary, name) for name in same},
         "rules": crowd.annotator_model_.are_rules_,
-        "pairs": agreements,
+        "pairs": [shown[i] for i in summary.least_agreeing_pairs(_MAX_JSON_PAIRS)],
         "disputed_rows": [row._asdict() for row in summary.disputed],
         "rounds": crowd.n_iter_,
         "classifier_power": crowd.classifier_power_,
@@ -103,10 +87,13 @@ def to_dict(summary: "AnnotatorSummary", crowd: "CrowdClassifier") -> dict[str, 
     return dict(terminal.to_builtin(content))
 
 
-def write_annotators(path: Path, summary: "AnnotatorSummary") -> None:
-    """Write a line for each annotator; those who may be copies have the names of the others."""
-    import polars as pl
+def _records(columns: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return the rows of columns of equal length as mappings."""
+    return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
 
+
+def write_annotators(path: Path, summary: AnnotatorSummary) -> None:
+    """Write a line for each annotator; those who may be copies have the names of the others."""
     classes, names = summary.by_class.classes, summary.names
     columns = {
         "annotator": names,
@@ -125,10 +112,8 @@ def write_annotators(path: Path, summary: "AnnotatorSummary") -> None:
     pl.DataFrame(columns, nan_to_null=True).write_csv(path)
 
 
-def print_annotators(summary: "AnnotatorSummary") -> None:
+def print_annotators(summary: AnnotatorSummary) -> None:
     """Print the accuracies and the most disputed rows; the report has further tables."""
-    from oneof.report.annotators import annotator_rows
-
     percent, table = terminal.format_percent, terminal.print_table
     rows, n = annotator_rows(summary), len(summary.names)
     title = "Annotators" if len(rows) == n else f"{len(rows)} of {n:,} annotators, of the lowest and highest accuracy"

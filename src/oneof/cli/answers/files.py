@@ -5,14 +5,27 @@ import warnings
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import numpy as np
+import polars as pl
+
+from oneof.crowd import Answers
+from oneof.crowd.annotator_model import RULES
+from oneof.crowd.answers import answers_of_file
+from oneof.errors import DataError, InputError
+from oneof.io import Table, UnreadableCells, read_checked_labels
+from oneof.io.answers import (
+    ROW,
+    Answer,
+    AnswerFile,
+    AnswerOptions,
+    find_row_column,
+    name_rows,
+    parse_answers,
+    read_answer_file,
+)
 from oneof.messages import MAX_NAMED, enumerate_items, write_names
-
-if TYPE_CHECKING:
-    from oneof.crowd import Answers
-    from oneof.io import Table, UnreadableCells
-    from oneof.io.answers import Answer, AnswerFile, AnswerOptions
 
 MAX_LISTED = 10
 """Maximum number of annotators or columns that an error lists."""
@@ -37,120 +50,101 @@ class TableAnswers:
         The answers as they are in the file.
     """
 
-    answers: "Answers"
+    answers: Answers
     row_names: list[str]
     gold: list[Any] | None
     notes: tuple[str, ...]
     separator: str
     row_column: str
-    records: "list[Answer]"
-
-
-@dataclass(frozen=True)
-class _JoinedFile:
-    """The answers in a file about rows of a table, the names of the rows and their column, and notes on the others."""
-
-    file: "AnswerFile"
-    row_names: list[str]
-    column: str
-    notes: list[str]
+    records: list[Answer]
 
 
 def read_answers(
-    options: "AnswerOptions",
-    table: "Table",
+    options: AnswerOptions,
+    table: Table,
     *,
     separator: str | None,
     classes: tuple[str, ...] | None,
     gold: str | None = None,
-    unreadable: "UnreadableCells | None" = None,
+    unreadable: UnreadableCells | None = None,
 ) -> TableAnswers:
     """Read the answers about the rows of a table, with the checked labels of a column `gold` of it.
 
     Defects raise errors of `oneof.errors`. `unreadable` counts the answers that cannot be read and are missing; see
     `oneof.io.read_labels`.
     """
-    import numpy as np
-
-    from oneof.crowd.answers import answers_of_file
-    from oneof.io import read_checked_labels
-    from oneof.io.answers import parse_answers
-
-    joined = _read_joined(options, table)
+    file, row_names, column = _read_joined(options, table)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        parsed = parse_answers(
-            joined.file, table.cell_format, separator=separator, classes=classes, unreadable=unreadable
-        )
-        answers = answers_of_file(parsed, index=joined.row_names, select_rows=options.select_rows)
-    answers.rows = np.arange(len(joined.row_names))  # the rows of the features
-    notes = [*joined.notes, *parsed.notes, *(str(warning.message) for warning in caught)]
+        parsed = parse_answers(file, table.cell_format, separator=separator, classes=classes, unreadable=unreadable)
+        answers = answers_of_file(parsed, index=row_names, select_rows=options.select_rows)
+    answers.rows = np.arange(len(row_names))  # the rows of the features
+    notes = [*parsed.notes, *(str(warning.message) for warning in caught)]
     notes += [rules_note()] if options.rules == "auto" and answers.are_rules else []
     if repeated := int((parsed.code >= 0).sum()) - answers.n_answers:
         notes.append(f"{repeated:,} repeated answers (of equal row, annotator and label) count once.")
     checked = None
     if gold is not None:
         checked = read_checked_labels(table, gold, answers.classes, separator=parsed.separator)[0]
-    row_names, records = joined.row_names, joined.file.answers
-    return TableAnswers(answers, row_names, checked, tuple(notes), parsed.separator, joined.column, records)
+    return TableAnswers(answers, row_names, checked, tuple(notes), parsed.separator, column or "", file.answers)
 
 
 def rules_note() -> str:
     """Return the note that sources are read as rules, with the option of the other reading."""
-    from oneof.crowd.annotator_model import RULES
-
     return f"{RULES}add --rules no."
 
 
-def join_candidates(options: "AnswerOptions", table: "Table") -> tuple["Table", list[str]]:
+def join_candidates(options: AnswerOptions, table: Table) -> tuple[Table, list[str]]:
     """Return a table with columns of candidates and of their confidences, and notes.
 
     The file has a line for each candidate of a row, as lists of candidates of a classifier or an aligner do.
     """
-    import polars as pl
-
-    from oneof.errors import DataError
-
-    joined = _read_joined(options, table)
-    lists: dict[str, list[tuple[Any, str | None]]] = {name: [] for name in joined.row_names}
-    for one in joined.file.answers:
-        if isinstance(one.cell, list) and len(one.cell) > 1:
+    file, row_names, _ = _read_joined(options, table)
+    lists: dict[str, list[tuple[str, str | None]]] = {name: [] for name in row_names}
+    for one in file.answers:
+        cells = [one.cell] if isinstance(one.cell, str) else one.cell or []
+        if len(cells) > 1:
             raise DataError(
                 f"{one.cell!r} are several candidates, and their line has one confidence. Write a line for each.",
                 source=one.place,
             )
-        if one.cell:
-            cell = one.cell if isinstance(one.cell, str) else one.cell[0]
-            lists[str(one.row)].append((cell, None if one.weight is None else str(one.weight)))
+        lists[str(one.row)] += [(cell, None if one.weight is None else str(one.weight)) for cell in cells if cell]
     columns = [
         pl.Series(name, [[pair[k] for pair in pairs] or None for pairs in lists.values()], dtype=pl.List(pl.String))
         for k, name in enumerate(options.candidate_columns or ())
     ]
-    return replace(table, frame=table.frame.with_columns(columns)), joined.notes
+    return replace(table, frame=table.frame.with_columns(columns)), [*file.notes]
 
 
-def _read_joined(options: "AnswerOptions", table: "Table") -> _JoinedFile:
-    """Read the answers in a file about rows of a table by annotators that are not excluded."""
-    from oneof.errors import DataError, InputError
-    from oneof.io.answers import ROW, find_row_column, name_rows, read_answer_file
+def _read_joined(options: AnswerOptions, table: Table) -> tuple[AnswerFile, list[str], str | None]:
+    """Return the answers about rows of a table, the names of its rows, and the column that has them.
 
+    The file is without the answers of excluded annotators, and has notes on all answers that are not used.
+    """
     path, column = options.path, None
+    is_archive = path.suffix.lower() == ".npz"  # whose rows are those of the table in order
     if path.suffix.lower() == ".sqlite":
         raise InputError(
             f"{path} stores a labeling session. Write its answers by oneof label {table.path} --export-answers FILE, "
             "and pass that file as --answers."
         )
-    if path.suffix.lower() != ".npz" and (options.row or (table.rows is None and ROW in table.frame.columns)):
+    if not is_archive and (options.row or (table.rows is None and ROW in table.frame.columns)):
         column = find_row_column([options.row or ROW], table.frame.columns, options, Path(table.path))
     row_names = name_rows(table.frame, column, str(table.path))
     if column is None and table.rows is not None:
         row_names = [str(row) for row in range(table.rows.shape[0])]
-    file, notes = _without_excluded(read_answer_file(options), options)
-    names = set(row_names)
-    unknown = [one for one in file.answers if one.cell and str(one.row) not in names]
-    known = [one for one in file.answers if str(one.row) in names]
-    if unknown:
-        first, is_archive = unknown[0], path.suffix.lower() == ".npz"  # whose rows are those of the table in order
+    file, names, notes = read_answer_file(options), set(row_names), []
+    answers = [one for one in file.answers if one.annotator not in options.excluded]
+    if options.excluded:
+        check_have_answers(options.excluded, (one.annotator for one in file.answers), path)
+        if not answers:
+            raise InputError(f"--exclude-annotator excludes all annotators of {path}. Keep at least one.")
+        n = sum(bool(one.cell) for one in file.answers) - sum(bool(one.cell) for one in answers)
+        excluded = _enumerate_names(options.excluded)
+        notes.append(f"answers that are not used, by --exclude-annotator {excluded}: {n:,}.")
+    known = [one for one in answers if str(one.row) in names]
+    if unknown := [one for one in answers if one.cell and str(one.row) not in names]:
+        first = unknown[0]
         if is_archive or not any(one.cell for one in known):
             raise DataError(
                 f"the answers name rows such as {str(first.row)!r}, which {table.path} does not have; it has rows "
@@ -162,28 +156,11 @@ def _read_joined(options: "AnswerOptions", table: "Table") -> _JoinedFile:
             f"answers about rows that {table.path} does not have are omitted: {len(unknown):,}, such as about the row "
             f"{str(first.row)!r} ({first.place})."
         )
-    return _JoinedFile(replace(file, answers=known), row_names, column or "", notes)
-
-
-def _without_excluded(file: "AnswerFile", options: "AnswerOptions") -> "tuple[AnswerFile, list[str]]":
-    """Return the answers of annotators that are not excluded, and a note with the number of the others."""
-    from oneof.errors import InputError
-
-    if not options.excluded:
-        return file, []
-    check_have_answers(options.excluded, (one.annotator for one in file.answers), options.path)
-    answers = [one for one in file.answers if one.annotator not in options.excluded]
-    if not answers:
-        raise InputError(f"--exclude-annotator excludes all annotators of {options.path}. Keep at least one.")
-    n = sum(bool(one.cell) for one in file.answers) - sum(bool(one.cell) for one in answers)
-    note = f"answers that are not used, by --exclude-annotator {_enumerate_names(options.excluded)}: {n:,}."
-    return replace(file, answers=answers), [note]
+    return replace(file, answers=known, notes=(*notes, *file.notes)), row_names, column
 
 
 def check_have_answers(excluded: Iterable[str], annotators: Iterable[str], source: object) -> None:
     """Raise if an excluded annotator is not among those with answers in the source, and suggest a name."""
-    from oneof.errors import InputError
-
     names = sorted(set(annotators))
     if unknown := [name for name in excluded if name not in names]:
         close = difflib.get_close_matches(unknown[0], names, n=MAX_NAMED)

@@ -26,7 +26,6 @@ from oneof.cli.tables.first_labels import (
     measure_first_labels,
     named_classes,
     nameless_rows,
-    written_weights,
 )
 from oneof.cli.tables.inputs import PreparedTable, insert_identifiers
 from oneof.cli.tables.methods import resolve_methods
@@ -187,7 +186,7 @@ def issue_table(issues: LabelIssues, prepared: PreparedTable) -> pl.DataFrame:
         "suspected": issues.is_issue[rows],
     }
     if issues.candidates.is_weighted.any():
-        first, posterior = first_labels(written_weights(prepared))[rows], issues.posterior[rows]
+        first, posterior = first_labels(prepared.written_weights)[rows], issues.posterior[rows]
         wrong = 1.0 - posterior[np.arange(len(rows)), first]
         columns |= {
             "first": _names(issues)[first].tolist(),
@@ -209,7 +208,7 @@ def wrong_first_labels(table: pl.DataFrame) -> pl.DataFrame:
 
 def summarize_first_labels(issues: LabelIssues, prepared: PreparedTable, table: pl.DataFrame) -> dict[str, Any]:
     """Return the number of rows with a first label, and of those that are wrong, with an interval of 95 %."""
-    _, (low, high) = issues.estimate_accuracy(_names(issues)[first_labels(written_weights(prepared))])
+    _, (low, high) = issues.estimate_accuracy(_names(issues)[first_labels(prepared.written_weights)])
     n_first = table["first_wrong"].count()
     return {
         "n_first_labels": n_first,

@@ -1,17 +1,18 @@
 """`oneof label`: label the most informative rows of a table on a local page."""
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
 from oneof.cli import options
-from oneof.cli.labeling.answers import import_files, note_chance, print_annotators, row_column
 from oneof.cli.labeling.options import AnnotatorGroup, ExportGroup, LabelOptions, PageGroup, SessionGroup
-from oneof.cli.labeling.session import OpenedSession, open_session
 from oneof.cli.labeling.settings import StoredSettings
 from oneof.cli.output import terminal
 from oneof.cli.tables.read_options import TableReadOptions
+
+if TYPE_CHECKING:
+    from oneof.cli.labeling.session import OpenedSession
 
 NAME = "label"
 EXAMPLES = """\b
@@ -41,6 +42,9 @@ def run(
     or "don't know". Answers are stored in a file, and labeling resumes from it with the same options, which are stored
     in the file. The page and --export write the table with its labels in a form that fit reads.
     """
+    from oneof.cli.labeling.answers import import_files
+    from oneof.cli.labeling.session import open_session
+
     answers_file = session.answers_file(table)
     settings = StoredSettings.read(context, (table_options, page, session, annotators), answers_file)
     table_options = settings.apply(table_options)
@@ -97,9 +101,11 @@ def _check(table: Path, label_options: LabelOptions, output: ExportGroup) -> Non
 
 
 def _export(
-    opened: OpenedSession, output: ExportGroup, label_options: LabelOptions, summary: dict[str, Any], *, json: bool
+    opened: "OpenedSession", output: ExportGroup, label_options: LabelOptions, summary: dict[str, Any], *, json: bool
 ) -> None:
     """Write the files of the options, and print the progress or a summary."""
+    from oneof.cli.labeling.answers import note_chance, print_annotators, row_column
+
     session, files = opened.session, {}
     terminal.print_notes(note_chance(session))
     if output.export is not None:
@@ -120,7 +126,7 @@ def _export(
         terminal.print_line(f"File: {path} ({_remaining(summary['n_remaining'])}).")
 
 
-def _serve(opened: OpenedSession, page: PageGroup, summary: dict[str, Any], *, json: bool) -> None:
+def _serve(opened: "OpenedSession", page: PageGroup, summary: dict[str, Any], *, json: bool) -> None:
     """Serve the page until the process is interrupted."""
     import webbrowser
 

@@ -7,82 +7,60 @@ import shlex
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
-from oneof.cli.answers.files import TableAnswers, check_have_answers, read_answers
+import polars as pl
+
+from oneof.cli.answers.files import check_have_answers, read_answers
+from oneof.cli.labeling.options import AnnotatorGroup
 from oneof.cli.output import terminal
-from oneof.messages import MAX_NAMED, write_names
-
-if TYPE_CHECKING:
-    from oneof.cli.labeling.options import AnnotatorGroup
-    from oneof.io import Table
-    from oneof.io.answers import AnswerOptions
-    from oneof.labeling import LabelingSession
-    from oneof.labeling.annotators import AnnotatorProgress
-    from oneof.typing import Labels
+from oneof.cli.tables.inputs import naming_the_option
+from oneof.errors import DataError
+from oneof.io import Table, UnreadableCells, describe, find_column, read_checked_labels, read_table, select_column
+from oneof.io.answers import ITEM, ROW, name_rows
+from oneof.labeling import LabelingSession
+from oneof.labeling.annotators import AnnotatorProgress
+from oneof.labeling.answers.importing import read_degrees
+from oneof.messages import MAX_NAMED, enumerate_items, write_names
+from oneof.typing import Labels
 
 
 def import_files(
-    group: "AnnotatorGroup", table: "Table", session: "LabelingSession", separator: str | None, answers_file: Path
+    group: AnnotatorGroup, table: Table, session: LabelingSession, separator: str | None, answers_file: Path
 ) -> tuple[int, list[str]]:
     """Import the answers of all files, or none after an error; return the number of new ones, and notes.
 
-    An excluded annotator must have an answer in the file of the session, or in the files to import.
+    The classes are those of the session; the tokens of missing labels, and whether labels are read in one spelling,
+    are those of the table. An excluded annotator must have an answer in the file of the session, or in these files.
     """
-    paths, n_new = list(group.imports or ()), 0
-    files = [read_import(group.answer_options(path), table, session, separator) for path in paths]
+    paths, unreadable, n_new = list(group.imports or ()), UnreadableCells(), 0
+    classes = tuple(map(str, session.classes.tolist()))
+    with naming_the_option(table.cell_format):
+        files = [
+            read_answers(group.answer_options(path), table, separator=separator, classes=classes, unreadable=unreadable)
+            for path in paths
+        ]
+    degrees = [read_degrees(given.records, given.row_names) for given in files]
     if excluded := group.exclude_annotator:  # the log may be long
         annotators = {entry.annotator for entry in session.answers.log()}
-        for given, _, _ in files:
-            annotators.update(map(str, given.answers.annotators.tolist()))
+        annotators.update(str(name) for given in files for name in given.answers.annotators.tolist())
         check_have_answers(excluded, annotators, " or ".join(map(str, [answers_file, *paths])))
-    for path, (given, degrees, _) in zip(paths, files, strict=True):
+    for path, given, of_file in zip(paths, files, degrees, strict=True):
         match = given.row_column or None
-        n_new += session.import_answers(given.answers, degrees=degrees, match=match, source=str(path))
-    return n_new, [sentence for _, _, notes in files for sentence in notes]
+        n_new += session.import_answers(given.answers, degrees=of_file, match=match, source=str(path))
+    sentences = [sentence for given in files for sentence in given.notes]
+    return n_new, [*sentences, *describe(unreadable.findings("unreadable labels"))]
 
 
-def read_import(
-    options: "AnswerOptions", table: "Table", session: "LabelingSession", separator: str | None
-) -> tuple[TableAnswers, dict[tuple[int, str], str], list[str]]:
-    """Return the answers of a file, their degrees of certainty by row and annotator, and notes.
-
-    The classes are those of a session. Defects raise errors of `oneof.errors`. The tokens of missing labels, and
-    whether labels are read in one spelling, are those of the table.
-    """
-    from oneof.cli.tables.inputs import naming_the_option
-    from oneof.io import UnreadableCells, describe
-    from oneof.labeling.answers.importing import read_degrees
-
-    classes = tuple(map(str, session.classes.tolist()))
-    unreadable = UnreadableCells()
-    with naming_the_option(table.cell_format):
-        given = read_answers(options, table, separator=separator, classes=classes, unreadable=unreadable)
-    return (
-        given,
-        read_degrees(given.records, given.row_names),
-        [*given.notes, *describe(unreadable.findings("unreadable labels"))],
-    )
-
-
-def row_column(table: "Table", row: str | None) -> str | None:
+def row_column(table: Table, row: str | None) -> str | None:
     """Return the column of the names of the rows in an export of answers; None if they are numbered.
 
     It is the column by which `read_answers` joins the export to the table.
     """
-    from oneof.io.answers import ROW
-
     return ROW if row is None and ROW in table.frame.columns else row
 
 
-def read_gold(group: "AnnotatorGroup", table: "Table", classes: "Labels", separator: str) -> dict[int, str] | None:
+def read_gold(group: AnnotatorGroup, table: Table, classes: Labels, separator: str) -> dict[int, str] | None:
     """Return the known labels of --gold by row; None without the option."""
-    import polars as pl
-
-    from oneof.errors import DataError
-    from oneof.io import find_column, read_checked_labels, read_table, select_column
-    from oneof.io.answers import ITEM, ROW, name_rows
-
     if group.gold is None:
         return None
     column = group.gold
@@ -100,10 +78,8 @@ def read_gold(group: "AnnotatorGroup", table: "Table", classes: "Labels", separa
     return {row: str(label) for row, label in enumerate(labels) if label is not None}
 
 
-def note_chance(session: "LabelingSession") -> list[str]:
+def note_chance(session: LabelingSession) -> list[str]:
     """Return a note on the annotators whose answers are no better than chance."""
-    from oneof.messages import enumerate_items
-
     names = [one.name for one in session.annotator_estimates() if one.is_chance]
     if not names:
         return []
@@ -114,9 +90,9 @@ def note_chance(session: "LabelingSession") -> list[str]:
     ]
 
 
-def print_annotators(progress: "Sequence[AnnotatorProgress]") -> None:
+def print_annotators(progress: Sequence[AnnotatorProgress]) -> None:
     """Print a table of the progress of each annotator."""
-    rows: list[tuple[Any, ...]] = []
+    rows = []
     for one in progress:
         gold = "" if one.gold.rate is None else f"{one.gold.rate:.0%} ({one.gold.low:.0%} to {one.gold.high:.0%})"
         since = "" if one.seconds_since_last is None else terminal.format_duration(one.seconds_since_last)

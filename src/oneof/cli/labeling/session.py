@@ -1,94 +1,88 @@
 """Opening of a session by `oneof label`: the rows of the table, their initial labels, features and suspects."""
 
 import warnings
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
+import numpy as np
+import polars as pl
+
+from oneof.audit import LabelIssue
+from oneof.candidates import CandidateSets
+from oneof.candidates.cells import DEFAULT_SEPARATOR
+from oneof.candidates.sets import insert_checked_labels
+from oneof.cli.auditing.issues import CHECKED_NOTE, describe_rate, find_issues
 from oneof.cli.labeling.answers import read_gold
 from oneof.cli.labeling.options import LabelOptions, PageGroup
-
-if TYPE_CHECKING:
-    import polars as pl
-
-    from oneof.audit import LabelIssue
-    from oneof.cli.tables.inputs import PreparedTable, TableLabels
-    from oneof.cli.tables.read_options import ReadOptions
-    from oneof.io import Table
-    from oneof.labeling import LabelingSession
-    from oneof.labeling.content.media import MediaFolder
+from oneof.cli.tables.groups import read_groups
+from oneof.cli.tables.inputs import (
+    PreparedTable,
+    TableLabels,
+    check_unchecked_rows,
+    prepare_features,
+    read_rows,
+    read_sets,
+)
+from oneof.cli.tables.methods import resolve_methods
+from oneof.cli.tables.read_options import ReadOptions
+from oneof.errors import DataError, InputError
+from oneof.io import Table, TableFindings, find_column, make_encoder, notes
+from oneof.io.features import TableFeatures
+from oneof.labeling import LabelingSession
+from oneof.labeling.answers.database import stored_classes
+from oneof.labeling.content.media import AudioFolder, ImageFolder, MediaFolder
+from oneof.labeling.content.table import LabelTable
+from oneof.labeling.validation import NewClassesWarning, check_gold, describe_new_classes
 
 DEFAULT = "auto"
+_FOLDERS = {"image": ImageFolder, "audio": AudioFolder}
 
 
 @dataclass(frozen=True)
 class OpenedSession:
     """Session, table, folder of the images or audio files shown, and warnings about the table."""
 
-    session: "LabelingSession"
-    table: "Table"
-    images: "MediaFolder | None"
+    session: LabelingSession
+    table: Table
+    images: MediaFolder | None
     notes: tuple[str, ...]
 
 
-@dataclass(frozen=True)
-class Display:
-    """Display of the rows of a table.
-
-    Attributes
-    ----------
-    show, column : str, str or None
-        The kind of the content, and the column that is shown alone.
-    hidden, pinned : tuple of str
-        Columns that are not shown, and those that are shown first.
-    media : MediaFolder or None
-        The folder of images or sounds.
-    """
-
-    show: str
-    column: str | None
-    hidden: tuple[str, ...]
-    pinned: tuple[str, ...]
-    media: "MediaFolder | None"
-
-
 def open_session(
-    path: Path, read_options: "ReadOptions", options: LabelOptions, answers_file: Path, *, serves: bool
+    path: Path, read_options: ReadOptions, options: LabelOptions, answers_file: Path, *, serves: bool
 ) -> OpenedSession:
     """Read a table and open a new or existing session; defects of the table raise errors of `oneof.errors`.
 
     A session that serves the page is trained in the background, and asks the suspects of --audit first.
     """
-    from oneof.errors import InputError
-    from oneof.labeling.content.table import LabelTable
-    from oneof.labeling.session import LabelingSession
-    from oneof.labeling.validation import NewClassesWarning
-
-    annotators, label = options.annotators, read_options.labels[0] if len(read_options.labels) == 1 else None
+    annotators, page = options.annotators, options.page
     required, maximum = annotators.numbers()
-    if label is None:
+    if len(read_options.labels) != 1:
         raise InputError(f"--labels must name one column, for the answers; got {len(read_options.labels)}.")
-    table, display = _read_display(path, read_options, options.page, annotators.gold_column())
-    labels = _read_labels(table, label, read_options, answers_file)
+    table, media = _read_table(path, read_options, page)
+    labels = _read_labels(table, read_options, answers_file)
+    shown = _show(table, page, annotators.gold_column(), labels.separator, read_options)
     gold = read_gold(annotators, table, labels.candidates.classes, labels.separator)
-    prepared, X = _prepare(table, display, labels, read_options)
-    sentences = prepared.findings.sentences()
-    queue = None
+    prepared = _prepare(table, shown, media, labels, read_options)
+    sentences, queue = prepared.findings.sentences(), None
     if options.session.audit and serves:
         queue, of_suspects = _find_suspects(prepared, gold)
         sentences += of_suspects
-    original = partial(read_options.table.read, path, as_text=["*"], labels=[label])
-    shown = (label, display.show, display.column, display.hidden, labels.separator, display.pinned, original)
+    is_encoded = prepared.table.rows is not None
+    encoder = None if is_encoded else make_encoder(prepared.columns, prepared.text_options)
+    estimator = None
+    if options.session.method.lower() != DEFAULT:
+        [pipeline] = resolve_methods(prepared, options.session.method, 0)[0].values()
+        estimator = pipeline if is_encoded else pipeline[1:]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", NewClassesWarning)  # the notes have its text
         session = LabelingSession(
-            X,
+            prepared.frame if encoder is None else encoder.fit_transform(prepared.frame),
             labels.candidates,
             path=answers_file,
-            table=LabelTable(table.frame, *shown),
-            estimator=_choose_estimator(prepared, options.session.method),
+            table=shown,
+            estimator=estimator,
             annotations_per_item=required,
             max_annotations=maximum,
             gold=gold,
@@ -98,46 +92,46 @@ def open_session(
             queue=queue,
             random_state=0,
         )
-    return OpenedSession(session, table, display.media, tuple(sentences))
+    return OpenedSession(session, table, media, tuple(sentences))
 
 
-def _read_display(
-    path: Path, read_options: "ReadOptions", page: PageGroup, gold: Sequence[str]
-) -> "tuple[Table, Display]":
-    """Read the table, and check the columns that are shown; those of known labels are hidden."""
-    from oneof.cli.tables.inputs import read_rows
-    from oneof.errors import InputError
-    from oneof.io import find_column
-    from oneof.labeling.content.media import AudioFolder, ImageFolder
-
+def _read_table(path: Path, read_options: ReadOptions, page: PageGroup) -> tuple[Table, MediaFolder | None]:
+    """Read the table, and find the folder of images or sounds, if they are shown."""
     show, column = page.show or ("table", None)
-    if show not in ("table", "text", "image", "audio"):
+    if show not in ("table", "text", *_FOLDERS):
         raise InputError(f"--show must be `text COLUMN`, `image COLUMN` or `audio COLUMN`; got `{show} {column}`.")
-    shown = () if column is None else (column,)
-    table = read_rows(path, replace(read_options, drop=(), text=(*read_options.text, *shown)))
+    as_text = () if column is None else (column,)
+    table = read_rows(path, replace(read_options, drop=(), text=(*read_options.text, *as_text)))
     if table.rows is not None:
         raise InputError(f"{path} has a sparse matrix, which has no columns to show. Label a table.")
-    hidden, pinned, _ = (
-        tuple(find_column(name, table.frame.columns, path) for name in names)
-        for names in ((*page.hide, *gold), page.pin, shown)
+    for name in (*page.hide, *page.pin, *as_text):
+        find_column(name, table.frame.columns, path)
+    return table, _FOLDERS[show](page.images or path.absolute().parent) if show in _FOLDERS else None
+
+
+def _show(table: Table, page: PageGroup, gold: list[str], separator: str, read_options: ReadOptions) -> LabelTable:
+    """Return the rows as they are shown; columns of known labels are hidden."""
+    hidden, pinned = (
+        tuple(find_column(name, table.frame.columns, table.path) for name in names)
+        for names in ((*page.hide, *gold), page.pin)
     )
-    folders = {"image": ImageFolder, "audio": AudioFolder}
-    media = folders[show](page.images or path.absolute().parent) if show in folders else None
-    return table, Display(show, column, hidden, pinned, media)
+    label, (show, column) = read_options.labels[0], page.show or ("table", None)
+    original = partial(read_options.table.read, table.path, as_text=["*"], labels=[label])
+    return LabelTable(table.frame, label, show, column, hidden, separator, pinned, original)
 
 
-def _read_labels(table: "Table", label: str, read_options: "ReadOptions", answers_file: Path) -> "TableLabels":
-    """Return the initial labels with their separator; with named classes the column may be empty or missing."""
-    import numpy as np
+def _read_labels(table: Table, read_options: ReadOptions, answers_file: Path) -> TableLabels:
+    """Return the initial labels with their separator; with named classes the column may be empty or missing.
 
-    from oneof.candidates import CandidateSets
-    from oneof.candidates.cells import DEFAULT_SEPARATOR
-    from oneof.cli.tables.inputs import TableLabels, read_sets
-    from oneof.errors import DataError, InputError
-    from oneof.io import find_column, notes
-    from oneof.labeling.answers.database import stored_classes
-
-    named, sentences = _choose_classes(read_options.classes, stored_classes(answers_file))
+    The classes of a file of answers keep their order, by which its answers name them; new ones follow.
+    """
+    label, named, stored = read_options.labels[0], read_options.classes, stored_classes(answers_file)
+    new = tuple(name for name in named or () if name not in (stored or named or ()))
+    if new and stored and set(stored) <= set(named or ()):  # the file of answers raises if one is missing
+        named = (*stored, *new)
+    else:
+        new, named = (), named or stored
+    sentences = [describe_new_classes(new)] if new else []
     is_new = label not in table.frame.columns
     if not is_new and not _is_empty(table.frame[label]):
         labels = read_sets(table, replace(read_options, classes=named))
@@ -158,79 +152,40 @@ def _read_labels(table: "Table", label: str, read_options: "ReadOptions", answer
 
 
 def _prepare(
-    table: "Table", display: Display, labels: "TableLabels", read_options: "ReadOptions"
-) -> "tuple[PreparedTable, Any]":
-    """Return the table with the features of the columns, or of the files if it has no others; and their matrix."""
-    from oneof.cli.tables.groups import read_groups
-    from oneof.cli.tables.inputs import PreparedFeatures, PreparedTable, prepare_features
-    from oneof.io import TableFindings, make_encoder
-
-    groups = read_groups(table, read_options)
-    column, hidden, others = display.column, set(display.hidden), {*table.label_columns, *read_options.drop}
-    if display.media is not None:
-        hidden.add(str(column))
-    if display.media is not None and not set(table.frame.columns) - hidden - others - read_options.text_columns:
-        X: Any = display.media.features(table.frame[str(column)].to_list())
-        table, features = replace(table, rows=X), PreparedFeatures([], TableFindings(), X)
+    table: Table, shown: LabelTable, media: MediaFolder | None, labels: TableLabels, read_options: ReadOptions
+) -> PreparedTable:
+    """Return the table with the features of the columns, or of the files if it has no others."""
+    groups, column, hidden = read_groups(table, read_options), str(shown.column), set(shown.hidden)
+    if media is not None:
+        hidden.add(column)
+    others = {*table.label_columns, *read_options.drop} | hidden | read_options.text_columns
+    if media is not None and not set(table.frame.columns) - others:
+        table = replace(table, rows=media.features(table.frame[column].to_list()))
+        features = TableFeatures([], TableFindings(), table.rows)
     else:
         overrides = read_options.overrides
         named = (*overrides.texts, *overrides.categories, *overrides.numbers, *overrides.drop)
-        if display.show == "text" and column and column not in named:  # even if the texts are short
+        if shown.show == "text" and column not in named:  # even if the texts are short
             read_options = replace(read_options, text=(*read_options.text, column))
         features = prepare_features(table, read_options, hidden)
-        X = make_encoder(features.columns, features.text_options).fit_transform(features.frame)
-    findings = {"findings": replace(features.findings, others=labels.label_findings)}
-    return PreparedTable(**vars(labels) | vars(features) | findings, table=table, groups=groups), X
+    of_table = vars(features) | {"findings": replace(features.findings, others=labels.label_findings)}
+    return PreparedTable(**vars(labels) | of_table, table=table, read_options=read_options, groups=groups)
 
 
-def _choose_estimator(prepared: "PreparedTable", method: str) -> Any:
-    """Return the method of a session, whose features are encoded already; None for the default one."""
-    from oneof.cli.tables.methods import resolve_methods
-
-    if method.lower() == DEFAULT:
-        return None
-    [pipeline] = resolve_methods(prepared, method, 0)[0].values()
-    return pipeline if prepared.table.rows is not None else pipeline[1:]
-
-
-def _choose_classes(
-    given: tuple[str, ...] | None, stored: tuple[str, ...] | None
-) -> tuple[tuple[str, ...] | None, list[str]]:
-    """Return the classes of a session, and a note on those that are added to its file of answers.
-
-    The classes of a file keep their order, by which its answers name them; new ones follow.
-    """
-    from oneof.labeling.validation import describe_new_classes
-
-    if given is None or stored is None:
-        return given or stored, []
-    new = tuple(name for name in given if name not in stored)
-    if not new or not set(stored) <= set(given):  # the file of answers raises if one is missing
-        return given, []
-    return (*stored, *new), [describe_new_classes(new)]
-
-
-def _find_suspects(prepared: "PreparedTable", gold: dict[int, str] | None) -> "tuple[list[LabelIssue], list[str]]":
+def _find_suspects(prepared: PreparedTable, gold: dict[int, str] | None) -> tuple[list[LabelIssue], list[str]]:
     """Return the rows whose labels are probably wrong, the most probable first, and sentences about them.
 
     They are those of `oneof audit`. Gold rows have a checked label: it is used to predict the others, and they are not
     suspected, as by `oneof audit --gold`.
     """
-    from oneof.candidates.sets import insert_checked_labels
-    from oneof.cli.auditing.issues import CHECKED_NOTE, describe_rate, find_issues
-    from oneof.cli.tables.inputs import check_unchecked_rows
-    from oneof.errors import InputError
-    from oneof.labeling.validation import check_gold
-
     start, sentences = prepared.candidates, []
     if start.is_unlabeled.all():
         raise InputError("--audit needs a table with labels; all rows are unlabeled. Remove the option.")
     if gold:
-        codes = check_gold(gold, start.classes, len(start))
-        labels = [start.classes.tolist()[codes[row]] if row in codes else None for row in range(len(start))]
-        start, checked, _ = insert_checked_labels(start, labels)
-        check_unchecked_rows(start, checked, "remove --gold to audit the labels themselves")
-        prepared = replace(prepared, candidates=start, is_checked=checked)
+        codes, classes = check_gold(gold, start.classes, len(start)), start.classes.tolist()
+        checked = insert_checked_labels(start, [classes[codes[i]] if i in codes else None for i in range(len(start))])
+        check_unchecked_rows(checked.candidates, checked.is_checked, "remove --gold to audit the labels themselves")
+        prepared = replace(prepared, candidates=checked.candidates, is_checked=checked.is_checked)
         sentences.append(CHECKED_NOTE)
     _, result = find_issues(prepared, DEFAULT, seed=0)
     issues = result.top()
@@ -238,10 +193,7 @@ def _find_suspects(prepared: "PreparedTable", gold: dict[int, str] | None) -> "t
     return issues, [*sentences, f"{describe_rate(result)}{asked}."]
 
 
-def _is_empty(cells: "pl.Series") -> bool:
+def _is_empty(cells: pl.Series) -> bool:
     """Return whether all cells are null or blank."""
-    import polars as pl
-
-    if cells.dtype == pl.String:
-        cells = cells.str.strip_chars().replace("", None)
+    cells = cells.str.strip_chars().replace("", None) if cells.dtype == pl.String else cells
     return cells.null_count() == len(cells)

@@ -2,17 +2,18 @@
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from oneof.io import UnreadableCells
+import numpy as np
+import polars as pl
+
+from oneof.cli.tables.first_labels import describe_first_labels, measure_first_labels
+from oneof.cli.tables.inputs import PreparedTable, prepare_features, prepare_rows
+from oneof.cli.tables.read_options import ReadOptions
+from oneof.errors import LabelError
+from oneof.io import Finding, Table, TableFindings, UnreadableCells, notes
+from oneof.io.features import TableFeatures
 from oneof.messages import enumerate_items, write_names
-
-if TYPE_CHECKING:
-    import polars as pl
-
-    from oneof.cli.tables.inputs import PreparedTable
-    from oneof.cli.tables.read_options import ReadOptions
-    from oneof.io import Column, Table, TableFindings
 
 _MAX_LISTED = 8
 _PLURALS = {"number": "numbers", "category": "categories", "text": "texts", "date": "dates", "duration": "durations"}
@@ -158,35 +159,37 @@ class Inspection:
     """
 
     facts: TableFacts
-    findings: "TableFindings"
+    findings: TableFindings
     unreadable_labels: UnreadableCells = field(default_factory=UnreadableCells)
 
 
-def describe(
-    table: "Table",
-    columns: "Sequence[Column]",
-    frame: "pl.DataFrame | Any",
-    *,
-    labels: Sequence[str] = (),
-    exclude: Sequence[str] = (),
-) -> TableFacts:
-    """Return the facts of a table without its labels.
+def inspect_rows(table: Table, read_options: ReadOptions) -> Inspection:
+    """Return the facts of a table, and the findings.
 
-    Parameters
-    ----------
-    table : Table
-    columns : sequence of Column
-        The features.
-    frame : polars.DataFrame or CSR matrix
-        The features in the types of the encoder, in which a missing number is NaN and a missing text is empty.
-    labels : sequence of str
-        The columns of labels.
-    exclude : sequence of str
-        Columns that are neither features nor labels, such as true labels.
+    Labels that cannot be learned from, such as those of a single class, are a finding, and not an error as of a fit.
     """
-    kinds, skipped = {column.name: column.kind for column in columns}, {*labels, *exclude, *table.label_columns}
+    others: list[Finding] = []
+    if read_options.labels or read_options.answers is not None:
+        try:
+            prepared = prepare_rows(table, read_options)
+        except LabelError as error:
+            if error.rows or error.row is not None or error.label is not None:
+                raise
+            others = notes("labels", [f"the labels cannot be described: {error}"])
+        else:
+            facts = describe_prepared(prepared, read_options)
+            return Inspection(facts, prepared.findings, prepared.unreadable_labels)
+    features = prepare_features(table, read_options)
+    findings = replace(features.findings, others=tuple(others))
+    return Inspection(_describe_columns(table, features, read_options), findings)
+
+
+def _describe_columns(table: Table, features: TableFeatures, read_options: ReadOptions) -> TableFacts:
+    """Return the facts of a table without its labels; a missing number of a feature is NaN, a missing text is empty."""
+    kinds, labels = {column.name: column.kind for column in features.columns}, read_options.label_columns
+    skipped = {*labels, *read_options.text_columns, *table.label_columns}
     of_columns = [
-        ColumnFacts(name, kinds.get(name), _count_missing((frame if name in kinds else table.frame)[name]))
+        ColumnFacts(name, kinds.get(name), _count_missing((features.frame if name in kinds else table.frame)[name]))
         for name in table.frame.columns
         if name not in skipped
     ]
@@ -195,16 +198,12 @@ def describe(
     return TableFacts(str(table.path), n_rows, of_columns, list(labels), sparse_features=n_features)
 
 
-def describe_prepared(prepared: "PreparedTable", read_options: "ReadOptions") -> TableFacts:
+def describe_prepared(prepared: PreparedTable, read_options: ReadOptions) -> TableFacts:
     """Return the facts of a table with labels."""
-    import numpy as np
-
-    from oneof.cli.tables.first_labels import describe_first_labels, measure_first_labels, written_weights
-
     candidates = prepared.candidates
     weights = candidates.evidence
     if candidates.is_weighted.any():
-        weights = written_weights(prepared)
+        weights = prepared.written_weights.copy()
         if prepared.is_checked is not None:
             weights[prepared.is_checked] = candidates.weights[prepared.is_checked]
     labeled, exact = ~candidates.is_unlabeled, candidates.is_exact
@@ -217,9 +216,8 @@ def describe_prepared(prepared: "PreparedTable", read_options: "ReadOptions") ->
     if prepared.answers is not None and read_options.answers is not None:
         given, path = prepared.answers.answers, str(read_options.answers.path)
         answers = {"file": path, "answers": given.n_answers, "annotators": len(given.annotators)}
-    labels, others = read_options.label_columns, sorted(read_options.text_columns)
     return replace(
-        describe(prepared.table, prepared.columns, prepared.frame, labels=labels, exclude=others),
+        _describe_columns(prepared.table, prepared, read_options),
         exact=int(exact.sum()),
         partial=int((labeled & ~exact).sum()),
         unlabeled=int(np.sum(~labeled)),
@@ -232,9 +230,7 @@ def describe_prepared(prepared: "PreparedTable", read_options: "ReadOptions") ->
     )
 
 
-def _count_missing(cells: "pl.Series") -> int:
-    import polars as pl
-
+def _count_missing(cells: pl.Series) -> int:
     cells = cells.fill_nan(None) if cells.dtype.is_float() else cells
     return (cells.str.strip_chars().replace("", None) if cells.dtype == pl.String else cells).null_count()
 

@@ -1,38 +1,18 @@
-"""First labels of rows with weights, and the labels that a row names, both by the weights as they are written."""
+"""First labels of rows with weights, and the labels that a row names, both by `PreparedTable.written_weights`."""
 
-from typing import TYPE_CHECKING
+import numpy as np
 
-if TYPE_CHECKING:
-    from oneof.cli.tables.inputs import PreparedTable
-    from oneof.report import FirstLabelRate
-    from oneof.typing import Floats, Ints, Mask
+from oneof.audit.label_issues import widen
+from oneof.cli.tables.inputs import PreparedTable
+from oneof.comparison.folds import columns_of
+from oneof.report import FirstLabelRate
+from oneof.typing import Floats, Ints, Mask
 
 UNKNOWN = -1
 """Code of an unknown true label."""
 
 
-def written_weights(prepared: "PreparedTable") -> "Floats":
-    """Return the weights as they are written, (n, K) in the classes of the candidates, in any scale for each row.
-
-    Rows that name no class, such as those of a rest alone, have weights of 0.
-    """
-    import numpy as np
-
-    candidates = prepared.candidates
-    if prepared.read_as_written is None:
-        return np.array(candidates.weights, dtype=np.float64)
-    weights, written = np.zeros(candidates.shape), prepared.read_as_written()
-    if written is None:
-        return weights
-    column = {str(label): k for k, label in enumerate(written.classes.tolist())}
-    for k, label in enumerate(candidates.classes.tolist()):  # the label of the rest is not one of them
-        if str(label) in column:
-            weights[:, k] = written.weights[:, column[str(label)]]
-    weights[written.is_unlabeled] = 0.0
-    return weights
-
-
-def named_classes(prepared: "PreparedTable") -> "Mask | None":
+def named_classes(prepared: PreparedTable) -> Mask | None:
     """Return the classes that rows name, (n, K), if the others have the weight of a rest; None without rest.
 
     A row that names no class has all its candidates.
@@ -45,67 +25,53 @@ def named_classes(prepared: "PreparedTable") -> "Mask | None":
     return named
 
 
-def nameless_rows(prepared: "PreparedTable") -> "Mask":
+def nameless_rows(prepared: PreparedTable) -> Mask:
     """Return the mask of the rows with weights that name no class, (n,), such as those of a rest alone."""
-    import numpy as np
-
     if not prepared.has_rest:
         return np.zeros(len(prepared.candidates), dtype=bool)
     return prepared.candidates.is_weighted & ~_names(prepared).any(axis=1)
 
 
-def _names(prepared: "PreparedTable") -> "Mask":
+def _names(prepared: PreparedTable) -> Mask:
     """Return the candidates with a weight in the table, (n, K)."""
-    return (written_weights(prepared) > 0) & prepared.candidates.mask
+    return (prepared.written_weights > 0) & prepared.candidates.mask
 
 
-def excluded_rows(prepared: "PreparedTable") -> "Mask | None":
+def excluded_rows(prepared: PreparedTable) -> Mask | None:
     """Return the mask of the rows that are not audited, which are checked or name no class; None without such rows."""
     nameless = nameless_rows(prepared)
     excluded = nameless if prepared.is_checked is None else nameless | prepared.is_checked
     return excluded if excluded.any() or prepared.is_checked is not None else None
 
 
-def first_labels(weights: "Floats") -> "Ints":
+def first_labels(weights: Floats) -> Ints:
     """Return the code of the largest weight of each row, (n,); -1 if several are equal, as those of a row of zeros."""
-    import numpy as np
-
     is_tied = (weights == weights.max(axis=1, keepdims=True)).sum(axis=1) > 1
     return np.where(is_tied, -1, weights.argmax(axis=1))
 
 
-def describe_first_label(prepared: "PreparedTable") -> str:
+def describe_first_label(prepared: PreparedTable) -> str:
     """Return the meaning of the first label of a row."""
     if prepared.is_posterior:
         return "that of the largest probability in the table"
     return "that of the largest weight in the table"
 
 
-def measure_first_labels(prepared: "PreparedTable") -> "FirstLabelRate | None":
+def measure_first_labels(prepared: PreparedTable) -> FirstLabelRate | None:
     """Return the accuracy of the first labels by the true or checked labels; None without such a row.
 
     Rows with several labels of the largest weight have no first label.
     """
-    import numpy as np
-
-    from oneof.audit.label_issues import widen
-    from oneof.report import FirstLabelRate
-
     candidates = prepared.candidates
     if prepared.answers is not None or not candidates.is_weighted.any():
         return None
     if prepared.truth is None and prepared.is_checked is None:
         return None
-    true = np.full(len(candidates), UNKNOWN)
-    if prepared.truth is not None:
-        column = {label: k for k, label in enumerate(candidates.classes.tolist())}
-        true = np.array([UNKNOWN if label is None else column[label] for label in prepared.truth.tolist()])
+    true = np.full(len(candidates), UNKNOWN) if prepared.truth is None else columns_of(prepared.truth, candidates)
     if prepared.is_checked is not None:
         checked = prepared.is_checked & (true == UNKNOWN)
         true[checked] = candidates.mask[checked].argmax(axis=1)
-        if prepared.read_as_written is None:  # the checked labels have replaced the weights
-            true[prepared.is_checked] = UNKNOWN
-    first = first_labels(written_weights(prepared))
+    first = first_labels(prepared.written_weights)
     rows = (first >= 0) & (true != UNKNOWN)
     if not rows.any():
         return None
@@ -113,7 +79,7 @@ def measure_first_labels(prepared: "PreparedTable") -> "FirstLabelRate | None":
     return FirstLabelRate(accuracy, widen([accuracy], n_rows), n_rows, describe_first_label(prepared))
 
 
-def describe_first_labels(rate: "FirstLabelRate | None") -> list[str]:
+def describe_first_labels(rate: FirstLabelRate | None) -> list[str]:
     """Return a sentence with the accuracy of the first labels; none if it is unknown."""
     if rate is None:
         return []

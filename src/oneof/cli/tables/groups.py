@@ -5,17 +5,13 @@ Rows of a group are similar, so that the rates of held-out rows of the same grou
 
 import re
 from collections.abc import Collection, Sequence
-from typing import TYPE_CHECKING
 
+import polars as pl
+
+from oneof.candidates import CandidateSets
+from oneof.cli.tables.read_options import ReadOptions
 from oneof.errors import DataError, InputError
-from oneof.io import Finding, find_column
-
-if TYPE_CHECKING:
-    import polars as pl
-
-    from oneof.candidates import CandidateSets
-    from oneof.cli.tables.read_options import ReadOptions
-    from oneof.io import Table
+from oneof.io import Finding, Table, find_column
 
 _GROUP = re.compile(
     "(account|animal|article|author|batch|camera|client|clinic|cluster|colony|customer|device|doc|document|experiment|"
@@ -30,7 +26,7 @@ _MIN_ROWS_PER_GROUP = 2.0
 """Number of values of a column of groups, and the mean number of rows of a value."""
 
 
-def read_groups(table: "Table", read_options: "ReadOptions") -> list[str] | None:
+def read_groups(table: Table, read_options: ReadOptions) -> list[str] | None:
     """Return the group of each row, from a column without labels and empty cells; None without groups."""
     name = read_options.groups
     if name is None:
@@ -53,7 +49,7 @@ def read_groups(table: "Table", read_options: "ReadOptions") -> list[str] | None
     return groups
 
 
-def count_groups(groups: Sequence[str] | None, candidates: "CandidateSets") -> int | None:
+def count_groups(groups: Sequence[str] | None, candidates: CandidateSets) -> int | None:
     """Return the number of groups that have labeled rows; None without groups."""
     if groups is None:
         return None
@@ -62,7 +58,12 @@ def count_groups(groups: Sequence[str] | None, candidates: "CandidateSets") -> i
 
 
 def find_groups(
-    frame: "pl.DataFrame", exclude: Collection[str], dropped: Collection[str] = (), *, given: str | None = None
+    frame: pl.DataFrame,
+    exclude: Collection[str],
+    dropped: Collection[str] = (),
+    *,
+    identifiers: Collection[str] = (),
+    given: str | None = None,
 ) -> list[Finding]:
     """Return findings about columns that probably name groups of rows.
 
@@ -74,11 +75,19 @@ def find_groups(
         Columns of labels and of true labels.
     dropped : collection of str
         Columns of the file that were not read; one that is dropped may still name the groups of the folds.
+    identifiers : collection of str
+        Columns that are no features since nearly all their values differ. One with the name of groups, such as a
+        patient, may have a group of several rows, whether or not most groups have one.
     given : str, optional
         The column of groups, among the excluded ones. The findings are then about further groups that are features.
     """
     stripped = {name.strip() for name in exclude}  # as `find_column` finds them
-    sizes = {cells.name: _count_groups(cells) for cells in frame.iter_columns() if cells.name.strip() not in stripped}
+    few = set(identifiers) if given is None else set()
+    sizes = {
+        cells.name: _count_groups(cells, 1.0 if cells.name in few else _MIN_ROWS_PER_GROUP)
+        for cells in frame.iter_columns()
+        if cells.name.strip() not in stripped
+    }
     names = sorted((name for name, size in sizes.items() if size), key=lambda name: -sizes[name])
     if given is not None:
         return [Finding("further groups", name) for name in names]
@@ -89,13 +98,11 @@ def _has_name_of_groups(name: str) -> bool:
     return any(_GROUP.fullmatch(word.lower()) for word in _WORD.findall(name))
 
 
-def _count_groups(cells: "pl.Series") -> int:
+def _count_groups(cells: pl.Series, rows_per_group: float) -> int:
     """Return the number of values of a column of texts or whole numbers with the name of groups, 0 for another one."""
-    import polars as pl
-
     if not (cells.dtype in (pl.String, pl.Categorical, pl.Enum) or cells.dtype.is_integer()):
         return 0
     values = cells.cast(pl.String).str.strip_chars().replace("", None).drop_nulls()
     n_values = values.n_unique()
-    recurs = n_values >= _MIN_GROUPS and len(values) >= _MIN_ROWS_PER_GROUP * n_values
+    recurs = n_values >= _MIN_GROUPS and len(values) >= rows_per_group * n_values and len(values) > n_values
     return n_values if recurs and _has_name_of_groups(cells.name) else 0

@@ -1,19 +1,24 @@
 """Reading of a training table as candidate sets, true labels and features."""
 
 import warnings
-from collections.abc import Callable, Collection, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field, replace
-from functools import cache, partial
+from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import numpy as np
+import polars as pl
 
 from oneof.candidates import CandidateSets
 from oneof.candidates.cells import DEFAULT_SEPARATOR, LISTS
+from oneof.candidates.sets import insert_checked_labels
 from oneof.cli.answers.files import TableAnswers, join_candidates, read_answers
 from oneof.cli.tables.groups import count_groups, find_groups, read_groups
 from oneof.cli.tables.leaks import find_leaks
 from oneof.cli.tables.read_options import ReadOptions
+from oneof.crowd import AnnotatorModel
 from oneof.errors import InputError, LabelError, OneofError
 from oneof.io import (
     CellFormat,
@@ -23,24 +28,21 @@ from oneof.io import (
     TableFindings,
     TextOptions,
     UnreadableCells,
+    are_class_columns,
     check_no_weights,
     check_texts,
     choose_features,
+    describe_checked_labels,
     find_separator,
-    join_label_columns,
     label_findings,
     notes,
+    read_checked_labels,
     read_labels,
     read_text_options,
     read_truth,
-    use_checked_labels,
 )
 from oneof.io.features import TableFeatures
-
-if TYPE_CHECKING:
-    import polars as pl
-
-    from oneof.typing import Mask
+from oneof.typing import Floats, Mask
 
 REFUSED = " Other commands stop at such a row: correct it, or add --unreadable-labels unlabeled."
 """The remedy for labels that cannot be read, in a note of `oneof inspect`."""
@@ -61,15 +63,6 @@ class TableLabels:
         The answers of annotators, from which the candidate sets were estimated.
     is_checked : ndarray of bool, or None
         The rows with a checked label, which replaces their labels; None without a column of checked labels.
-    label_column : str or None
-        The column of the labels and of their weights; None with several columns, or with answers.
-    read_again : callable or None
-        Returns the sets of one label column with the given names of classes.
-    read_as_written : callable or None
-        Returns the weights in the table, without rest and not divided by their mean, in which a row that names no class
-        is unlabeled, or None if they cannot be read; None if the candidates have them.
-    is_posterior, has_rest : bool
-        Whether the weights were divided by class frequencies, and whether a rest was spread.
     unreadable_labels : UnreadableCells
         The rows that are unlabeled since their labels, or answers, cannot be read.
     """
@@ -78,43 +71,70 @@ class TableLabels:
     label_findings: tuple[Finding, ...] = ()
     separator: str = DEFAULT_SEPARATOR
     answers: TableAnswers | None = None
-    is_checked: "Mask | None" = None
-    label_column: str | None = None
-    read_again: Callable[[Sequence[str]], CandidateSets] | None = None
-    read_as_written: Callable[[], CandidateSets | None] | None = None
-    is_posterior: bool = False
-    has_rest: bool = False
+    is_checked: Mask | None = None
     unreadable_labels: UnreadableCells = field(default_factory=UnreadableCells)
 
 
-@dataclass(frozen=True)
-class PreparedFeatures(TableFeatures):
-    """Features of a table with the options of its texts; the frame may be the rows of a sparse matrix.
-
-    Attributes
-    ----------
-    text_options : TextOptions
-        Stop words and stems of the text columns.
-    """
-
-    text_options: TextOptions = TextOptions()  # noqa: RUF009 - frozen
-
-
 @dataclass(frozen=True, kw_only=True)
-class PreparedTable(PreparedFeatures, TableLabels):
+class PreparedTable(TableFeatures, TableLabels):
     """Training table with its candidate sets and features; its findings are about its labels, too.
 
     Attributes
     ----------
     table : Table
+    read_options : ReadOptions
+        The options by which it was read; candidates in a file of answers are columns of labels and weights.
     truth : ndarray or None
     groups : list of str or None
         The group of each row, which folds keep together.
     """
 
     table: Table
+    read_options: ReadOptions
     truth: Any = None
     groups: list[str] | None = None
+
+    @property
+    def is_posterior(self) -> bool:
+        """Whether the weights were divided by class frequencies."""
+        return self.read_options.weights.weighted and self.read_options.weights.kind == "posterior"
+
+    @property
+    def has_rest(self) -> bool:
+        """Whether a rest was spread."""
+        return self.read_options.weights.weighted and bool(self.read_options.weights.rest)
+
+    @property
+    def label_column(self) -> str | None:
+        """The column of the labels and of their weights; None with several columns, or with answers."""
+        labels = self.read_options.labels
+        return labels[0] if len(labels) == 1 and self.read_options.weight_column is None else None
+
+    @cached_property
+    def text_options(self) -> TextOptions:
+        """Stop words and stems of the text columns."""
+        return read_text_options(self.read_options.stop_words, self.read_options.stem)
+
+    @cached_property
+    def written_weights(self) -> Floats:
+        """The weights as they are written, (n, K) in the classes of the candidates, in any scale for each row.
+
+        They are without rest, not divided by the frequencies of the classes, and not replaced by checked labels. Rows
+        that name no class, such as those of a rest alone, have weights of 0, as all have if no row has other weights.
+        """
+        candidates, options, rest = self.candidates, self.read_options, self.read_options.weights.rest
+        if self.answers is not None or not (self.is_posterior or self.has_rest or self.is_checked is not None):
+            return candidates.weights
+        named = None if options.classes is None else (*options.classes, *([rest] if isinstance(rest, str) else []))
+        tolerant = replace(self.table, cell_format=replace(self.table.cell_format, label_errors="unlabeled"))
+        weights = dict.fromkeys(map(str, candidates.classes.tolist()), np.zeros(len(candidates)))
+        with warnings.catch_warnings(), suppress(OneofError):
+            warnings.simplefilter("ignore", UserWarning)  # the same as of the weights that are fitted
+            written = _read_candidates(tolerant, replace(options, kind=None, rest=None, classes=named), self.separator)
+            columns = (written.weights * ~written.is_unlabeled[:, None]).T
+            given = dict(zip(map(str, written.classes.tolist()), columns, strict=True))
+            weights = {name: given.get(name, none) for name, none in weights.items()}  # without that of the rest
+        return np.stack([*weights.values()], axis=1)
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -139,7 +159,7 @@ class PreparedTable(PreparedFeatures, TableLabels):
     @property
     def identifiers(self) -> list[str]:
         """Columns that are not features since they identify the rows."""
-        return [found.column for found in self.findings.columns if found.kind == "excluded" and found.count]
+        return self.findings.identifiers
 
     @property
     def answer_rows(self) -> list[str]:
@@ -147,7 +167,7 @@ class PreparedTable(PreparedFeatures, TableLabels):
         return [] if self.answers is None or not self.answers.row_column else [self.answers.row_column]
 
 
-def insert_identifiers(result: "pl.DataFrame", table: "pl.DataFrame", identifiers: Collection[str]) -> "pl.DataFrame":
+def insert_identifiers(result: pl.DataFrame, table: pl.DataFrame, identifiers: Collection[str]) -> pl.DataFrame:
     """Return a table of results with columns that identify the rows after its column `row`.
 
     A column is left out if the table does not have it, if the results have a column of its name, or if it is nested.
@@ -175,8 +195,7 @@ def prepare_rows(table: Table, read_options: ReadOptions) -> PreparedTable:
     if read_options.answers is not None and read_options.answers.weight is not None:
         table, sentences = join_candidates(read_options.answers, table)
         read_options, found = read_options.with_candidate_columns(), notes("answers", sentences)
-    labels = (read_sets if read_options.answers is None else _read_answers)(table, read_options)
-    labels = _use_gold(table, read_options, labels)
+    labels = _use_gold(table, read_options, read_sets(table, read_options))
     truth = None
     if read_options.truth is not None:
         truth = read_truth(table, read_options.truth, labels.candidates.classes, separator=labels.separator)
@@ -185,83 +204,62 @@ def prepare_rows(table: Table, read_options: ReadOptions) -> PreparedTable:
     found += labels.label_findings
     if table.rows is None:
         found += find_leaks(features.frame, features.columns, labels.candidates)
-        found += find_groups(table.frame, read_options.text_columns, table.dropped, given=read_options.groups)
-    findings = {"findings": replace(features.findings, others=tuple(found))}
-    return PreparedTable(**vars(labels) | vars(features) | findings, table=table, truth=truth, groups=groups)
+        found += find_groups(
+            table.frame,
+            read_options.text_columns,
+            table.dropped,
+            identifiers=features.findings.identifiers,
+            given=read_options.groups,
+        )
+    of_table = vars(features) | {"findings": replace(features.findings, others=tuple(found))}
+    return PreparedTable(**vars(labels) | of_table, table=table, read_options=read_options, truth=truth, groups=groups)
 
 
 def read_sets(table: Table, read_options: ReadOptions) -> TableLabels:
-    """Read the label columns of a table."""
-    labels, weighting, weight_columns = read_options.labels, read_options.weights, read_options.weight_columns
-    unreadable, label_table, classes = UnreadableCells(), table, read_options.classes
-    is_one_column = len(labels) == 1 and weighting.weights is None
+    """Read the label columns of a table, or return the likelihoods of the answers of annotators to each row."""
+    weighting, unreadable, answers = read_options.weights, UnreadableCells(), None
     separator, sentences = resolve_separator(table, read_options)
-    if len(labels) > 1 and (weight_columns or not weighting.weighted):
-        given = read_options.separator
-        label_table = join_label_columns(
-            table, labels, weight_columns, classes=classes, separator=given, unreadable=unreadable
-        )
-        labels = labels if label_table is table else labels[:1]
-        weighting = replace(weighting, weights=next(iter(weight_columns), None))
-    options: dict[str, Any] = {"separator": separator, **asdict(weighting)}
-    read = partial(read_labels, label_table, labels, **options)
     with (
         naming_the_option(table.cell_format, lists_unreadable=read_options.lists_unreadable),
         warnings.catch_warnings(record=True) as caught,
     ):
         warnings.simplefilter("always")
-        candidates = read(classes=classes, unreadable=unreadable)
-    if classes is None and not weighting.weighted:
-        check_no_weights(candidates.classes.tolist(), table.path)
-    is_posterior, has_rest = (weighting.weighted and bool(on) for on in (weighting.kind == "posterior", weighting.rest))
-    read_as_written = None
-    if is_posterior or has_rest:
-        tolerant = replace(label_table, cell_format=replace(table.cell_format, label_errors="unlabeled"))
-        rest = (weighting.rest,) if isinstance(weighting.rest, str) else ()
-        read_as_written = cache(lambda: _read_written(tolerant, labels, options, classes, rest))
+        if read_options.answers is None:
+            candidates = _read_candidates(table, read_options, separator, unreadable)
+        else:
+            answers = read_answers(
+                read_options.answers,
+                table,
+                separator=read_options.separator,
+                classes=read_options.classes,
+                gold=read_options.gold,
+                unreadable=unreadable,
+            )
+            candidates, separator = AnnotatorModel().fit(answers.answers, answers.gold).candidates_, answers.separator
+            sentences = answers.notes
+    if read_options.classes is None and not weighting.weighted:
+        check_no_weights(candidates.classes.tolist(), table.path, are_answers=answers is not None)
+    found = unreadable.findings("unreadable labels", REFUSED * read_options.lists_unreadable)
+    if answers is None:
+        found += label_findings(candidates, separator, source=str(table.path), kind=weighting.kind)
     sentences += tuple(dict.fromkeys(str(warning.message) for warning in caught))
-    found = unreadable.findings("unreadable labels", REFUSED * read_options.lists_unreadable)
-    found += label_findings(candidates, separator, source=str(table.path), kind=weighting.kind)
-    return TableLabels(
-        candidates=candidates,
-        label_findings=(*found, *notes("labels", sentences)),
-        separator=separator,
-        label_column=labels[0] if is_one_column else None,
-        read_again=(lambda classes: read(classes=classes)) if len(labels) == 1 else None,
-        read_as_written=read_as_written,
-        is_posterior=is_posterior,
-        has_rest=has_rest,
-        unreadable_labels=unreadable,
-    )
-
-
-def _read_answers(table: Table, read_options: ReadOptions) -> TableLabels:
-    """Read the answers of annotators, and return the likelihood of the answers to each row."""
-    from oneof.crowd import AnnotatorModel
-
-    assert read_options.answers is not None
-    unreadable, classes, separator = UnreadableCells(), read_options.classes, read_options.separator
-    with naming_the_option(table.cell_format, lists_unreadable=read_options.lists_unreadable):
-        given = read_answers(
-            read_options.answers,
-            table,
-            separator=separator,
-            classes=classes,
-            gold=read_options.gold,
-            unreadable=unreadable,
-        )
-    candidates = AnnotatorModel().fit(given.answers, given.gold).candidates_
-    if classes is None:
-        check_no_weights(candidates.classes.tolist(), table.path, are_answers=True)
-    found = unreadable.findings("unreadable labels", REFUSED * read_options.lists_unreadable)
-    found += notes("answers", given.notes)
+    found += notes("labels" if answers is None else "answers", sentences)
     return TableLabels(
         candidates=candidates,
         label_findings=tuple(found),
-        separator=given.separator,
-        answers=given,
+        separator=separator,
+        answers=answers,
         unreadable_labels=unreadable,
     )
+
+
+def _read_candidates(
+    table: Table, read_options: ReadOptions, separator: str, unreadable: UnreadableCells | None = None
+) -> CandidateSets:
+    """Return the sets of the label columns; the separator of several ones is detected in each, if it is not given."""
+    options = asdict(read_options.weights) | {"weights": read_options.weight_columns, "unreadable": unreadable}
+    given = separator if len(read_options.labels) == 1 else read_options.separator
+    return read_labels(table, read_options.labels, separator=given, classes=read_options.classes, **options)
 
 
 @contextmanager
@@ -285,7 +283,7 @@ def read_rows(path: Path, read_options: ReadOptions) -> Table:
     return read_options.table.read(path, as_text=as_text, labels=text_columns, drop=overrides.drop)
 
 
-def prepare_features(table: Table, read_options: ReadOptions, hidden: Collection[str] = ()) -> PreparedFeatures:
+def prepare_features(table: Table, read_options: ReadOptions, hidden: Collection[str] = ()) -> TableFeatures:
     """Return the features of a table: its columns but labels, truth and `hidden`, or the rows of a sparse matrix."""
     overrides, words = read_options.overrides, (read_options.stop_words, read_options.stem)
     if table.rows is not None:
@@ -294,11 +292,11 @@ def prepare_features(table: Table, read_options: ReadOptions, hidden: Collection
                 f"{table.path} has a sparse matrix, which has no columns: remove --numeric, --categorical, --text, "
                 "--drop, --stop-words and --stem."
             )
-        return PreparedFeatures([], TableFindings(remarks=table.remarks), table.rows)
-    exclude, text_options = {*read_options.text_columns, *hidden}, read_text_options(*words)
+        return TableFeatures([], TableFindings(remarks=table.remarks), table.rows)
+    exclude = {*read_options.text_columns, *hidden}
     chosen = choose_features(table, exclude=exclude, overrides=overrides, strict=read_options.table.strict)
-    check_texts(chosen.frame, chosen.columns, text_options, table.path)
-    return PreparedFeatures(**vars(chosen), text_options=text_options)
+    check_texts(chosen.frame, chosen.columns, read_text_options(*words), table.path)
+    return chosen
 
 
 def resolve_separator(table: Table, read_options: ReadOptions) -> tuple[str, tuple[str, ...]]:
@@ -313,50 +311,41 @@ def resolve_separator(table: Table, read_options: ReadOptions) -> tuple[str, tup
     return separator, (note,) * (separator != DEFAULT_SEPARATOR)
 
 
-def _read_written(
-    table: Table, labels: Sequence[str], options: dict[str, Any], classes: Sequence[str] | None, rest: Sequence[str]
-) -> CandidateSets | None:
-    """Return the weights of a table without a rest, whose label is a class then; None if no row has other weights.
-
-    Rows that cannot be read, such as those whose only weight is the rest, are unlabeled.
-    """
-    names = None if classes is None else [*classes, *rest]
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)  # the same as of the weights that are fitted
-        try:
-            return read_labels(table, labels, **options | {"classes": names, "kind": "likelihood", "rest": False})
-        except OneofError:
-            return None
-
-
 def _use_gold(table: Table, read_options: ReadOptions, labels: TableLabels) -> TableLabels:
-    """Return the labels with the checked ones.
+    """Return the labels, in which the rows with a checked label have this label alone.
 
-    The labels of answers have been estimated with the checked ones. Checked labels add classes to one column, unless
-    all classes are named; several columns of 0 and 1 or of weights have the names of the classes.
+    The labels of answers have been estimated with the checked ones. Checked labels add classes to cells with labels,
+    unless all classes are named; columns of 0 and 1 or of weights have the names of the classes. The cells are then
+    read again, since a row of all labels that occur is no longer unlabeled.
     """
-    import numpy as np
-
-    if read_options.gold is None:
+    gold, weights, candidates = read_options.gold, read_options.weights, labels.candidates
+    if gold is None:
         return labels
     if labels.answers is not None:
         return replace(labels, is_checked=np.array([label is not None for label in labels.answers.gold or []]))
-    if read_options.gold in (*read_options.labels, *read_options.weight_columns):
-        raise InputError(f"--gold and --labels must name different columns; got {read_options.gold!r} for both.")
-    checked = use_checked_labels(
+    if gold in (*read_options.labels, *read_options.weight_columns):
+        raise InputError(f"--gold and --labels must name different columns; got {gold!r} for both.")
+    is_fixed = read_options.classes is not None or are_class_columns(
+        table, read_options.labels, read_options.weight_columns, weighted=weights.weighted
+    )
+    known, new = read_checked_labels(
         table,
-        read_options.gold,
-        labels.candidates,
-        labels.read_again if read_options.classes is None else None,
+        gold,
+        candidates.classes,
         separator=labels.separator,
-        has_weights=labels.label_column is not None and read_options.weights.weighted,
+        has_weights=len(read_options.labels) == 1 and weights.weighted and weights.weights is None,
+        adds_classes=not is_fixed,
         remedy=f"Correct it, or {'leave the cell empty' if read_options.classes is None else 'add it to --classes'}.",
     )
-    found = (*labels.label_findings, *notes("labels", checked.notes))
+    if new:
+        names = tuple(map(str, sorted([*candidates.classes.tolist(), *new])))
+        candidates = _read_candidates(table, replace(read_options, classes=names), labels.separator)
+    checked = insert_checked_labels(candidates, known)
+    found = (*labels.label_findings, *notes("labels", describe_checked_labels(gold, checked, new)))
     return replace(labels, candidates=checked.candidates, is_checked=checked.is_checked, label_findings=found)
 
 
-def check_unchecked_rows(candidates: CandidateSets, is_checked: "Mask | None", remedy: str) -> None:
+def check_unchecked_rows(candidates: CandidateSets, is_checked: Mask | None, remedy: str) -> None:
     """Raise if every labeled row is checked, so that none is left to audit."""
     if is_checked is not None and (is_checked | candidates.is_unlabeled).all():
         raise InputError(f"all labeled rows have a checked label (--gold), and none remains to audit: {remedy}.")

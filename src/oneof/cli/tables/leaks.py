@@ -4,17 +4,16 @@ Reading order: `find_leaks` returns the findings of `class_name_columns`, `label
 """
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import numpy as np
+import polars as pl
+import scipy.sparse as sp
+
+from oneof.candidates import CandidateSets
 from oneof.cli.output.terminal import format_percent
-from oneof.io.findings import Finding
-
-if TYPE_CHECKING:
-    import polars as pl
-
-    from oneof.candidates import CandidateSets
-    from oneof.io import Column
-    from oneof.typing import Ints
+from oneof.io import Column, Finding
+from oneof.typing import Ints
 
 MIN_CLASS_NAMES = 0.9
 """Share of the distinct values of a column that must be class names."""
@@ -40,7 +39,7 @@ _MAX_COLUMNS = 3
 """Number of columns that identify the sets together."""
 
 
-def find_leaks(frame: "pl.DataFrame", columns: "Sequence[Column]", candidates: "CandidateSets") -> list[Finding]:
+def find_leaks(frame: pl.DataFrame, columns: Sequence[Column], candidates: CandidateSets) -> list[Finding]:
     """Return the features that reveal the labels.
 
     Parameters
@@ -69,7 +68,7 @@ def find_leaks(frame: "pl.DataFrame", columns: "Sequence[Column]", candidates: "
     ]
 
 
-def class_name_columns(frame: "pl.DataFrame", columns: "Sequence[Column]", classes: Sequence[Any]) -> list[str]:
+def class_name_columns(frame: pl.DataFrame, columns: Sequence[Column], classes: Sequence[Any]) -> list[str]:
     """Return the columns of categories or text whose values are class names, with at least two different ones.
 
     Classes that are numbers are not compared: categories such as "1" and "2" need not be labels.
@@ -86,7 +85,7 @@ def class_name_columns(frame: "pl.DataFrame", columns: "Sequence[Column]", class
     return found
 
 
-def label_columns(frame: "pl.DataFrame", columns: "Sequence[Column]", candidates: "CandidateSets") -> list[str]:
+def label_columns(frame: pl.DataFrame, columns: Sequence[Column], candidates: CandidateSets) -> list[str]:
     """Return the columns that determine the label, or are determined by it.
 
     The label of each row is predicted by the most frequent candidate of the other rows with an equal value, if there is
@@ -94,9 +93,6 @@ def label_columns(frame: "pl.DataFrame", columns: "Sequence[Column]", candidates
     of categories is determined by the label if all exact rows of each class have one value, as the genus of a species:
     measured values have errors.
     """
-    import numpy as np
-    import scipy.sparse as sp
-
     used = np.flatnonzero(~candidates.is_unlabeled)
     limit = min(_MAX_ROWS, _MAX_ENTRIES // len(candidates.classes))
     used = used[:: max(1, -(-len(used) // limit))]  # the rows may be sorted by label
@@ -126,23 +122,19 @@ def label_columns(frame: "pl.DataFrame", columns: "Sequence[Column]", candidates
     return found
 
 
-def _is_function(labels: "Ints", values: "Ints") -> bool:
+def _is_function(labels: Ints, values: Ints) -> bool:
     """Return whether all rows of a label have one value, in so many rows that this is no coincidence.
 
     Of n rows with K labels, n - K could have another value than an earlier row of their label. If the most frequent
     value has a share of 0.9 at most, all 30 of such rows agree by chance with a probability of 0.9^30 = 4 % at most.
     """
-    import numpy as np
-
     n_labels = len(np.unique(labels))
     if len(labels) < n_labels + _MIN_RECURRING or np.bincount(values).max() > MAX_CONSTANT * len(values):
         return False
     return len(np.unique(np.stack([labels, values]), axis=1)[0]) == n_labels
 
 
-def set_columns(
-    frame: "pl.DataFrame", columns: "Sequence[Column]", candidates: "CandidateSets"
-) -> tuple[list[str], float]:
+def set_columns(frame: pl.DataFrame, columns: Sequence[Column], candidates: CandidateSets) -> tuple[list[str], float]:
     """Return the columns of categories, text or dates that nearly identify the sets, and the share that they predict.
 
     The set of each row with several candidates is predicted by the most frequent set of the other rows with equal
@@ -158,9 +150,6 @@ def set_columns(
     accuracy : float
         The share of the sets that they predict, 0 without columns.
     """
-    import numpy as np
-    import polars as pl
-
     used = np.flatnonzero((candidates.sizes > 1) & ~candidates.is_unlabeled)[:_MAX_ROWS]
     n_rows, n_classes = len(used), len(candidates.classes)
     keys = {
@@ -194,17 +183,15 @@ def set_columns(
     return [name for name in keys if name in chosen], accuracy
 
 
-def _to_key(values: "pl.Series") -> "pl.Series":
+def _to_key(values: pl.Series) -> pl.Series:
     """Return values that are compared: texts, and dates without the time of day if most times occur once."""
     if values.dtype.is_float() and values.n_unique() > len(values) // 2:
         return values.floor()
     return values
 
 
-def _set_accuracy(rows: "pl.DataFrame", names: Sequence[str]) -> float:
+def _set_accuracy(rows: pl.DataFrame, names: Sequence[str]) -> float:
     """Return the share of the rows whose set is the most frequent one of the other rows with equal keys."""
-    import polars as pl
-
     keys = [f"key {name}" for name in names]
     counts = rows.group_by([*keys, "set"]).agg(pl.len().cast(pl.Int64).alias("n")).sort("n", descending=True)
     groups = counts.group_by(keys, maintain_order=True).agg(

@@ -1,11 +1,24 @@
 """Selection of the methods of a command, as pipelines that begin with the features of the table."""
 
 import contextlib
-import difflib
 from collections.abc import Mapping
+from difflib import get_close_matches
 from typing import Any
 
+import scipy.sparse as sp
+from sklearn.pipeline import Pipeline
+from sklearn.preprocessing import StandardScaler
+
 from oneof.cli.tables.inputs import PreparedTable
+from oneof.comparison.folds import has_class_weights
+from oneof.comparison.methods import (
+    DEFAULT_METHOD,
+    auto_methods,
+    default_estimators,
+    excluded_from_auto,
+    has_negative_values,
+    has_unit_rows,
+)
 from oneof.errors import InputError
 from oneof.io import make_encoder
 
@@ -18,12 +31,6 @@ def resolve_methods(
     "best" requests all methods except slow ones, and with class weights those that have weights. A method may have
     parameters, see `split_method`.
     """
-    import scipy.sparse as sp
-    from sklearn.pipeline import Pipeline
-    from sklearn.preprocessing import StandardScaler
-
-    from oneof.comparison.methods import default_estimators, has_negative_values, has_unit_rows
-
     encoder = None if prepared.table.rows is not None else make_encoder(prepared.columns, prepared.text_options)
     encoded = prepared.frame if encoder is None else encoder.fit_transform(prepared.frame)
     n_features = encoded.shape[1]
@@ -54,9 +61,6 @@ def _select_names(
     method: str, estimators: Mapping[str, Any], n_features: int, class_weight: str | None
 ) -> tuple[list[str], list[str]]:
     """Return the names of the requested methods, whose parameters are set, and notes on excluded methods."""
-    from oneof.comparison.folds import has_class_weights
-    from oneof.comparison.methods import auto_methods, excluded_from_auto
-
     method, parameters = split_method(method)
     weighted = [name for name in estimators if class_weight is None or has_class_weights(estimators[name])]
     if method.lower() != "best":
@@ -119,7 +123,7 @@ def set_parameters(method: Any, parameters: Mapping[str, Any]) -> None:
     known = estimator.get_params()
     for name, value in parameters.items():
         if name not in known:
-            close = difflib.get_close_matches(name, known, n=1)
+            close = get_close_matches(name, known, n=1)
             hint = f"did you mean {close[0]}? " if close else ""
             raise InputError(
                 f"{type(estimator).__name__} has no parameter {name!r}: {hint}Its parameters are {', '.join(known)}."
@@ -129,8 +133,6 @@ def set_parameters(method: Any, parameters: Mapping[str, Any]) -> None:
 
 def is_default_method(method: str) -> bool:
     """Return whether the method is the default one, with or without parameters."""
-    from oneof.comparison.methods import DEFAULT_METHOD
-
     return split_method(method)[0].lower() in ("auto", DEFAULT_METHOD.lower())
 
 
@@ -145,7 +147,7 @@ def _match_name(method: str, estimators: Mapping[str, Any]) -> str:
     """Return the name of the method, compared without case."""
     by_lower = {name.lower(): name for name in estimators}
     if method.lower() not in by_lower:
-        close = difflib.get_close_matches(method.lower(), by_lower, n=1)
+        close = get_close_matches(method.lower(), by_lower, n=1)
         hint = f" Did you mean {by_lower[close[0]]}?" if close else ""
         raise InputError(f"unknown method {method!r}.{hint} The methods are auto, best, {', '.join(estimators)}.")
     return by_lower[method.lower()]

@@ -17,14 +17,14 @@ from oneof.cli.output import terminal
 from oneof.cli.output.files import check_outputs, write_json
 from oneof.cli.output.progress import Progress, progress
 from oneof.cli.output.terminal import format_percent
-from oneof.cli.tables.facts import Inspection, TableFacts, describe, describe_prepared
-from oneof.cli.tables.inputs import naming_the_option, prepare_features, prepare_rows, resolve_separator
+from oneof.cli.tables.facts import Inspection, TableFacts, inspect_rows
+from oneof.cli.tables.inputs import naming_the_option, resolve_separator
 from oneof.cli.tables.methods import set_parameters, split_method
 from oneof.cli.tables.read_options import ReadOptions
 from oneof.cli.training.files import model_of
-from oneof.errors import InputError, LabelError, OneofError
+from oneof.errors import InputError, OneofError
 from oneof.files import atomic_directory, hash_file
-from oneof.io import Finding, Table, TableFindings, check_indicator, describe_cells, notes, read_text_options
+from oneof.io import Finding, Table, TableFindings, check_indicator, describe_cells, read_text_options
 from oneof.io import describe as describe_findings
 from oneof.io.batches import BATCH_ROWS, file_sizes, iterate_batches, progress_fraction
 from oneof.io.features import BatchSpec
@@ -134,20 +134,10 @@ def inspect_stream(path: Path, read_options: ReadOptions, online_options: Online
     if source.format == "svmlight":
         facts = TableFacts(source.name, len(table), [], [], sparse_features=2**online_options.hash_bits)
         return Inspection(replace(facts, **of_source), TableFindings())
-    of_labels: list[Finding] = []
-    if read_options.labels:
-        if not read_options.weights.weighted and len(read_options.labels) > 1:
-            check_indicator(table, read_options.labels)
-        try:
-            prepared = prepare_rows(table, read_options)
-        except LabelError as error:  # the first rows may have a single class, or no label
-            of_labels = notes("labels", [f"the labels of the first rows cannot be described: {error}"])
-        else:
-            facts = replace(describe_prepared(prepared, read_options), **of_source)
-            return Inspection(facts, prepared.findings, prepared.unreadable_labels)
-    features = prepare_features(table, read_options)
-    facts = replace(describe(table, features.columns, features.frame), **of_source)
-    return Inspection(facts, replace(features.findings, others=tuple(of_labels)))
+    if not read_options.weights.weighted and len(read_options.labels) > 1:
+        check_indicator(table, read_options.labels)
+    inspection = inspect_rows(table, read_options)
+    return replace(inspection, facts=replace(inspection.facts, **of_source))
 
 
 def _first_batch(source: stream.Source, read_options: ReadOptions, n_rows: int, n_columns: int = 1) -> Table | None:

@@ -56,7 +56,7 @@ def _read_sheet(path: Path, sheet: str | None) -> tuple[bytes, list[str]]:
     try:
         import fastexcel
     except ImportError:
-        raise MissingExtraError("fastexcel", "excel") from None
+        raise MissingExtraError("fastexcel", "excel", "A spreadsheet") from None
     import polars as pl
 
     _check_size(path)

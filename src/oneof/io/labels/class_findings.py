@@ -68,21 +68,16 @@ def check_no_weights(classes: Iterable[Any], source: Any, *, are_answers: bool =
 
 
 class ClassRows(NamedTuple):
-    """Rows of a class: their number, the first one, their number if equal sets count once, and a flag.
+    """Rows of a class: their number, and that if equal sets count once, the first one if it is known, and a flag.
 
     The flag is set for a class without weights in a table of weighted labels, in which such a text is a refusal or a
     comment.
     """
 
     n_rows: int
-    first: int | None = None
-    distinct: int | None = None
+    n_distinct: int
+    first: tuple[int, ...] = ()
     is_plain: bool = False
-
-    @property
-    def n_distinct(self) -> int:
-        """The number of rows in which equal sets count once, such as those of a recording."""
-        return self.n_rows if self.distinct is None else self.distinct
 
 
 def label_findings(
@@ -101,9 +96,9 @@ def label_findings(
     counts, several = mask.sum(axis=0), mask.sum(axis=1) > 1
     _, once = np.unique(np.packbits(mask[several], axis=1), axis=0, return_index=True)
     distinct = mask[~several].sum(axis=0) + mask[several][once].sum(axis=0)
-    first = np.flatnonzero(labeled)[mask.argmax(axis=0)]
+    first = [(row,) * (unit == "row") for row in np.flatnonzero(labeled)[mask.argmax(axis=0)].tolist()]
     is_plain = ~mask[weighted].any(axis=0) & (2 * weighted.sum() > len(mask))
-    cells = (one.tolist() for one in (counts, first, distinct, is_plain))
+    cells = (counts.tolist(), distinct.tolist(), first, is_plain.tolist())
     rows = {label: ClassRows(*of_class) for label, *of_class in zip(classes, *cells, strict=True)}
     found = class_findings(rows, separator, source=source, unit=unit)
     n_exact, n_labeled = int(candidates.is_exact.sum()), len(mask)
@@ -127,29 +122,23 @@ def class_findings(
         The table of the labels, and the name of its rows.
     """
     given = ((name, one) for name, one in classes.items() if isinstance(name, str))
-    rows = {name: one if isinstance(one, ClassRows) else ClassRows(one) for name, one in given}
+    rows = {name: one if isinstance(one, ClassRows) else ClassRows(one, one) for name, one in given}
     missing = tuple(name for name in rows if name.strip().lower() in _NO_LABELS)
     found = [Finding("missing class", source, len(missing), examples=missing)] * bool(missing)
     noted = set(missing)
-
-    def place(name: str) -> tuple[int, ...]:
-        first = rows[name].first
-        return () if first is None or unit != "row" else (first,)
 
     joined: dict[str, list[str]] = {}
     for name in rows:
         if advice := _advise_on_set(name, rows, separator):
             joined.setdefault(advice, []).append(name)
     for advice, members in joined.items():
-        found.append(Finding("joined classes", "", len(members), place(members[0]), tuple(members), advice))
+        found.append(Finding("joined classes", "", len(members), rows[members[0]].first, tuple(members), advice))
         noted.update(members)
     for group in group_spellings(rows):
         noted.update(name for name in group if rows[name].n_rows < max(rows[other].n_rows for other in group))
     for name, reason in _suspicious({name: one for name, one in rows.items() if name not in noted}):
-        n = rows[name].n_rows
-        found.append(
-            Finding("suspicious class", source, n, place(name), (name,), f"{n:,} {unit}{'s' * (n != 1)}; {reason}")
-        )
+        n, detail = rows[name].n_rows, f"{rows[name].n_rows:,} {unit}{'s' * (rows[name].n_rows != 1)}; {reason}"
+        found.append(Finding("suspicious class", source, n, rows[name].first, (name,), detail))
     return [*found, *notes("spellings", describe_spellings(rows, "add --fold-case, or use one spelling"))]
 
 

@@ -1,21 +1,20 @@
 """Known labels of some rows of a table: true labels, for evaluation only, and checked ones, which replace sets."""
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
-from oneof.candidates import CandidateSets
 from oneof.candidates.cells import DEFAULT_SEPARATOR, literal_kind, raise_together
 from oneof.candidates.columns import match_checked_labels, match_true_labels
-from oneof.candidates.labels import PLACEHOLDERS, fold_case, label_to_text, parse_whole_number
+from oneof.candidates.labels import PLACEHOLDERS, fold_case, parse_whole_number
 from oneof.candidates.separators import joining_sign
-from oneof.candidates.sets import insert_checked_labels
+from oneof.candidates.sets import CheckedCandidates
 from oneof.errors import DataError, LabelError
 from oneof.io.labels.label_columns import label_column
 from oneof.io.table import Table
 from oneof.messages import enumerate_items
-from oneof.typing import Labels, Mask
+from oneof.typing import Labels
 
 _MAX_LISTED = 3
 _REMEDY = "Correct it, or name all classes (--classes)."
@@ -129,14 +128,6 @@ def new_label_note(counts: Mapping[Any, int], n_true: int) -> str:
     )
 
 
-class CheckedLabels(NamedTuple):
-    """Candidate sets with the checked labels, the mask of their rows, and notes."""
-
-    candidates: CandidateSets
-    is_checked: Mask
-    notes: tuple[str, ...]
-
-
 def read_checked_labels(
     table: Table, column: str, classes: Labels, *, remedy: str = _REMEDY, **options: Any
 ) -> tuple[list[Any], list[Any]]:
@@ -175,46 +166,8 @@ def read_checked_labels(
     return labels, new_classes
 
 
-def use_checked_labels(
-    table: Table,
-    column: str,
-    candidates: CandidateSets,
-    read_again: Callable[[Sequence[str]], CandidateSets] | None = None,
-    **options: Any,
-) -> CheckedLabels:
-    """Return candidate sets in which the rows with a checked label have this label alone.
-
-    Parameters
-    ----------
-    table : Table
-    column : str
-        The column of the checked labels; see `read_checked_labels`.
-    candidates : CandidateSets
-        The labels of the table.
-    read_again : callable, optional
-        ``read_again(classes)`` returns the labels of the table with these names of classes. It is called if a checked
-        label is not a class, since a row of all labels that occur is then no longer unlabeled. Without it, such a
-        label is an error.
-    **options
-        `separator`, `has_weights` and `remedy` of `read_checked_labels`.
-
-    Returns
-    -------
-    CheckedLabels
-
-    Raises
-    ------
-    DataError
-        If the column does not exist or has no label.
-    LabelError
-        If a cell is not one label; the error names the row.
-    """
-    adds_classes = read_again is not None
-    labels, new_classes = read_checked_labels(table, column, candidates.classes, adds_classes=adds_classes, **options)
-    if new_classes and read_again is not None:
-        names = sorted([*candidates.classes.tolist(), *new_classes])
-        candidates = read_again([label if isinstance(label, str) else label_to_text(label) for label in names])
-    checked = insert_checked_labels(candidates, labels)
+def describe_checked_labels(column: str, checked: CheckedCandidates, new_classes: Sequence[Any]) -> list[str]:
+    """Return notes on the number of checked labels, on those outside of their sets, and on their further classes."""
     n_checked, n_outside = int(checked.is_checked.sum()), len(checked.outside)
     verb = "row has" if n_checked == 1 else "rows have"
     notes = [f"{n_checked:,} {verb} a checked label ({column}), used in place of the labels of the row."]
@@ -225,4 +178,4 @@ def use_checked_labels(
     if new_classes:
         verb = "are classes" if len(new_classes) > 1 else "is a class"
         notes.append(f"{enumerate_items([*map(repr, new_classes)], _MAX_LISTED)} {verb} of checked labels only.")
-    return CheckedLabels(checked.candidates, checked.is_checked, tuple(notes))
+    return notes

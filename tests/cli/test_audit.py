@@ -4,7 +4,6 @@ import json
 import re
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import polars as pl
@@ -14,13 +13,12 @@ from oneof.audit import find_label_issues
 from oneof.candidates import CandidateSets
 from oneof.cli.auditing.issues import format_probability
 from oneof.labeling.http.app import question_to_dict
-from tests.cli.conftest import Run, check_error, read_json
+from tests.cli.conftest import Run, read_json
 from tests.cli.labeling.conftest import READ_OPTIONS, open_birds
 from tests.cli.test_archives import make_sparse, write_sparse
 
 NAMES = np.array(["finch", "owl", "wren"])
 N_ROWS = 150
-LABEL = ("label", "noisy.csv", "--no-browser", "--labels")
 AUDIT = ("audit", "noisy.csv", "--labels", "species", "--drop", "truth")
 
 
@@ -208,27 +206,6 @@ def test_labeling_begins_with_the_suspected_rows(run: Run, noisy: Path) -> None:
             session.answer(question, frame["truth"][question.row])
     assert set(asked) <= set(issues.ranking[:20].tolist())
     assert len(set(asked)) == 8
-
-
-@pytest.mark.parametrize(
-    ("args", "message"),
-    [
-        ([*AUDIT, "--method", "best"], "--method must name one method"),
-        ([*AUDIT, "--out", "noisy.csv"], "would be overwritten. Choose another --out."),
-        ([*AUDIT, "--report", "noisy.csv"], "would be overwritten. Choose another --report."),
-        ([*AUDIT, "--out", "a.csv", "--report", "a.csv"], "must be different files"),
-        ([*AUDIT, "--out", "noisy.csv/x.csv"], "noisy.csv is a file"),
-        (["audit", "noisy.csv", "--labels", "x"], "column 'x' does not exist"),
-        ([*LABEL, "species", "--groups", "truth"], "--groups needs --audit: add it."),
-        ([*LABEL, "none", "--classes", "finch,owl", "--audit"], "--audit needs a table with labels"),
-        (["fit", "noisy.csv", "--labels", "species", "--noise-rate", "2"], "--noise-rate must be auto, or a number"),
-        (["fit", "noisy.csv", "--labels", "species", "--online", "--noise-rate", "auto"], "--noise-rate cannot be"),
-    ],
-)
-def test_invalid_arguments(run: Run, noisy: Path, args: list[Any], message: str) -> None:
-    """Errors are one sentence, and nothing is written."""
-    check_error(run, *args, message=message)
-    assert {path.name for path in Path().iterdir()} == {"noisy.csv"}
 
 
 def test_a_table_as_exported_has_the_same_issues(run: Run, noisy: Path) -> None:

@@ -418,7 +418,7 @@ def open_screen(monkeypatch: pytest.MonkeyPatch) -> Terminal:
 def test_a_bar_appears_without_a_call(monkeypatch: pytest.MonkeyPatch) -> None:
     """The bar has its title although no part of the work is done, and the time left after the first part."""
     screen, deadline = open_screen(monkeypatch), time.monotonic() + 30  # its thread starts late on a busy machine
-    with progress.progress("Fitting all rows") as bar:
+    with progress.step("Fitting all rows") as bar:
         while "Fitting all rows" not in screen.getvalue() and time.monotonic() < deadline:
             time.sleep(0.01)
         assert "left" not in screen.getvalue()
@@ -431,7 +431,7 @@ def test_a_bar_appears_without_a_call(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_bar_is_drawn_at_most_twice_a_second(monkeypatch: pytest.MonkeyPatch) -> None:
     """Many calls in a short time give few redraws: one at the beginning, one at the end, and two a second."""
     screen, start = open_screen(monkeypatch), time.monotonic()
-    with progress.progress("Comparing") as bar:
+    with progress.step("Comparing") as bar:
         time.sleep(0.1)
         for k in range(1_000):
             bar(k, 1_000, "method")
@@ -478,7 +478,7 @@ def test_words_are_whole_in_a_narrow_table(
     *_, best, approximated = printed.splitlines()
     assert best.startswith("* is the best method. exp. accuracy: ")
     assert approximated.startswith("approx. accuracy: ")
-    assert approximated.endswith("Rates are means over the folds; ± is their standard deviation.")
+    assert approximated.endswith("Rates are those of all held-out rows; ± is the standard deviation over the folds.")
     terminal.print_comparison("t.csv", compare(X, y, {"it": LOORidge()}, cv=1, refit=False))
     printed = capsys.readouterr().out
     assert "*" not in printed  # a table of one method marks no best one

@@ -250,25 +250,6 @@ def test_an_online_fit_has_the_parameters(run: Run) -> None:
     assert losses[0] != losses[1]
 
 
-@pytest.mark.parametrize(
-    ("command", "method", "message"),
-    [
-        ("fit", "LOORidge:distractor=uniform", "LOORidge has no parameter 'distractor': did you mean distractors?"),
-        ("compare", "best:tol=1", "--method best has no parameters. Name a method, such as LOORidge:tol=1."),
-        ("audit", "auto:tol=1", "--method auto has no parameters."),
-        ("fit", "LOORidge:distractors=none", '`distractors` must be "'),
-    ],
-)
-def test_a_wrong_parameter_is_named(run: Run, command: str, method: str, message: str) -> None:
-    """An unknown parameter has a suggestion; a wrong value has the sentence of the method."""
-    make_birds().write_csv("birds.csv")
-    if command == "fit" and "none" in method:
-        result = run(command, "birds.csv", "--labels", "species", "--method", method)
-        assert (result.code, message in result.err) == (2, True)
-        return
-    check_error(run, command, "birds.csv", "--labels", "species", "--method", method, message=message)
-
-
 # -- Exit codes after internal errors and interrupts, and light imports of --help ------------------------------------
 
 

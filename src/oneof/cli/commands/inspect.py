@@ -2,16 +2,13 @@
 
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
 from oneof.cli import options
 from oneof.cli.output import terminal
 from oneof.cli.tables.read_options import LabelGroup, LabelWeightGroup, ReadOptions
-
-if TYPE_CHECKING:
-    from oneof.cli.tables.facts import Inspection
 
 NAME = "inspect"
 EXAMPLES = """\b
@@ -51,12 +48,13 @@ def run(
     if not read_options.labels and read_options.answers is None:
         names = [one.name for group in (LabelGroup, LabelWeightGroup) for one in options.option_fields(group)]
         options.check_unused(context, [*names[1:], "gold"], "needs --labels: add it")  # the first one is --labels
-    if online_options.online:
-        from oneof.cli.training.online import inspect_stream
+    from oneof.cli.inspection import inspect_rows, inspect_stream
+    from oneof.cli.tables.inputs import read_rows
 
+    if online_options.online:
         inspection = inspect_stream(table, read_options, online_options)
     else:
-        inspection = inspect_table(table, read_options)
+        inspection = inspect_rows(read_rows(table, read_options), read_options)
     facts, findings = inspection.facts, inspection.findings
     terminal.print_notes(findings.sentences())
     if json:
@@ -67,20 +65,6 @@ def run(
         terminal.print_line(line)
     if not facts.classes:
         terminal.print_line("Add --labels COLUMN for the classes.")
-
-
-def inspect_table(path: Path, read_options: ReadOptions) -> "Inspection":
-    """Return the facts of a table, and the findings."""
-    from oneof.cli.tables.facts import Inspection, describe, describe_prepared
-    from oneof.cli.tables.inputs import prepare, prepare_features, read_rows
-
-    if read_options.labels or read_options.answers is not None:
-        prepared = prepare(path, read_options)
-        facts = describe_prepared(prepared, read_options)
-        return Inspection(facts, prepared.findings, prepared.unreadable_labels)
-    table = read_rows(path, read_options)
-    features = prepare_features(table, read_options)
-    return Inspection(describe(table, features.columns, features.frame), features.findings)
 
 
 def _inspect_model(path: Path, *, json: bool) -> None:

@@ -1,9 +1,8 @@
 """`oneof predict`: predict a label for every row of a table."""
 
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-
-import typer
 
 from oneof.cli import options
 from oneof.cli.output import terminal
@@ -32,10 +31,9 @@ def run(
     file of predictions is replaced. A model of fit --online predicts in batches, so the table may be larger than
     memory.
     """
-    from oneof.cli.output.files import check_outputs, new_file, write_frames
+    from oneof.cli.output.files import check_outputs, write_frames
     from oneof.cli.prediction.predictions import load_model, predict
     from oneof.errors import InputError
-    from oneof.files import check_not_input
     from oneof.io import stem_of
 
     if table.suffix.lower() == ".skops" and model.suffix.lower() != ".skops":
@@ -44,28 +42,34 @@ def run(
     out, prints = Path(predict_options.out or f"{stem_of(table)}-predictions.csv"), predict_options.out == "-"
     if not prints:
         check_outputs({"--out": [out]}, [table, model])
-    saved = load_model(model)
-    prediction = predict(saved, table, predict_options)
+    prediction = predict(load_model(model), table, predict_options)
     content: dict[str, Any] = {} if prints else {"file": str(out)}
-    if not prints:
-        check_not_input([out], prediction.files)
-        with new_file(out) as temporary:
-            write_frames(temporary, prediction.frames())
-    elif json:
+    if prints and json:
         content = {"predictions": [row for frame in prediction.frames() for row in frame.to_dicts()]}
+    elif prints:
+        write_frames(prediction.frames(), sys.stdout.write)
     else:
-        for number, frame in enumerate(prediction.frames()):
-            typer.echo(frame.write_csv(include_header=number == 0), nl=False)
+        write_predictions(out, prediction)
     terminal.print_notes(prediction.notes)
     if json:
         terminal.print_json({"table": prediction.name, "model": str(model), **prediction.to_dict(), **content})
     elif not prints:
-        terminal.print_line(f"{saved.method} predicted {prediction.rows} labels. File: {out}")
-        _print_rates(prediction)
+        print_prediction(prediction, out)
 
 
-def _print_rates(prediction: "Prediction") -> None:
-    """Print the rates if the table has labels, and the prediction sets."""
+def write_predictions(out: Path, prediction: "Prediction") -> None:
+    """Write the predictions of all rows to a file, which is none of those that are read."""
+    from oneof.cli.output.files import new_file, write_frames
+    from oneof.files import check_not_input
+
+    check_not_input([out], prediction.files)
+    with new_file(out) as temporary, temporary.open("w", encoding="utf-8", newline="") as file:
+        write_frames(prediction.frames(), file.write)
+
+
+def print_prediction(prediction: "Prediction", out: Path) -> None:
+    """Print the number of predicted rows, the rates if the table has labels, and the prediction sets."""
+    terminal.print_line(f"{prediction.model.method} predicted {prediction.rows} labels. File: {out}")
     if prediction.covering_rate is not None:
         terminal.print_line(f"Covering rate: {terminal.format_percent(prediction.covering_rate)}")
     if prediction.accuracy is not None:

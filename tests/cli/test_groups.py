@@ -48,6 +48,10 @@ def test_the_rates_of_every_command_are_those_of_folds_by_groups(run: Run, recor
         tested = f"2 folds by 12 groups, {sum(len(test) for _, test in splits)} held-out rows"
         assert result["evaluation"].startswith(tested)
     assert compared["n_groups"] == fitted["comparison"]["n_groups"] == 12
+    held_out = compared["results"][0]["folds"]
+    n_covered = sum(fold["covering_rate"] * fold["n_labeled"] for fold in held_out)
+    assert compared["results"][0]["covering_rate"] == pytest.approx(n_covered / sum(f["n_labeled"] for f in held_out))
+    assert fitted["headline"]["value"] == fitted["estimate"]["accuracy"]
     rates = [fold["covering_rate"] for fold in compared["results"][0]["folds"]]
     assert rates == [fold["covering_rate"] for fold in fitted["estimate"]["folds"]]
     assert [fold["n_labeled"] for fold in compared["results"][0]["folds"]] == [len(test) for _, test in splits]

@@ -82,13 +82,8 @@ def test_svmlight_from_fit_to_predict(run: Run) -> None:
     assert run("predict", "t-oneof/model.skops", "new.svm").code == 0
     assert pl.read_csv("new-predictions.csv")["label"].to_list() == ["wren", "owl"]
     make_birds().write_csv("birds.csv")
-    check_error(
-        run,
-        "predict",
-        "t-oneof/model.skops",
-        "birds.csv",
-        message="needs an svmlight file, as in training; birds.csv has the format csv",
-    )
+    message = "needs an svmlight file, as in training; birds.csv has the format csv"
+    check_error(run, "predict", "t-oneof/model.skops", "birds.csv", message=message)
 
 
 def test_an_existing_checkpoint(run: Run, birds: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,8 +1,10 @@
 """`oneof demo`: fit and predict handwritten digits with ambiguous labels."""
 
+import contextlib
+import io
 import shlex
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -32,35 +34,39 @@ def run(
     The table has exact, partial and unlabeled rows; the true labels are used for evaluation only.
     The demo runs the commands fit and predict, and prints them.
     """
-    from oneof.cli.commands.fit import fit_table, print_fit
-    from oneof.cli.commands.predict import print_prediction, write_predictions
-    from oneof.cli.prediction.options import PredictOptions
-    from oneof.cli.prediction.predictions import load_model, predict
-    from oneof.cli.tables.read_options import ReadOptions
     from oneof.files import atomic_directory
 
-    training_file, test_file = out / "digits-train.csv", out / "digits-test.csv"
+    train, test, predictions = (out / f"digits-{name}.csv" for name in ("train", "test", "test-predictions"))
     with atomic_directory(out) as stage:
-        _write_tables(stage / training_file.name, stage / test_file.name, seed)
-    read_options = ReadOptions(labels=("label",), truth="truth")
-    fit_options = options.FitOptions(method="best", folds=5, seed=seed, out=out)
-    words = ["oneof", "fit", str(training_file), "--labels", "label", "--truth", "truth", "--method", "best"]
-    fit_command = shlex.join([*words, "--folds", "5", "--seed", str(seed), "--out", str(out)])
-    fitted, assessment, training = fit_table(training_file, read_options, fit_options, command=fit_command)
-    model, predictions = out / "model.skops", out / "digits-test-predictions.csv"
-    prediction = predict(load_model(model), test_file, PredictOptions(truth="truth"))
-    write_predictions(predictions, prediction)
-    words = ["oneof", "predict", str(model), str(test_file), "--truth", "truth", "--out", str(predictions)]
-    predict_command = shlex.join(words)
+        _write_tables(stage / train.name, stage / test.name, seed)
+    fit = f"--labels label --truth truth --method best --folds 5 --seed {seed} --out".split()
+    commands = [
+        ["fit", str(train), *fit, str(out)],
+        ["predict", str(out / "model.skops"), str(test), "--truth", "truth", "--out", str(predictions)],
+    ]
+    if not json:
+        terminal.print_line("Handwritten digits with ambiguous labels.")
+    training, predicted = (_run(words, json=json) for words in commands)
     if json:
-        files = [str(training_file), str(test_file), *training.pop("files"), str(predictions)]
-        content = {"training": training, "test": prediction.to_dict(), "files": files}
-        terminal.print_json(content | {"commands": [fit_command, predict_command]})
-        return
-    terminal.print_line(f"Handwritten digits with ambiguous labels.\n\n$ {fit_command}")
-    print_fit(fitted, assessment, training)
-    terminal.print_line(f"\n$ {predict_command}")
-    print_prediction(prediction, predictions)
+        files = [str(train), str(test), *training.pop("files"), predicted["file"]]
+        lines = [shlex.join(["oneof", *words]) for words in commands]
+        terminal.print_json({"training": training, "test": predicted, "files": files, "commands": lines})
+
+
+def _run(words: list[str], *, json: bool) -> dict[str, Any]:
+    """Run a command, and print it with its output; or return the output as an object."""
+    from json import loads
+
+    from oneof.cli.app import app
+
+    output = io.StringIO()
+    if not json:
+        terminal.print_line(f"\n$ {shlex.join(['oneof', *words])}")
+    with contextlib.redirect_stdout(output) if json else contextlib.nullcontext():
+        code = app([*words, *["--json"] * json], standalone_mode=False)
+    if code:
+        raise typer.Exit(code)
+    return dict(loads(output.getvalue())) if json else {}
 
 
 def _write_tables(training_file: Path, test_file: Path, seed: int) -> None:

@@ -46,15 +46,24 @@ def run(
     if online_options.online:
         _fit_online(table, read_options, online_options, fit_options, json=json)
         return
-    fitted, assessment, summary = fit_table(table, read_options, fit_options, command=context.meta[options.TYPED])
+    fitted, assessment, summary = _fit_table(table, read_options, fit_options, context.meta[options.TYPED])
     if json:
         terminal.print_json(summary)
-    else:
-        print_fit(fitted, assessment, summary)
+        return
+    from oneof.cli.answers.annotators import print_annotators
+
+    n_sparse, comparison = summary["sparse_features"], fitted.comparison
+    features = f"feature columns: {len(summary['features'])}" if n_sparse is None else f"sparse features: {n_sparse:,}"
+    _print_rows(summary["table"], summary, f"; {features}.")
+    terminal.print_line(terminal.format_headline(assessment.headline))
+    terminal.print_comparison(f"Held-out estimate ({comparison.evaluation})", comparison)
+    if fitted.annotators is not None:
+        print_annotators(fitted.annotators)
+    _print_files(f"{summary['method']} was fitted on all rows", summary["files"])
 
 
-def fit_table(
-    table: Path, read_options: ReadOptions, fit_options: FitOptions, *, command: str
+def _fit_table(
+    table: Path, read_options: ReadOptions, fit_options: FitOptions, command: str
 ) -> "tuple[Fitted, Assessment, dict[str, Any]]":
     """Select a method, fit it on all rows of a table, and write model, labels, report and summary into a folder.
 
@@ -83,20 +92,6 @@ def fit_table(
     terminal.print_notes(assessment.notes)
     with step("Writing the model and the report"):
         return fitted, assessment, write(fitted, assessment, command)
-
-
-def print_fit(fitted: "Fitted", assessment: "Assessment", summary: Mapping[str, Any]) -> None:
-    """Print the rows, the rates of held-out rows, the annotators, and the files of a fit."""
-    from oneof.cli.answers.annotators import print_annotators
-
-    n_sparse, comparison = summary["sparse_features"], fitted.comparison
-    features = f"feature columns: {len(summary['features'])}" if n_sparse is None else f"sparse features: {n_sparse:,}"
-    _print_rows(summary["table"], summary, f"; {features}.")
-    terminal.print_line(terminal.format_headline(assessment.headline))
-    terminal.print_comparison(f"Held-out estimate ({comparison.evaluation})", comparison)
-    if fitted.annotators is not None:
-        print_annotators(fitted.annotators)
-    _print_files(f"{summary['method']} was fitted on all rows", summary["files"])
 
 
 def _print_rows(table: str, summary: Mapping[str, Any], rest: str) -> None:

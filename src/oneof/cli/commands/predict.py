@@ -31,9 +31,10 @@ def run(
     file of predictions is replaced. A model of fit --online predicts in batches, so the table may be larger than
     memory.
     """
-    from oneof.cli.output.files import check_outputs, write_frames
+    from oneof.cli.output.files import check_outputs, new_file, write_frames
     from oneof.cli.prediction.predictions import load_model, predict
     from oneof.errors import InputError
+    from oneof.files import check_not_input
     from oneof.io import stem_of
 
     if table.suffix.lower() == ".skops" and model.suffix.lower() != ".skops":
@@ -49,27 +50,19 @@ def run(
     elif prints:
         write_frames(prediction.frames(), sys.stdout.write)
     else:
-        write_predictions(out, prediction)
+        check_not_input([out], prediction.files)
+        with new_file(out) as temporary, temporary.open("w", encoding="utf-8", newline="") as file:
+            write_frames(prediction.frames(), file.write)
     terminal.print_notes(prediction.notes)
     if json:
         terminal.print_json({"table": prediction.name, "model": str(model), **prediction.to_dict(), **content})
     elif not prints:
-        print_prediction(prediction, out)
+        terminal.print_line(f"{prediction.model.method} predicted {prediction.rows} labels. File: {out}")
+        _print_rates(prediction)
 
 
-def write_predictions(out: Path, prediction: "Prediction") -> None:
-    """Write the predictions of all rows to a file, which is none of those that are read."""
-    from oneof.cli.output.files import new_file, write_frames
-    from oneof.files import check_not_input
-
-    check_not_input([out], prediction.files)
-    with new_file(out) as temporary, temporary.open("w", encoding="utf-8", newline="") as file:
-        write_frames(prediction.frames(), file.write)
-
-
-def print_prediction(prediction: "Prediction", out: Path) -> None:
-    """Print the number of predicted rows, the rates if the table has labels, and the prediction sets."""
-    terminal.print_line(f"{prediction.model.method} predicted {prediction.rows} labels. File: {out}")
+def _print_rates(prediction: "Prediction") -> None:
+    """Print the rates if the table has labels, and the prediction sets."""
     if prediction.covering_rate is not None:
         terminal.print_line(f"Covering rate: {terminal.format_percent(prediction.covering_rate)}")
     if prediction.accuracy is not None:

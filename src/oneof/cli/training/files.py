@@ -15,6 +15,7 @@ from oneof.cli.auditing import issues as auditing
 from oneof.cli.options import to_dict as options_to_dict
 from oneof.cli.output.files import today, write_json
 from oneof.cli.prediction.sets import to_dict as describe_sets
+from oneof.cli.tables.facts import describe_prepared
 from oneof.cli.tables.inputs import PreparedTable
 from oneof.cli.tables.methods import split_method
 from oneof.cli.tables.read_options import ReadOptions
@@ -63,23 +64,17 @@ def summarize(fitted: Fitted, assessment: Assessment) -> dict[str, Any]:
 
 
 def _summarize_table(prepared: PreparedTable, read_options: ReadOptions) -> dict[str, Any]:
-    candidates, has_text = prepared.candidates, any(column.kind == "text" for column in prepared.columns)
-    exact, unlabeled = int(candidates.is_exact.sum()), int(candidates.is_unlabeled.sum())
-    return {
-        "table": str(prepared.table.path),
+    facts = describe_prepared(prepared, read_options)
+    has_text = any(column.kind == "text" for column in prepared.columns)
+    same = ("table", "rows", "exact", "partial", "unlabeled", "weighted", "sparse_features")
+    return {name: getattr(facts, name) for name in same} | {
         "labels": list(read_options.label_columns),
         "truth": read_options.truth,
         "gold": read_options.gold,
         "groups": read_options.groups,
-        "rows": len(candidates),
-        "exact": exact,
-        "partial": len(candidates) - exact - unlabeled,
-        "unlabeled": unlabeled,
         "checked": 0 if prepared.is_checked is None else int(prepared.is_checked.sum()),
-        "weighted": int(candidates.is_weighted.sum()),
-        "classes": candidates.classes.tolist(),
+        "classes": prepared.candidates.classes.tolist(),
         "features": [{"column": column.name, "kind": column.kind} for column in prepared.columns],
-        "sparse_features": None if prepared.table.rows is None else prepared.table.rows.shape[1],
         "findings": prepared.findings.to_dict(),
         "unreadable_labels": prepared.unreadable_labels.to_dict(),
         "separator": prepared.separator,

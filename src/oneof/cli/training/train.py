@@ -251,15 +251,14 @@ def compare_corrected(fit: Fit, comparison: Comparison, bar: Progress) -> tuple[
     except Exception as error:  # as for the methods of a comparison, an error of a fold must not stop the fit
         reason = f"the audit or the fit of a fold failed ({type(error).__name__}: {str(error).rstrip('.')})"
         return comparison, f"the held-out estimate is that of the fit without the correction, because {reason}."
-    before, several = comparison.results[0], len(comparison.results) > 1
+    before = comparison.results[0]
     name, old, new = "covering rate", before.covering_rate, result.covering_rate
     if before.accuracy is not None and result.accuracy is not None:
         name, old, new = "accuracy", before.accuracy, result.accuracy
-    worse = "The correction does not help on these rows: leave out --noise-rate, or check some suspected rows. "
-    others = "The other methods, and the learning curve, are" if several else "The learning curve is"
+    worse = " The correction does not help on these rows: leave out --noise-rate, or check some suspected rows."
     note = (
         f"the held-out estimate is that of the corrected fit: its {name} is {100 * new:.1f} %, and {100 * old:.1f} % "
-        f"without the correction. {worse * (new < old - MIN_LOSS)}{others} without the correction."
+        f"without the correction.{worse * (new < old - MIN_LOSS)}"
     )
     # Its expected accuracy, by which it was chosen among several methods, is that of the labels as they are.
     first = replace(result, expected_accuracy=before.expected_accuracy)

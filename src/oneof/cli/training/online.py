@@ -113,10 +113,10 @@ def _inspect_first_rows(
     """
     separator, leaks = read_options.separator or DEFAULT_SEPARATOR, []
     sentences: tuple[str, ...] = ()
-    if not source.can_be_read_again:
+    if not source.can_be_read_again or source.format == "svmlight":  # whose rows have no columns to describe
         return separator, []
     table = read_first_rows(source, read_options, BATCH_ROWS, 2**online_options.hash_bits)
-    if read_options.labels and source.format != "svmlight":
+    if read_options.labels:
         separator, sentences = resolve_separator(table, read_options)
     with contextlib.suppress(OneofError):
         inspection = inspect_first_rows(source, table, replace(read_options, separator=separator))

@@ -45,7 +45,6 @@ nitpick_ignore_regex = [
     # Properties of results, answers, sessions, options and sources, in the order of their classes.
     ("py:obj", r"n_wrong|n_wrong_interval|n_changed|is_issue|is_rate_given|posterior"),
     ("py:obj", r"evaluation|note|n_true|truth_note|classes|n_answers|has_sets|are_rules|n_rows|snapshot|last_error"),
-    ("py:obj", r"pooled_covering_rate|pooled_accuracy"),
     ("py:obj", r"height|can_be_read_again|display_name|has_weights|label_columns|rows_per_second"),
 ]
 

@@ -8,7 +8,7 @@ import typer
 
 from oneof.cli import options
 from oneof.cli.output import terminal
-from oneof.cli.output.progress import progress as show_progress
+from oneof.cli.output.progress import step as show_progress
 
 if TYPE_CHECKING:
     from reproduction import Claim, Experiment, Records

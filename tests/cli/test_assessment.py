@@ -18,7 +18,7 @@ from oneof.cli.options import FitOptions
 from oneof.cli.tables.inputs import prepare
 from oneof.cli.tables.read_options import ReadOptions
 from oneof.cli.training import assessment, train
-from oneof.cli.training.records import Fit
+from oneof.cli.training.train import Fit
 from oneof.comparison import Comparison
 from oneof.likelihoods import softmax
 from oneof.model_selection.temperature import evaluate_temperature
@@ -182,7 +182,7 @@ def start_birds(label: str = "species", rate: str = "0.2", **options: Any) -> tu
     drop = tuple({"species", "weighted", "truth", "site", "checked"} - {label, *options.values()})
     read_options = ReadOptions((label,), drop=drop, weighted=label == "weighted", **options)
     fit = train.start(Path("birds.csv"), read_options, FitOptions(method="LOORidge", folds=3, noise_rate=rate))
-    return fit, train.compare_methods(fit, lambda *_: None)
+    return fit, train.compare_methods(fit)
 
 
 @pytest.mark.long

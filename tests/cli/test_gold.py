@@ -7,8 +7,6 @@ import numpy as np
 import polars as pl
 import pytest
 
-from oneof.candidates import CandidateSets
-from oneof.candidates.sets import insert_checked_labels
 from oneof.cli.tables.inputs import PreparedTable, prepare
 from oneof.cli.tables.read_options import ReadOptions
 from oneof.persistence import load
@@ -136,27 +134,6 @@ def test_defects_of_checked_labels_are_errors(run: Run, cell: str | None, words:
     """A set, an unknown class if all are named, and an empty column are errors with the row and the remedy."""
     make_birds().with_columns(checked=pl.when(pl.int_range(60) == 1).then(pl.lit(cell))).write_csv("birds.csv")
     check_error(run, "fit", *TABLE, *words, *QUICK, message=message)
-
-
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        (("--labels", "species", "--gold", "species"), "--gold and --labels must name different columns"),
-        (("--labels", "species", "--gold", "checked", "--groups", "checked"), "--groups and --gold must name"),
-        (("--labels", "species", "--gold", "checked", "--online"), "--gold cannot be combined with --online"),
-    ],
-)
-def test_options_that_exclude_gold(run: Run, checked: pl.DataFrame, words: tuple[str, ...], message: str) -> None:
-    """Each error names both options."""
-    check_error(run, "fit", "birds.csv", *words, message=message)
-
-
-def test_checked_labels_replace_weights() -> None:
-    """A row with weights and a checked label is exact, and the weights of other rows do not change."""
-    y = CandidateSets.from_weights([[0.2, 0.8, 0.0], [0.5, 0.0, 1.0]], classes=["a", "b", "c"])
-    checked = insert_checked_labels(y, ["c", None])
-    assert checked.candidates.weights.tolist() == [[0, 0, 1], [0.5, 0, 1]]
-    assert (checked.is_checked.tolist(), checked.outside.tolist()) == ([True, False], [0])
 
 
 @pytest.mark.parametrize(

@@ -48,6 +48,10 @@ def test_the_rates_of_every_command_are_those_of_folds_by_groups(run: Run, recor
         tested = f"2 folds by 12 groups, {sum(len(test) for _, test in splits)} held-out rows"
         assert result["evaluation"].startswith(tested)
     assert compared["n_groups"] == fitted["comparison"]["n_groups"] == 12
+    held_out = compared["results"][0]["folds"]
+    n_covered = sum(fold["covering_rate"] * fold["n_labeled"] for fold in held_out)
+    assert compared["results"][0]["covering_rate"] == pytest.approx(n_covered / sum(f["n_labeled"] for f in held_out))
+    assert fitted["headline"]["value"] == fitted["estimate"]["accuracy"]
     rates = [fold["covering_rate"] for fold in compared["results"][0]["folds"]]
     assert rates == [fold["covering_rate"] for fold in fitted["estimate"]["folds"]]
     assert [fold["n_labeled"] for fold in compared["results"][0]["folds"]] == [len(test) for _, test in splits]
@@ -95,31 +99,11 @@ def test_rows_of_a_class_of_one_group_have_no_part_in_the_search_for_wrong_label
     assert set(issues.ranking.tolist()) == set(np.flatnonzero(groups != 7).tolist())
 
 
-@pytest.mark.parametrize(
-    ("args", "message"),
-    [
-        (("--groups", "recorder", "--folds", "13"), "12 such groups and 13 folds"),
-        (("--groups", "recoder"), "did you mean 'recorder'?"),
-        (("--groups", "color"), "column 'color' of --groups has empty cells (such rows: 6)"),
-        (("--groups", "species"), "--groups and --labels must name different columns"),
-        (("--groups", "truth"), "--groups and --truth must name different columns"),
-    ],
-)
-def test_invalid_groups(run: Run, recorded: pl.DataFrame, args: tuple[str, ...], message: str) -> None:
-    """The error names the column, and the row if a cell is empty."""
-    check_error(run, "compare", *TABLE[:5], "--method", "PLKNN", *args, message=message)
-
-
 def test_one_group_is_an_error(run: Run) -> None:
     """There are no other groups to hold out, whatever the number of folds."""
     make_birds().with_columns(pl.lit("r1").alias("recorder")).write_csv("birds.csv")
     message = "column 'recorder' of --groups has one value. Name another column, or remove --groups."
     check_error(run, "fit", "birds.csv", "--labels", "species", "--groups", "recorder", message=message)
-
-
-def test_online_learning_has_no_folds(run: Run, recorded: pl.DataFrame) -> None:
-    """Streams are read in order, without folds."""
-    check_error(run, "fit", *TABLE[:3], "--groups", "recorder", "--online", message="--groups cannot be combined")
 
 
 def test_columns_that_seem_to_name_groups_have_a_note(run: Run, recorded: pl.DataFrame) -> None:
@@ -195,32 +179,3 @@ def test_a_comparison_has_the_methods_with_weights(run: Run, birds: Path) -> Non
     assert not {"LOORidge", "PLKNN"} & methods
     assert content["class_weight"] == "balanced"
     assert "methods without class weights are not compared: LOORidge, " in result.err
-
-
-@pytest.mark.parametrize("command", ["fit", "compare"])
-@pytest.mark.parametrize(
-    ("args", "message"),
-    [
-        (("--method", "LOORidge", "--class-weight", "balanced"), "LOORidge has none. Choose --method CLPL, PLEM"),
-        (("--method", "CLPL", "--class-weight", "equal"), "--class-weight must be balanced or none; got 'equal'"),
-    ],
-)
-def test_invalid_class_weights(run: Run, birds: Path, command: str, args: tuple[str, ...], message: str) -> None:
-    """The error names methods with weights, or the values of the option."""
-    check_error(run, command, *CLASSES_OF_BIRDS, *args, message=message)
-
-
-def test_class_weights_need_rows_with_labels(run: Run, birds: Path) -> None:
-    """Online learning and annotators have no weights of classes; without a method the default has none."""
-    check_error(
-        run,
-        "fit",
-        *CLASSES_OF_BIRDS[:3],
-        "--online",
-        "--class-weight",
-        "balanced",
-        message="--class-weight cannot be",
-    )
-    check_error(run, "fit", *CLASSES_OF_BIRDS, "--class-weight", "balanced", message="LOORidge has none")
-    message = "--class-weight cannot be combined with --answers"
-    check_error(run, "compare", "birds.csv", "--answers", "a.csv", "--class-weight", "balanced", message=message)

@@ -145,23 +145,6 @@ def test_a_stream_that_begins_with_one_class(run: Run) -> None:
     assert "2 numbers: x, z" in result.out
 
 
-@pytest.mark.parametrize(
-    ("args", "message"),
-    [
-        (("--labels", "species", "--row", "id"), "--row needs --answers"),
-        (("--labels", "species", "--answers", "a.csv"), "--labels cannot be combined with --answers"),
-        (("--labels", "species", "--batch-rows", "3"), "--batch-rows needs --online"),
-        (("--classes", "finch,owl"), "--classes needs --labels"),
-        (("--weighted",), "--weighted needs --labels"),
-    ],
-)
-def test_options_without_effect_are_refused(run: Run, birds: Path, args: tuple[str, ...], message: str) -> None:
-    """An option that has no effect is refused, as by fit."""
-    result = run("inspect", birds, *args)
-    assert (result.code, result.out) == (2, "")
-    assert message in result.err
-
-
 def test_options_of_a_table_are_refused_for_a_model(run: Run, model: Path) -> None:
     check_error(run, "inspect", model, "--labels", "species", message="--labels needs a table")
 

@@ -195,7 +195,7 @@ def test_checked_rows_calibrate_alone(run: Run) -> None:
     frame = make_noisy(rate=0.2)
     frame = frame.with_columns(truth=pl.when(pl.arange(0, len(frame)) < 120).then("truth"))
     frame.write_csv("noisy.csv")
-    words = (
+    words = [
         "fit",
         "noisy.csv",
         "--labels",
@@ -207,7 +207,7 @@ def test_checked_rows_calibrate_alone(run: Run) -> None:
         "--out",
         "out",
         "--json",
-    )
+    ]
     summary = json.loads(run(*words).out)
     calibration = persistence.load("out/model.skops").calibration
     np.testing.assert_array_equal(calibration["rows"], np.arange(120))
@@ -240,9 +240,8 @@ def test_models_without_calibration_are_errors(run: Run, birds: Path, model: Pat
     assert run("fit", birds, "--labels", "species", *QUICK, "--out", "scores").code == 0
     assert "Prediction sets" not in Path("scores/report.html").read_text()
     words = ("birds.csv", "--coverage", "0.9")
-    assert (
-        "--coverage needs probabilities; AvgPerceptron has scores only"
-        in run("predict", "scores/model.skops", *words).err
+    check_error(
+        run, "predict", "scores/model.skops", *words, message="needs probabilities; AvgPerceptron has scores only"
     )
     saved = persistence.load(model)
     persistence.save("old.skops", dataclasses.replace(saved, calibration=None))
@@ -292,8 +291,8 @@ def test_sets_are_read_after_a_detected_separator(run: Run) -> None:
     fit = ("--drop", "truth", "--method", "PLEM", "--folds", "2")
     result = run("fit", "birds.csv", "--labels", "species", *fit)
     assert "labels are separated by ' / '" in result.err
-    assert (
-        run(
+    run.done(
+        *[
             "predict",
             "birds-oneof/model.skops",
             "birds.csv",
@@ -302,8 +301,7 @@ def test_sets_are_read_after_a_detected_separator(run: Run) -> None:
             "--calibration",
             "sampled",
             "--as-labels",
-        ).code
-        == 0
+        ]
     )
     frame = pl.read_csv("birds-predictions.csv")
     assert (frame["set_size"] > 1).any()

@@ -140,12 +140,12 @@ def test_folds_without_labeled_rows_have_an_accuracy_only():
     second = compare(X, y, {"it": Frequencies()}, cv=splits[1:], truth=truth, refit=False).results[0]
     assert both.error is None
     assert [fold.n_labeled for fold in both.folds] == [0, 20]
-    assert both.covering_rate == both.pooled_covering_rate == second.covering_rate
-    assert both.pooled_accuracy == pytest.approx((10 * both.folds[0].accuracy + 20 * second.accuracy) / 30)
+    assert both.covering_rate == second.covering_rate
+    assert both.accuracy == pytest.approx((10 * both.folds[0].accuracy + 20 * second.accuracy) / 30)
 
 
-def test_pooled_rates_are_the_fractions_of_rows():
-    """If the folds have unequal numbers of rows, the pooled rates and the note are fractions of rows; means differ."""
+def test_rates_are_the_fractions_of_rows():
+    """If the folds have unequal numbers of rows, the rates and the note are fractions of rows; means differ."""
     X, y, truth = draw(200)
     known = truth.astype(object)
     known[np.random.default_rng(0).random(200) < 0.6] = None
@@ -156,12 +156,11 @@ def test_pooled_rates_are_the_fractions_of_rows():
     is_known = np.array([label is not None for label in known[rows]])
     right = result.predictions[is_known] == known[rows][is_known]
     assert comparison.n_true == len(right)
-    assert result.pooled_accuracy == pytest.approx(right.mean())
-    assert result.pooled_accuracy != pytest.approx(result.accuracy)
+    assert result.accuracy == pytest.approx(right.mean()) != np.mean([fold.accuracy for fold in result.folds])
     assert f"{100 * right.mean():.1f} % on {len(right)} held-out rows" in comparison.truth_note
     is_labeled = ~y.is_unlabeled[rows]
     expected = covering_rate(y[rows[is_labeled]], result.predictions[is_labeled])
-    assert result.pooled_covering_rate == pytest.approx(expected)
+    assert result.covering_rate == pytest.approx(expected)
 
 
 # -- Tests of repeated cross-validation, and of folds that need exact labels -----------------------------------------

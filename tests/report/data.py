@@ -21,8 +21,6 @@ def result(method, covering=0.9, approximated=0.8, accuracy=None, error=None, in
         fit_seconds=None if failed else 0.25,
         accuracy=accuracy,
         accuracy_std=None if accuracy is None else 0.03,
-        pooled_covering_rate=None if failed else covering,
-        pooled_accuracy=accuracy,
         error=error,
         incomplete=incomplete,
     )

@@ -178,7 +178,7 @@ def test_times_are_within_their_rounding(value):
 # -- The first number of a report, with its name and meaning ---------------------------------------------------------
 
 
-RESULT = MethodResult("CLPL", 0.8, 0.02, 0.7, 0.03, 1.0, None, None, None, (), pooled_covering_rate=0.8)
+RESULT = MethodResult("CLPL", 0.8, 0.02, 0.7, 0.03, 1.0, None, None, None, ())
 EXACT = CandidateSets.from_sets([["a"], ["b"], None])
 PARTIAL = CandidateSets.from_sets([["a"], ["a", "b"], ["b", "c"]])
 ESTIMATE = AccuracyEstimate(0.9, (0.85, 0.94), 0.12, (0.08, 0.17), 500)
@@ -187,7 +187,7 @@ VAGUE = ESTIMATE._replace(interval=(0.4, 0.91))
 
 def test_the_best_known_rate_is_the_headline():
     """The accuracy by true labels comes first, then its estimate, the expected accuracy, and the covering rate."""
-    known = replace(RESULT, accuracy=0.88, accuracy_std=0.01, pooled_accuracy=0.88, expected_accuracy=0.86)
+    known = replace(RESULT, accuracy=0.88, accuracy_std=0.01, expected_accuracy=0.86)
     compared = replace(RESULT, expected_accuracy=0.86)
     for result, estimate, measure, value in (
         (known, ESTIMATE, "accuracy", 0.88),

@@ -8,8 +8,9 @@ one file for each of the `commands`, and the steps of the commands:
   `gold` and `first_labels` (groups, checked labels, and labels before the first answer), `leaks` (columns that reveal
   the labels), `methods` (pipelines of the methods), `facts` (the facts of a table)
 * `answers`: `files` (answers of annotators), `annotators` (their accuracies)
-* `training`: `records` and `train` (the records and the steps of a fit), `assessment` (its first number, confidences
-  and prediction sets), `files` (its files), `online` (the fit on a stream)
+* `training`: `train` (the steps of a fit, which `commands.fit` calls, and their records), `assessment` (its first
+  number, confidences and prediction sets), `files` (its files), `online` (the fit on a stream)
+* `inspection`: facts of a table, or of the first rows of a stream
 * `prediction`: `predictions` (of a table or a stream), `sets` (sets of classes)
 * `auditing`: `issues` (rows whose labels are probably wrong)
 * `labeling`: `options` and `settings` (of a session, and stored), `session` (the rows that are labeled),

@@ -223,11 +223,6 @@ class FitOptions(CompareOptions):
         return self.out or Path(f"{stem_of(table)}-oneof")
 
     @property
-    def corrects(self) -> bool:
-        """Whether wrong labels are corrected."""
-        return self.noise_rate is not None
-
-    @property
     def rate(self) -> float | None:
         """The given noise rate; None if it is estimated, or no label is corrected."""
         from oneof.solvers.noise import MAX_RATE

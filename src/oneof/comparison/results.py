@@ -68,7 +68,7 @@ class FoldResult:
 
 @dataclass(frozen=True)
 class MethodResult:
-    """Scores of one method over its folds: means, and standard deviations between folds.
+    """Scores of one method: rates of the test rows of all folds together, and standard deviations between folds.
 
     The standard deviation of a rate p on one fold is the binomial standard error sqrt(p (1 - p) / n) of its n rows.
     Every number is NaN, and every accuracy None, if the method failed in any fold, or if no fold was fitted.
@@ -82,9 +82,6 @@ class MethodResult:
         The median over the folds, since a first fit may include compilation.
     accuracy, accuracy_std : float or None
         None without a truth.
-    pooled_covering_rate : float
-    pooled_accuracy : float or None
-        The rates of the rows of all folds together. They differ from the means if the folds differ in size.
     error : str or None
         The first error, if the method failed.
     folds : tuple of FoldResult
@@ -124,35 +121,31 @@ class MethodResult:
     expected_accuracy: float | None = None
     predictions: Labels | None = field(default=None, repr=False, compare=False)
     probabilities: Floats | None = field(default=None, repr=False, compare=False)
-    pooled_covering_rate: float = field(default=math.nan, repr=False)
-    pooled_accuracy: float | None = field(default=None, repr=False)
 
 
 def summarize(name: str, folds: Sequence[FoldResult], *, incomplete: str | None = None) -> MethodResult:
-    """Return the means and standard deviations of one method."""
+    """Return the rates and standard deviations of one method."""
     error = next((fold.error for fold in folds if fold.error is not None), None)
     used = [] if error is not None else folds
     covering = _rates_of(used, "covering_rate", "n_labeled")
     approximated = _rates_of(used, "approximated_accuracy", "n_labeled")
     truth = _rates_of(used, "accuracy", "n_true")
-    accuracy, accuracy_std, pooled_accuracy = truth if any(fold.n_true for fold in used) else (None, None, None)
+    accuracy, accuracy_std = truth if any(fold.n_true for fold in used) else (None, None)
     return MethodResult(
         name,
-        *covering[:2],
-        *approximated[:2],
+        *covering,
+        *approximated,
         float(np.median([fold.fit_seconds for fold in used])) if used else math.nan,
         accuracy,
         accuracy_std,
         error,
         tuple(dataclasses.replace(fold, held_out=None) for fold in folds),
         incomplete,
-        pooled_covering_rate=covering[2],
-        pooled_accuracy=pooled_accuracy,
     )
 
 
-def _rates_of(folds: Sequence[FoldResult], rate: str, number: str) -> tuple[float, float, float]:
-    """Return the mean rate of the folds, its standard deviation, and the rate of the rows of all folds together.
+def _rates_of(folds: Sequence[FoldResult], rate: str, number: str) -> tuple[float, float]:
+    """Return the rate of the rows of all folds together, and its standard deviation.
 
     The deviation is that between folds, or the binomial one of a single fold. `number` is the field of the rows that
     the rate is about; folds without these rows are left out.
@@ -160,11 +153,11 @@ def _rates_of(folds: Sequence[FoldResult], rate: str, number: str) -> tuple[floa
     numbers = [getattr(fold, number) for fold in folds if getattr(fold, number)]
     rates = [getattr(fold, rate) for fold in folds if getattr(fold, number)]
     if not rates:
-        return math.nan, math.nan, math.nan
-    mean, pooled = float(np.mean(rates)), float(np.average(rates, weights=numbers))
+        return math.nan, math.nan
+    mean = float(np.average(rates, weights=numbers))
     # A mean of values in [0, 1] varies at most as much as a proportion.
     binomial = math.sqrt(max(mean * (1 - mean), 0.0) / numbers[0])
-    return mean, float(np.std(rates, ddof=1)) if len(rates) > 1 else binomial, pooled
+    return mean, float(np.std(rates, ddof=1)) if len(rates) > 1 else binomial
 
 
 def to_builtin(value: Any) -> Any:
@@ -306,7 +299,7 @@ class Comparison:
     @property
     def truth_note(self) -> str:
         """The accuracy of the best method and the number of rows behind it; empty if none or all have one."""
-        accuracy = self.results[0].pooled_accuracy
+        accuracy = self.results[0].accuracy
         if accuracy is None or math.isnan(accuracy) or self.n_true >= self.n_held_out:
             return ""
         rows = _count(self.n_true, "held-out row")

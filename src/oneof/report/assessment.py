@@ -110,7 +110,7 @@ def choose_headline(
     new = "rows of new groups" if is_grouped else "new rows"
     if is_known(result.accuracy):
         meaning = "of the held-out predictions equal the true label."
-        return Headline("accuracy", float(result.pooled_accuracy or 0.0), result.accuracy_std, None, meaning)
+        return Headline("accuracy", float(result.accuracy or 0.0), result.accuracy_std, None, meaning)
     is_vague = accuracy is not None and not accuracy.interval[1] - accuracy.interval[0] <= MAX_INTERVAL
     if accuracy is not None and not is_vague:
         basis = "Wrong labels that the features predict are not recognized: only true labels of some rows show them."
@@ -126,7 +126,4 @@ def choose_headline(
     reason = "" if is_exact else "lower if wrong predictions are among the labels, and "
     cause = "there are too few held-out rows for an estimate" if is_vague else f"{reason}higher if labels are wrong"
     meaning = f"of the held-out predictions {place}. The accuracy is unknown: {cause}."
-    rate = result.pooled_covering_rate
-    return Headline(
-        "covering rate", float("nan") if rate is None else float(rate), result.covering_rate_std, None, meaning
-    )
+    return Headline("covering rate", float(result.covering_rate), result.covering_rate_std, None, meaning)

@@ -3,6 +3,7 @@
 Reading order: `find_issues`, `issue_table` and `summarize`; `print_issues`, `write_table` and `write_page`.
 """
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,19 +19,12 @@ from oneof.cli.answers.annotators import WEIGHTS_NOTE, describe_answers
 from oneof.cli.output import terminal
 from oneof.cli.output.files import new_file, today
 from oneof.cli.output.progress import Progress
-from oneof.cli.tables.first_labels import (
-    describe_first_label,
-    describe_first_labels,
-    excluded_rows,
-    first_labels,
-    measure_first_labels,
-    named_classes,
-    nameless_rows,
-)
+from oneof.cli.tables import first_labels as first
 from oneof.cli.tables.inputs import PreparedTable, insert_identifiers
 from oneof.cli.tables.methods import resolve_methods
 from oneof.cli.tables.read_options import ReadOptions
 from oneof.comparison import Comparison
+from oneof.comparison.folds import columns_of
 from oneof.comparison.methods import DEFAULT_METHOD
 from oneof.io import find_column
 from oneof.report import render_audit, table_preview
@@ -39,7 +33,7 @@ from oneof.solvers.loo_ridge.distractors import CandidateGroups
 from oneof.typing import Ints
 
 N_FOLDS = 5
-"""Number of folds of the held-out predictions, unless there are fewer groups."""
+"""Number of folds of the held-out predictions, unless there are fewer labeled rows or groups."""
 MAX_PRINTED = 0.995
 """Probabilities above this would be rounded to 1.00."""
 MIN_SHARED_PAIRS, MIN_SHARED_FRACTION = 20, 0.5
@@ -50,11 +44,6 @@ CHECKED_NOTE = (
     "rows with a checked label are right: they are used to predict the others, and are neither audited nor counted."
 )
 SHARED_LISTS = "many rows share one list of labels, such as the clips of a recording"
-
-
-def choose_folds(n_groups: int | None) -> int:
-    """Return the number of folds for a number of groups, None without groups."""
-    return N_FOLDS if n_groups is None else max(2, min(N_FOLDS, n_groups))
 
 
 def find_issues(
@@ -77,17 +66,18 @@ def find_issues(
         return values if values is None or rows is None else _safe_indexing(values, rows)
 
     groups, candidates = take(prepared.groups), prepared.candidates if rows is None else prepared.candidates[rows]
-    n_groups = None if groups is None else len(np.unique(np.asarray(groups)[~candidates.is_unlabeled]))
+    labeled = np.flatnonzero(~candidates.is_unlabeled)
+    n_parts = len(labeled if groups is None else np.unique(np.asarray(groups)[labeled]))
     method = DEFAULT_METHOD if method.lower() == "auto" else method
     [(name, auditor)] = resolve_methods(prepared, method, seed)[0].items()
     return name, find_label_issues(
         take(prepared.frame),
         candidates,
         auditor,
-        cv=choose_folds(n_groups) if folds is None else folds,
+        cv=max(2, min(N_FOLDS, n_parts)) if folds is None else folds,
         groups=groups,
-        checked=take(excluded_rows(prepared)),
-        named=take(named_classes(prepared)),
+        checked=take(first.excluded_rows(prepared)),
+        named=take(first.named_classes(prepared)),
         noise_rate=noise_rate,
         random_state=seed,
         progress=progress,
@@ -96,7 +86,7 @@ def find_issues(
 
 def can_audit(prepared: PreparedTable, rows: Ints | slice = slice(None)) -> bool:
     """Return whether some rows can be audited: they are labeled, not checked, and their class is in several groups."""
-    excluded, candidates = excluded_rows(prepared), prepared.candidates[rows]
+    excluded, candidates = first.excluded_rows(prepared), prepared.candidates[rows]
     left_out = candidates.is_unlabeled if excluded is None else candidates.is_unlabeled | excluded[rows]
     if prepared.groups is not None:
         left_out = left_out | only_in_one_group(candidates, np.asarray(prepared.groups)[rows])
@@ -129,7 +119,7 @@ def describe_rest(read_options: ReadOptions, prepared: PreparedTable) -> list[st
     The first makes the noise rate too high.
     """
     weights, candidates = read_options.weights, prepared.candidates
-    n_nameless = int(nameless_rows(prepared).sum())
+    n_nameless = int(first.nameless_rows(prepared).sum())
     if n_nameless:
         have = "row names no label and is" if n_nameless == 1 else "rows name no label and are"
         return [f"{n_nameless:,} {have} not audited: all of the probability is that of the rest."]
@@ -175,23 +165,22 @@ def issue_table(issues: LabelIssues, prepared: PreparedTable) -> pl.DataFrame:
     `first` is the label of the largest weight, by the weights as they are in the table, null if several have it;
     `most_probable` the most probable class; `first_wrong` the probability that the first label is wrong.
     """
-    texts, listed, rows = written_labels(issues, prepared), issues.top(len(issues.ranking)), issues.ranking
+    texts, rows = written_labels(issues, prepared), issues.ranking
     columns: dict[str, Any] = {
         "row": rows,
-        **({} if prepared.answers is None else {"id": [prepared.answers.row_names[row] for row in rows]}),
         "labels": [texts[row] for row in rows],
-        "proposed": [issue.proposed for issue in listed],
-        "probability": [issue.probability for issue in listed],
-        "runner_up": [issue.runner_up for issue in listed],
+        "proposed": issues.proposed[rows].tolist(),
+        "probability": issues.probability[rows],
+        "runner_up": issues.runner_up[rows].tolist(),
         "suspected": issues.is_issue[rows],
     }
     if issues.candidates.is_weighted.any():
-        first, posterior = first_labels(prepared.written_weights)[rows], issues.posterior[rows]
-        wrong = 1.0 - posterior[np.arange(len(rows)), first]
+        codes, posterior = first.first_labels(prepared.written_weights)[rows], issues.posterior[rows]
+        wrong = 1.0 - posterior[np.arange(len(rows)), codes]
         columns |= {
-            "first": _names(issues)[first].tolist(),
+            "first": _names(issues)[codes].tolist(),
             "most_probable": _names(issues)[posterior.argmax(axis=1)].tolist(),
-            "first_wrong": [None if k < 0 else p for k, p in zip(first, wrong.tolist(), strict=True)],
+            "first_wrong": [None if k < 0 else p for k, p in zip(codes, wrong.tolist(), strict=True)],
         }
     return pl.DataFrame(columns)
 
@@ -208,7 +197,7 @@ def wrong_first_labels(table: pl.DataFrame) -> pl.DataFrame:
 
 def summarize_first_labels(issues: LabelIssues, prepared: PreparedTable, table: pl.DataFrame) -> dict[str, Any]:
     """Return the number of rows with a first label, and of those that are wrong, with an interval of 95 %."""
-    _, (low, high) = issues.estimate_accuracy(_names(issues)[first_labels(prepared.written_weights)])
+    _, (low, high) = issues.estimate_accuracy(_names(issues)[first.first_labels(prepared.written_weights)])
     n_first = table["first_wrong"].count()
     return {
         "n_first_labels": n_first,
@@ -221,7 +210,7 @@ def describe_wrong_first_labels(issues: LabelIssues, prepared: PreparedTable, ta
     """Return the expected number of rows with a wrong first label in a sentence, with its interval and its basis."""
     n_first, n_wrong, (low, high) = summarize_first_labels(issues, prepared, table).values()
     return (
-        f"The first label, {describe_first_label(prepared)}, is wrong in about {n_wrong:.0f} of {n_first:,} rows "
+        f"The first label, {first.describe_first_label(prepared)}, is wrong in about {n_wrong:.0f} of {n_first:,} rows "
         f"({low:.0f} to {high:.0f}), and more probably wrong than right in {len(wrong_first_labels(table)):,}. "
         "This is estimated from the held-out predictions and the weights, which must not be too large or too small."
     )
@@ -246,7 +235,7 @@ def preview(prepared: PreparedTable) -> Preview:
 
 def summarize(issues: LabelIssues, prepared: PreparedTable) -> dict[str, Any]:
     """Return the issues for JSON, with the first labels that are probably wrong if labels have weights."""
-    rate, table = measure_first_labels(prepared), issue_table(issues, prepared)
+    rate, table = first.measure_first_labels(prepared), issue_table(issues, prepared)
     suspected = table.filter("suspected").select("row", "proposed", "probability", "runner_up", candidates="labels")
     facts = {
         "rows": len(issues.candidates),
@@ -258,13 +247,26 @@ def summarize(issues: LabelIssues, prepared: PreparedTable) -> dict[str, Any]:
         "noise_rate_interval": list(issues.noise_rate_interval),
         "noise_rate_by_size": issues.noise_rate_by_size,
         "noise_rate_by_label": issues.noise_rate_by_label,
+        "truth": compare_with_truth(issues, prepared),
         "checked_first_labels": None if rate is None else rate._asdict(),
         "issues": suspected.to_dicts(),
     }
     if not issues.candidates.is_weighted.any():
         return facts
-    first = wrong_first_labels(table).select("row", "first", "most_probable", probability="first_wrong")
-    return facts | summarize_first_labels(issues, prepared, table) | {"first_labels": first.to_dicts()}
+    wrong = wrong_first_labels(table).select("row", "first", "most_probable", probability="first_wrong")
+    return facts | summarize_first_labels(issues, prepared, table) | {"first_labels": wrong.to_dicts()}
+
+
+def compare_with_truth(issues: LabelIssues, prepared: PreparedTable) -> dict[str, int] | None:
+    """Return numbers of the audited rows with a true label: all, wrong, suspected, and both; None without any."""
+    if prepared.truth is None:
+        return None
+    codes, mask = columns_of(prepared.truth, issues.candidates), first.named_classes(prepared)
+    rows = issues.ranking[codes[issues.ranking] >= 0]
+    wrong = ~(issues.candidates.mask if mask is None else mask)[rows, codes[rows]]
+    suspected = issues.is_issue[rows]
+    counts = {"rows": len(rows), "wrong": wrong.sum(), "suspected": suspected.sum(), "found": (wrong & suspected).sum()}
+    return {name: int(count) for name, count in counts.items()} if len(rows) else None
 
 
 def audit_notes(prepared: PreparedTable, read_options: ReadOptions) -> list[str]:
@@ -273,7 +275,7 @@ def audit_notes(prepared: PreparedTable, read_options: ReadOptions) -> list[str]
     if prepared.answers is None and share_lists(prepared):
         found.append(f"{SHARED_LISTS}: the noise rate tends to be too low, and its interval too narrow.")
     if prepared.is_checked is not None:
-        found += [CHECKED_NOTE, *describe_first_labels(measure_first_labels(prepared))]
+        found += [CHECKED_NOTE, *first.describe_first_labels(first.measure_first_labels(prepared))]
     return found
 
 
@@ -285,6 +287,11 @@ def print_issues(issues: LabelIssues, table: Path, prepared: PreparedTable, *, t
         f"Wrong means that the true label is not among {labels}, whatever their weights. Errors that the features "
         "predict, such as those of one device, are not recognized."
     )
+    if known := compare_with_truth(issues, prepared):
+        terminal.print_line(
+            f"By the true labels of {known['rows']:,} rows, {known['found']:,} of {known['suspected']:,} suspected "
+            f"rows are wrong, and {known['wrong']:,} rows in all."
+        )
     rows = issue_table(issues, prepared)
     suspected, columns = rows.filter("suspected"), {"proposed": "", "runner_up": "runner-up", "probability": ""}
     if suspected.is_empty():
@@ -301,23 +308,29 @@ def _print_rows(title: str, rows: pl.DataFrame, columns: dict[str, str], top: in
 
     The last three are `columns`, with their headings if these are not their names.
     """
-    frame, answers = prepared.table.frame, prepared.answers
     texts = [column.name for column in prepared.columns if column.kind == "text"]
-    names = [name for name in (*prepared.identifiers[:1], *texts[:1]) if name in frame.columns]
-    cells: dict[str, Any] = {name: frame[name] for name in names if not frame[name].dtype.is_nested()}
-    if answers is not None and answers.row_column:
-        cells = {answers.row_column if answers.row_column != "row" else "name": answers.row_names} | cells
-    lines = []
-    for row in rows.head(top).to_dicts():
-        number, (one, other, probability) = row["row"], (row[name] for name in columns)
-        labels = _first_words(row["labels"]) if answers is None else describe_answers(answers.answers, number)
-        shown = [_first_words(values[number]) for values in cells.values()]
-        lines.append((str(number), *shown, labels, str(one), str(other), format_probability(probability)))
+    shown, answers = with_names(rows.head(top), prepared, [*prepared.identifiers[:1], *texts[:1]]), prepared.answers
+    names, lines = shown.columns[: shown.columns.index("labels")], []
+    for row in shown.to_dicts():
+        labels = _first_words(row["labels"]) if answers is None else describe_answers(answers.answers, row["row"])
+        one, other, probability = (row[name] for name in columns)
+        cells = (_first_words(row[name]) for name in names)
+        lines.append((*cells, labels, str(one), str(other), format_probability(probability)))
     if lines:
-        headings = [heading or name for name, heading in columns.items()]
-        headings = ["row", *cells, "labels" if answers is None else "answers", *headings]
+        headings = [*names, "labels" if answers is None else "answers", *(columns[name] or name for name in columns)]
         title = f"{title}, counted from 0 ({len(lines)} of {len(rows):,})"
         terminal.print_table(title, headings, lines, text_columns=len(headings) - 1)
+
+
+def with_names(result: pl.DataFrame, prepared: PreparedTable, columns: Sequence[str]) -> pl.DataFrame:
+    """Return a table of results with columns of the table after its column `row`: those of names in the answers first.
+
+    If the names are in a column `row`, they are `id` in the results, where `row` is the number of the row.
+    """
+    frame, names = prepared.table.frame, [*prepared.answer_rows, *columns]
+    if "row" in prepared.answer_rows:
+        frame, names = frame.with_columns(id=pl.col("row")), ["id", *columns]
+    return insert_identifiers(result, frame, dict.fromkeys(names))
 
 
 def _first_words(cell: Any) -> str:
@@ -329,9 +342,8 @@ def _first_words(cell: Any) -> str:
 def write_table(path: Path, issues: LabelIssues, prepared: PreparedTable) -> None:
     """Write all labeled rows as CSV, the most probably wrong first, with their identifiers and texts."""
     texts = [column.name for column in prepared.columns if column.kind == "text"]
-    table = insert_identifiers(issue_table(issues, prepared), prepared.table.frame, [*prepared.identifiers, *texts])
     with new_file(path) as temporary:
-        table.write_csv(temporary)
+        with_names(issue_table(issues, prepared), prepared, [*prepared.identifiers, *texts]).write_csv(temporary)
 
 
 def write_page(path: Path, issues: LabelIssues, prepared: PreparedTable, method: str, command: str) -> None:

@@ -8,7 +8,7 @@ import typer
 
 from oneof.cli import options
 from oneof.cli.output import terminal
-from oneof.cli.output.progress import progress
+from oneof.cli.output.progress import step
 from oneof.cli.tables.read_options import ReadOptions
 
 NAME = "audit"
@@ -77,7 +77,7 @@ def run(
     prepared = prepare(table, read_options)
     check_unchecked_rows(prepared.candidates, prepared.is_checked, "remove --gold to audit the labels themselves")
     terminal.print_notes((*prepared.notes, *auditing.audit_notes(prepared, read_options)))
-    with progress("Predicting held-out rows", each_name=True) as bar:
+    with step("Predicting held-out rows", each_name=True) as bar:
         name, issues = auditing.find_issues(
             prepared, method, folds=audit_options.folds, seed=audit_options.seed, progress=bar
         )

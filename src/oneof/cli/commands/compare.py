@@ -4,7 +4,6 @@ import typer
 
 from oneof.cli import options
 from oneof.cli.output import terminal
-from oneof.cli.output.progress import progress
 from oneof.cli.tables.read_options import ReadOptions
 
 NAME = "compare"
@@ -33,19 +32,13 @@ def run(
     whose prediction is in the row's candidate set. Ctrl-C ends the comparison and prints the methods compared so far.
     """
     from oneof.cli.answers.annotators import WEIGHTS_NOTE
-    from oneof.cli.tables.methods import describe_comparison
     from oneof.cli.training.train import compare_methods, start
 
     method = compare_options.method
     named = vars(compare_options) | {"method": "best" if method.lower() == "auto" else method}
     fit = start(table, read_options.checked(context), options.FitOptions(**named))
     terminal.print_notes((*fit.notes, *[WEIGHTS_NOTE] * (fit.prepared.answers is not None)))
-    title, several = f"Cross-validating {next(iter(fit.methods))}", len(fit.methods) > 1
-    if several:
-        title = "Comparing methods"
-        terminal.print_note(describe_comparison(len(fit.methods), fit.options.limit))
-    with progress(title, each_name=several) as bar:
-        comparison = compare_methods(fit, bar)
+    comparison = compare_methods(fit)
     if comparison.is_interrupted:
         terminal.print_note("the comparison was interrupted; the table has the methods compared so far.")
     if json:

@@ -1,16 +1,15 @@
 """`oneof demo`: fit and predict handwritten digits with ambiguous labels."""
 
+import contextlib
+import io
 import shlex
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
 from oneof.cli import options
 from oneof.cli.output import terminal
-
-if TYPE_CHECKING:
-    from oneof.comparison import Comparison
 
 NAME = "demo"
 EXAMPLES = """\b
@@ -35,52 +34,39 @@ def run(
     The table has exact, partial and unlabeled rows; the true labels are used for evaluation only.
     The demo runs the commands fit and predict, and prints them.
     """
-    summary, comparison = _run(out, seed=seed)
-    if json:
-        terminal.print_json(summary)
-        return
-    terminal.print_line(f"Handwritten digits with ambiguous labels: {summary['files'][0]}")
-    terminal.print_comparison(f"Held-out estimate ({comparison.evaluation})", comparison)
-    rates = {"training rows, each held out once": summary["training"]["estimate"], "test rows": summary["test"]}
-    columns = ("covering_rate", "accuracy")
-    rows = [[name, *(terminal.format_percent(of_rows[key]) for key in columns)] for name, of_rows in rates.items()]
-    title = f"{comparison.best_method} on {summary['test']['rows']} test rows"
-    terminal.print_table(title, ["", "covering rate", "accuracy"], rows)
-    terminal.print_line("To repeat this with single commands:")
-    for command in summary["commands"]:
-        terminal.print_line(f"  {command}")
-    terminal.print_line(f"Report: {out / 'report.html'}")
-
-
-def _run(folder: Path, *, seed: int) -> "tuple[dict[str, Any], Comparison]":
-    """Write a training and a test table of digits, fit a model and predict the test table; return the summary."""
-    from oneof.cli.output.files import write_frames
-    from oneof.cli.prediction.options import PredictOptions
-    from oneof.cli.prediction.predictions import load_model, predict
-    from oneof.cli.tables.read_options import ReadOptions
-    from oneof.cli.training.train import train
     from oneof.files import atomic_directory
 
-    training_file, test_file = folder / "digits-train.csv", folder / "digits-test.csv"
-    with atomic_directory(folder) as stage:
-        _write_tables(stage / training_file.name, stage / test_file.name, seed)
-    read_options = ReadOptions(labels=("label",), truth="truth")
-    words = ["oneof", "fit", str(training_file), "--labels", "label", "--truth", "truth", "--method", "best"]
-    fit_command = shlex.join([*words, "--folds", "5", "--seed", str(seed), "--out", str(folder)])
-    fit_options = options.FitOptions(method="best", folds=5, seed=seed, out=folder)
-    training = train(training_file, read_options, fit_options, command=fit_command)
-    model_file, predictions = folder / "model.skops", folder / "digits-test-predictions.csv"
-    prediction = predict(load_model(model_file), test_file, PredictOptions(truth="truth"))
-    write_frames(predictions, prediction.frames())
-    arguments = ["oneof", "predict", str(model_file), str(test_file), "--truth", "truth", "--out", str(predictions)]
-    test = prediction.to_dict()
-    summary = {
-        "training": {key: value for key, value in training.summary.items() if key != "files"},
-        "test": {name: test[name] for name in ("rows", "covering_rate", "accuracy")},
-        "files": [str(training_file), str(test_file), *training.summary["files"], str(predictions)],
-        "commands": [fit_command, shlex.join(arguments)],
-    }
-    return summary, training.comparison
+    train, test, predictions = (out / f"digits-{name}.csv" for name in ("train", "test", "test-predictions"))
+    with atomic_directory(out) as stage:
+        _write_tables(stage / train.name, stage / test.name, seed)
+    fit = f"--labels label --truth truth --method best --folds 5 --seed {seed} --out".split()
+    commands = [
+        ["fit", str(train), *fit, str(out)],
+        ["predict", str(out / "model.skops"), str(test), "--truth", "truth", "--out", str(predictions)],
+    ]
+    if not json:
+        terminal.print_line("Handwritten digits with ambiguous labels.")
+    training, predicted = (_run(words, json=json) for words in commands)
+    if json:
+        files = [str(train), str(test), *training.pop("files"), predicted["file"]]
+        lines = [shlex.join(["oneof", *words]) for words in commands]
+        terminal.print_json({"training": training, "test": predicted, "files": files, "commands": lines})
+
+
+def _run(words: list[str], *, json: bool) -> dict[str, Any]:
+    """Run a command, and print it with its output; or return the output as an object."""
+    from json import loads
+
+    from oneof.cli.app import app
+
+    output = io.StringIO()
+    if not json:
+        terminal.print_line(f"\n$ {shlex.join(['oneof', *words])}")
+    with contextlib.redirect_stdout(output) if json else contextlib.nullcontext():
+        code = app([*words, *["--json"] * json], standalone_mode=False)
+    if code:
+        raise typer.Exit(code)
+    return dict(loads(output.getvalue())) if json else {}
 
 
 def _write_tables(training_file: Path, test_file: Path, seed: int) -> None:

@@ -3,7 +3,7 @@
 import sys
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
@@ -11,6 +11,10 @@ from oneof.cli import options
 from oneof.cli.options import FitOptions, OnlineFitOptions
 from oneof.cli.output import terminal
 from oneof.cli.tables.read_options import ReadOptions
+
+if TYPE_CHECKING:
+    from oneof.cli.training.train import Fitted
+    from oneof.report import Assessment
 
 NAME = "fit"
 EXAMPLES = """\b
@@ -37,27 +41,57 @@ def run(
     --answers, annotators.csv, in place of older ones. With --online, writes model.skops, summary.json and curve.csv
     (the running loss). Ctrl-C ends a comparison and fits the best method so far, or saves an online fit for --resume.
     """
-    from oneof.cli.answers.annotators import print_annotators
-    from oneof.cli.training.train import train
-
     read_options = read_options.checked(context)
     online_options.check(context)
     if online_options.online:
         _fit_online(table, read_options, online_options, fit_options, json=json)
         return
-    training = train(table, read_options, fit_options, command=context.meta[options.TYPED])
-    summary = training.summary
+    fitted, assessment, summary = _fit_table(table, read_options, fit_options, context.meta[options.TYPED])
     if json:
         terminal.print_json(summary)
         return
-    n_sparse = summary["sparse_features"]
+    from oneof.cli.answers.annotators import print_annotators
+
+    n_sparse, comparison = summary["sparse_features"], fitted.comparison
     features = f"feature columns: {len(summary['features'])}" if n_sparse is None else f"sparse features: {n_sparse:,}"
-    _print_rows(str(table), summary, f"; {features}.")
-    terminal.print_line(terminal.format_headline(training.headline))
-    terminal.print_comparison(f"Held-out estimate ({training.comparison.evaluation})", training.comparison)
-    if training.annotators is not None:
-        print_annotators(training.annotators)
+    _print_rows(summary["table"], summary, f"; {features}.")
+    terminal.print_line(terminal.format_headline(assessment.headline))
+    terminal.print_comparison(f"Held-out estimate ({comparison.evaluation})", comparison)
+    if fitted.annotators is not None:
+        print_annotators(fitted.annotators)
     _print_files(f"{summary['method']} was fitted on all rows", summary["files"])
+
+
+def _fit_table(
+    table: Path, read_options: ReadOptions, fit_options: FitOptions, command: str
+) -> "tuple[Fitted, Assessment, dict[str, Any]]":
+    """Select a method, fit it on all rows of a table, and write model, labels, report and summary into a folder.
+
+    The scores in the summary, which is the last result, are computed on held-out rows, even if one method is requested
+    by name. `command` is the command for the report. The facts of the table are printed before the first fit, and the
+    sentences of each step after it.
+    """
+    from oneof.cli.output.files import check_outputs, input_files
+    from oneof.cli.output.progress import step
+    from oneof.cli.tables.facts import describe_prepared
+    from oneof.cli.training.assessment import assess, calibrate, check_calibration
+    from oneof.cli.training.files import OUTPUTS, write
+    from oneof.cli.training.train import evaluate, fit_final, start
+
+    folder = fit_options.folder(table)
+    check_outputs({"--out": [folder / name for name in OUTPUTS]}, input_files(table, read_options))
+    fit = start(table, read_options, fit_options)
+    check_calibration(fit)
+    terminal.print_notes(fit.notes)
+    terminal.print_facts(describe_prepared(fit.prepared, read_options))
+    evaluation = evaluate(fit)
+    terminal.print_notes(evaluation.notes)
+    fitted = calibrate(fit_final(evaluation))
+    terminal.print_notes(fitted.notes)
+    assessment = assess(fitted)
+    terminal.print_notes(assessment.notes)
+    with step("Writing the model and the report"):
+        return fitted, assessment, write(fitted, assessment, command)
 
 
 def _print_rows(table: str, summary: Mapping[str, Any], rest: str) -> None:

@@ -48,14 +48,13 @@ def run(
     if not read_options.labels and read_options.answers is None:
         names = [one.name for group in (LabelGroup, LabelWeightGroup) for one in options.option_fields(group)]
         options.check_unused(context, [*names[1:], "gold"], "needs --labels: add it")  # the first one is --labels
-    if online_options.online:
-        from oneof.cli.training.online import inspect_stream
+    from oneof.cli.inspection import inspect_stream
+    from oneof.cli.tables.facts import inspect_rows
+    from oneof.cli.tables.inputs import read_rows
 
+    if online_options.online:
         inspection = inspect_stream(table, read_options, online_options)
     else:
-        from oneof.cli.tables.facts import inspect_rows
-        from oneof.cli.tables.inputs import read_rows
-
         inspection = inspect_rows(read_rows(table, read_options), read_options)
     facts, findings = inspection.facts, inspection.findings
     terminal.print_notes(findings.sentences())

@@ -1,9 +1,8 @@
 """`oneof predict`: predict a label for every row of a table."""
 
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-
-import typer
 
 from oneof.cli import options
 from oneof.cli.output import terminal
@@ -44,23 +43,21 @@ def run(
     out, prints = Path(predict_options.out or f"{stem_of(table)}-predictions.csv"), predict_options.out == "-"
     if not prints:
         check_outputs({"--out": [out]}, [table, model])
-    saved = load_model(model)
-    prediction = predict(saved, table, predict_options)
+    prediction = predict(load_model(model), table, predict_options)
     content: dict[str, Any] = {} if prints else {"file": str(out)}
-    if not prints:
-        check_not_input([out], prediction.files)
-        with new_file(out) as temporary:
-            write_frames(temporary, prediction.frames())
-    elif json:
+    if prints and json:
         content = {"predictions": [row for frame in prediction.frames() for row in frame.to_dicts()]}
+    elif prints:
+        write_frames(prediction.frames(), sys.stdout.write)
     else:
-        for number, frame in enumerate(prediction.frames()):
-            typer.echo(frame.write_csv(include_header=number == 0), nl=False)
+        check_not_input([out], prediction.files)
+        with new_file(out) as temporary, temporary.open("w", encoding="utf-8", newline="") as file:
+            write_frames(prediction.frames(), file.write)
     terminal.print_notes(prediction.notes)
     if json:
         terminal.print_json({"table": prediction.name, "model": str(model), **prediction.to_dict(), **content})
     elif not prints:
-        terminal.print_line(f"{saved.method} predicted {prediction.rows} labels. File: {out}")
+        terminal.print_line(f"{prediction.model.method} predicted {prediction.rows} labels. File: {out}")
         _print_rates(prediction)
 
 

@@ -3,7 +3,7 @@
 import contextlib
 import datetime
 import json
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -41,11 +41,10 @@ def new_file(path: Path) -> Iterator[Path]:
         yield temporary
 
 
-def write_frames(path: Path, frames: "Iterable[pl.DataFrame]") -> None:
-    """Write the parts of a table as one CSV file."""
-    with path.open("w", encoding="utf-8", newline="") as file:
-        for number, frame in enumerate(frames):
-            file.write(frame.write_csv(include_header=number == 0))
+def write_frames(frames: "Iterable[pl.DataFrame]", write: Callable[[str], Any]) -> None:
+    """Write the parts of a table as one CSV text."""
+    for number, frame in enumerate(frames):
+        write(frame.write_csv(include_header=number == 0))
 
 
 def write_json(path: Path, content: Mapping[str, Any]) -> None:

@@ -5,7 +5,6 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import AbstractContextManager
 from typing import Protocol
 
 from oneof.cli.output import terminal
@@ -24,22 +23,17 @@ class Progress(Protocol):
         """Show the progress."""
 
 
-def step(title: str, *, each_name: bool = False) -> AbstractContextManager[Progress]:
-    """Return the progress of a step of a command; without a terminal it has a line, or one for each name."""
-    if not (each_name or sys.stderr.isatty()):
-        terminal.print_note(f"{title}.")
-    return progress(title, each_name=each_name)
-
-
 @contextlib.contextmanager
-def progress(title: str, *, each_name: bool = False) -> Iterator[Progress]:
-    """Yield a callback that shows a progress bar and the remaining time on standard error.
+def step(title: str, *, each_name: bool = False) -> Iterator[Progress]:
+    """Yield a callback that shows a progress bar and the remaining time of a step of a command on standard error.
 
     The bar appears after a second. Its time left, known from the first finished part on, decreases between two calls.
-    If standard error is not a terminal, the callback writes at most one line a minute, or one for each name with
-    `each_name`.
+    If standard error is not a terminal, the step has a line, and the callback writes at most one a minute; or one for
+    each name with `each_name`.
     """
     if not sys.stderr.isatty():
+        if not each_name:
+            terminal.print_note(f"{title}.")
         yield _write_lines(title, each_name=each_name)
         return
     from rich.console import Console

@@ -34,6 +34,10 @@ _BEST = (
     "* is the best method. exp. accuracy: mean probability of the predictions, given the candidate sets; it ranks the "
     "methods, and is too low if labels are wrong."
 )
+_ABOVE = (
+    "The accuracy can be above the covering rate, which counts a right prediction as wrong if its row lacks "
+    "the true label, and by the weight of the label."
+)
 _MAX_WINDOWS = 10
 """Maximum number of table rows for the windows of a stream."""
 
@@ -194,42 +198,31 @@ def format_headline(headline: Any) -> str:
 
 def print_comparison(title: str, comparison: Any) -> None:
     """Write the table of a `oneof.comparison.Comparison`, the best method first, and its legend."""
-    has_truth = any(result.accuracy is not None for result in comparison.results)
-    is_comparison = len(comparison.results) > 1
-    rates = [*["exp. accuracy"] * is_comparison, "covering rate", *["accuracy"] * has_truth, "approx. accuracy"]
-    columns = ["method", *rates, "fit time"]
+    results, is_comparison = comparison.results, len(comparison.results) > 1
+    has_truth = any(result.accuracy is not None for result in results)
+    rates = {"exp. accuracy": "expected_accuracy"} if is_comparison else {}
+    rates |= {"covering rate": "covering_rate"} | ({"accuracy": "accuracy"} if has_truth else {})
+    rates |= {"approx. accuracy": "approximated_accuracy"}
     rows = []
-    for result in comparison.results:
-        is_marked = is_comparison and result.method == comparison.best_method
-        name = f"{result.method} *" if is_marked else result.method
-        if result.error is not None:
-            rows.append([name, "failed", *["-"] * (len(columns) - 2)])
-            continue
-        rows.append(
-            [
-                name,
-                *[format_percent(result.expected_accuracy)] * is_comparison,
-                format_percent(result.covering_rate, result.covering_rate_std),
-                *[format_percent(result.accuracy, result.accuracy_std)] * has_truth,
-                format_percent(result.approximated_accuracy, result.approximated_accuracy_std),
-                "-" if math.isnan(result.fit_seconds) else f"{result.fit_seconds:.2f} s",
-            ]
-        )
-    print_table(title, columns, rows)
-    reasons = [result.incomplete for result in comparison.results if result.incomplete]
-    for reason in dict.fromkeys(reasons):
-        print_line(f"{', '.join(r.method for r in comparison.results if r.incomplete == reason)}: {reason}")
+    for result in results:
+        mark = " *" * (is_comparison and result.method == comparison.best_method)
+        cells = [format_percent(getattr(result, n), getattr(result, f"{n}_std", None)) for n in rates.values()]
+        seconds = "-" if math.isnan(result.fit_seconds) else f"{result.fit_seconds:.2f} s"
+        cells[0] = cells[0] if result.error is None else "failed"
+        rows.append([f"{result.method}{mark}", *cells, seconds])
+    print_table(title, ["method", *rates, "fit time"], rows)
+    for reason in dict.fromkeys(result.incomplete for result in results if result.incomplete):
+        print_line(f"{', '.join(r.method for r in results if r.incomplete == reason)}: {reason}")
     deviation = "± is the binomial standard error"
     if comparison.n_folds > 1:
-        deviation = "Rates are means over the folds; ± is their standard deviation"
+        deviation = "Rates are those of all held-out rows; ± is the standard deviation over the folds"
     legend = [_BEST] * is_comparison + [f"approx. accuracy: {_APPROXIMATED}. {deviation}."]
+    legend += [_ABOVE] * any((result.accuracy or 0) > result.covering_rate for result in results)
     for sentence in filter(None, [*legend, comparison.truth_note]):
         print_line(sentence)
     if comparison.baseline_warning:
         print_note(comparison.baseline_warning)
-    for result in comparison.results:
-        if result.error is not None:
-            print_note(f"{result.method} failed: {' '.join(result.error.split())}")
+    print_notes(f"{r.method} failed: {' '.join(r.error.split())}" for r in results if r.error is not None)
 
 
 def print_windows(title: str, counts: Any) -> None:

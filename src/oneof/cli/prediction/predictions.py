@@ -36,6 +36,7 @@ class Prediction:
 
     Attributes
     ----------
+    model : SavedModel
     name : str
         Name of the table.
     files : list of Path
@@ -58,7 +59,7 @@ class Prediction:
         self.notes: list[str] = []
         self.unreadable, self.new_categories = UnreadableCells(), UnreadableCells()
         self.sets: dict[str, Any] | None = None
-        self._model, self._path, self._options = model, table, options
+        self.model, self._path, self._options = model, table, options
         self._n_covered, self._n_labeled, self._n_correct = 0.0, 0, 0
         self._new_labels: Counter[str] = Counter()
         weights, truth = weight_arguments(model).get("weights"), options.truth
@@ -82,7 +83,7 @@ class Prediction:
     def to_dict(self) -> dict[str, Any]:
         """Return the rates in the types of JSON."""
         return {
-            "method": self._model.method,
+            "method": self.model.method,
             "rows": self.rows,
             "covering_rate": self.covering_rate,
             "accuracy": self.accuracy,
@@ -94,7 +95,7 @@ class Prediction:
     def _check_truth(self) -> None:
         """Raise if the column of true labels is a feature of the model, which then predicts labels from themselves."""
         truth = self._options.truth
-        if truth is not None and truth.strip() in {name.strip() for name, _ in self._model.columns}:
+        if truth is not None and truth.strip() in {name.strip() for name, _ in self.model.columns}:
             raise InputError(
                 f"column {truth!r} of --truth is a feature of the model, so the accuracy would be too high for rows "
                 f"without true labels. Fit the model again with --truth {shlex.quote(truth)} (evaluation only) or "
@@ -107,13 +108,13 @@ class Prediction:
         Both are None if they are unknown; a missing true label is None.
         """
         if evidence is not None:
-            is_labeled, code = ~constant_rows(evidence), {str(label): k for k, label in enumerate(self._model.classes)}
+            is_labeled, code = ~constant_rows(evidence), {str(label): k for k, label in enumerate(self.model.classes)}
             covered = evidence[np.arange(len(labels)), [code[str(label)] for label in labels.tolist()]]
             self._n_labeled += int(is_labeled.sum())
             self._n_covered += float(covered[is_labeled].sum())
         if true is not None:
             known = np.array([label is not None for label in true.tolist()], dtype=bool)
-            classes = set(self._model.pipeline[-1].classes_.tolist())
+            classes = set(self.model.pipeline[-1].classes_.tolist())
             self._new_labels.update(label for label in true[known].tolist() if label not in classes)
             self.n_true += int(known.sum())
             self._n_correct += int((labels[known] == true[known]).sum())
@@ -127,7 +128,7 @@ class TablePrediction(Prediction):
 
     def frames(self) -> Iterator[pl.DataFrame]:
         """Yield the predictions of all rows, with the prediction sets."""
-        model, options, set_options = self._model, self._options, self._options.set_options()
+        model, options, set_options = self.model, self._options, self._options.set_options()
         identifiers = model.summary.get("identifiers", [])
         copied = [*identifiers, *options.keep]
         table = saved_model.open_table(model, self._path, options.table, as_text=copied, labels={*self._known_columns})
@@ -159,7 +160,7 @@ class TablePrediction(Prediction):
 
     def _predict_sets(self, rows: Any, known: Any, options: CoverageOptions) -> list[pl.Series]:
         """Return the columns of the prediction sets, and keep their summary and their notes."""
-        model = self._model
+        model = self.model
         saved_model.check_calibrated(model, "--coverage needs")
         predicted, notes = saved_model.predict_sets(model, get_proba(model.pipeline, rows).proba, options)
         self.notes += notes
@@ -170,7 +171,7 @@ class TablePrediction(Prediction):
 
     def _read_labels(self, table: Table, separator: str) -> CandidateSets | None:
         """Return the labels of the table if it has any; labels that cannot be read only add a note."""
-        model, unreadable = self._model, UnreadableCells()
+        model, unreadable = self.model, UnreadableCells()
         if not model.label_columns or not set(self._label_columns) <= set(table.frame.columns):
             return None
         classes = None if len(model.label_columns) > 1 else [str(label) for label in model.classes]
@@ -222,7 +223,7 @@ class StreamPrediction(Prediction):
         """Yield the predictions of each batch."""
         from oneof.stream.options import batch_spec
 
-        model, columns = self._model, self._columns
+        model, columns = self.model, self._columns
         method = model.pipeline[-1]
         spec = replace(
             batch_spec(self._trained, columns or None),
@@ -266,13 +267,13 @@ class StreamPrediction(Prediction):
         """Return the rows of a batch as the input of the method."""
         if not self._columns:
             return batch.rows
-        return self._model.pipeline[:-1].transform(self._trained.table.align(batch, self._columns, self.unreadable))
+        return self.model.pipeline[:-1].transform(self._trained.table.align(batch, self._columns, self.unreadable))
 
     def _read_labels(self, batch: Table) -> Any:
         """Return the evidence of the labels of a batch; None without labels, or after one that cannot be read."""
         from oneof.stream.fit_stream import label_reader
 
-        names, trained = batch.frame.columns if self._model.columns else (), self._trained
+        names, trained = batch.frame.columns if self.model.columns else (), self._trained
         if not self._has_rate or not set(self._label_columns) <= set(names):
             return None
         unreadable = self._unreadable_labels
@@ -289,12 +290,12 @@ class StreamPrediction(Prediction):
         name, cell_format = self._options.truth, self._trained.table.cell_format
         if name is None:
             return None
-        classes = np.array(self._model.classes, dtype=object)  # text, as the labels of a stream
+        classes = np.array(self.model.classes, dtype=object)  # text, as the labels of a stream
         options: dict[str, Any] = {"folds_case": cell_format.folds_labels, "missing": cell_format.missing}
         cells = batch.frame[io.find_column(name, batch.frame.columns, batch.path)].to_list()
         true, unknown = match_true_labels(cells, classes, separator=self._trained.separator, **options)
         try:
-            io.check_new_labels(unknown, self._model.classes)
+            io.check_new_labels(unknown, self.model.classes)
         except LabelError as error:
             raise DataError(
                 f"the truth column {name!r} contains {error.label!r}, which is not a class of the model. "

@@ -1,7 +1,7 @@
 """Quality of a fitted model on new rows: its first number, its confidences, and its prediction sets.
 
-Reading order: `calibrate` (of `fit_final`: confidences are compared with known labels, and scaled for `--calibrate`),
-`assess` with `estimate_held_out`, `make_headline`, `calibration_rows` and `evaluate_sets`.
+Reading order: `calibrate` (confidences are compared with known labels, and scaled for `--calibrate`), `assess` with
+`estimate_held_out`, `make_headline`, `calibration_rows` and `evaluate_sets`.
 """
 
 from dataclasses import replace
@@ -14,10 +14,10 @@ from oneof.audit import LabelIssues
 from oneof.audit.accuracy import AccuracyEstimate, estimate_accuracy
 from oneof.audit.label_issues import MIN_CORRECTION
 from oneof.candidates import CandidateSets
-from oneof.cli.auditing.issues import describe_rest
+from oneof.cli.auditing.issues import SHARED_LISTS, describe_rest
 from oneof.cli.prediction.sets import MIN_CHECKED_ROWS
 from oneof.cli.tables.first_labels import measure_first_labels, named_classes
-from oneof.cli.training.records import Evaluation, Fit, Fitted
+from oneof.cli.training.train import Fit, Fitted
 from oneof.comparison import Comparison
 from oneof.conformal import evaluate_sets
 from oneof.errors import InputError
@@ -36,8 +36,10 @@ REPORT_COVERAGE = 0.9
 _MAX_ROWS, _MAX_ENTRIES = 5_000, 1_000_000
 """Maximum number of calibration rows in a model file, and of rows times classes; at least `_MIN_ROWS`."""
 _MIN_ROWS = 500
-
-
+_NO_ACCURACY = (
+    "An accuracy estimated without true labels would be too high, and is not shown; a noise rate tends to be too low. "
+    "Give the true labels of some rows (--truth)"
+)
 _WEIGHTS = (
     "the estimated accuracy is too high if the weights of the labels are too close to each other, and too low if they "
     "are too different. Give the true labels of 50 to 100 rows (--truth)."
@@ -45,7 +47,9 @@ _WEIGHTS = (
 
 
 def check_calibration(fit: Fit) -> None:
-    """Raise if the held-out rows with a known label are too few for --calibrate, or the method has no probabilities."""
+    """Raise if --calibrate has too few held-out rows with a known label, or a method without probabilities."""
+    if not fit.options.calibrate:
+        return
     held_out = np.unique(np.concatenate([test for _, test in fit.splits]))
     n_rows = int((fit.known_codes[held_out] >= 0).sum())
     if n_rows < temperature.MIN_CHECKED_ROWS:
@@ -59,26 +63,22 @@ def check_calibration(fit: Fit) -> None:
         raise InputError(f"--calibrate needs probabilities; {name} has scores only. Fit another method.")
 
 
-def calibrate(fit: Fit, comparison: Comparison, fitted: Fitted) -> Fitted:
+def calibrate(fitted: Fitted) -> Fitted:
     """Return the fit with its confidences compared with known labels, and scaled if this is requested and helps."""
+    fit, comparison = fitted.fit, fitted.comparison
     confidences = measure_confidences(comparison, fit.known_codes, fitted.proba, fit.options.seed)
     name, calibrates = comparison.best_method, fit.options.calibrate
-    if confidences is None:
-        note = f"the probabilities of {name} are not scaled (--calibrate), since {name} has none for enough known rows."
-        return add_notes(fitted, [note] * calibrates)
-    notes = describe_confidences(confidences, name, calibrates=calibrates)
-    fitted = replace(add_notes(fitted, notes), confidences=confidences)
-    if fitted.proba is None or not (calibrates and confidences.lowers_loss):
+    notes = [f"the probabilities of {name} are not scaled (--calibrate), since {name} has none for enough known rows."]
+    notes = (
+        notes * calibrates if confidences is None else describe_confidences(confidences, name, calibrates=calibrates)
+    )
+    fitted = replace(fitted, confidences=confidences, notes=(*fitted.notes, *notes))
+    if confidences is None or fitted.proba is None or not (calibrates and confidences.lowers_loss):
         return fitted
     *steps, (step, last) = fitted.model.steps
     scaled = temperature.TemperatureScaledClassifier(last, confidences.temperature)
     proba = temperature.scale_proba(fitted.proba, confidences.temperature)
     return replace(fitted, model=Pipeline([*steps, (step, scaled)]), proba=proba, is_calibrated=True)
-
-
-def add_notes(fitted: Fitted, notes: list[str]) -> Fitted:
-    """Return the fit with further notes."""
-    return replace(fitted, notes=(*fitted.notes, *notes))
 
 
 def measure_confidences(
@@ -127,18 +127,18 @@ def _percent(rate: float) -> str:
     return f"{100 * rate:.0f} %"
 
 
-def assess(fit: Fit, evaluation: Evaluation, fitted: Fitted) -> Assessment:
+def assess(fitted: Fitted) -> Assessment:
     """Return the headline, and the prediction sets by held-out rows."""
-    comparison, annotators = evaluation.comparison, fitted.annotators
+    fit, annotators = fitted.fit, fitted.annotators
     # Without the accuracy of any source, the answers do not determine that of the predictions either.
     is_vote = annotators is not None and bool(np.isnan(annotators.accuracy).all())
-    accuracy = None if is_vote else estimate_held_out(fit, comparison)
-    headline = make_headline(fit, comparison, accuracy, is_vote=is_vote)
+    accuracy = None if is_vote else estimate_held_out(fit, fitted.comparison)
+    headline = make_headline(fit, fitted.comparison, accuracy, is_vote=is_vote)
     assessment = Assessment(headline, accuracy, measure_first_labels(fit.prepared), set_coverage=REPORT_COVERAGE)
-    calibration = calibration_rows(fit, comparison, fitted)
-    if calibration is not None:
-        assessment = evaluate_rows(fit, comparison, fitted, replace(assessment, calibration=calibration))
-    return replace(assessment, notes=tuple(_describe_assessment(fit, evaluation, fitted, assessment)))
+    assessment = replace(assessment, calibration=calibration_rows(fitted))
+    if assessment.calibration is not None:
+        assessment = evaluate_rows(fitted, assessment)
+    return replace(assessment, notes=tuple(_describe_assessment(fitted, assessment)))
 
 
 def estimate_held_out(fit: Fit, comparison: Comparison) -> AccuracyEstimate | None:
@@ -194,7 +194,7 @@ def make_headline(fit: Fit, comparison: Comparison, accuracy: AccuracyEstimate |
     return headline
 
 
-def calibration_rows(fit: Fit, comparison: Comparison, fitted: Fitted) -> dict[str, Any] | None:
+def calibration_rows(fitted: Fitted) -> dict[str, Any] | None:
     """Return the held-out rows that calibrate the prediction sets of the model, with probabilities and candidates.
 
     None if the method has no probabilities, or there are no such rows. A random sample of many rows is kept. If enough
@@ -206,7 +206,8 @@ def calibration_rows(fit: Fit, comparison: Comparison, fitted: Fitted) -> dict[s
     the final model of answers, so that its sets contain the nominal fraction of these labels. The probabilities of a
     constant change with the number of rows, and this alone would exclude the true labels of the other classes.
     """
-    rows, proba, candidates = comparison.held_out_rows, fitted.proba, fit.prepared.candidates
+    fit, rows, proba = fitted.fit, fitted.comparison.held_out_rows, fitted.proba
+    candidates = fit.prepared.candidates
     if proba is None or rows is None:
         return None
     checked = np.flatnonzero(fit.true_codes[rows] >= 0)
@@ -234,13 +235,13 @@ def calibration_rows(fit: Fit, comparison: Comparison, fitted: Fitted) -> dict[s
     return {"rows": used, "proba": values.astype(np.float32), "evidence": as_stored}
 
 
-def evaluate_rows(fit: Fit, comparison: Comparison, fitted: Fitted, assessment: Assessment) -> Assessment:
+def evaluate_rows(fitted: Fitted, assessment: Assessment) -> Assessment:
     """Return the assessment with coverage and size of the sets of the calibration rows, each half by the other one.
 
     Without true labels the coverage is that of the rows with a single candidate, and the expected coverage is that by
     the posterior of the labels, if there is one.
     """
-    calibration, options = assessment.calibration, CoverageOptions(REPORT_COVERAGE)
+    fit, calibration, options = fitted.fit, assessment.calibration, CoverageOptions(REPORT_COVERAGE)
     assert calibration is not None
     rows, candidates = calibration["rows"], fit.prepared.candidates
     order = np.random.default_rng(0).permutation(len(rows))
@@ -257,21 +258,24 @@ def evaluate_rows(fit: Fit, comparison: Comparison, fitted: Fitted, assessment: 
         assessment,
         sets=evaluate_sets(CandidateSets(mask, candidates.classes), known),
         expected_coverage=expected,
-        guarantee=guarantee(calibration, options, of_groups=comparison.n_groups is not None),
+        guarantee=guarantee(calibration, options, of_groups=fitted.comparison.n_groups is not None),
     )
 
 
-def _describe_assessment(fit: Fit, evaluation: Evaluation, fitted: Fitted, assessment: Assessment) -> list[str]:
-    """Return notes on the estimated accuracy and on prediction sets; none if an audit has corrected the labels."""
-    if evaluation.issues is not None:
-        return []
-    prepared, accuracy, notes = fit.prepared, assessment.accuracy, []
+def _describe_assessment(fitted: Fitted, assessment: Assessment) -> list[str]:
+    """Return notes on the estimated accuracy and on prediction sets; few if an audit has corrected the labels."""
+    fit, comparison, accuracy = fitted.fit, fitted.comparison, assessment.accuracy
+    prepared, notes = fit.prepared, []
+    if prepared.answers is None and fit.has_shared_lists and comparison.results[0].accuracy is None:
+        groups = "" if comparison.n_groups is not None else ", and hold out entire recordings or documents (--groups)"
+        notes.append(f"{SHARED_LISTS}. {_NO_ACCURACY}{groups}.")
+    if fitted.evaluation.issues is not None:
+        return notes
     if accuracy is not None:
         has_known = prepared.truth is not None or prepared.is_checked is not None or prepared.answers is not None
         notes += describe_rest(fit.read_options, prepared)
-        if prepared.candidates.is_weighted.any() and not has_known:
-            notes.append(_WEIGHTS)
-    rows = evaluation.comparison.held_out_rows
+        notes += [_WEIGHTS] * (bool(prepared.candidates.is_weighted.any()) and not has_known)
+    rows = comparison.held_out_rows
     n_true = 0 if rows is None else int((fit.true_codes[rows] >= 0).sum())
     has_sets = prepared.answers is None and assessment.calibration is not None and not prepared.has_rest
     if has_sets and n_true < MIN_CHECKED_ROWS:

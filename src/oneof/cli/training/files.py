@@ -11,15 +11,15 @@ import oneof
 from oneof import report
 from oneof.cli.answers.annotators import ANNOTATORS_FILE, write_annotators
 from oneof.cli.answers.annotators import to_dict as describe_annotators
-from oneof.cli.auditing.issues import preview
-from oneof.cli.auditing.issues import summarize as describe_issues
+from oneof.cli.auditing import issues as auditing
 from oneof.cli.options import to_dict as options_to_dict
 from oneof.cli.output.files import today, write_json
 from oneof.cli.prediction.sets import to_dict as describe_sets
-from oneof.cli.tables.inputs import PreparedTable, insert_identifiers
+from oneof.cli.tables.facts import describe_prepared
+from oneof.cli.tables.inputs import PreparedTable
 from oneof.cli.tables.methods import split_method
 from oneof.cli.tables.read_options import ReadOptions
-from oneof.cli.training.records import Evaluation, Fit, Fitted
+from oneof.cli.training.train import Fitted
 from oneof.estimators.base import Disambiguation
 from oneof.files import atomic_directory, hash_file
 from oneof.io import Column, describe_cells
@@ -27,13 +27,14 @@ from oneof.io.vectors import used_vectors
 from oneof.persistence import SavedModel, save
 from oneof.report import Assessment
 
-OUTPUTS = ("model.skops", "training_labels.csv", "report.html", "summary.json")
+OUTPUTS = ("model.skops", "training_labels.csv", "report.html", "summary.json", ANNOTATORS_FILE)
 
 
-def summarize(fit: Fit, evaluation: Evaluation, fitted: Fitted, assessment: Assessment) -> dict[str, Any]:
+def summarize(fitted: Fitted, assessment: Assessment) -> dict[str, Any]:
     """Return the summary in the types of JSON: the data, the rates, and the prediction sets."""
-    comparison, curve, first = evaluation.comparison, evaluation.curve, assessment.first_labels
-    confidences, results = fitted.confidences, comparison.to_dict()
+    fit, evaluation, comparison = fitted.fit, fitted.evaluation, fitted.comparison
+    curve, first, confidences = evaluation.curve, assessment.first_labels, fitted.confidences
+    results = comparison.to_dict()
     summary = _summarize_table(fit.prepared, fit.read_options) | {
         "options": options_to_dict(fit.read_options, fit.options),
         "method": comparison.best_method,
@@ -58,28 +59,22 @@ def summarize(fit: Fit, evaluation: Evaluation, fitted: Fitted, assessment: Asse
         }
         summary |= {"prediction_sets": nominal | describe_sets(assessment.sets)}
     if evaluation.issues is not None:
-        summary |= {"audit": describe_issues(evaluation.issues, fit.prepared)}
-    return summary
+        summary |= {"audit": auditing.summarize(evaluation.issues, fit.prepared)}
+    return summary | {"notes": [*fit.notes, *evaluation.notes, *fitted.notes, *assessment.notes]}
 
 
 def _summarize_table(prepared: PreparedTable, read_options: ReadOptions) -> dict[str, Any]:
-    candidates, has_text = prepared.candidates, any(column.kind == "text" for column in prepared.columns)
-    exact, unlabeled = int(candidates.is_exact.sum()), int(candidates.is_unlabeled.sum())
-    return {
-        "table": str(prepared.table.path),
+    facts = describe_prepared(prepared, read_options)
+    has_text = any(column.kind == "text" for column in prepared.columns)
+    same = ("table", "rows", "exact", "partial", "unlabeled", "weighted", "sparse_features")
+    return {name: getattr(facts, name) for name in same} | {
         "labels": list(read_options.label_columns),
         "truth": read_options.truth,
         "gold": read_options.gold,
         "groups": read_options.groups,
-        "rows": len(candidates),
-        "exact": exact,
-        "partial": len(candidates) - exact - unlabeled,
-        "unlabeled": unlabeled,
         "checked": 0 if prepared.is_checked is None else int(prepared.is_checked.sum()),
-        "weighted": int(candidates.is_weighted.sum()),
-        "classes": candidates.classes.tolist(),
+        "classes": prepared.candidates.classes.tolist(),
         "features": [{"column": column.name, "kind": column.kind} for column in prepared.columns],
-        "sparse_features": None if prepared.table.rows is None else prepared.table.rows.shape[1],
         "findings": prepared.findings.to_dict(),
         "unreadable_labels": prepared.unreadable_labels.to_dict(),
         "separator": prepared.separator,
@@ -87,37 +82,31 @@ def _summarize_table(prepared: PreparedTable, read_options: ReadOptions) -> dict
     }
 
 
-def write(
-    fit: Fit,
-    evaluation: Evaluation,
-    fitted: Fitted,
-    assessment: Assessment,
-    summary: dict[str, Any],
-    command: str,
-) -> list[str]:
-    """Write the model, the labels, the report and the summary into the folder, and return the paths of the files."""
-    prepared, folder = fit.prepared, fit.folder
+def write(fitted: Fitted, assessment: Assessment, command: str) -> dict[str, Any]:
+    """Write the model, the labels, the report and the summary into the folder; return the summary and the files."""
+    fit, folder, summary = fitted.fit, fitted.fit.folder, summarize(fitted, assessment)
+    prepared, read_options = fit.prepared, fit.read_options
     with atomic_directory(folder) as stage:
-        model_file, labels_file, report_file, summary_file = (stage / name for name in OUTPUTS)
+        model_file, labels_file, report_file, summary_file, annotators_file = (stage / name for name in OUTPUTS)
         more = {
             "estimate": summary["estimate"],
             "confidences": summary["confidences"],
             "identifiers": list(dict.fromkeys([*prepared.answer_rows, *prepared.identifiers])),
-            "weights": asdict(fit.read_options.weights),
-            "quote": fit.read_options.table.dialect.quote,
-            "groups": fit.read_options.groups,
+            "weights": asdict(read_options.weights),
+            "quote": read_options.table.dialect.quote,
+            "groups": read_options.groups,
             "vectors": used_vectors(prepared.table.vectors, [column.name for column in prepared.columns]),
             "cells": describe_cells(prepared.columns, prepared.table.cell_format),
             "file_hash": hash_file(prepared.table.path),
         }
         save(model_file, model_of(fitted.model, prepared.columns, summary, more, assessment.calibration))
         write_labels(labels_file, prepared, fitted.decisions)
-        report.write_report(report_file, _report_data(fit, evaluation, fitted, assessment, command))
+        report.write_report(report_file, _report_data(fitted, assessment, command))
         if fitted.annotators is not None:
-            write_annotators(stage / ANNOTATORS_FILE, fitted.annotators)
+            write_annotators(annotators_file, fitted.annotators)
         write_json(summary_file, summary)
         names = sorted(file.name for file in stage.iterdir())
-    return [str(folder / name) for name in names]
+    return summary | {"files": [str(folder / name) for name in names]}
 
 
 def model_of(
@@ -144,7 +133,6 @@ def write_labels(path: Path, prepared: PreparedTable, decisions: Disambiguation)
     """Write the disambiguated labels of the training rows as CSV."""
     columns = {
         "row": list(range(len(prepared.candidates))),
-        **({} if prepared.answers is None else {"id": prepared.answers.row_names}),
         "candidates": prepared.candidates.to_strings(separator=prepared.separator),
         "label": decisions.labels.tolist(),
         "confidence": decisions.confidence.tolist(),
@@ -153,13 +141,11 @@ def write_labels(path: Path, prepared: PreparedTable, decisions: Disambiguation)
         columns["checked"] = prepared.is_checked.tolist()
     if prepared.truth is not None:
         columns["truth"] = prepared.truth.tolist()
-    insert_identifiers(pl.DataFrame(columns), prepared.table.frame, prepared.identifiers).write_csv(path)
+    auditing.with_names(pl.DataFrame(columns), prepared, prepared.identifiers).write_csv(path)
 
 
-def _report_data(
-    fit: Fit, evaluation: Evaluation, fitted: Fitted, assessment: Assessment, command: str
-) -> report.ReportData:
-    prepared = fit.prepared
+def _report_data(fitted: Fitted, assessment: Assessment, command: str) -> report.ReportData:
+    fit, evaluation, prepared = fitted.fit, fitted.evaluation, fitted.fit.prepared
     return report.ReportData(
         title=f"Training report: {prepared.table.path.name}",
         source=prepared.table.path.name,
@@ -169,7 +155,7 @@ def _report_data(
         decisions=fitted.decisions,
         assessment=assessment,
         truth=prepared.truth,
-        preview=preview(prepared),
+        preview=auditing.preview(prepared),
         features=[column.name for column in prepared.columns],
         n_features=prepared.frame.shape[1],
         findings=prepared.notes,
@@ -178,6 +164,6 @@ def _report_data(
         date=today(),
         is_named=fit.options.method.lower() != "auto",
         annotators=fitted.annotators,
-        issues=evaluation.issues or fitted.issues,
+        issues=fitted.issues,
         n_corrected=None if evaluation.issues is None else evaluation.issues.n_changed,
     )

@@ -1,33 +1,34 @@
 """Online learning from a stream: `oneof fit --online`."""
 
 import contextlib
-import csv
+import itertools
 import shlex
 from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
+import polars as pl
+
 import oneof
 from oneof import stream
 from oneof.candidates.cells import DEFAULT_SEPARATOR
+from oneof.cli.inspection import inspect_first_rows, read_first_rows
 from oneof.cli.options import FitOptions, OnlineFitOptions, OnlineOptions
 from oneof.cli.options import to_dict as options_to_dict
 from oneof.cli.output import terminal
 from oneof.cli.output.files import check_outputs, write_json
-from oneof.cli.output.progress import Progress, progress
+from oneof.cli.output.progress import Progress, step
 from oneof.cli.output.terminal import format_percent
-from oneof.cli.tables.facts import Inspection, TableFacts, inspect_rows
 from oneof.cli.tables.inputs import naming_the_option, resolve_separator
 from oneof.cli.tables.methods import set_parameters, split_method
 from oneof.cli.tables.read_options import ReadOptions
 from oneof.cli.training.files import model_of
 from oneof.errors import InputError, OneofError
 from oneof.files import atomic_directory, hash_file
-from oneof.io import Finding, Table, TableFindings, check_indicator, describe_cells, read_text_options
 from oneof.io import describe as describe_findings
-from oneof.io.batches import BATCH_ROWS, file_sizes, iterate_batches, progress_fraction
-from oneof.io.features import BatchSpec
+from oneof.io import describe_cells, read_text_options
+from oneof.io.batches import BATCH_ROWS
 from oneof.persistence import save
 
 OUTPUTS = ("model.skops", "summary.json", "curve.csv")
@@ -45,8 +46,7 @@ def fit_online(
 ) -> tuple[dict[str, Any], stream.StreamResult]:
     """Fit a stream, save checkpoints, and write model, summary and curve into a folder; return summary and fit.
 
-    The checkpoint is removed after the other files are written. The facts of the first batch are printed before the
-    fit, unless the batch cannot be read twice or has defects, which are errors of the fit.
+    The checkpoint is removed after the other files are written. The facts of the first rows are printed before the fit.
     """
     folder = fit_options.folder(path)
     files, checkpoint = [folder / name for name in OUTPUTS], folder / CHECKPOINT
@@ -58,19 +58,18 @@ def fit_online(
             "column by --drop, so that it is not a feature, and compute the accuracy by `oneof predict --truth`."
         )
     classifier = _make_classifier(fit_options.method)
-    separator, separator_notes = _resolve_separator(source, read_options)
+    separator, notes = _inspect_first_rows(source, read_options, online_options)
     options = _stream_options(replace(read_options, separator=separator), online_options)
-    leaks = _print_facts(path, source, read_options, online_options)
     if online_options.resume is False:
         checkpoint.unlink(missing_ok=True)
     resume, is_finished = online_options.resume is True, files[0].exists()
     checkpoints = stream.CheckpointConfig(checkpoint, online_options.checkpoint_rows, CHECKPOINT_SECONDS, resume=resume)
-    with progress("Learning") as bar, naming_the_option(read_options.table.cell_format):
+    with step("Learning") as bar, naming_the_option(read_options.table.cell_format):
         fit = stream.fit_stream(
             source, classifier, options, checkpoints=checkpoints, callback=partial(_print_progress, bar)
         )
     anew = [_STARTED_ANEW] * (resume and fit.resumed_at is None and is_finished)
-    fit = replace(fit, notes=[*anew, *describe_findings(leaks), *separator_notes, *fit.notes])
+    fit = replace(fit, notes=[*anew, *notes, *fit.notes])
     given = options_to_dict(read_options, fit_options, online_options)
     summary = _summarize(source.name, fit, options, classifier) | {"options": given}
     more = {
@@ -89,20 +88,6 @@ def fit_online(
     return summary | {"files": [str(file) for file in files]}, fit
 
 
-def _print_facts(
-    path: Path, source: stream.Source, read_options: ReadOptions, online_options: OnlineOptions
-) -> list[Finding]:
-    """Print the facts of the first rows if they can be read, and return the features that reveal the labels."""
-    if not source.can_be_read_again:
-        return []
-    with contextlib.suppress(OneofError):
-        inspection = inspect_stream(path, read_options, online_options)
-        if inspection.facts.classes:  # the labels of the first rows could be read
-            terminal.print_facts(inspection.facts)
-        return [finding for finding in inspection.findings.others if finding.kind.endswith("leak")]
-    return []
-
-
 def _stream_options(read_options: ReadOptions, online_options: OnlineOptions) -> stream.StreamOptions:
     """Return the options of a stream, whose separator is known."""
     return stream.StreamOptions(
@@ -119,48 +104,26 @@ def _stream_options(read_options: ReadOptions, online_options: OnlineOptions) ->
     )
 
 
-def inspect_stream(path: Path, read_options: ReadOptions, online_options: OnlineOptions) -> Inspection:
-    """Return the facts of the first batch of a stream."""
-    source = stream.open_source(path, read_options.table.format)
-    if not source.can_be_read_again:
-        raise InputError("standard input is read once: inspect a file with its first rows instead.")
-    table = _first_batch(source, read_options, online_options.batch_rows, n_columns=2**online_options.hash_bits)
-    if table is None:
-        raise InputError(f"{source.display_name} has no rows.")
-    of_source: dict[str, Any] = {
-        "table": source.name,
-        "is_complete": progress_fraction(file_sizes(source), table.after) == 1.0,
-    }
-    if source.format == "svmlight":
-        facts = TableFacts(source.name, len(table), [], [], sparse_features=2**online_options.hash_bits)
-        return Inspection(replace(facts, **of_source), TableFindings())
-    if not read_options.weights.weighted and len(read_options.labels) > 1:
-        check_indicator(table, read_options.labels)
-    inspection = inspect_rows(table, read_options)
-    return replace(inspection, facts=replace(inspection.facts, **of_source))
+def _inspect_first_rows(
+    source: stream.Source, read_options: ReadOptions, online_options: OnlineOptions
+) -> tuple[str, list[str]]:
+    """Print the facts of the first rows, and return the text between two labels, with notes on it and on leaks.
 
-
-def _first_batch(source: stream.Source, read_options: ReadOptions, n_rows: int, n_columns: int = 1) -> Table | None:
-    """Return the first rows of a stream; None if it has no rows."""
-    names, overrides = read_options.text_columns, read_options.overrides
-    spec = BatchSpec(
-        () if source.format == "svmlight" else tuple(names),
-        as_text={*overrides.texts, *overrides.categories} - names,
-        labels_required=False,
-        n_columns=n_columns,
-        dialect=read_options.table.dialect,
-        cell_format=read_options.table.cell_format,
-    )
-    return next(iter(iterate_batches(source, n_rows, spec)), None)
-
-
-def _resolve_separator(source: stream.Source, read_options: ReadOptions) -> tuple[str, tuple[str, ...]]:
-    """Return the text between two labels and a note if it was detected, which takes the labels of the first rows."""
-    if read_options.separator is None and source.format != "svmlight" and source.can_be_read_again:
-        batch = _first_batch(source, read_options, BATCH_ROWS)
-        if batch is not None and read_options.labels:
-            return resolve_separator(batch, read_options)
-    return read_options.separator or DEFAULT_SEPARATOR, ()
+    The facts are not printed if the rows cannot be read twice or have defects, which are errors of the fit.
+    """
+    separator, leaks = read_options.separator or DEFAULT_SEPARATOR, []
+    sentences: tuple[str, ...] = ()
+    if not source.can_be_read_again or source.format == "svmlight":  # whose rows have no columns to describe
+        return separator, []
+    table = read_first_rows(source, read_options, BATCH_ROWS, 2**online_options.hash_bits)
+    if read_options.labels:
+        separator, sentences = resolve_separator(table, read_options)
+    with contextlib.suppress(OneofError):
+        inspection = inspect_first_rows(source, table, replace(read_options, separator=separator))
+        if inspection.facts.classes:  # the labels of the first rows could be read
+            terminal.print_facts(inspection.facts)
+        leaks = [finding for finding in inspection.findings.others if finding.kind.endswith("leak")]
+    return separator, [*describe_findings(leaks), *sentences]
 
 
 def resume_notes(folder: Path, arguments: list[str]) -> list[str]:
@@ -214,11 +177,10 @@ def _summarize(name: str, fit: stream.StreamResult, options: stream.StreamOption
 
 def _write_curve(path: Path, counts: stream.ProgressiveValidation) -> None:
     """Write one line per window: the number of rows up to its end, its losses, the cumulative losses, and its speed."""
-    cumulative = stream.Window()
-    with path.open("w", encoding="utf-8", newline="") as file:
-        writer = csv.writer(file)
-        writer.writerow(["rows", "window_loss", "window_model_loss", "loss", "model_loss", "rows_per_second"])
-        for window in counts.windows:
-            cumulative = cumulative + window
-            losses = (window.loss, window.model_loss, cumulative.loss, cumulative.model_loss)
-            writer.writerow([cumulative.rows, *losses, window.rows_per_second])
+    cumulative = itertools.accumulate(counts.windows)
+    columns = ["rows", "window_loss", "window_model_loss", "loss", "model_loss", "rows_per_second"]
+    lines = [
+        (so_far.rows, window.loss, window.model_loss, so_far.loss, so_far.model_loss, window.rows_per_second)
+        for window, so_far in zip(counts.windows, cumulative, strict=True)
+    ]
+    pl.DataFrame(lines, columns, orient="row").write_csv(path)

@@ -1,31 +1,30 @@
-"""Training on a table: `start`, `evaluate`, `fit_final`, `assess` and `write`, the steps of `oneof fit`.
+"""Training on a table: `start`, `evaluate` and `fit_final`, the first steps of `oneof fit`, and their records.
 
-Each step is a function of the records of the earlier ones and returns one, with its sentences for the user.
+Each step is a function of the record of the step before and returns one, with its sentences for the user. The steps
+after them are `calibrate` and `assess` of `assessment` and `write` of `files`.
 """
 
 import warnings
-from collections.abc import Mapping
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from oneof.audit import LabelIssues
 from oneof.candidates import CandidateSets
-from oneof.cli.answers.annotators import ANNOTATORS_FILE, summarize_annotators
+from oneof.cli.answers.annotators import summarize_annotators
 from oneof.cli.auditing import issues as auditing
 from oneof.cli.options import FitOptions
 from oneof.cli.output import terminal
-from oneof.cli.output.files import check_outputs, input_files
 from oneof.cli.output.progress import Progress, step
-from oneof.cli.tables.facts import describe_prepared
-from oneof.cli.tables.inputs import check_unchecked_rows, prepare
-from oneof.cli.tables.methods import describe_comparison, resolve_methods
+from oneof.cli.tables.inputs import PreparedTable, check_unchecked_rows, prepare
+from oneof.cli.tables.methods import describe_comparison, is_default_method, resolve_methods
 from oneof.cli.tables.read_options import ReadOptions
-from oneof.cli.training.assessment import add_notes, assess, calibrate, check_calibration
-from oneof.cli.training.files import OUTPUTS, summarize, write
-from oneof.cli.training.records import Evaluation, Fit, Fitted, TrainingResult
-from oneof.comparison import Comparison, compare, learning_curve
-from oneof.comparison.folds import check_task, fit_with_class_weights, make_folds
+from oneof.comparison import Comparison, LearningCurve, compare, learning_curve
+from oneof.comparison.folds import check_task, columns_of, fit_with_class_weights, make_folds
 from oneof.comparison.methods import DEFAULT_METHOD
 from oneof.crowd import CrowdClassifier
 from oneof.crowd.learners import calibration_labels
@@ -33,7 +32,9 @@ from oneof.errors import InputError
 from oneof.estimators.base import Disambiguation
 from oneof.estimators.loo_ridge import LOORidge
 from oneof.model_selection import get_proba
-from oneof.typing import Ints
+from oneof.model_selection.temperature import CalibrationResult
+from oneof.report import AnnotatorSummary
+from oneof.typing import Floats, Ints
 
 CURVE_FRACTIONS = (0.1, 0.2, 0.4, 0.7)
 MAX_CURVE_ROWS = 4_000
@@ -42,40 +43,124 @@ MIN_LOSS = 0.01
 """Difference of the rates from which a fit to corrected weights is reported as worse."""
 
 
-def train(path: Path, read_options: ReadOptions, options: FitOptions, *, command: str) -> TrainingResult:
-    """Select a method, fit it on all rows of a table, and write model, labels, report and summary into a folder.
+@dataclass(frozen=True)
+class Fit:
+    """A table and the methods that are fitted to it: the result of `start`.
 
-    The scores in the summary are computed on held-out rows, even if one method is requested by name. `command` is the
-    command for the report. The facts of the table are printed before the first fit, and the sentences of each step
-    after it.
+    Attributes
+    ----------
+    read_options : ReadOptions
+    options : FitOptions
+    prepared : PreparedTable
+    methods : mapping of str to Pipeline
+        The compared methods by name, not fitted.
+    splits : sequence of (train, test)
+        The folds of the held-out estimate.
+    notes : tuple of str
+        Sentences for the user.
     """
-    folder = options.folder(path)
-    check_outputs({"--out": [folder / name for name in (*OUTPUTS, ANNOTATORS_FILE)]}, input_files(path, read_options))
-    fit = start(path, read_options, options)
-    terminal.print_notes(fit.notes)
-    terminal.print_facts(describe_prepared(fit.prepared, read_options))
-    if len(fit.methods) > 1:
-        terminal.print_note(describe_comparison(len(fit.methods), options.limit))
-    evaluation = evaluate(fit)
-    terminal.print_notes(evaluation.notes)
-    fitted = fit_final(fit, evaluation)
-    terminal.print_notes(fitted.notes)
-    assessment = assess(fit, evaluation, fitted)
-    terminal.print_notes(assessment.notes)
-    notes = [*fit.notes, *evaluation.notes, *fitted.notes, *assessment.notes]
-    summary = summarize(fit, evaluation, fitted, assessment) | {"notes": notes}
-    with step("Writing the model and the report"):
-        files = write(fit, evaluation, fitted, assessment, summary, command)
-    return TrainingResult(summary | {"files": files}, evaluation.comparison, assessment.headline, fitted.annotators)
+
+    read_options: ReadOptions
+    options: FitOptions
+    prepared: PreparedTable
+    methods: Mapping[str, Any]
+    splits: Sequence[Any]
+    notes: tuple[str, ...]
+
+    @property
+    def folder(self) -> Path:
+        """The folder of the files that a fit writes."""
+        return self.options.folder(self.prepared.table.path)
+
+    @cached_property
+    def has_shared_lists(self) -> bool:
+        """Whether rows share lists, such as those of a recording."""
+        return auditing.share_lists(self.prepared)
+
+    @cached_property
+    def true_codes(self) -> Ints:
+        """The class of each labeled row with a true label, (n,); -1 for another row."""
+        candidates, truth = self.prepared.candidates, self.prepared.truth
+        known = np.full(len(candidates), -1) if truth is None else columns_of(truth, candidates)
+        return np.where(candidates.is_unlabeled, -1, known)
+
+    @cached_property
+    def known_codes(self) -> Ints:
+        """The class of each labeled row with a true or else a checked label, (n,); -1 for another row."""
+        checked, candidates = self.prepared.is_checked, self.prepared.candidates
+        if checked is None:
+            return self.true_codes
+        label = candidates.mask.argmax(axis=1)  # the checked label is the only candidate
+        return np.where(checked & (self.true_codes < 0) & ~candidates.is_unlabeled, label, self.true_codes)
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """Held-out rates: the comparison, and the learning curve of the best method, None after an interruption.
+
+    With a noise rate, `issues` are the suspected rows of the audit whose corrected weights are fitted.
+    """
+
+    fit: Fit
+    comparison: Comparison
+    curve: LearningCurve | None = None
+    issues: LabelIssues | None = None
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """The model of all rows, the labels of the training rows, and the suspected ones.
+
+    Attributes
+    ----------
+    evaluation : Evaluation
+    model : Pipeline
+    decisions : Disambiguation
+    issues : LabelIssues or None
+        The suspected rows; None if they are not searched for.
+    crowd, annotators : CrowdClassifier and AnnotatorSummary, or None
+        The fit of annotators and method in turn, and the annotators' accuracies.
+    proba : ndarray of shape (n_held_out, n_classes) or None
+        Held-out probabilities; None without probabilities of all folds.
+    posterior : ndarray of shape (n_rows, n_classes) or None
+        Label distributions of the rows, given their labels.
+    confidences : CalibrationResult or None
+        The temperature of the probabilities by rows with a true or checked label.
+    is_calibrated : bool
+        Whether the model has this temperature.
+    notes : tuple of str
+    """
+
+    evaluation: Evaluation
+    model: Any
+    decisions: Disambiguation
+    issues: LabelIssues | None = None
+    crowd: CrowdClassifier | None = None
+    annotators: AnnotatorSummary | None = None
+    proba: Floats | None = None
+    posterior: Floats | None = None
+    confidences: CalibrationResult | None = None
+    is_calibrated: bool = False
+    notes: tuple[str, ...] = ()
+
+    @property
+    def fit(self) -> Fit:
+        """The table and the methods."""
+        return self.evaluation.fit
+
+    @property
+    def comparison(self) -> Comparison:
+        """The comparison of the methods."""
+        return self.evaluation.comparison
 
 
 def start(path: Path, read_options: ReadOptions, options: FitOptions) -> Fit:
     """Read a table, and select the methods and the folds."""
-    rate, named = options.rate, options.method.lower() != "auto"
+    rate, corrects, named = options.rate, options.noise_rate is not None, options.method.lower() != "auto"
     prepared = prepare(path, read_options)
-    candidates, has_shared_lists = prepared.candidates, auditing.share_lists(prepared)
-    of_rest = auditing.describe_rest(read_options, prepared) if options.corrects else []
-    if options.corrects:
+    candidates, notes = prepared.candidates, list(prepared.notes)
+    if corrects:
         check_unchecked_rows(candidates, prepared.is_checked, "remove --noise-rate")
     if prepared.has_rest and rate is not None:
         raise InputError(
@@ -84,75 +169,68 @@ def start(path: Path, read_options: ReadOptions, options: FitOptions) -> Fit:
         )
     method = options.method if named else DEFAULT_METHOD
     methods, of_methods = resolve_methods(prepared, method, options.seed, options.weights_of_classes)
-    notes = [*prepared.notes, *of_methods, *of_rest]
+    notes += [*of_methods, *(auditing.describe_rest(read_options, prepared) if corrects else [])]
     n_unlabeled = int(candidates.is_unlabeled.sum())
     if not named and 2 * n_unlabeled > len(candidates):
         notes.append(
             f"{DEFAULT_METHOD} ignores the {n_unlabeled:,} unlabeled rows; --method best compares methods that use "
             "them."
         )
-    task = check_task(prepared.frame, candidates, prepared.truth, options.weights_of_classes)
-    folder, splits = options.folder(path), make_folds(task, options.folds or "auto", options.seed, prepared.groups)
-    fit = Fit(folder, read_options, options, prepared, methods, task, splits, has_shared_lists, tuple(notes))
-    if options.calibrate:
-        check_calibration(fit)
-    return fit
+    task = check_task(prepared.frame, candidates, prepared.truth)
+    splits = make_folds(task, options.folds or "auto", options.seed, prepared.groups)
+    return Fit(read_options, options, prepared, methods, splits, tuple(notes))
 
 
 def evaluate(fit: Fit) -> Evaluation:
     """Compare the methods on held-out rows; with a noise rate, the rates are those of fits to corrected weights."""
-    several = len(fit.methods) > 1
-    with step("Comparing methods" if several else "Estimating the rates on held-out rows", each_name=several) as bar:
-        comparison = compare_methods(fit, bar)
+    comparison = compare_methods(fit)
     if comparison.is_interrupted:
         sentence = (
             f"the comparison was interrupted; the best method so far, {comparison.best_method}, is fitted without a "
             "learning curve. A second Ctrl-C ends without a model."
         )
-        evaluation = Evaluation(comparison, None, notes=(sentence,))
+        evaluation = Evaluation(fit, comparison, notes=(sentence,))
     else:
         with step("Measuring the learning curve") as bar:
             curve = learning_curve(
                 fit.methods[comparison.best_method],
-                fit.prepared.frame,
-                fit.prepared.candidates,
-                **_evaluation_options(fit),
+                **_evaluation_options(fit, bar),
                 train_sizes=CURVE_FRACTIONS,
                 max_rows=MAX_CURVE_ROWS,
                 last=comparison.results[0],
-                progress=bar,
             )
-        evaluation = Evaluation(comparison, curve)
-    is_corrected = fit.options.corrects and fit.prepared.answers is None
-    return correct(fit, evaluation) if is_corrected else evaluation
+        evaluation = Evaluation(fit, comparison, curve)
+    return evaluation if fit.options.noise_rate is None else correct(evaluation)
 
 
-def _evaluation_options(fit: Fit) -> dict[str, Any]:
+def compare_methods(fit: Fit) -> Comparison:
+    """Return the comparison of the methods on held-out rows."""
+    several = len(fit.methods) > 1
+    if several:
+        terminal.print_note(describe_comparison(len(fit.methods), fit.options.limit))
+    with step("Comparing methods" if several else "Estimating the rates on held-out rows", each_name=several) as bar:
+        return _compare(fit, fit.methods, bar, budget=fit.options.limit)
+
+
+def _compare(fit: Fit, methods: Mapping[str, Any], bar: Progress, **options: Any) -> Comparison:
+    options |= _evaluation_options(fit, bar)
+    return compare(methods=methods, refit=False, keep_predictions="labeled", **options)
+
+
+def _evaluation_options(fit: Fit, bar: Progress) -> dict[str, Any]:
     """Return the arguments that all fits to parts of the rows have in common."""
-    prepared, weights = fit.prepared, fit.task.class_weight
-    options = {"cv": fit.splits, "groups": prepared.groups, "truth": prepared.truth, "class_weight": weights}
-    return options | {"random_state": fit.options.seed}
+    prepared, options = fit.prepared, fit.options
+    rows = {"X": prepared.frame, "y": prepared.candidates, "truth": prepared.truth, "groups": prepared.groups}
+    more = {"cv": fit.splits, "class_weight": options.weights_of_classes, "random_state": options.seed}
+    return rows | more | {"progress": bar}
 
 
-def compare_methods(fit: Fit, bar: Progress, methods: Mapping[str, Any] | None = None, **options: Any) -> Comparison:
-    """Return the comparison of the methods of a fit, or of others, on held-out rows."""
-    return compare(
-        fit.prepared.frame,
-        fit.prepared.candidates,
-        methods or fit.methods,
-        **_evaluation_options(fit),
-        refit=False,
-        keep_predictions="labeled",
-        progress=bar,
-        **({"budget": fit.options.limit} | options),
-    )
-
-
-def correct(fit: Fit, evaluation: Evaluation) -> Evaluation:
+def correct(evaluation: Evaluation) -> Evaluation:
     """Return the evaluation of the best method fitted to weights that an audit has corrected, with a note."""
+    fit, comparison = evaluation.fit, evaluation.comparison
     with step("Looking for wrong labels") as bar:
         name, issues = _audit(fit, noise_rate=fit.options.rate, progress=bar)
-    comparison, notes = evaluation.comparison, [*evaluation.notes, auditing.describe_correction(issues, name)]
+    notes = [*evaluation.notes, auditing.describe_correction(issues, name)]
     if issues.n_changed:
         with step("Estimating the rates of the corrected fit") as bar:
             comparison, sentence = compare_corrected(fit, comparison, bar)
@@ -169,20 +247,18 @@ def compare_corrected(fit: Fit, comparison: Comparison, bar: Progress) -> tuple[
     """
     best = {comparison.best_method: comparison.best_estimator}
     try:
-        options = {"budget": None, "correct": lambda rows: corrected_sets(fit, rows)}
-        result = compare_methods(fit, bar, best, **options).results[0]
+        result = _compare(fit, best, bar, correct=lambda rows: corrected_sets(fit, rows)).results[0]
     except Exception as error:  # as for the methods of a comparison, an error of a fold must not stop the fit
         reason = f"the audit or the fit of a fold failed ({type(error).__name__}: {str(error).rstrip('.')})"
         return comparison, f"the held-out estimate is that of the fit without the correction, because {reason}."
-    before, several = comparison.results[0], len(comparison.results) > 1
+    before = comparison.results[0]
     name, old, new = "covering rate", before.covering_rate, result.covering_rate
     if before.accuracy is not None and result.accuracy is not None:
         name, old, new = "accuracy", before.accuracy, result.accuracy
-    worse = "The correction does not help on these rows: leave out --noise-rate, or check some suspected rows. "
-    others = "The other methods, and the learning curve, are" if several else "The learning curve is"
+    worse = " The correction does not help on these rows: leave out --noise-rate, or check some suspected rows."
     note = (
         f"the held-out estimate is that of the corrected fit: its {name} is {100 * new:.1f} %, and {100 * old:.1f} % "
-        f"without the correction. {worse * (new < old - MIN_LOSS)}{others} without the correction."
+        f"without the correction.{worse * (new < old - MIN_LOSS)}"
     )
     # Its expected accuracy, by which it was chosen among several methods, is that of the labels as they are.
     first = replace(result, expected_accuracy=before.expected_accuracy)
@@ -191,58 +267,54 @@ def compare_corrected(fit: Fit, comparison: Comparison, bar: Progress) -> tuple[
 
 def corrected_sets(fit: Fit, rows: Ints) -> CandidateSets:
     """Return the sets of the training rows of a fold, corrected by an audit of these rows."""
-    if not auditing.can_audit(fit.prepared, rows):
-        return fit.prepared.candidates[rows]  # the few rows that are not checked are held out
+    issues = _search(fit, rows=rows, noise_rate=fit.options.rate)
+    return fit.prepared.candidates[rows] if issues is None else issues.corrected()
+
+
+def _search(fit: Fit, rows: Ints | None = None, **options: Any) -> LabelIssues | None:
+    """Return the issues of some rows without warnings about rows that are not audited; None if no row is."""
+    if not auditing.can_audit(fit.prepared, slice(None) if rows is None else rows):
+        return None
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)  # of a fold; those of all rows are given elsewhere
-        return _audit(fit, noise_rate=fit.options.rate, rows=rows)[1].corrected()
+        warnings.simplefilter("ignore", UserWarning)
+        return _audit(fit, rows=rows, **options)[1]
 
 
 def _audit(fit: Fit, **options: Any) -> tuple[str, LabelIssues]:
-    """Return the name of the method that predicts the rows of an audit, and its issues."""
-    return auditing.find_issues(fit.prepared, fit.auditor, folds=fit.audit_folds, seed=fit.options.seed, **options)
+    """Return the name of the method that predicts the rows of an audit, the fitted one if it is the default, and it."""
+    method = fit.options.method if is_default_method(fit.options.method) else "auto"
+    return auditing.find_issues(fit.prepared, method, seed=fit.options.seed, **options)
 
 
-def fit_final(fit: Fit, evaluation: Evaluation) -> Fitted:
-    """Fit the best method to all rows, look for wrong labels, and scale the probabilities if requested."""
-    fitted = (_fit_labels if fit.prepared.answers is None else _fit_answers)(fit, evaluation)
-    return calibrate(fit, evaluation.comparison, fitted)
+def fit_final(evaluation: Evaluation) -> Fitted:
+    """Fit the best method to all rows, and look for wrong labels."""
+    return (_fit_labels if evaluation.fit.prepared.answers is None else _fit_answers)(evaluation)
 
 
-def _fit_labels(fit: Fit, evaluation: Evaluation) -> Fitted:
+def _fit_labels(evaluation: Evaluation) -> Fitted:
     """Fit the best method to the labels, or to the weights that an audit has corrected."""
-    prepared, comparison, issues = fit.prepared, evaluation.comparison, evaluation.issues
+    fit, comparison, issues = evaluation.fit, evaluation.comparison, evaluation.issues
+    prepared, weights = fit.prepared, fit.options.weights_of_classes
     sets = prepared.candidates if issues is None or not issues.n_changed else issues.corrected()
     with step("Fitting all rows"):
-        model = fit_with_class_weights(comparison.best_estimator, prepared.frame, sets, fit.task.class_weight)
+        model = fit_with_class_weights(comparison.best_estimator, prepared.frame, sets, weights)
     # Neighbor methods exclude the row itself from the prediction of a training row.
-    fitted = Fitted(model, model[-1].disambiguate(), issues, proba=comparison.results[0].probabilities)
-    if fit.has_shared_lists and comparison.results[0].accuracy is None:
-        groups = "" if comparison.n_groups is not None else ", and hold out entire recordings or documents (--groups)"
-        fitted = add_notes(fitted, [f"{auditing.SHARED_LISTS}. {_NO_ACCURACY}{groups}."])
+    fitted = Fitted(evaluation, model, model[-1].disambiguate(), issues, proba=comparison.results[0].probabilities)
     if issues is not None:
         return replace(fitted, posterior=issues.posterior)
     if not isinstance(model[-1], LOORidge):
         return fitted
     if not auditing.has_predictions_of_all_rows(comparison, prepared.candidates):
         sentence = "wrong labels are not searched for, since one split is held out: run `oneof audit`."
-        return add_notes(fitted, [sentence])
-    with step("Looking for wrong labels") as bar, warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)  # that some rows are not audited
-        if auditing.can_audit(prepared):
-            issues = _audit(fit, progress=bar)[1]
-    return replace(fitted, issues=issues)
+        return replace(fitted, notes=(sentence,))
+    with step("Looking for wrong labels") as bar:
+        return replace(fitted, issues=_search(fit, progress=bar))
 
 
-_NO_ACCURACY = (
-    "An accuracy estimated without true labels would be too high, and is not shown; a noise rate tends to be too low. "
-    "Give the true labels of some rows (--truth)"
-)
-
-
-def _fit_answers(fit: Fit, evaluation: Evaluation) -> Fitted:
+def _fit_answers(evaluation: Evaluation) -> Fitted:
     """Fit the accuracies of the annotators and the best method in turn."""
-    prepared, comparison, answers = fit.prepared, evaluation.comparison, fit.prepared.answers
+    fit, comparison = evaluation.fit, evaluation.comparison
+    prepared, answers = fit.prepared, fit.prepared.answers
     assert answers is not None
     notes = (
         f"the held-out estimate is approximate: it is that of {comparison.best_method} fitted to weights by the "
@@ -260,4 +332,4 @@ def _fit_answers(fit: Fit, evaluation: Evaluation) -> Fitted:
         confidence[unlabeled] = get_proba(crowd.estimator_, prepared.frame).proba[unlabeled].max(axis=1)
     decisions = Disambiguation(crowd.transduction_, confidence)
     annotators = summarize_annotators(crowd, answers)
-    return Fitted(crowd.estimator_, decisions, None, crowd, annotators, proba, posterior, notes=notes)
+    return Fitted(evaluation, crowd.estimator_, decisions, None, crowd, annotators, proba, posterior, notes=notes)

@@ -161,6 +161,14 @@ def test_unreadable_and_absent_cells_are_missing_and_named(
     assert "notes" not in plain
 
 
+def test_a_row_without_values_has_a_note() -> None:
+    """The prediction is that of missing values, and says so; a single value is enough."""
+    empty = dict.fromkeys(ROW)
+    reply = predict({"rows": [ROW, empty, empty | {"span": 1.0}, empty | {"span": "?"}]}).json()
+    assert [prediction.get("empty", False) for prediction in reply["predictions"]] == [False, True, False, True]
+    assert reply["notes"][0].startswith("no cell can be read in row 1 and row 3: the prediction is that of missing")
+
+
 def test_a_strict_application_refuses_unreadable_cells() -> None:
     """The error names the first row and column, and no row of the request is predicted."""
     app = make_app(RowPredictor(fit_birds("AvgPerceptron"), strict=True))

@@ -329,7 +329,7 @@ ERRORS = {
         STRICT,
         "row 4: column 'x' must contain numbers; got 'five'",
     ),
-    "overflow": ("x,label\n1,a\n2,b\n3,a\n2e300,b\n", {}, r"t.csv, row 3: column 'x' contains 2e\+300, whose square"),
+    "overflow": ("x,label\n1,a\n2,b\n3,a\n2e300,b\n", {}, r"t.csv, row 3: column 'x' contains 2e\+300: sums of such squares"),
 }
 
 

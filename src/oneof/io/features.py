@@ -25,6 +25,7 @@ from oneof.io.findings import (
     UnreadableCells,
     describe,
     describe_columns,
+    describe_details,
 )
 from oneof.io.formats import cells as forms
 from oneof.io.formats.cells import CellFormat, strip_missing_numbers, strip_text
@@ -417,7 +418,7 @@ def choose_features(
         raise DataError(error.reason, source=str(table.path), row=error.row) from None
     findings = TableFindings(tuple(found), table.dialect, table.remarks)
     if not columns:
-        reasons = findings.reasons_of_exclusion()
+        reasons = describe_details(finding for finding in found if finding.kind == "excluded")
         cause = f": {reasons}. " if reasons else f": each column has labels or is dropped{scope}. "
         raise DataError(
             f"no feature column remains{cause}Add a column, or include one by --numeric, --categorical or --text.",
@@ -595,10 +596,10 @@ def _are_words(others: "pl.Series", values: "pl.Series") -> bool:
 def _describe(cells: "pl.Series", read: _Read, table: Table) -> list[Finding]:
     """Return the findings about a feature."""
     (name, kind, formats), values, unreadable = read.column, read.values, read.unreadable
-    is_words, found = kind in ("category", "text"), []
-    if n_unreadable := int(unreadable.sum()):
-        rows, texts = zip(*list_cells(cells, unreadable), strict=True)
-        found.append(Finding("unreadable", name, n_unreadable, rows, texts, kind))
+    is_words, counted = kind in ("category", "text"), UnreadableCells()
+    if unreadable.any():
+        counted.add(name, list_cells(cells, unreadable), int(unreadable.sum()))
+    found = counted.findings("unreadable", kind)
     is_empty = values == "" if is_words else values.is_null() & ~unreadable
     if tokens := forms.count_tokens(cells, is_empty) if is_empty.any() else ():  # of categories they are a category
         missing, counts = zip(*tokens, strict=True)
@@ -750,7 +751,8 @@ def describe_dates(columns: Sequence[Column], unreadable: UnreadableCells) -> li
         Finding("other dates", column.name, detail=forms.name_date_formats(column.formats))
         for column in columns
         if column.kind == "date"
-        and any(any(map(str.isdigit, text)) for _, text in unreadable.examples.get(column.name, ()))
+        and column.name in unreadable.found
+        and any(any(map(str.isdigit, text)) for text in unreadable.found[column.name].examples)
     )
 
 

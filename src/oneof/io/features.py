@@ -600,10 +600,10 @@ def _describe(cells: "pl.Series", read: _Read, table: Table) -> list[Finding]:
     if unreadable.any():
         counted.add(name, list_cells(cells, unreadable), int(unreadable.sum()))
     found = counted.findings("unreadable", kind)
-    is_empty = values == "" if is_words else values.is_null() & ~unreadable
-    if tokens := forms.count_tokens(cells, is_empty) if is_empty.any() else ():  # of categories they are a category
+    is_empty = values.is_null() & ~unreadable  # of words, none: missing values are a category
+    if tokens := forms.count_tokens(cells, is_empty) if is_empty.any() else ():
         missing, counts = zip(*tokens, strict=True)
-        found.append(Finding("missing category" if is_words else "missing", name, sum(counts), examples=missing))
+        found.append(Finding("missing", name, sum(counts), examples=missing))
     if read.reason:
         found.append(Finding("kind", name, detail=f"read as {KINDS[kind]}: {read.reason}"))
     has_format = is_text(cells) or (kind == "date" and cells.dtype.is_numeric())

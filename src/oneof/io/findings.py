@@ -72,7 +72,6 @@ SENTENCES = {
     "kind": "{details}.",
     "missing": "{count} cell[|s] of {columns} [is|are] missing: {examples}. If [it is a value|they are values], add "
     "--categorical {name}.",
-    "missing category": "",
     "excluded": "{details}.",
     "dialect": "the file is read with {detail}; to change this, use --delimiter, --decimal, --encoding and --quote.",
     "format": "{details}. To change this, add --numeric {name}, --categorical {name} or --date-format.",
@@ -80,7 +79,7 @@ SENTENCES = {
 """Kinds of findings with their sentences, the most important ones first.
 
 A sentence with {detail} is about the findings with this detail only. Of "<a|b>", b is for several columns, and of
-"[a|b]" for a count above 1. A kind without a sentence is in JSON only.
+"[a|b]" for a count above 1.
 """
 
 
@@ -138,7 +137,7 @@ def describe(findings: Iterable[Finding], limit: int | None = MAX_NOTES) -> list
     for finding in _sorted(findings):
         key = finding.detail if "{detail}" in SENTENCES[finding.kind] else ""
         groups.setdefault((finding.kind, key), []).append(finding)
-    written = [_write(SENTENCES[kind], found) for (kind, _), found in groups.items() if SENTENCES[kind]]
+    written = [_write(SENTENCES[kind], found) for (kind, _), found in groups.items()]
     if limit is None or len(written) <= limit:
         return written
     return [*written[: limit - 1], f"{len(written) - limit + 1} further notes: `oneof inspect --json`."]

@@ -70,34 +70,6 @@ def test_svmlight_is_read_as_written(tmp_path):
     assert batch.frame.rows.toarray().tolist() == [[1.5, 0, 0, 2], [0, 1, 0, 0], [0, 0, 1, 0], [0, 4, 0, 0], [0] * 4]
 
 
-def test_quoted_cells_may_contain_line_breaks(tmp_path):
-    """A record ends when its quoted cell is closed, also if a block of lines ends within it."""
-    texts = ['one, "two"\nthree', "plain", 'a\n\n"b"\n', 'he message ""', ""]
-    frame = pl.DataFrame({"text": texts * 7, "label": ["a", "b", "a", "b", "a"] * 7})
-    frame.write_csv(tmp_path / "t.csv")
-    spec = BatchSpec(("label",), (Column("text", "text"),))
-    for n_rows in (1, 2, 3, 100):
-        read = pl.concat([batch.frame for batch in iterate_batches(open_source(tmp_path / "t.csv"), n_rows, spec)])
-        assert read["text"].fill_null("").to_list() == texts * 7
-
-
-def test_json_objects_may_lack_keys_and_contain_lists(tmp_path):
-    """A missing key is a missing value, also if no object of the batch has the key; sets may be lists."""
-    rows = [
-        {"x": 1, "y": 2, "label": ["a", "b"]},
-        {"x": 2, "label": "a"},
-        {"x": 3, "label": None},
-        {"x": 4, "label": []},
-    ]
-    (tmp_path / "t.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    spec = BatchSpec(("label",), (Column("x", "number"), Column("y", "number")))
-    batches = [
-        align_columns(b.frame, spec.features, b.path)
-        for b in iterate_batches(open_source(tmp_path / "t.jsonl"), 1, spec)
-    ]
-    assert pl.concat(batches)["y"].is_nan().to_list() == [False, True, True, True]
-
-
 FAULTS = {
     "short line": ("t.csv", b"x,label\n1,a\n2\n3,b\n", "t.csv, line 3: found 1 cells, but the header has 2"),
     "long line": ("t.csv", b"x,label\n1,a\n2,b,c\n", "t.csv, line 3: found 3 cells"),
@@ -111,15 +83,11 @@ FAULTS = {
     "no object": ("t.jsonl", b'{"x": 1, "label": "a"}\n[1]\n', "t.jsonl, line 2: a line must be an object"),
     "JSON of no UTF-8": ("t.jsonl", b'{"x": 1, "label": "\xe9"}\n', r"t.jsonl is not text in UTF-8 \(line 1"),
     "no pair": ("t.svm", b"a 1:2\nb 1:2 x\n", "t.svm, line 2: a line must be labels and pairs index:value"),
-    "half a pair": ("t.svm", b"a 1:2\nb 1 2:3 4:\n", "t.svm, line 2: a line must be labels and pairs"),
-    "two values": ("t.svm", b"a 1:2\nb 1:2:3 4\n", "t.svm, line 2: a line must be labels and pairs"),
     "order of pairs": ("t.svm", b"a 1:2\nb 3:2 1:1\n", "t.svm, line 2: a line must be .* increasing indices"),
     "large index": ("t.svm", b"a 1:2\nb 300000:2\n", "t.svm, line 2: a line must be .* less than .* more --hash-bits"),
     "negative index": ("t.svm", b"a 1:2\nb -3:2\n", "t.svm, line 2: a line must be labels and pairs"),
-    "absurd index": ("t.svm", b"a 1:2\nb 99999999999:2\n", "line 2: a line must be .* indices less than 262,144"),
     "many digits": ("t.jsonl", b'{"x": 1, "label": "a"}\n{"x": 1' + 5000 * b"0" + b"}\n", "2: a number has too many"),
     "other keys": ("t.jsonl", b'{"y": 1}\n{"y": 2}\n', "t.jsonl: column 'label' does not exist: the columns are y"),
-    "no keys": ("t.jsonl", b"{}\n{}\n", "t.jsonl: column 'label' does not exist: the columns are none"),
     "no parquet": ("t.parquet", b"PAR1", "t.parquet cannot be read"),
     "no gzip": ("t.csv.gz", b"x,label\n1,a\n", "t.csv.gz is damaged or truncated"),
     "half a gzip": ("t.csv.gz", gzip.compress(b"x,label\n" + bytes(range(48, 122)) * 9)[:-9], "damaged or truncated"),

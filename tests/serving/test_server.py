@@ -58,28 +58,6 @@ def test_requests_of_one_connection(server: PredictionServer) -> None:
     connection.close()
 
 
-def test_a_body_in_chunks(server: PredictionServer) -> None:
-    """A body without a declared length is read to its end, or to the limit."""
-    connection = connect(server)
-    parts = [json.dumps({"row": new_rows()[0]}).encode()[start : start + 9] for start in range(0, 500, 9)]
-    connection.request(
-        "POST", "/predict", iter([p for p in parts if p]), {"content-type": "application/json"}, encode_chunked=True
-    )
-    assert connection.getresponse().status == 200
-    connection.close()
-
-
-def test_bytes_that_are_not_http(server: PredictionServer) -> None:
-    for content in (
-        b"\x16\x03\x01\x02\x00\r\n\r\n",
-        b"GET\r\n\r\n",
-        b"GET / HTTP/1.1\r\nx: " + b"y" * 100_000 + b"\r\n\r\n",
-    ):
-        with socket.create_connection(tuple(server.socket.getsockname()), timeout=20) as connection:
-            connection.sendall(content)
-            assert b" 400 " in connection.recv(100)
-
-
 @pytest.mark.long
 def test_open_requests_end_before_the_server() -> None:
     """After SIGTERM no connection is accepted, an open request is predicted, and the process ends without an error."""

@@ -25,6 +25,7 @@ from oneof.io.findings import (
     UnreadableCells,
     describe,
     describe_columns,
+    describe_details,
 )
 from oneof.io.formats import cells as forms
 from oneof.io.formats.cells import CellFormat, strip_missing_numbers, strip_text
@@ -62,12 +63,6 @@ _COUNTS = "a count of the rows (add --numeric to include)"
 _NUMBERS_ROWS = "a different number in each row, and a name of an identifier (add --numeric to include)"
 _IDENTIFIES = "a different word in each row, such as a name or an identifier (add --text or --categorical to include)"
 _HAS_CODES = "some of the codes have leading zeros (--numeric reads numbers)"
-_REMEDIES = {
-    "yes/no": "--missing adds tokens of missing values",
-    "duration": "--missing adds tokens of missing values",
-    "number": "write one decimal separator in all cells, or read the others as missing values by --numeric",
-    "date": "--missing adds tokens of missing values, --date-format formats",
-}
 _MIN_UNREADABLE = 10
 """Minimum number of unreadable cells for an error, if no cell of the column can be read."""
 _MAX_JOINED = 100
@@ -91,29 +86,26 @@ class Reader(NamedTuple):
 
     Attributes
     ----------
-    kind : str
     detect : callable
         Returns the formats of cells of text, or None if they are not of the kind.
     read : callable
         Returns the values of cells of text in given formats, null for cells that cannot be read.
+    remedy : str
+        An option, or a correction, that makes more cells readable.
     min_share : float
         Share of the cells, apart from tokens of missing values, that the reader must read.
     """
 
-    kind: Kind
     detect: "Callable[[pl.Series, CellFormat], tuple[str, ...] | None]"
     read: "Callable[[pl.Series, Sequence[str], CellFormat], pl.Series]"
+    remedy: str = "--missing adds tokens of missing values"
     min_share: float = MIN_SHARE
 
 
 def _detect_numbers(text: "pl.Series", cell_format: CellFormat) -> tuple[str, ...]:
-    number_format = forms.detect_number_format(text, cell_format.decimal)
-    return () if number_format == "." else (number_format,)
-
-
-def _detect_quantities(text: "pl.Series", cell_format: CellFormat) -> tuple[str, ...] | None:
     unit = forms.detect_unit(forms.sample_cells(text, SAMPLE_ROWS))
-    return (forms.detect_number_format(text, cell_format.decimal, unit), unit) if unit else None
+    number_format = forms.detect_number_format(text, cell_format.decimal, unit)
+    return (number_format, unit) if unit else () if number_format == "." else (number_format,)
 
 
 def format_of_training(formats: Sequence[str], cell_format: CellFormat) -> tuple[Any, str]:
@@ -143,15 +135,23 @@ def _read_dates(text: "pl.Series", formats: Sequence[str], _: CellFormat) -> "pl
     return values
 
 
-READERS = (
-    Reader("yes/no", lambda text, _: forms.detect_yes_no(text), lambda text, *_: forms.read_yes_no(text), 1.0),
-    Reader("number", _detect_numbers, _read_numbers),
-    Reader("date", lambda text, cell_format: forms.detect_date_formats(text, cell_format) or None, _read_dates),
-    Reader("duration", lambda *_: (), lambda text, *_: forms.read_durations(text)),
-    Reader("number", _detect_quantities, _read_numbers),
-)
+READERS: dict[Kind, Reader] = {
+    "yes/no": Reader(
+        lambda text, _: forms.detect_yes_no(text), lambda text, *_: forms.read_yes_no(text), min_share=1.0
+    ),
+    "date": Reader(
+        lambda text, cell_format: forms.detect_date_formats(text, cell_format) or None,
+        _read_dates,
+        "--missing adds tokens of missing values, --date-format formats",
+    ),
+    "duration": Reader(lambda *_: (), lambda text, *_: forms.read_durations(text)),
+    "number": Reader(
+        _detect_numbers,
+        _read_numbers,
+        "write one decimal separator in all cells, or read the others as missing values by --numeric",
+    ),
+}
 """Readers of text in their order: the first one that reads enough cells applies. All other text is words."""
-_READERS = {reader.kind: reader for reader in READERS}
 
 
 def is_text(cells: "pl.Series") -> bool:
@@ -159,6 +159,15 @@ def is_text(cells: "pl.Series") -> bool:
     import polars as pl
 
     return cells.dtype in (pl.String, pl.Categorical, pl.Enum)
+
+
+def native_kind(cells: "pl.Series") -> Kind | None:
+    """Return the kind of a column that has a type of its own, as in binary files; None for text and lists."""
+    import polars as pl
+
+    kinds: dict[Any, Kind] = {pl.Date: "date", pl.Datetime: "date", pl.Time: "duration", pl.Duration: "duration"}
+    kinds |= {pl.Boolean: "yes/no", pl.Null: "number"}
+    return "number" if cells.dtype.is_numeric() else kinds.get(cells.dtype.base_type())
 
 
 def to_values(cells: "pl.Series", column: Column, cell_format: CellFormat) -> tuple["pl.Series", "pl.Series"]:
@@ -169,41 +178,45 @@ def to_values(cells: "pl.Series", column: Column, cell_format: CellFormat) -> tu
     """
     import polars as pl
 
-    kind, tokens = column.kind, forms.missing_numbers(cell_format)
-    unreadable = pl.Series([False]).new_from_index(0, len(cells))
-    if kind in ("category", "text"):
-        text = _to_text(cells, cell_format, tokens)
-        return text.str.to_lowercase() if kind == "category" else text, unreadable
-    if cells.dtype in {"date": (pl.Date, pl.Datetime), "duration": (pl.Time, pl.Duration)}.get(kind, ()):
-        values = forms.dates_to_days(cells) if kind == "date" else forms.to_hours(cells)
-    elif not (is_text(cells) or cells.dtype.is_numeric() or cells.dtype in (pl.Boolean, pl.Null)):
+    kind, native, unreadable = column.kind, native_kind(cells), pl.Series([False]).new_from_index(0, len(cells))
+    is_words, is_time = kind in ("category", "text"), kind in ("date", "duration")
+    if not is_text(cells) and (native is None or (native in ("date", "duration") and not (is_words or native == kind))):
         raise DataError(f"column {cells.name!r} must contain {KINDS[kind]}; got values of type {cells.dtype}.")
-    elif is_text(cells) or kind in ("date", "duration"):
-        text = strip_missing_numbers(strip_text(as_text(cells), cell_format))
-        values = _READERS[kind].read(text, column.formats, cell_format)
+    tokens = _read_tokens(kind, cell_format)
+    if is_words:
+        if native == "number" and tokens:
+            cells = cells.set(cells.cast(pl.Float64, strict=False).is_in(tokens).fill_null(value=False), None)
+        text = (strip_text(cells, cell_format) if is_text(cells) else as_text(cells)).fill_null("")
+        return text.str.to_lowercase() if kind == "category" else text, unreadable
+    if is_time and native == kind:
+        values = forms.dates_to_days(cells) if kind == "date" else forms.to_hours(cells)
+    elif is_text(cells) or is_time:
+        text = _strip(cells, cell_format)
+        values = READERS[kind].read(text, column.formats, cell_format)
         unreadable = text.is_not_null() & values.is_null()
     else:
         numbers = cells.cast(pl.Float64, strict=False).fill_nan(None)
         is_value = numbers.is_in([0.0, 1.0, *tokens]) if kind == "yes/no" else numbers.is_finite()
         unreadable = ~is_value.fill_null(value=True)
         values = numbers.set(unreadable, None)
-    if kind in ("date", "duration") and cell_format.missing:  # 9999-12-31 is also missing as a native date
-        text = pl.Series(cell_format.missing, dtype=pl.String).str.strip_chars()
-        tokens = _READERS[kind].read(text, forms.UNAMBIGUOUS_DATES, cell_format).drop_nulls().to_list()
     return values.set(values.is_in(tokens).fill_null(value=False), None) if tokens else values, unreadable
 
 
-def _to_text(cells: "pl.Series", cell_format: CellFormat, tokens: Sequence[float]) -> "pl.Series":
-    """Return the cells as text; a missing cell is the empty text, which is a separate category."""
+def _read_tokens(kind: Kind, cell_format: CellFormat) -> list[float]:
+    """Return the values of the user's tokens of missing values: 999 is missing as 999.0, and 9999-12-31 as a date."""
     import polars as pl
 
-    if cells.dtype.is_nested():
-        raise DataError(f"column {cells.name!r} must contain text; got values of type {cells.dtype}.")
-    if is_text(cells):
-        return strip_text(cells, cell_format).fill_null("")
-    if tokens and cells.dtype.is_numeric():
-        cells = cells.set(cells.cast(pl.Float64, strict=False).is_in(tokens).fill_null(value=False), None)
-    return as_text(cells).fill_null("")
+    if not cell_format.missing:
+        return []
+    text = pl.Series(cell_format.missing, dtype=pl.String).str.strip_chars()
+    if kind not in ("date", "duration"):
+        return forms.read_numbers(text).drop_nulls().to_list()
+    return READERS[kind].read(text, forms.UNAMBIGUOUS_DATES, cell_format).drop_nulls().to_list()
+
+
+def _strip(cells: "pl.Series", cell_format: CellFormat) -> "pl.Series":
+    """Return cells as text without surrounding spaces, in which the tokens of missing numbers are null."""
+    return strip_missing_numbers(strip_text(as_text(cells), cell_format))
 
 
 def as_text(cells: "pl.Series") -> "pl.Series":
@@ -218,11 +231,6 @@ def as_text(cells: "pl.Series") -> "pl.Series":
     return whole.zip_with(is_whole, cells.cast(pl.String))
 
 
-def list_cells(cells: "pl.Series", mask: "pl.Series") -> list[tuple[int, str]]:
-    """Return rows and texts of the first cells in a mask."""
-    return [(int(row), str(cells[int(row)])) for row in mask.arg_true().head(MAX_CELLS).to_list()]
-
-
 def unreadable_cell(cells: "pl.Series", column: Column, row: int) -> DataError:
     """Return the error for a cell that is not of the kind of its column."""
     cell, content = cells[row], KINDS[column.kind]
@@ -232,6 +240,11 @@ def unreadable_cell(cells: "pl.Series", column: Column, row: int) -> DataError:
     elif column.kind == "date" and column.formats:
         content = f"dates as in training, {forms.name_date_formats(column.formats)}"
     return DataError(f"column {cells.name!r} must contain {content}; got {got}. {remedy}", row=row)
+
+
+def list_cells(cells: "pl.Series", mask: "pl.Series") -> list[tuple[int, str]]:
+    """Return rows and texts of the first cells in a mask."""
+    return [(int(row), str(cells[int(row)])) for row in mask.arg_true().head(MAX_CELLS).to_list()]
 
 
 @dataclass(frozen=True)
@@ -248,24 +261,6 @@ class Overrides:
     categories: tuple[str, ...] = ()
     texts: tuple[str, ...] = ()
     drop: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True)
-class _Read:
-    """A feature with its values and a mask of its unreadable cells; see `to_values`."""
-
-    column: Column
-    values: "pl.Series"
-    unreadable: "pl.Series"
-    reason: str = ""
-
-
-class _ExcludedError(Exception):
-    """Reason why a column is not a feature, with the number of its values if they identify the rows."""
-
-    def __init__(self, reason: str, n_values: int = 0) -> None:
-        self.reason = reason
-        self.n_values = n_values
 
 
 @dataclass
@@ -334,6 +329,24 @@ class TableFeatures:
     frame: "pl.DataFrame"
 
 
+@dataclass(frozen=True)
+class _Read:
+    """A feature with its values and a mask of its unreadable cells; see `to_values`."""
+
+    column: Column
+    values: "pl.Series"
+    unreadable: "pl.Series"
+    reason: str = ""
+
+
+class _ExcludedError(Exception):
+    """Reason why a column is not a feature, with the number of its values if they identify the rows."""
+
+    def __init__(self, reason: str, n_values: int = 0) -> None:
+        self.reason = reason
+        self.n_values = n_values
+
+
 def choose_features(
     table: Table,
     *,
@@ -379,9 +392,8 @@ def choose_features(
     import polars as pl
 
     overrides = overrides or Overrides()
-    stripped = {name.strip() for name in exclude}  # as `find_column` finds them
-    excluded = {name for name in table.frame.columns if name.strip() in stripped}
-    dropped = {*excluded, *table.label_columns, *match_columns(overrides.drop, table.names, table.path)}
+    dropped = {*match_all(exclude, table.frame.columns), *table.label_columns}
+    dropped |= {*match_columns(overrides.drop, table.names, table.path)}
     named = _named_kinds(table, overrides)
     found: list[Finding] = []
     columns: list[Column] = []
@@ -406,7 +418,7 @@ def choose_features(
         raise DataError(error.reason, source=str(table.path), row=error.row) from None
     findings = TableFindings(tuple(found), table.dialect, table.remarks)
     if not columns:
-        reasons = findings.reasons_of_exclusion()
+        reasons = describe_details(finding for finding in found if finding.kind == "excluded")
         cause = f": {reasons}. " if reasons else f": each column has labels or is dropped{scope}. "
         raise DataError(
             f"no feature column remains{cause}Add a column, or include one by --numeric, --categorical or --text.",
@@ -453,12 +465,9 @@ def _read(cells: "pl.Series", column: Column, cell_format: CellFormat) -> _Read:
 
 def _check_named(cells: "pl.Series", kind: Kind, cell_format: CellFormat) -> _Read:
     """Return a column whose kind the user names, or raise if most of its cells are not of the kind."""
-    column = Column(cells.name, kind)
-    if kind == "number" and is_text(cells):
-        present = strip_missing_numbers(strip_text(cells, cell_format)).drop_nulls()
-        formats = [reader.detect(present, cell_format) for reader in READERS if reader.kind == "number"]
-        column = Column(cells.name, kind, formats[-1] or formats[0] or ())  # a unit takes precedence
-    read = _read(cells, column, cell_format)
+    has_format = kind == "number" and is_text(cells)
+    formats = _detect_numbers(_strip(cells, cell_format).drop_nulls(), cell_format) if has_format else ()
+    read = _read(cells, Column(cells.name, kind, formats), cell_format)
     n_unreadable = int(read.unreadable.sum())
     n_values = len(cells) - read.values.null_count()
     if n_unreadable and n_values < _MIN_READ_IF_NAMED * (n_values + n_unreadable):
@@ -468,19 +477,17 @@ def _check_named(cells: "pl.Series", kind: Kind, cell_format: CellFormat) -> _Re
 
 def _infer_values(cells: "pl.Series", cell_format: CellFormat) -> _Read:
     """Return a column that has a type other than text, or raise if it is excluded."""
-    import polars as pl
-
-    name, dtype = cells.name, cells.dtype
+    name, kind = cells.name, native_kind(cells)
     if cells.null_count() == len(cells):
         raise _ExcludedError("no values")
-    kinds: dict[Any, Kind] = {pl.Date: "date", pl.Datetime: "date", pl.Time: "duration", pl.Duration: "duration"}
-    kind = "number" if dtype.is_numeric() else (kinds | {pl.Boolean: "yes/no"}).get(dtype.base_type())
     if kind is None:
-        raise _ExcludedError(f"its values have the type {name_type(dtype)}: write a column for each number or text")
+        reason = f"its values have the type {name_type(cells.dtype)}: write a column for each number or text"
+        raise _ExcludedError(reason)
     read = _read(cells, Column(name, kind), cell_format)
     _check_varies(read.values)
     read = _as_dates(cells, read, cell_format)
-    if read.column.kind == "number" and dtype.is_integer() and len(cells) >= _MIN_INDEX_ROWS and not cells.null_count():
+    is_index = read.column.kind == "number" and cells.dtype.is_integer() and not cells.null_count()
+    if is_index and len(cells) >= _MIN_INDEX_ROWS:
         if bool((cells.cast(float).diff().drop_nulls() == 1).all()):
             raise _ExcludedError(_COUNTS, len(cells))
         if _IDENTIFIER.search(name.strip()) and cells.n_unique() == len(cells):
@@ -490,51 +497,42 @@ def _infer_values(cells: "pl.Series", cell_format: CellFormat) -> _Read:
 
 def _infer_text(cells: "pl.Series", cell_format: CellFormat) -> _Read:
     """Return a column of text as the first reader that reads enough cells reads it, or as words."""
-    text = strip_text(cells, cell_format)
-    stripped = strip_missing_numbers(text)
-    present = stripped.drop_nulls()
-    is_named_date = bool(cell_format.dates) and _share_read(forms.read_dates(present, cell_format.dates)) >= MIN_SHARE
-    is_code = not is_named_date and _has_codes(present)
-    reader = None if is_code else _find_reader(present, cell_format, only_dates=is_named_date)
-    if reader is None:  # tokens such as "+" and "-" may be categories
-        return _infer_words(cells, text, cell_format, is_code=is_code)
-    column = Column(cells.name, reader.kind, reader.detect(present, cell_format) or ())
+    text = _strip(cells, cell_format)
+    present = text.drop_nulls()
+    is_date = bool(cell_format.dates) and _share_read(forms.read_dates(present, cell_format.dates)) >= MIN_SHARE
+    is_code = not is_date and bool(present.str.contains(forms.CODE).any())
+    is_code = is_code and _mean(present.str.contains(r"^\d+$")) >= MIN_SHARE
+    kind = "date" if is_date else None if is_code else _find_kind(present, cell_format)
+    if kind is None:
+        return _infer_words(cells, cell_format, is_code=is_code)
+    column = Column(cells.name, kind, READERS[kind].detect(present, cell_format) or ())
     read = _read(cells, column, cell_format)
     n_unreadable = int(read.unreadable.sum())
     share = 1 - n_unreadable / len(present)
     has_half = share >= _MIN_READ_IF_NAMED
-    if share >= reader.min_share or (has_half and _are_words(stripped.filter(read.unreadable), read.values)):
+    if share >= READERS[kind].min_share or (has_half and _are_words(text.filter(read.unreadable), read.values)):
         _check_varies(read.values)
         return _as_dates(cells, read, cell_format)
-    unit = f" in {column.formats[1]!r}" * (reader.kind == "number") if column.formats[1:] else ""
+    unit = f" in {column.formats[1]!r}" * (kind == "number") if column.formats[1:] else ""
     row, cell = list_cells(cells, read.unreadable)[0]
     mixed = (
-        f"{n_unreadable:,} of {len(present):,} cells {'are' if n_unreadable > 1 else 'is'} not {KINDS[reader.kind]}"
-        f"{unit}, such as {cell!r} in row {row} ({_REMEDIES[reader.kind]})"
+        f"{n_unreadable:,} of {len(present):,} cells {'are' if n_unreadable > 1 else 'is'} not {KINDS[kind]}{unit}, "
+        f"such as {cell!r} in row {row} ({READERS[kind].remedy})"
     )
-    return _infer_words(cells, text, cell_format, reason=mixed * has_half)
+    return _infer_words(cells, cell_format, reason=mixed * has_half)
 
 
-def _has_codes(present: "pl.Series") -> bool:
-    """Return whether the cells are codes of digits, some of which have leading zeros."""
-    return bool(present.str.contains(forms.CODE).any()) and _mean(present.str.contains(r"^\d+$")) >= MIN_SHARE
-
-
-def _find_reader(present: "pl.Series", cell_format: CellFormat, *, only_dates: bool) -> Reader | None:
-    """Return the first reader that reads enough cells of a sample, or the one that reads the most of at least half."""
-    sample = forms.sample_cells(present, SAMPLE_ROWS)
+def _find_kind(present: "pl.Series", cell_format: CellFormat) -> Kind | None:
+    """Return the first kind whose reader reads enough cells of a sample, or that of the most of at least half."""
+    sample, shares = forms.sample_cells(present, SAMPLE_ROWS), dict[Kind, float]()
     has_digits = sample.str.contains(r"\d").any()
-    best, best_share = None, 0.0
-    for reader in READERS:
-        if (only_dates and reader.kind != "date") or not (has_digits or reader.kind == "yes/no"):
-            continue
-        formats = reader.detect(sample, cell_format)
-        share = 0.0 if formats is None else _share_read(reader.read(sample, formats, cell_format))
-        if share >= reader.min_share:
-            return reader
-        if share > best_share and share >= _MIN_READ_IF_NAMED:
-            best, best_share = reader, share
-    return best
+    for kind, reader in READERS.items():
+        formats = reader.detect(sample, cell_format) if has_digits or kind == "yes/no" else None
+        shares[kind] = 0.0 if formats is None else _share_read(reader.read(sample, formats, cell_format))
+        if shares[kind] >= reader.min_share:
+            return kind
+    best = max(shares, key=shares.__getitem__)
+    return best if shares[best] >= _MIN_READ_IF_NAMED else None
 
 
 def _as_dates(cells: "pl.Series", read: _Read, cell_format: CellFormat) -> _Read:
@@ -551,13 +549,12 @@ def _as_dates(cells: "pl.Series", read: _Read, cell_format: CellFormat) -> _Read
     return read
 
 
-def _infer_words(
-    cells: "pl.Series", text: "pl.Series", cell_format: CellFormat, *, is_code: bool = False, reason: str = ""
-) -> _Read:
+def _infer_words(cells: "pl.Series", cell_format: CellFormat, *, is_code: bool = False, reason: str = "") -> _Read:
     """Return a column of words as categories or texts, or raise if it is an identifier or a constant.
 
-    `reason` says why the cells are not read as another kind.
+    `reason` says why the cells are not read as another kind. Tokens such as "+" and "-" may be categories.
     """
+    text = strip_text(cells, cell_format)
     _check_varies(text.str.to_lowercase())
     present = text.drop_nulls()
     distinct = present.n_unique()
@@ -599,14 +596,14 @@ def _are_words(others: "pl.Series", values: "pl.Series") -> bool:
 def _describe(cells: "pl.Series", read: _Read, table: Table) -> list[Finding]:
     """Return the findings about a feature."""
     (name, kind, formats), values, unreadable = read.column, read.values, read.unreadable
-    is_words, found = kind in ("category", "text"), []
-    if n_unreadable := int(unreadable.sum()):
-        rows, texts = zip(*list_cells(cells, unreadable), strict=True)
-        found.append(Finding("unreadable", name, n_unreadable, rows, texts, kind))
-    is_empty = values == "" if is_words else values.is_null() & ~unreadable
-    if tokens := forms.count_tokens(cells, is_empty) if is_empty.any() else ():  # of categories they are a category
+    is_words, counted = kind in ("category", "text"), UnreadableCells()
+    if unreadable.any():
+        counted.add(name, list_cells(cells, unreadable), int(unreadable.sum()))
+    found = counted.findings("unreadable", kind)
+    is_empty = values.is_null() & ~unreadable  # of words, none: missing values are a category
+    if tokens := forms.count_tokens(cells, is_empty) if is_empty.any() else ():
         missing, counts = zip(*tokens, strict=True)
-        found.append(Finding("missing category" if is_words else "missing", name, sum(counts), examples=missing))
+        found.append(Finding("missing", name, sum(counts), examples=missing))
     if read.reason:
         found.append(Finding("kind", name, detail=f"read as {KINDS[kind]}: {read.reason}"))
     has_format = is_text(cells) or (kind == "date" and cells.dtype.is_numeric())
@@ -621,33 +618,42 @@ def _show_format(cells: "pl.Series", read: _Read, cell_format: CellFormat) -> li
     (name, kind, formats), values = read.column, read.values
     text, is_read = strip_text(as_text(cells), CellFormat()), values.is_not_null()
 
-    def show(shown: "pl.Series", written: str = "") -> str:
+    def show(shown: "pl.Series") -> str:
         row = int((is_read & shown.fill_null(value=False)).arg_max() or 0)
-        return f"{_SPACE.sub(' ', str(text[row]))!r} is {written or f'{values[row]:.12g}'}"
+        value = f"{values[row]:{'.4g' if kind == 'duration' else '.12g'}}"
+        value = forms.days_to_text(float(values[row])) if kind == "date" else value
+        return f"{_SPACE.sub(' ', str(text[row]))!r} is {value}"
 
+    shown, detail, finding = [is_read], "", "format"
     if kind == "yes/no":
-        both = [show(values == value) for value in (0.0, 1.0) if (values == value).any()]
-        is_usual = {one.split("'")[1].lower() for one in both} <= {"true", "false"}
-        return [] if is_usual else [Finding("format", name, detail=f"read as {KINDS[kind]} ({enumerate_items(both)})")]
-    if kind == "date":
-        example = show(is_read, forms.days_to_text(float(values.drop_nulls()[0])))
-        swapped = formats if set(formats) & {*cell_format.dates} else forms.swap_day_and_month(formats)
-        n_unread = [forms.read_dates(text, known).null_count() for known in dict.fromkeys((formats, swapped))]
-        if len(n_unread) > 1 and n_unread[0] == n_unread[1]:
-            other = next(new for new, known in zip(swapped, formats, strict=True) if new != known)
-            first = "day" if other.startswith("%d") else "month"
-            advice = f"if the {first} is first, add --date-format {shlex.quote(other)}"
-            return [Finding("date order", name, examples=(example,), detail=advice)]
-        detail = enumerate_items([*map(repr, formats)])
+        shown = [values == value for value in (0.0, 1.0) if (values == value).any()]
     elif kind == "number":
-        example = show(text.str.contains(r"[^\d+-]"))
-        group, unit = formats[0][:-1], formats[1:]
-        if group in (",", ".") and (forms.read_numbers(text, group, *unit).is_null() == ~is_read).all():  # type: ignore[arg-type]
-            return [Finding("digit groups", name, examples=(example,), detail=repr(group))]
-        detail = f"in {unit[0]!r}" if unit else ""
+        shown, detail = [text.str.contains(r"[^\d+-]")], "".join(f" in {unit!r}" for unit in formats[1:])
+        group = formats[0][:-1]
+        if group in (",", ".") and (forms.read_numbers(text, group, *formats[1:]).is_null() == ~is_read).all():  # type: ignore[arg-type]
+            finding, detail = "digit groups", repr(group)
+    elif kind == "date":
+        detail, other = " " + enumerate_items([*map(repr, formats)]), _other_order(text, formats, cell_format)
+        if other:
+            first = "day" if other.startswith("%d") else "month"
+            finding, detail = "date order", f"if the {first} is first, add --date-format {shlex.quote(other)}"
     else:
-        example, detail = show(is_read, f"{values.drop_nulls()[0]:.4g}"), "in hours"
-    return [Finding("format", name, detail=f"read as {f'{KINDS[kind]} {detail}'.strip()} ({example})")]
+        detail = " in hours"
+    examples = [show(mask) for mask in shown]
+    if finding != "format":
+        return [Finding(finding, name, examples=tuple(examples), detail=detail)]
+    if kind == "yes/no" and {one.split("'")[1].lower() for one in examples} <= {"true", "false"}:
+        return []
+    return [Finding("format", name, detail=f"read as {KINDS[kind]}{detail} ({enumerate_items(examples)})")]
+
+
+def _other_order(text: "pl.Series", formats: Sequence[str], cell_format: CellFormat) -> str:
+    """Return a format of dates with the other order of day and month, if that reads as many cells; else ""."""
+    swapped = forms.swap_day_and_month(formats)
+    changed = [new for new, known in zip(swapped, formats, strict=True) if new != known]
+    if not changed or set(formats) & {*cell_format.dates}:
+        return ""
+    return changed[0] if len({forms.read_dates(text, each).null_count() for each in (formats, swapped)}) == 1 else ""
 
 
 def align_columns(
@@ -745,7 +751,8 @@ def describe_dates(columns: Sequence[Column], unreadable: UnreadableCells) -> li
         Finding("other dates", column.name, detail=forms.name_date_formats(column.formats))
         for column in columns
         if column.kind == "date"
-        and any(any(map(str.isdigit, text)) for _, text in unreadable.examples.get(column.name, ()))
+        and column.name in unreadable.found
+        and any(any(map(str.isdigit, text)) for text in unreadable.found[column.name].examples)
     )
 
 

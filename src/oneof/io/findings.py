@@ -7,9 +7,8 @@ must prevent a wrong model or a loss of data.
 
 import re
 import shlex
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Literal
 
 from oneof.io.formats.dialect import COMMON, Dialect
@@ -73,7 +72,6 @@ SENTENCES = {
     "kind": "{details}.",
     "missing": "{count} cell[|s] of {columns} [is|are] missing: {examples}. If [it is a value|they are values], add "
     "--categorical {name}.",
-    "missing category": "",
     "excluded": "{details}.",
     "dialect": "the file is read with {detail}; to change this, use --delimiter, --decimal, --encoding and --quote.",
     "format": "{details}. To change this, add --numeric {name}, --categorical {name} or --date-format.",
@@ -81,7 +79,7 @@ SENTENCES = {
 """Kinds of findings with their sentences, the most important ones first.
 
 A sentence with {detail} is about the findings with this detail only. Of "<a|b>", b is for several columns, and of
-"[a|b]" for a count above 1. A kind without a sentence is in JSON only.
+"[a|b]" for a count above 1.
 """
 
 
@@ -139,7 +137,7 @@ def describe(findings: Iterable[Finding], limit: int | None = MAX_NOTES) -> list
     for finding in _sorted(findings):
         key = finding.detail if "{detail}" in SENTENCES[finding.kind] else ""
         groups.setdefault((finding.kind, key), []).append(finding)
-    written = [_write(SENTENCES[kind], found) for (kind, _), found in groups.items() if SENTENCES[kind]]
+    written = [_write(SENTENCES[kind], found) for (kind, _), found in groups.items()]
     if limit is None or len(written) <= limit:
         return written
     return [*written[: limit - 1], f"{len(written) - limit + 1} further notes: `oneof inspect --json`."]
@@ -216,12 +214,6 @@ def _place(finding: Finding, n_texts: int) -> str:
     )
 
 
-def _split(cells: Iterable[tuple[int, str]]) -> tuple[tuple[int, ...], tuple[str, ...]]:
-    """Return the rows and the texts of cells."""
-    listed = list(cells)
-    return tuple(row for row, _ in listed), tuple(text for _, text in listed)
-
-
 @dataclass(frozen=True)
 class TableFindings:
     """Findings about a table.
@@ -265,10 +257,6 @@ class TableFindings:
         """Columns that are not features since they identify the rows."""
         return [one.column for one in self.columns if one.kind == "excluded" and one.count]
 
-    def reasons_of_exclusion(self) -> str:
-        """Return the excluded columns with the reasons, in one clause."""
-        return describe_details(one for one in self.columns if one.kind == "excluded")
-
     def to_dict(self) -> list[dict[str, Any]]:
         """Return all findings in the types of JSON."""
         return [finding.to_dict() for finding in self.findings()]
@@ -280,26 +268,24 @@ def dialect_findings(dialect: Dialect | None) -> list[Finding]:
     return notes("dialect", [enumerate_items(differences)] * bool(differences))
 
 
+@dataclass
 class UnreadableCells:
-    """Counter of cells that are not of the kind of their column and are read as missing values.
+    """Cells that are not of the kind of their column and are read as missing values, as a finding for each column.
 
     Attributes
     ----------
-    counts : Counter of str
-        The number of cells by column.
-    examples : dict
-        Rows, counted from 0, and texts of the first cells by column.
+    found : dict of str to Finding
+        The number of cells, and the rows and texts of the first ones, by column.
     """
 
-    def __init__(self) -> None:
-        self.counts: Counter[str] = Counter()
-        self.examples: dict[str, list[tuple[int, str]]] = {}
+    found: dict[str, Finding] = field(default_factory=dict)
 
-    def add(self, column: str, cells: Sequence[tuple[int, str]], count: int, *, first_row: int = 0) -> None:
+    def add(self, column: str, cells: Iterable[tuple[int, str]], count: int, *, first_row: int = 0) -> None:
         """Add the first cells of a column, whose rows are counted from `first_row`, and the number of all cells."""
-        self.counts[column] += count
-        examples = self.examples.setdefault(column, [])
-        examples += [(row + first_row, text) for row, text in cells[: MAX_CELLS - len(examples)]]
+        known = self.found.get(column, Finding("unreadable new", column))
+        listed = [*zip(known.rows, known.examples, strict=True), *((row + first_row, text) for row, text in cells)]
+        rows, texts = zip(*listed[:MAX_CELLS], strict=True) if listed else ((), ())
+        self.found[column] = replace(known, count=known.count + count, rows=rows, examples=texts)
 
     def add_labels(self, column: str, errors: Mapping[int, Any], *, first_row: int = 0) -> None:
         """Add the rows of some errors, which have the labels that cannot be read, of a column of labels."""
@@ -308,15 +294,15 @@ class UnreadableCells:
 
     def merge(self, other: "UnreadableCells") -> "UnreadableCells":
         """Return the cells of both, those of `other` last."""
-        merged = UnreadableCells()
-        for part in (self, other):
-            for name, count in part.counts.items():
-                merged.add(name, part.examples[name], count)
+        merged = UnreadableCells(dict(self.found))
+        for name, finding in other.found.items():
+            merged.add(name, zip(finding.rows, finding.examples, strict=True), finding.count)
         return merged
 
     def findings(self, kind: str = "unreadable new", detail: str = "") -> list[Finding]:
-        """Return a finding for each column."""
-        return [Finding(kind, name, n, *_split(self.examples[name]), detail) for name, n in self.counts.most_common()]
+        """Return a finding for each column, those with the most cells first."""
+        ordered = sorted(self.found.values(), key=lambda finding: -finding.count)
+        return [replace(finding, kind=kind, detail=detail) for finding in ordered]
 
     def sentences(self) -> list[str]:
         """Return a sentence about the cells of all columns, if there are any."""
@@ -324,12 +310,7 @@ class UnreadableCells:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the counts and the first cells in the types of JSON."""
-        return {name: {"count": n, "cells": list(map(list, self.examples[name]))} for name, n in self.counts.items()}
-
-    @classmethod
-    def from_dict(cls, content: Mapping[str, Any]) -> "UnreadableCells":
-        """Return the cells from the result of `to_dict`."""
-        cells = cls()
-        for name, entry in content.items():
-            cells.add(name, [(int(row), str(text)) for row, text in entry["cells"]], int(entry["count"]))
-        return cells
+        return {
+            name: {"count": finding.count, "cells": [*map(list, zip(finding.rows, finding.examples, strict=True))]}
+            for name, finding in self.found.items()
+        }

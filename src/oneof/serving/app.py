@@ -31,7 +31,7 @@ from oneof.serving.predictor import RowPredictor
 from oneof.validation import check_positive
 
 _MAX_LISTED = 5
-"""Maximum number of columns in a note."""
+"""Maximum number of columns or rows in a note."""
 _HEADERS = {"x-content-type-options": "nosniff", "cache-control": "no-store"}
 _SENTENCES = {
     404: "the path does not exist: the paths are /health, /model, /openapi.json and /predict.",
@@ -174,15 +174,19 @@ def describe_model(predictor: RowPredictor, limits: dict[str, int]) -> dict[str,
 
 
 def _describe(predictions: list[dict[str, Any]]) -> list[str]:
-    """Return the note of `oneof predict` about cells that cannot be read, and one about absent columns, if any."""
+    """Return the note of `oneof predict` about unreadable cells, and notes about absent columns and empty rows."""
     cells, absent = UnreadableCells(), dict[str, None]()
+    empty = [f"row {row}" for row, prediction in enumerate(predictions) if prediction.get("empty")]
     for row, prediction in enumerate(predictions):
         absent |= dict.fromkeys(map(repr, prediction.get("absent", ())))
         for column, value in prediction.get("unreadable", {}).items():
             cells.add(column, [(row, value)], 1)
     names = enumerate_items([*absent], _MAX_LISTED, conjunction=False)
     note = f"absent columns are missing values: {names}. Use null for a missing value, or add its key."
-    return [*cells.sentences(), *[note] * bool(absent)]
+    none = (
+        f"no cell can be read in {enumerate_items(empty, _MAX_LISTED)}: the prediction is that of missing values only."
+    )
+    return [*[none] * bool(empty), *cells.sentences(), *[note] * bool(absent)]
 
 
 def _parse(body: bytes) -> Any:

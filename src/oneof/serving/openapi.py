@@ -54,6 +54,7 @@ def _describe_prediction(predictor: RowPredictor) -> dict[str, Any]:
     optional = {
         "unreadable": _OBJECT | {"additionalProperties": _TEXT, "description": unreadable},
         "absent": _array(_TEXT) | {"description": absent},
+        "empty": {"const": True, "description": "No cell of the row can be read."},
     }
     required = {"label": label, "confidence": {"type": "number"}, predictor.value_name: values}
     return _closed(optional, **required, **({} if predictor.set_options is None else sets))

@@ -151,7 +151,7 @@ class RowPredictor:
             For each row `label`, `confidence`, and `probabilities` or `scores`, a dict from the classes as text to
             numbers. With `coverage`, each has `set`, the list of the classes of its prediction set. A row with cells
             that cannot be read has `unreadable`, a dict from their columns to their values as text. A row that lacks
-            columns has `absent`, the list of their names.
+            columns has `absent`, the list of their names. A row without any value has `empty`, which is True.
 
         Raises
         ------
@@ -191,8 +191,9 @@ class RowPredictor:
             prediction[self.value_name] = dict(zip(names, values[i].tolist(), strict=True))
             if sets is not None:
                 prediction["set"] = [self.classes[k] for k in np.flatnonzero(sets[i])]
-            prediction |= {"unreadable": unreadable[i]} if unreadable[i] else {}
-            predictions.append(prediction | ({"absent": absent[i]} if absent[i] else {}))
+            is_empty = all(cell == "" or cell != cell for cell in features.row(i))  # noqa: PLR0124 - NaN
+            remarks = {"unreadable": unreadable[i], "absent": absent[i], "empty": is_empty}
+            predictions.append(prediction | {name: remark for name, remark in remarks.items() if remark})
         return predictions
 
     def _find_absent(self, row: Mapping[str, Any], number: int) -> list[str]:

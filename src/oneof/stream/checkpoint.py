@@ -29,8 +29,8 @@ from oneof.typing import Mask
 from oneof.validation import check_bool, check_positive
 
 FORMAT = "oneof-checkpoint"
-FORMAT_VERSION = 8
-"""8: the state is packed by the types of its fields; older files cannot be read."""
+FORMAT_VERSION = 9
+"""9: the state is packed by the types of its fields; older files cannot be read."""
 
 _PACKAGES = ("oneof", "numpy", "scikit-learn", "numba", "polars")
 """Packages that may change the last bit of a weight if their version changes."""
@@ -209,8 +209,6 @@ def _pack(value: Any, arrays: dict[str, Any]) -> Any:
     if isinstance(value, np.ndarray):
         arrays[name := f"array_{len(arrays)}"] = value
         return name
-    if isinstance(value, UnreadableCells):
-        return value.to_dict()
     if is_dataclass(value):
         value = {f.name: getattr(value, f.name) for f in fields(value)}
     elif hasattr(value, "_asdict"):
@@ -231,8 +229,8 @@ def _unpack(kind: Any, value: Any, arrays: Mapping[str, Any]) -> Any:
         return arrays[value]
     if origin in (list, tuple):
         return origin(_unpack(args[0], item, arrays) for item in value)
-    if kind is UnreadableCells:
-        return UnreadableCells.from_dict(value)
+    if origin is dict:
+        return {name: _unpack(args[1], item, arrays) for name, item in value.items()}
     if is_dataclass(kind) or hasattr(kind, "_fields"):
         return kind(**{name: _unpack(hint, value[name], arrays) for name, hint in get_type_hints(kind).items()})
     return value

@@ -9,10 +9,10 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator, TransformerMixin
 
-from oneof.errors import InputError
 from oneof.io import TextOptions
-from oneof.io.encoder import CALENDAR, calendar_features
+from oneof.io.encoder import calendar_features
 from oneof.typing import FeatureMatrix, Floats
+from oneof.validation import check_squares
 
 _NUMBERS = ("number", "yes/no", "duration")
 """Kinds of columns with one feature."""
@@ -126,16 +126,14 @@ class StreamEncoder(TransformerMixin, BaseEstimator):
         sqrt(n) standard deviations from their mean. A new number may be arbitrarily far from the mean of the earlier
         rows. Labels are not used.
         """
-        numbers = self._numbers(frame)
-        after = copy.copy(self)
+        for name in self._named(*_NUMBERS):  # divided by an infinite deviation, all numbers would be 0
+            check_squares(frame[name].to_numpy(), f"column {name!r}")
+        numbers, after = self._numbers(frame), copy.copy(self)
         if hasattr(self, "moments_"):
             after.moments_ = self.moments_.update(numbers)
         else:
             after.moments_ = Moments.start(numbers.shape[1]).update(numbers)
             after.missing_indicator_ = np.isnan(numbers).any(axis=0)
-        _check_squares(
-            after.moments_, numbers, [*self._named(*_NUMBERS), *np.repeat(self._named("date"), len(CALENDAR))]
-        )
         return after, after._rows(frame, numbers)
 
     def transform(self, frame: Any) -> FeatureMatrix:
@@ -144,7 +142,7 @@ class StreamEncoder(TransformerMixin, BaseEstimator):
 
     def _numbers(self, frame: Any) -> Floats:
         names = self._named(*_NUMBERS)
-        numbers = np.asarray(frame.select(names).to_numpy(), dtype=np.float64).reshape(frame.height, len(names))
+        numbers = frame.select(names).to_numpy().astype(np.float64, copy=False).reshape(frame.height, len(names))
         dates = [calendar_features(frame[name].to_numpy()) for name in self._named("date")]
         return np.hstack([numbers, *dates])
 
@@ -155,10 +153,7 @@ class StreamEncoder(TransformerMixin, BaseEstimator):
         hashed += [self._texts(frame[name]) for name in self._named("text")]
         if not hashed:
             return dense
-        total = hashed[0]
-        for features in hashed[1:]:
-            total = total + features
-        rows = sp.hstack([sp.csr_matrix(dense), total], format="csr")
+        rows = sp.hstack([sp.csr_matrix(dense), sum(hashed[1:], hashed[0])], format="csr")
         rows.sort_indices()
         return rows
 
@@ -182,15 +177,3 @@ class StreamEncoder(TransformerMixin, BaseEstimator):
 
     def _named(self, *kinds: str) -> list[str]:
         return [column[0] for column in self.columns if column[1] in kinds]
-
-
-def _check_squares(moments: Moments, numbers: Floats, names: Sequence[str]) -> None:
-    """Raise if the standard deviation of a column overflows: divided by it, all numbers would be 0."""
-    for name, sum_of_squares, cells in zip(names, moments.sum_of_squares, numbers.T, strict=True):
-        if not np.isfinite(sum_of_squares):
-            row = int(np.nanargmax(np.abs(cells)))
-            raise InputError(
-                f"column {name!r} contains {cells[row]:g}, whose square overflows float64. Use smaller numbers, or "
-                "leave the cell empty.",
-                row=row,
-            )

@@ -101,8 +101,6 @@ class StreamOptions:
             if prior.ndim != 1:
                 raise InputError(f"`prior` must have one number for each class; got {self.prior!r}.")
             object.__setattr__(self, "prior", tuple(prior.tolist()))
-        object.__setattr__(self, "weighted", bool(self.weighted))
-        object.__setattr__(self, "rest", self.rest if isinstance(self.rest, str) else bool(self.rest))
         for name, kind in (("overrides", Overrides), ("text_options", TextOptions), ("table", TableOptions)):
             check_instance(name, getattr(self, name), kind)
         check_instance("dialect", self.table.dialect, Dialect)

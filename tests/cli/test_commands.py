@@ -223,7 +223,8 @@ def only(monkeypatch: pytest.MonkeyPatch) -> Only:
 
     def select(*names: str) -> None:
         monkeypatch.setattr(
-            methods, "default_estimators", lambda **options: {name: all_estimators(**options)[name] for name in names}
+            "oneof.cli.tables.methods.default_estimators",
+            lambda **options: {name: all_estimators(**options)[name] for name in names},
         )
 
     return select

@@ -156,7 +156,7 @@ def test_several_columns_of_labels_have_one_sentence(run: Run) -> None:
     assert [result.code for result in results] == [2, 2]
     [message] = {result.err for result in results}
     assert "row 0: column 'label' must contain 0 and 1, as one of several label columns; got 'owl'." in message
-    assert "add --weighted; if the columns have labels, not numbers, join them in one column" in message
+    assert "add --weighted if they have weights, or join labels in one column" in message
 
 
 # -- The findings about a messy table are the same in all commands, at most ten sentences, and all of them in JSON

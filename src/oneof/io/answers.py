@@ -572,7 +572,8 @@ def _read_lines(file: Objects, row: str, options: AnswerOptions) -> Iterator[Ans
         else:
             user = "" if annotator is None else str(_name_cell(item, annotator, "annotator")).strip()
         name, cell, confidence = _name_cell(item, row, "row"), item.content.get(answer), item.content.get(weight or "")
-        yield Answer(name, user, _as_cell(cell), item, degree=item.content.get("degree"), weight=confidence)
+        cell = _as_cell(_unquote(cell) if file.is_short else cell)
+        yield Answer(name, user, cell, item, degree=item.content.get("degree"), weight=confidence)
 
 
 def find_row_column(names: Sequence[str], columns: list[str], options: AnswerOptions, path: Path | None = None) -> str:
@@ -590,7 +591,6 @@ def _name_cell(item: Item, column: str, kind: str) -> str | int:
 
 def _as_cell(value: Any) -> str | list[str] | None:
     """Return a value of a table or of JSON as the text of a cell, or as a list of labels."""
-    value = _unquote(value)
     if value is None or isinstance(value, str):
         return value
     if isinstance(value, list) or _has_choices(value):

@@ -8,6 +8,8 @@ import polars as pl
 import pytest
 
 from oneof import persistence
+from oneof.io import encoder, make_encoder
+from oneof.io.features import Column
 from tests.cli.conftest import Result, Run
 
 MESSAGES = {
@@ -54,6 +56,19 @@ def test_stems_and_stop_words_are_used_by_the_model(run: Run, table: Path) -> No
     assert (options["stop_words"], options["stem"]) == ("english", "english")
     assert model.summary["words"] == options
     assert "--stop-words english --stem english" in Path("out/report.html").read_text()
+
+
+def test_all_folds_have_the_form_of_the_whole_table(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Features that are dense in all rows, and sparse by the words of a fold, are dense in every fit."""
+    words = np.random.default_rng(0).choice([*"abcdefghijklmno"], (60, 6))
+    messages = pl.DataFrame(
+        {"body": [" ".join(2 * word for word in row) for row in words], "topic": ["net", "sea"] * 30}
+    )
+    encoded = make_encoder([Column("body", "text")]).fit_transform(messages)
+    monkeypatch.setattr(encoder, "MAX_DENSITY", (encoded != 0).mean())
+    messages.write_parquet("messages.parquet")
+    _fit(run, Path("messages.parquet"), "--text", "body")
+    assert not persistence.load("out/model.skops").pipeline[0].is_sparse_
 
 
 def test_stop_words_of_a_file(run: Run, table: Path) -> None:

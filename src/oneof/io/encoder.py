@@ -123,14 +123,16 @@ class Encoder(TransformerMixin, BaseEstimator):
     * Categories: one feature per value, where missing is a value; an unseen value has none of them.
     * Text: TF-IDF of its words.
 
-    The features are in this order, and the indicators follow the dates. A column without values is 0. The output is
-    sparse only if categories and words make it mostly zeros.
+    The features are in this order, and the indicators follow the dates. A column without values is 0.
 
     Parameters
     ----------
     columns : list of (name, kind)
     stop_words, stem : optional
         See `TextOptions`.
+    sparse_output : bool, optional
+        Whether the output is sparse; by default only if categories and words make it mostly zeros. Folds need one
+        choice, since their words differ.
 
     Attributes
     ----------
@@ -149,10 +151,17 @@ class Encoder(TransformerMixin, BaseEstimator):
     is_sparse_ : bool
     """
 
-    def __init__(self, columns: Sequence[tuple[str, str]], stop_words: Any = None, stem: str | None = None) -> None:
+    def __init__(
+        self,
+        columns: Sequence[tuple[str, str]],
+        stop_words: Any = None,
+        stem: str | None = None,
+        sparse_output: bool | None = None,
+    ) -> None:
         self.columns = columns
         self.stop_words = stop_words
         self.stem = stem
+        self.sparse_output = sparse_output
 
     def fit(self, X: "pl.DataFrame", y: Any = None) -> Self:  # noqa: ARG002 - a step of a pipeline
         """Fit to a table.
@@ -195,7 +204,8 @@ class Encoder(TransformerMixin, BaseEstimator):
         blocks = self._blocks(X, numbers, texts)
         n_nonzero = sum(block.nnz if sp.issparse(block) else block.size for block in blocks)
         n_cells = sum(block.shape[0] * block.shape[1] for block in blocks)
-        self.is_sparse_ = any(map(sp.issparse, blocks)) and n_nonzero < MAX_DENSITY * n_cells
+        is_sparse = any(map(sp.issparse, blocks)) and n_nonzero < MAX_DENSITY * n_cells
+        self.is_sparse_ = is_sparse if self.sparse_output is None else self.sparse_output
         return self._stack(blocks)
 
     def transform(self, X: "pl.DataFrame") -> FeatureMatrix:

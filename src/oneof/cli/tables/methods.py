@@ -33,6 +33,8 @@ def resolve_methods(
     """
     encoder = None if prepared.table.rows is not None else make_encoder(prepared.columns, prepared.text_options)
     encoded = prepared.frame if encoder is None else encoder.fit_transform(prepared.frame)
+    if encoder is not None:  # the folds have other words, and the same scaler
+        encoder.set_params(sparse_output=sp.issparse(encoded))
     n_features = encoded.shape[1]
     estimators = default_estimators(
         sparse=sp.issparse(encoded),

@@ -10,6 +10,7 @@ from sklearn.calibration import CalibratedClassifierCV
 from sklearn.exceptions import NotFittedError
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import log_loss
 from sklearn.utils.validation import check_is_fitted
 
 from oneof import CandidateSets, persistence
@@ -57,6 +58,23 @@ def test_the_number_of_rows_limits_the_sharpness(n: int, n_classes: int) -> None
 def test_one_class_has_no_temperature() -> None:
     """With one class, every probability is 1 at any temperature."""
     assert fit_temperature(np.ones((50, 1)), np.zeros(50, dtype=np.int64)) == 1.0
+
+
+@pytest.mark.parametrize("sharpness", [0.3, 1.0, 4.0])
+@pytest.mark.parametrize("n", [50, 500])
+def test_scaling_does_not_increase_the_log_loss_of_other_rows(sharpness: float, n: int) -> None:
+    """The log loss of new rows is not above that without scaling, beyond the sampling error of few checked rows."""
+    gains = []
+    for seed in range(20):
+        proba, codes = draw(n, sharpness, seed)
+        test, true = draw(2_000, sharpness, 100 + seed)
+        scaled = scale_proba(test, fit_temperature(proba, codes))
+        labels = np.arange(4)
+        gains.append(log_loss(true, test, labels=labels) - log_loss(true, scaled, labels=labels))
+    error = np.std(gains, ddof=1) / np.sqrt(len(gains))
+    assert np.mean(gains) > -3.0 * error - 1.0 / n  # one parameter costs 1 / (2 n) on average
+    if sharpness != 1.0:
+        assert np.mean(gains) > 0.1
 
 
 def test_the_order_of_the_probabilities_is_unchanged() -> None:

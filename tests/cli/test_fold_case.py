@@ -117,9 +117,9 @@ def test_a_class_has_the_name_of_its_most_frequent_spelling(sets: list[list[str]
 def test_columns_of_classes_have_one_spelling() -> None:
     """The names of several label columns are not merged."""
     frame = pl.DataFrame({"Finch": [0, 1], "finch": [1, 0]})
-    with pytest.raises(DataError, match="--fold-case needs one label column"):
+    with pytest.raises(DataError, match="the names of several label columns are the classes"):
         read_label_columns(frame, frame.columns, folds_case=True)
-    with pytest.raises(DataError, match="--fold-case needs one label column"):
+    with pytest.raises(DataError, match="the names of several label columns are the classes"):
         label_reader(frame.columns, "|", folds_case=True)
 
 

@@ -248,6 +248,19 @@ def _answers_of(kind, n_rows, rng):
     return y, table, accuracy
 
 
+@pytest.mark.parametrize("n_labels", [0, 3, 100])
+def test_a_set_that_cannot_be_compared_is_no_evidence_against_its_classes(n_labels):
+    """The answer "not 0" of the only annotator makes 0 the least probable class, beside any number of labels."""
+    answers = [[1, 2, 3]] * 5 + [[i % 4] for i in range(n_labels)]
+    model = AnnotatorModel().fit(
+        Answers.from_records(range(len(answers)), ["Kim"] * len(answers), answers, classes=range(4))
+    )
+    likelihood = model.candidates_.weights[0]
+    assert likelihood.argmin() == 0
+    assert likelihood[0] < 0.9
+    assert np.isnan(model.accuracy_).all()
+
+
 @pytest.mark.parametrize("kind", ["labels", "sets", "rules"])
 def test_errors_of_the_parameters_fall_as_rows_grow(kind):
     """All priors have a fixed strength; rules have known labels of a third of the rows."""

@@ -21,6 +21,7 @@ def result(method, covering=0.9, approximated=0.8, accuracy=None, error=None, in
         fit_seconds=None if failed else 0.25,
         accuracy=accuracy,
         accuracy_std=None if accuracy is None else 0.03,
+        folds=[SimpleNamespace(n_true=60)],
         error=error,
         incomplete=incomplete,
     )

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from oneof.audit.accuracy import AccuracyEstimate
 from oneof.candidates import CandidateSets
 from oneof.comparison import MethodResult
+from oneof.comparison.results import FoldResult
 from oneof.errors import InputError
 from oneof.report import choose_headline, statistics, templating
 from tests.report.data import curve, sample
@@ -187,10 +188,14 @@ VAGUE = ESTIMATE._replace(interval=(0.4, 0.91))
 
 def test_the_best_known_rate_is_the_headline():
     """The accuracy by true labels comes first, then its estimate, the expected accuracy, and the covering rate."""
-    known = replace(RESULT, accuracy=0.88, accuracy_std=0.01, expected_accuracy=0.86)
+    known, few = (
+        replace(RESULT, accuracy=0.88, accuracy_std=0.01, expected_accuracy=0.86, folds=(FoldResult(n_true=n),))
+        for n in (50, 3)
+    )
     compared = replace(RESULT, expected_accuracy=0.86)
     for result, estimate, measure, value in (
         (known, ESTIMATE, "accuracy", 0.88),
+        (few, ESTIMATE, "estimated accuracy", 0.9),
         (compared, ESTIMATE, "estimated accuracy", 0.9),
         (compared, None, "expected accuracy", 0.86),
         (RESULT, None, "covering rate", 0.8),

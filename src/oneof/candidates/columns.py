@@ -102,8 +102,8 @@ class LabelColumns:
         has_others = self.form.classes is not None and list(self.form.classes) != classes
         if len(self.names) > 1 and (has_others or self.weights is not None or self.form.folds_case):
             raise DataError(
-                "--fold-case needs one label column, as do --weights and --classes; with several columns, their names "
-                "are the classes."
+                "the names of several label columns are the classes. Name one column of labels, or remove --classes, "
+                "--weights and --fold-case."
             )
 
     def read(self, labels: Any, form: LabelFormat) -> "ParsedCells | MatrixRows":

@@ -34,7 +34,7 @@ from oneof.candidates.labels import (
     warn_of_texts,
     without_minus_one_warning,
 )
-from oneof.candidates.separators import detect_separator, warn_of_syntax
+from oneof.candidates.separators import detect_separator, joining_sign, warn_of_syntax
 from oneof.errors import InputError, InputTypeError, LabelError
 from oneof.messages import shorten, warn
 from oneof.typing import Evidence, Floats, Ints, Labels, Mask
@@ -867,7 +867,14 @@ def _warn_of_joined_labels(texts: list[str]) -> None:
     lists = [text for text in texts if ('"' in text or "'" in text) and literal_kind(text) == "list"]
     pairs = labels_with_weights(texts)
     joined = [text for text in texts if "|" in text and any(count[member] > 1 for member in text.split("|"))]
-    forms = [(lists, len(texts) // 2, ", separator='[]'"), (pairs, 1, ", weighted=True"), (joined, 0, "")]
+    names = set(texts)
+    signs = {text: sign for text in texts if (sign := joining_sign(text, names)) is not None and sign.strip(" _-")}
+    forms = [
+        (lists, len(texts) // 2, ", separator='[]'"),
+        (pairs, 1, ", weighted=True"),
+        (joined, 0, ""),
+        (list(signs), 1, f", separator={next(iter(signs.values()), '')!r}"),
+    ]
     for examples, option in [(examples, option) for examples, n, option in forms if len(examples) > n][:1]:
         warn(f"{examples[0]!r} is read as one class: pass CandidateSets.from_strings(y{option}) if it is a set.")
 

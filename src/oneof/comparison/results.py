@@ -324,7 +324,7 @@ class Comparison:
         Returns
         -------
         pandas.DataFrame
-            A row for each method, the best one first. The columns are `method`; the means and standard deviations
+            A row for each method, the best one first. The columns are `method`; the rates and standard deviations
             `expected_accuracy` (if there are several methods), `covering_rate`, `covering_rate_std`,
             `approximated_accuracy`, `approximated_accuracy_std`, and, with a truth, `accuracy` and `accuracy_std`;
             `fit_seconds`; `folds`, the number of finished folds; and `note`, the error or the reason for missing folds,
@@ -387,7 +387,7 @@ class LearningCurve:
     train_sizes : tuple of int
         Numbers of labeled training rows.
     covering_rate, covering_rate_std : tuple of float
-        Mean and standard deviation over the folds, in [0, 1], see `MethodResult`; NaN if the method failed.
+        Rate of all rows, and standard deviation over the folds, in [0, 1], see `MethodResult`; NaN if the method failed.
     accuracy, accuracy_std : tuple of float or None
         In [0, 1], NaN if the method failed; None without a truth.
     errors : tuple of (str or None)

@@ -19,7 +19,7 @@ from oneof.candidates.annotations import (
 )
 from oneof.candidates.encoding import MISSING
 from oneof.candidates.labels import as_classes, is_missing, label_vector
-from oneof.errors import InputError, InputTypeError, LabelError
+from oneof.errors import DataError, InputError, InputTypeError, LabelError
 from oneof.files import as_path
 from oneof.io.answers import (
     DOCCANO,
@@ -333,6 +333,8 @@ class Answers:
             raise InputTypeError(f"`row` must be the name of a field; got {row!r}.")
         options = AnswerOptions(paths[0], row, answer=choice, answers_row=row)
         file = read_answer_file(options, paths=paths, form=form)
+        if not file.is_export:
+            raise DataError("the file is not an export of Label Studio: it has no choices.", source=file.path)
         names = None if classes is None else [str(name) for name in as_classes(classes).tolist()]
         return answers_of_file(parse_answers(file, classes=names), **named)
 

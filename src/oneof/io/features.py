@@ -148,7 +148,7 @@ READERS: dict[Kind, Reader] = {
     "number": Reader(
         _detect_numbers,
         _read_numbers,
-        "write one decimal separator in all cells, or read the others as missing values by --numeric",
+        "write all of them with one decimal separator and unit, or read the others as missing values by --numeric",
     ),
 }
 """Readers of text in their order: the first one that reads enough cells applies. All other text is words."""

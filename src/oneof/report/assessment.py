@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from scipy.stats import binomtest
+
 from oneof.audit.accuracy import AccuracyEstimate
 from oneof.candidates import CandidateSets
 from oneof.comparison import MethodResult
@@ -10,7 +12,7 @@ from oneof.conformal import SetEvaluation
 from oneof.report.templating import is_known
 
 MAX_INTERVAL = 0.5
-"""Width of the interval of an estimated accuracy that is not a headline: it excludes less than half of [0, 1]."""
+"""Width of the interval of an accuracy that is not a headline: it excludes less than half of [0, 1]."""
 
 
 class Headline(NamedTuple):
@@ -93,6 +95,14 @@ class Assessment:
     notes: tuple[str, ...] = ()
 
 
+def _is_precise(rate: float, n_rows: int) -> bool:
+    """Return whether the interval of Clopper and Pearson (95 %) of a rate is narrow enough for a headline."""
+    if not n_rows:
+        return False
+    interval = binomtest(round(rate * n_rows), n_rows).proportion_ci()
+    return bool(interval.high - interval.low <= MAX_INTERVAL)
+
+
 def choose_headline(
     result: MethodResult, accuracy: AccuracyEstimate | None, candidates: CandidateSets, *, is_grouped: bool = False
 ) -> Headline:
@@ -108,9 +118,9 @@ def choose_headline(
         Whether the held-out rows are those of other groups.
     """
     new = "rows of new groups" if is_grouped else "new rows"
-    if is_known(result.accuracy):
+    if result.accuracy is not None and _is_precise(result.accuracy, sum(fold.n_true for fold in result.folds)):
         meaning = "of the held-out predictions equal the true label."
-        return Headline("accuracy", float(result.accuracy or 0.0), result.accuracy_std, None, meaning)
+        return Headline("accuracy", result.accuracy, result.accuracy_std, None, meaning)
     is_vague = accuracy is not None and not accuracy.interval[1] - accuracy.interval[0] <= MAX_INTERVAL
     if accuracy is not None and not is_vague:
         basis = "Wrong labels that the features predict are not recognized: only true labels of some rows show them."

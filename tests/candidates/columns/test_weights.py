@@ -148,7 +148,7 @@ def test_unknown_labels_and_bad_options_are_errors():
         label_reader(["y"], "|", weighted=True, kind="posterior")
     frame = pl.DataFrame({"a": [1, 0], "b": [0, 1], "w": [1, 1]})
     for options in ({"weights": "w"}, {"weighted": True, "classes": ["b", "a"]}, {"folds_case": True}):
-        with pytest.raises(DataError, match="needs one label column"):
+        with pytest.raises(DataError, match="the names of several label columns are the classes"):
             read_label_columns(frame, ["a", "b"], **options)
 
 

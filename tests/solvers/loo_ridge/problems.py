@@ -64,6 +64,18 @@ def dictionary(n=600, K=6, n_words=40, seed=0):
     return 2.0 * centers[truth] + rng.normal(size=(n, 5)), truth, mask
 
 
+def similar_words(n=600, K=6, n_words=120, seed=0):
+    """Return rows, their classes, and a mask of sets from a dictionary, with similar rows in each set.
+
+    Five features depend on the tag, and ten more on the set, so that a kernel predicts rows from those of the same set.
+    """
+    X, truth, mask = dictionary(n, K, n_words, seed)
+    group = np.unique(mask, axis=0, return_inverse=True)[1].reshape(-1)
+    offsets = np.random.default_rng(seed + 2).normal(size=(group.max() + 1, 10))[group]
+    noise = 0.3 * np.random.default_rng(seed + 3).normal(size=offsets.shape)
+    return np.hstack([2.0 * X, offsets + noise]), truth, mask
+
+
 def frequent_partners(n=600, K=6, seed=0):
     """Return rows, their classes, and a mask with the next class in nine of ten sets, otherwise the one after it."""
     X, truth = blobs(n, K, d=5, seed=seed, spread=0.8)

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy.optimize import minimize_scalar
 
 from oneof import LOORidge
 from oneof.candidates.stratification import folds_by_set
@@ -15,7 +16,9 @@ from tests.oracles import loo_ridge as oracle
 from tests.solvers.loo_ridge.problems import (
     blobs,
     gram_of,
+    recordings,
     sets_of,
+    similar_words,
     small_problem,
     weights_of,
 )
@@ -80,6 +83,21 @@ def test_self_training_with_a_judge_equals_the_oracle(weighted):
         np.testing.assert_allclose(result.label_distributions, P, rtol=0, atol=1e-10)
 
 
+@pytest.mark.parametrize("seed", range(5))
+def test_the_weight_maximizes_the_likelihood_of_the_pool(seed):
+    """The mean log-posterior is within 1e-4 of the maximum, and the weight is near that of the maximum."""
+    rng = np.random.default_rng(seed)
+    first, second = rng.random((2, 300)) ** rng.uniform(0.5, 4.0, (2, 1))
+
+    def loss(w):
+        return -np.log((1 - w) * first + w * second).mean() - solve_module.PRIOR_ROWS / 300 * np.log(1 - w)
+
+    best = minimize_scalar(loss, bounds=(0, 1 - 1e-12), method="bounded", options={"xatol": 1e-10})
+    w = pool_weight(np.log(first), np.log(second))
+    assert loss(w) <= best.fun + 1e-3
+    assert w == pytest.approx(best.x, abs=0.01)
+
+
 def test_a_few_rows_give_the_judge_little_weight():
     """With n ambiguous rows the weight is at most n / (n + 20), also if only the judge explains them."""
     for n in (1, 5, 40):
@@ -133,6 +151,30 @@ def test_the_weight_is_zero_without_a_judge(case, judge):
     assert model.judge_weight_ == 0
     reference = LOORidge(**options, judge=None).fit(rows, mask)
     np.testing.assert_array_equal(model.label_distributions_, reference.label_distributions_)
+
+
+def accuracies(X, truth, mask):
+    """Return the fractions of correct labels with the judge and without it."""
+    models = (LOORidge("rbf", features="standard", judge=judge).fit(X, mask) for judge in ("linear", None))
+    return np.array([(model.label_distributions_.argmax(axis=1) == truth).mean() for model in models])
+
+
+def test_the_judge_corrects_labels_that_similar_rows_confirm():
+    """If rows of one set are similar, the labels are at least as good as without the judge, and better on average."""
+    with_judge, without = np.array([accuracies(*similar_words(seed=seed)) for seed in range(5)]).T
+    assert (with_judge >= without - 0.005).all()
+    assert (with_judge - without).mean() > 0.02
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("kind", ["uniform", "cooccurring", "recordings"])
+def test_the_judge_does_not_harm_other_sets(kind, seed):
+    """With uniform distractors and in scenes, at most one label of a hundred is lost."""
+    frequencies = 1.0 / np.arange(1, 7)
+    X, truth = blobs(400, 6, d=5, seed=seed, frequencies=frequencies / frequencies.sum())
+    problem = (X, truth, sets_of(truth, kind, 2, seed)) if kind != "recordings" else recordings(seed=seed)
+    with_judge, without = accuracies(*problem)
+    assert with_judge >= without - 0.01
 
 
 @pytest.mark.parametrize("weighted", [False, True], ids=["sets", "weights"])

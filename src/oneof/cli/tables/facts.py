@@ -90,8 +90,9 @@ class TableFacts:
     is_complete: bool = True
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the facts in the types of JSON."""
-        return asdict(self)
+        """Return the facts in the types of JSON; the numbers of labels that are not described are None."""
+        unknown = () if self.classes else ("exact", "partial", "unlabeled", "weighted")
+        return asdict(self) | dict.fromkeys(unknown)
 
     def lines(self) -> list[str]:
         """Return the facts as text."""

@@ -133,14 +133,6 @@ def count_tokens(cells: "pl.Series", is_missing: "pl.Series") -> tuple[tuple[str
     return () if counts is None else tuple((str(token), int(n)) for token, n in counts.iter_rows())
 
 
-def missing_numbers(cell_format: CellFormat) -> list[float]:
-    """Return the user's tokens of missing values that are numbers, such as 999."""
-    import polars as pl
-
-    tokens = [token.strip() for token in cell_format.missing]
-    return read_numbers(pl.Series(tokens)).drop_nulls().to_list() if tokens else []
-
-
 def read_numbers(text: "pl.Series", number_format: NumberFormat = ".", unit: str = "") -> "pl.Series":
     """Return finite numbers, null for other cells.
 

@@ -55,7 +55,9 @@ With s = 0 there is no prior, which is the model of Dawid & Skene. g is the evid
 prior may differ between rows; a classifier's out-of-fold probabilities make it the model of Raykar et al. (2010).
 
 Answers to rows that no other source answered, and whose label is not known, are explained by any accuracy. They count
-only together with answers that can be compared (`AnswerColumns.answer_counts`).
+only together with answers that can be compared (`AnswerColumns.answer_counts`). Without any, r is (1 + s/K) / 2, the
+mean of a uniform distribution above the accuracy of answers at random; so is, at least, r_j for the sets of a source
+without any. An accuracy of labels would make the set "not k" evidence of k.
 """
 
 from dataclasses import dataclass
@@ -401,9 +403,12 @@ class _Maximization:
         self.answered = columns.n_answers > 0
         self.by_source, self.by_matrix = columns.sum_by_source(), columns.sum_by_source(uses_confusion)
         answers = np.asarray(self.transposed.sum(axis=1))
-        self.chance = float(answers @ columns.sets.mean(axis=1) / max(answers.sum(), 1.0))
         self.totals = np.asarray(self.by_source @ answers)
         named = np.asarray(columns.counts().sum(axis=0))
+        share, given = columns.sets.mean(axis=1), answers if answers.any() else named
+        self.chance = float(given @ share / max(given.sum(), 1.0))
+        is_assumed = (self.totals == 0)[columns.source] & ~columns.is_label
+        self.least = np.where(is_assumed, (1.0 + share) / 2.0, 0.0)
         named = (named / np.count_nonzero(columns.sets, axis=1)) @ columns.sets
         self.prior_rows = columns.n_classes * self.pool_strength * named / max(named.sum(), 1.0)
 
@@ -412,9 +417,11 @@ class _Maximization:
         counts = np.asarray(self.transposed @ mu)
         right = np.asarray(self.by_source @ (counts * columns.sets).sum(axis=1))
         rate = max((right.sum() + 1.0) / (self.totals.sum() + 2.0), self.chance)
+        if not self.totals.any():
+            rate = (1.0 + self.chance) / 2.0
         coin = np.where(self.totals + s > 0, (right + s * rate) / np.maximum(self.totals + s, MIN_RATE), rate)
         coin = np.clip(coin, MIN_RATE, 1.0 - MIN_RATE)
-        logs = _coin_logs(columns.sets, coin[columns.source])
+        logs = _coin_logs(columns.sets, np.maximum(coin[columns.source], self.least))
         used = self.uses_confusion
         errors = np.full((K, K), max(self.pool_strength * (1.0 - rate) / max(K - 1, 1), MIN_RATE))
         if used.any():

@@ -387,7 +387,7 @@ class LearningCurve:
     train_sizes : tuple of int
         Numbers of labeled training rows.
     covering_rate, covering_rate_std : tuple of float
-        Rate of all rows, and standard deviation over the folds, in [0, 1], see `MethodResult`; NaN if the method failed.
+        Rate of all rows and standard deviation over the folds, see `MethodResult`; NaN if the method failed.
     accuracy, accuracy_std : tuple of float or None
         In [0, 1], NaN if the method failed; None without a truth.
     errors : tuple of (str or None)

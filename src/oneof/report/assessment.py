@@ -97,10 +97,8 @@ class Assessment:
 
 def _is_precise(rate: float, n_rows: int) -> bool:
     """Return whether the interval of Clopper and Pearson (95 %) of a rate is narrow enough for a headline."""
-    if not n_rows:
-        return False
-    interval = binomtest(round(rate * n_rows), n_rows).proportion_ci()
-    return bool(interval.high - interval.low <= MAX_INTERVAL)
+    low, high = binomtest(round(rate * n_rows), max(n_rows, 1)).proportion_ci()
+    return bool(high - low <= MAX_INTERVAL)
 
 
 def choose_headline(
@@ -118,9 +116,10 @@ def choose_headline(
         Whether the held-out rows are those of other groups.
     """
     new = "rows of new groups" if is_grouped else "new rows"
-    if result.accuracy is not None and _is_precise(result.accuracy, sum(fold.n_true for fold in result.folds)):
+    rate = float(result.accuracy or 0.0)
+    if is_known(result.accuracy) and _is_precise(rate, sum(fold.n_true for fold in result.folds)):
         meaning = "of the held-out predictions equal the true label."
-        return Headline("accuracy", result.accuracy, result.accuracy_std, None, meaning)
+        return Headline("accuracy", rate, result.accuracy_std, None, meaning)
     is_vague = accuracy is not None and not accuracy.interval[1] - accuracy.interval[0] <= MAX_INTERVAL
     if accuracy is not None and not is_vague:
         basis = "Wrong labels that the features predict are not recognized: only true labels of some rows show them."

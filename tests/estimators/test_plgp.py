@@ -12,9 +12,10 @@ from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel, DotProduct, ExpSineSquared, Kernel, WhiteKernel
 from sklearn.preprocessing import StandardScaler
 
-from oneof import PLGP
+from oneof import PLGP, CandidateSets
 from oneof.datasets import make_partial_labels
 from oneof.errors import InputError
+from oneof.estimators.gaussian_process import plgp
 from tests.estimators.panel import further, table
 from tests.oracles.laplace import exactly_labeled, predict
 
@@ -97,6 +98,25 @@ def test_optimization_increases_the_evidence(approximation):
     assert kernel.theta[0] == np.log(0.2)
     some = PLGP(kernel, optimizer_max_samples=40, n_restarts_optimizer=1, **options).fit(X, mask)
     assert not np.array_equal(some.kernel_.theta, optimized.kernel_.theta)
+
+
+@pytest.mark.parametrize("seed", [0, 5])
+def test_the_fit_has_the_mode_that_the_search_chose(seed, monkeypatch):
+    """With weights the evidence may have several modes; that of the fit is not below the best one of the search."""
+    rng = np.random.default_rng(seed)
+    y = rng.integers(0, 4, 80)
+    X = (2 * rng.normal(size=(4, 4)))[y] + rng.normal(size=(80, 4))
+    mask = rng.random((80, 4)) < 0.3
+    mask[np.arange(80), y] = True
+    search, found = plgp.search_hyperparameters, []
+
+    def keep(*args, **options):
+        found.append(search(*args, **options))
+        return found[0]
+
+    monkeypatch.setattr(plgp, "search_hyperparameters", keep)
+    model = PLGP(random_state=0).fit(X, CandidateSets.from_weights(mask * (0.2 + rng.random((80, 4)))))
+    assert model.log_marginal_likelihood_value_ >= found[0].evidence - 1e-3
 
 
 def test_samples_of_latents():

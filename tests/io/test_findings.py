@@ -75,6 +75,16 @@ def test_each_token_of_missing_values_is_found_as_a_class(token: str) -> None:
     assert (finding.kind, finding.examples) == (MISSED, (token.upper(),))
 
 
+def test_a_rest_names_no_class():
+    """The rows of a class are those whose lists name it, without those that have only its share of the rest."""
+    weights = np.full((40, 4), 0.1)
+    weights[np.arange(40), [*range(3)] * 13 + [3]] = 1.0
+    named = CandidateSets.from_weights(weights, [*"abc", "I cannot tell."])
+    hard = CandidateSets.from_labels(named.classes[weights.argmax(axis=1)])
+    assert label_findings(named, "|") == label_findings(hard, "|")
+    assert [finding.count for finding in label_findings(named, "|")] == [1] * len(label_findings(hard, "|"))
+
+
 @pytest.mark.parametrize(
     "cell",
     [

@@ -7,6 +7,7 @@ import numpy as np
 
 from oneof.candidates.sets import CandidateSets, as_candidates
 from oneof.errors import InputError, InputTypeError
+from oneof.messages import shorten
 from oneof.typing import Floats
 from oneof.validation import as_float_array, check_sample_weight
 
@@ -92,5 +93,5 @@ def _class_factors(class_weight: Any, candidates: CandidateSets, mass: Floats) -
         raise InputError(f"`class_weight` has the label {unknown[0]!r}, which is not a class. Remove it.")
     factors = as_float_array([class_weight.get(label, 1.0) for label in classes], "class_weight")
     if factors.ndim != 1 or not ((factors >= 0) & np.isfinite(factors)).all():
-        raise InputError(f"`class_weight` must have finite numbers of at least 0; got {class_weight!r}.")
+        raise InputError(f"`class_weight` must have finite numbers of at least 0; got {shorten(str(class_weight))}.")
     return factors

@@ -813,7 +813,10 @@ def as_candidates(y: Any, *, classes: Labels | None = None) -> CandidateSets:
     values = label_vector(column)
     if values.dtype.kind == "O" and has_collections(values.tolist()):
         _warn_of_indicator_in_lists(values)
-        return CandidateSets.from_sets(values, classes=classes)
+        sets = CandidateSets.from_sets(values, classes=classes)
+        if classes is None and sets.classes.dtype.kind in "iu" and sets.classes[0] == -1:
+            _warn_of_padding(values)
+        return sets
     codes, known = encoding.encode_labels(values, classes, signs="warn")
     if classes is None:
         _warn_of_joined_labels([label for label in known.tolist() if isinstance(label, str)])
@@ -888,6 +891,16 @@ def _warn_of_indicator_in_lists(values: np.ndarray[Any, Any]) -> None:
         warn(
             f"every row of y is a list of {len(first)} zeros and ones, read as sets of the labels 0 and 1: "
             "pass np.asarray(y) if it is an indicator.",
+        )
+
+
+def _warn_of_padding(values: np.ndarray[Any, Any]) -> None:
+    """Warn of the smallest label -1, if rows have one number of members and -1 stands beside others."""
+    rows = [list(row) for row in values if is_collection(row)]
+    if len({len(row) for row in rows}) == 1 and any(len(row) > 1 and -1 in row for row in rows):
+        warn(
+            "-1 is read as a class. If it fills up lists to one length, remove it from them; otherwise name all "
+            "classes, as in CandidateSets.from_sets(y, classes=...)."
         )
 
 

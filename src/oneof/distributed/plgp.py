@@ -45,7 +45,7 @@ def fit_plgp(model: PLGP, blocks: RowBlocks) -> None:
     blocks = blocks.labeled
     n_classes, n_labeled = len(blocks.classes), blocks.n_labeled
     seed, rng, normals = model._generators(n_classes)
-    kernels = model._fit_kernels(lambda: _total_variance(blocks), blocks.select, (n_labeled, n_classes), rng)
+    kernels, _ = model._fit_kernels(lambda: _total_variance(blocks), blocks.select, (n_labeled, n_classes), rng)
     m = min(int(model.n_components), n_labeled)
     check_memory(
         16 * (m * n_classes) ** 2, f"covariances of {m} features and {n_classes} classes", "lower n_components"

@@ -344,6 +344,7 @@ NUMBERED = ["finch:0.7", "wren:0.3", "owl"]
         (as_candidates, ["a", "b", "a|b"], r"'a\|b' is read as one class: pass CandidateSets.from_strings\(y\)"),
         (as_candidates, ["a|b|c", "c|d"], r"'a\|b\|c' is read as one class"),
         (as_candidates, ["a", "b", "a; b", "b; a"], r"'a; b' is read as one class: pass .*\(y, separator=';'\)"),
+        (as_candidates, [[0, -1], [1, 2], [1, -1]], r"-1 is read as a class.*from_sets\(y, classes=...\)"),
         (as_candidates, [[0, 1, 1], [1, 0, 0]], r"zeros and ones.*np.asarray\(y\)"),
         *((as_candidates, ["a", text], f"the text '{text}' is read as a class") for text in ("", "nan", "None")),
     ],

@@ -192,7 +192,7 @@ class PLGP(ProbabilityMixin, TensorClassifier):
         labeled = training.labeled
         rows, evidence = training.select(labeled), training.evidence[labeled]
         seed, rng, normals = self._generators(evidence.shape[1])
-        kernels = self._fit_kernels(
+        kernels, coefficients = self._fit_kernels(
             lambda: total_variance(rows), lambda some: (rows[some], evidence[some]), evidence.shape, rng
         )
         posterior, mode = approximate_posterior(
@@ -202,6 +202,7 @@ class PLGP(ProbabilityMixin, TensorClassifier):
             float(self.sharpness),
             reference=self.solver == "cholesky",
             n_components=int(self.n_components) if self.approximation else None,
+            initial=None if self.approximation else coefficients,
             anneal=bool(self.anneal),
             max_iter=self.max_iter,
             tol=self.tol,
@@ -225,8 +226,11 @@ class PLGP(ProbabilityMixin, TensorClassifier):
         take: Callable[[Any], tuple[FeatureMatrix, Evidence]],
         shape: tuple[int, ...],
         rng: np.random.Generator,
-    ) -> list[Any]:
-        """Return the kernels with the hyperparameters that maximize the evidence of some random rows.
+    ) -> tuple[list[Any], Floats | None]:
+        """Return the kernels with the hyperparameters that maximize the evidence of some random rows, and its mode.
+
+        The mode, as coefficients of all rows, is None if it is not that of all rows. The evidence of weights may have
+        several modes: the one that the search has chosen need not be the annealed one.
 
         Parameters
         ----------
@@ -241,7 +245,7 @@ class PLGP(ProbabilityMixin, TensorClassifier):
         n, n_classes = shape
         kernels = _make_kernels(self.kernel, variance, n_classes)
         if self.optimizer is None or not any(kernel.n_dims for kernel in kernels):
-            return kernels
+            return kernels, None
         limit = self.optimizer_max_samples or n
         rows, evidence = take(np.arange(n) if limit >= n else np.sort(rng.permutation(n)[:limit]))
         if is_torch_array(rows):  # scikit-learn's kernel derivatives need NumPy arrays
@@ -261,7 +265,8 @@ class PLGP(ProbabilityMixin, TensorClassifier):
                 "Scale the features, or pass optimizer=None.",
                 ConvergenceWarning,
             )
-        return result.kernel if len(kernels) > 1 else [result.kernel]
+        coefficients = result.coefficients if limit >= n else None
+        return (result.kernel if len(kernels) > 1 else [result.kernel]), coefficients
 
     def _set_fitted_attributes(
         self,

@@ -90,7 +90,8 @@ def label_findings(
     import numpy as np
 
     labeled, classes = ~candidates.is_unlabeled, candidates.classes.tolist()
-    mask, weighted = candidates.mask[labeled], candidates.is_weighted[labeled]
+    evidence, weighted = candidates.evidence[labeled], candidates.is_weighted[labeled]
+    mask = evidence > evidence.min(axis=1, keepdims=True)  # a list with a rest gives all other classes the least weight
     if not len(mask):
         return []
     counts, several = mask.sum(axis=0), mask.sum(axis=1) > 1

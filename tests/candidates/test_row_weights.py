@@ -131,6 +131,8 @@ def test_softened_weights_equal_the_literal_likelihood(rows, noise_rate, seed):
             y.soften(rate).weights, expected / expected.max(axis=1, keepdims=True), rtol=1e-9, atol=1e-300
         )
     assert y.soften(0.0) == y
+    with pytest.raises(InputError, match=r"row 1: `noise_rate` must be at least 0 and below 1; got 1\.0"):
+        CandidateSets.from_labels(["a", "b"]).soften([0.1, 1.0])
     np.testing.assert_array_equal(y.soften(noise_rate).is_unlabeled[y.is_unlabeled], True)
 
 

@@ -49,6 +49,7 @@ REFUSED: dict[str, Callable[[Any], Any]] = {
     "train_test_split": lambda y: model_selection.train_test_split(X, y, stratify=y),
     "cross_val_predict": lambda y: model_selection.cross_val_predict(plem(), X, y, method="predict_proba"),
     "accuracy_score": lambda y: metrics.accuracy_score(y, TRUE),
+    "coverage_error": lambda y: metrics.coverage_error(y, TRUE),
 }
 
 

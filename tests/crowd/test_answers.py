@@ -8,7 +8,7 @@ import pytest
 from oneof.cli.answers.files import read_answers
 from oneof.crowd import AnnotatorModel, Answers
 from oneof.crowd.answers import as_answers
-from oneof.errors import InputError, OneofError
+from oneof.errors import DataError, InputError, OneofError
 from oneof.io import read_table
 from oneof.io.answers import AnswerOptions
 
@@ -224,3 +224,10 @@ def test_annotators_without_answers_are_omitted():
         assert answers.annotators.tolist() == ["Ann", "Cem"]
         expected = {(0, "Ann", frozenset("a")), (1, "Ann", frozenset("b")), (0, "Cem", frozenset("b"))}
         assert content(answers) == expected
+
+
+def test_a_table_is_not_an_export(tmp_path):
+    """`from_label_studio` refuses a table, whose columns would be annotators."""
+    pd.DataFrame({"id": [0, 1], "length": [1.5, 2.5], "color": ["red", "blue"]}).to_csv(tmp_path / "t.csv", index=False)
+    with pytest.raises(DataError, match="not an export of Label Studio"):
+        Answers.from_label_studio(tmp_path / "t.csv")

@@ -109,7 +109,7 @@ def test_classes_of_a_stream_keep_their_order(estimator):
     model.partial_fit(X[40:], mask[40:][:, [1, 2, 0]].astype(int), classes=["a", "b", "c"])
     same_model(model, expected, X, rtol=1e-14)
     for wrong, message in (
-        (["a", None], "must be strings or numbers; got None"),
+        (["a", None], "must be strings or numbers, none of them missing; got None"),
         (["a", 1], "labels must have one type"),
         (["a"], "at least two classes"),
     ):

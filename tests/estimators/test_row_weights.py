@@ -114,8 +114,8 @@ def test_balanced_weights_count_sample_weights():
     ("class_weight", "error", "match"),
     [
         ({7: 2.0}, InputError, "`class_weight` has the label 7, which is not a class"),
-        ({0: -1.0}, InputError, "`class_weight` must have finite numbers of at least 0; got {0: -1.0}"),
-        ({0: "heavy"}, InputError, "`class_weight` must contain real numbers"),
+        ({0: -1.0}, InputError, "`class_weight` of 0 must be finite and at least 0; got -1.0"),
+        ({0: "heavy"}, InputError, "`class_weight` of 0 must be finite and at least 0; got 'heavy'"),
         ([1.0, 2.0, 1.0], InputTypeError, '`class_weight` must be a dict, "balanced" or None'),
         ("equal", InputTypeError, "`class_weight` must be a dict, \"balanced\" or None; got 'equal'"),
         ({0: 0.0, 1: 0.0, 2: 0.0}, InputError, "`class_weight` is zero for every labeled row"),

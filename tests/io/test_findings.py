@@ -79,10 +79,10 @@ def test_a_rest_names_no_class():
     """The rows of a class are those whose lists name it, without those that have only its share of the rest."""
     weights = np.full((40, 4), 0.1)
     weights[np.arange(40), [*range(3)] * 13 + [3]] = 1.0
-    named = CandidateSets.from_weights(weights, [*"abc", "I cannot tell."])
-    hard = CandidateSets.from_labels(named.classes[weights.argmax(axis=1)])
-    assert label_findings(named, "|") == label_findings(hard, "|")
-    assert [finding.count for finding in label_findings(named, "|")] == [1] * len(label_findings(hard, "|"))
+    named = CandidateSets.from_weights(weights, ["finch", "owl", "wren", "finch (unsure)"])
+    [finding] = label_findings(named, "|", has_rest=True)
+    assert (finding.kind, finding.count, finding.examples) == (SUSPICIOUS, 1, ("finch (unsure)",))
+    assert [finding] == label_findings(CandidateSets.from_labels(named.classes[weights.argmax(axis=1)]), "|")
 
 
 @pytest.mark.parametrize(

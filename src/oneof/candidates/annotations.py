@@ -82,10 +82,17 @@ def read_reliable_annotations(answers: Any, classes: Any, reliabilities: Any) ->
     known, n_annotators = codes.classes, codes.shape[1]
     n_classes = len(known)
     accuracy = as_float_array(reliabilities, "reliabilities")
-    if accuracy.shape != (n_annotators,) or not ((accuracy * n_classes > 1) & (accuracy < 1)).all():
+    if accuracy.shape != (n_annotators,):
         raise InputError(
-            f"`reliabilities` must have a number below 1 and above 1/{n_classes}, the accuracy of guesses, for each of "
-            f"the {n_annotators} annotators; got {reliabilities!r}."
+            f"`reliabilities` must have one number for each of the {n_annotators} annotators; got shape "
+            f"{accuracy.shape}."
+        )
+    wrong = np.flatnonzero(~((accuracy * n_classes > 1) & (accuracy < 1)))
+    if len(wrong):
+        raise InputError(
+            f"`reliabilities` must be above 1/{n_classes}, the accuracy of guesses over {n_classes} classes, and below "
+            f"1; got {accuracy[wrong[0]].item()!r}.",
+            column=int(wrong[0]),
         )
     # The product of the answers' likelihoods, divided by what all classes have in common.
     sizes = np.maximum(np.count_nonzero(codes.sets, axis=1), 1)

@@ -273,8 +273,9 @@ def parse_with_weights(cell: Any, weights: Any, form: LabelFormat) -> Pairs | No
         labels = [label for label, _ in pairs or ()]
         if len(labels) != len(numbers):
             raise LabelError(
-                f"the row has {len(labels)} labels and {len(numbers)} weights. Give each label one weight, or leave "
-                "both cells empty if it is unlabeled."
+                f"the row has a different number of labels ({len(labels)}) and weights ({len(numbers)}). Give each "
+                "label one weight, or leave both cells empty if it is unlabeled.",
+                label=cell,
             )
         pairs = [(label, weight_of(label, number)) for label, number in zip(labels, numbers, strict=True)]
     return pairs and _judge(pairs, form)

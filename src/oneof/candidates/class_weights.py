@@ -7,9 +7,8 @@ import numpy as np
 
 from oneof.candidates.sets import CandidateSets, as_candidates
 from oneof.errors import InputError, InputTypeError
-from oneof.messages import shorten
 from oneof.typing import Floats
-from oneof.validation import as_float_array, check_sample_weight
+from oneof.validation import check_sample_weight
 
 
 def compute_sample_weight(class_weight: Any, y: Any) -> Floats:
@@ -88,10 +87,16 @@ def _class_factors(class_weight: Any, candidates: CandidateSets, mass: Floats) -
         return np.divide(mass.sum() / max(np.count_nonzero(mass), 1), mass, out=np.ones(len(mass)), where=mass > 0)
     if not isinstance(class_weight, Mapping):
         raise InputTypeError(f'`class_weight` must be a dict, "balanced" or None; got {class_weight!r}.')
-    classes = candidates.classes.tolist()
-    if unknown := [label for label in class_weight if label not in classes]:
-        raise InputError(f"`class_weight` has the label {unknown[0]!r}, which is not a class. Remove it.")
-    factors = as_float_array([class_weight.get(label, 1.0) for label in classes], "class_weight")
-    if factors.ndim != 1 or not ((factors >= 0) & np.isfinite(factors)).all():
-        raise InputError(f"`class_weight` must have finite numbers of at least 0; got {shorten(str(class_weight))}.")
+    index = {label: k for k, label in enumerate(candidates.classes.tolist())}
+    factors = np.ones(len(index))
+    for label, value in class_weight.items():
+        k = index.get(label.item() if isinstance(label, np.generic) else label)
+        if k is None:
+            raise InputError(f"`class_weight` has the label {label!r}, which is not a class. Remove it.")
+        try:
+            factors[k] = value
+        except (TypeError, ValueError):
+            factors[k] = np.nan
+        if not (factors[k] >= 0 and np.isfinite(factors[k])):
+            raise InputError(f"`class_weight` of {label!r} must be finite and at least 0; got {value!r}.")
     return factors

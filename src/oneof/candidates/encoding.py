@@ -47,7 +47,7 @@ from oneof.candidates.labels import (
     warn_of_texts,
 )
 from oneof.errors import InputError, InputTypeError, LabelError
-from oneof.messages import warn
+from oneof.messages import shorten, warn
 from oneof.typing import Evidence, Floats, Ints, Labels, Mask
 from oneof.validation import as_float_array, check_choice, unmask
 
@@ -241,6 +241,8 @@ def _leaves_below(node: Any, hierarchy: Mapping[Any, Any], above: tuple[Any, ...
     if node not in hierarchy:
         return {node}
     children = hierarchy[node] if is_collection(hierarchy[node]) else [hierarchy[node]]
+    if not len(children):
+        raise LabelError(f"`hierarchy` gives {node!r} no children. Remove it, or name its children.", label=node)
     return set().union(*(_leaves_below(child, hierarchy, (*above, node)) for child in children))
 
 
@@ -410,14 +412,14 @@ def _remainder(total: Floats) -> Floats:
 
 def _read_prior(prior: Any, classes: Labels) -> Floats:
     """Return the prior of each class, from numbers in their order, or from a mapping or a Series by label."""
-    if hasattr(prior, "keys") and set(classes.tolist()) & set(prior.keys()):
+    if isinstance(prior, Mapping) or (hasattr(prior, "keys") and set(classes.tolist()) & set(prior.keys())):
         prior = [prior.get(label, np.nan) for label in classes.tolist()]
     rates = as_float_array(prior, "prior")
     if rates.shape != (len(classes),) or not (np.isfinite(rates) & (rates >= 0)).all() or not rates.any():
         names = format_classes([repr(label) for label in classes.tolist()])
         raise InputError(
             f"`prior` must have a finite number of at least 0 for each of the {len(classes)} classes {names}, and not "
-            f"0 for all; got {prior!r}."
+            f"0 for all; got {shorten(repr(prior))}."
         )
     return rates
 
@@ -681,10 +683,13 @@ def soften_weights(evidence: Evidence, noise_rate: Any) -> Floats:
     """
     n, n_classes = evidence.shape
     rate = as_float_array(noise_rate, "noise_rate")
-    if rate.shape not in ((), (n,)) or not ((rate >= 0) & (rate < 1)).all():
+    if rate.shape not in ((), (n,)):
+        raise InputError(f"`noise_rate` must be a number, or one for each of the {n} rows; got shape {rate.shape}.")
+    wrong = np.flatnonzero(~((rate >= 0) & (rate < 1)))
+    if len(wrong):
         raise InputError(
-            f"`noise_rate` must be a number of at least 0 and below 1, or one for each of the {n} rows; got "
-            f"{noise_rate!r}."
+            f"`noise_rate` must be at least 0 and below 1; got {rate.flat[wrong[0]].item()!r}.",
+            row=int(wrong[0]) if rate.ndim else None,
         )
     levels = LevelSets.from_evidence(evidence)
     size = np.count_nonzero(levels.mask, axis=1)

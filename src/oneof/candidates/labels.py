@@ -167,7 +167,7 @@ def as_classes(classes: Any) -> Labels:
     listed = values.tolist()
     for value in listed:
         if is_missing(value) or not is_hashable(value):
-            raise LabelError(f"`classes` must be strings or numbers; got {value!r}.", label=value)
+            raise LabelError(f"`classes` must be strings or numbers, none of them missing; got {value!r}.", label=value)
     if len(sort_labels(set(listed))) < len(listed):
         repeated = next(value for i, value in enumerate(listed) if value in listed[:i])
         raise LabelError(f"`classes` must be distinct; got {repeated!r} twice.", label=repeated)

@@ -735,14 +735,17 @@ def _check_reader() -> None:
     frame: FrameType | None = sys._getframe(2)
     utilities: set[str] = set()
     readers: list[str] = []
+    is_metric = False
     while frame is not None and (module := frame.f_globals.get("__name__", "")).startswith(("sklearn.", "numpy.")):
         if module.startswith(("sklearn.utils", "sklearn.externals", "sklearn.base", "numpy.")):
             utilities |= {frame.f_code.co_name} if not readers else set()
         else:
             owner = frame.f_locals.get("self")
+            is_metric |= not readers and module.startswith("sklearn.metrics")
             readers.append(frame.f_code.co_name if owner is None else type(owner).__name__)
         frame = frame.f_back
-    if readers and readers[0] != "check_cv" and ("check_array" not in utilities or utilities & _READ_LABELS):
+    reads_labels = "check_array" not in utilities or bool(utilities & _READ_LABELS) or is_metric
+    if readers and readers[0] != "check_cv" and reads_labels:
         name = next((name for name in reversed(readers) if name.strip("_") == name), readers[0])
         raise InputTypeError(f"{name} of scikit-learn needs one exact label per row, not candidate sets. {_REMEDY}")
 
@@ -870,7 +873,7 @@ def _warn_of_joined_labels(texts: list[str]) -> None:
     lists = [text for text in texts if ('"' in text or "'" in text) and literal_kind(text) == "list"]
     pairs = labels_with_weights(texts)
     joined = [text for text in texts if "|" in text and any(count[member] > 1 for member in text.split("|"))]
-    names = set(texts)
+    names = set(texts)  # spaces, underscores and hyphens are parts of names
     signs = {text: sign for text in texts if (sign := joining_sign(text, names)) is not None and sign.strip(" _-")}
     forms = [
         (lists, len(texts) // 2, ", separator='[]'"),

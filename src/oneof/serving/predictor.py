@@ -191,7 +191,7 @@ class RowPredictor:
             prediction[self.value_name] = dict(zip(names, values[i].tolist(), strict=True))
             if sets is not None:
                 prediction["set"] = [self.classes[k] for k in np.flatnonzero(sets[i])]
-            is_empty = all(cell == "" or cell != cell for cell in features.row(i))  # noqa: PLR0124 - NaN
+            is_empty = all(cell == "" or is_missing(cell) for cell in features.row(i))
             remarks = {"unreadable": unreadable[i], "absent": absent[i], "empty": is_empty}
             predictions.append(prediction | {name: remark for name, remark in remarks.items() if remark})
         return predictions

@@ -99,7 +99,10 @@ def test_many_reliable_annotators_do_not_underflow():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        *(({"reliabilities": r}, "above 1/2, .*2 annot") for r in ([0.9], [0.9, 0.5], [1.0, 0.9], [np.nan, 0.9])),
+        ({"reliabilities": [0.9]}, r"one number for each of the 2 annotators; got shape \(1,\)"),
+        ({"reliabilities": [0.9, 0.5]}, "column 1: `reliabilities` must be above 1/2.*; got 0.5"),
+        ({"reliabilities": [1.0, 0.9]}, "column 0: .*below 1; got 1.0"),
+        ({"reliabilities": [np.nan, 0.9]}, "column 0: .*got nan"),
         ({"reliabilities": [0.9, 0.9], "min_votes": 2}, "pass only one of them"),
         ({"reliabilities": [0.9, 0.9], "top_k": 1}, "pass only one of them"),
     ],

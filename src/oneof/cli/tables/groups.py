@@ -76,7 +76,7 @@ def find_groups(
     dropped : collection of str
         Columns of the file that were not read; one that is dropped may still name the groups of the folds.
     identifiers : collection of str
-        Columns that are no features since nearly all their values differ. One with the name of groups, such as a
+        Columns that are not features, since nearly all their values differ. One with the name of groups, such as a
         patient, may have a group of several rows, whether or not most groups have one.
     given : str, optional
         The column of groups, among the excluded ones. The findings are then about further groups that are features.

@@ -241,7 +241,9 @@ def read_sets(table: Table, read_options: ReadOptions) -> TableLabels:
         check_no_weights(candidates.classes.tolist(), table.path, are_answers=answers is not None)
     found = unreadable.findings("unreadable labels", REFUSED * read_options.lists_unreadable)
     if answers is None:
-        found += label_findings(candidates, separator, source=str(table.path), kind=weighting.kind)
+        has_rest = weighting.weighted and bool(weighting.rest)
+        source, kind = str(table.path), weighting.kind
+        found += label_findings(candidates, separator, source=source, kind=kind, has_rest=has_rest)
     sentences += tuple(dict.fromkeys(str(warning.message) for warning in caught))
     found += notes("labels" if answers is None else "answers", sentences)
     return TableLabels(

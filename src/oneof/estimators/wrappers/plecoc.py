@@ -23,8 +23,6 @@ from oneof.validation import check_n_jobs, check_random_state, check_squares
 OVERFLOW = "The margins overflow float64. Scale the features, for example with StandardScaler."
 MAX_KERNEL_SIZE = 10**6
 """Maximum number of entries of a kernel matrix that are computed at once."""
-RELIABLE_MARGIN = float(np.sqrt(np.finfo(np.float64).eps))
-"""Size of a margin, as a fraction of the largest possible one, above which rounding does not change its sign."""
 
 
 @estimator
@@ -185,7 +183,8 @@ def _fit_binary(
 def _training_margin(classifier: SVC, rows: Floats) -> Floats:
     """Return the margins of dense rows by an SVC with an RBF kernel, up to rounding errors, but with exact signs.
 
-    Products of matrices are much faster than `decision_function`, which is used for margins that are nearly 0.
+    Products of matrices are much faster than `decision_function`, which is used for margins that are not larger than
+    the rounding errors.
     """
     vectors, factors, constant = classifier.support_vectors_, classifier.dual_coef_[0], classifier.intercept_[0]
     gamma, margins = float(classifier.gamma), np.empty(len(rows))
@@ -197,7 +196,8 @@ def _training_margin(classifier: SVC, rows: Floats) -> Floats:
         powers -= vector_squares
         np.minimum(powers, 0.0, out=powers)
         margins[part] = np.exp(powers, out=powers) @ factors + constant
-    unsure = ~(np.abs(margins) > RELIABLE_MARGIN * (np.abs(factors).sum() + abs(constant)))  # also NaN
+    rounding = 4.0 * np.finfo(np.float64).eps * sum(vectors.shape) * (1.0 + squares + vector_squares.max())
+    unsure = ~(np.abs(margins) > rounding * (np.abs(factors).sum() + abs(constant)))  # also NaN
     if unsure.any():
         margins[unsure] = _margin(classifier, rows[unsure])
     return margins

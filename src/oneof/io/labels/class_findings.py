@@ -81,17 +81,24 @@ class ClassRows(NamedTuple):
 
 
 def label_findings(
-    candidates: CandidateSets, separator: str, *, source: str = "", kind: str = "likelihood", unit: str = "row"
+    candidates: CandidateSets,
+    separator: str,
+    *,
+    source: str = "",
+    kind: str = "likelihood",
+    has_rest: bool = False,
+    unit: str = "row",
 ) -> list[Finding]:
     """Return the findings about the candidate sets of a table; `kind` is that of their weights.
 
-    `source` names the table of the labels, if there may be another one, and `unit` its rows.
+    `source` names the table of the labels, if there may be another one, and `unit` its rows. With `has_rest`, a row has
+    the classes that it names: the others share the least weight.
     """
     import numpy as np
 
     labeled, classes = ~candidates.is_unlabeled, candidates.classes.tolist()
     evidence, weighted = candidates.evidence[labeled], candidates.is_weighted[labeled]
-    mask = evidence > evidence.min(axis=1, keepdims=True)  # a list with a rest gives all other classes the least weight
+    mask = evidence > (evidence.min(axis=1, keepdims=True) if has_rest else 0)
     if not len(mask):
         return []
     counts, several = mask.sum(axis=0), mask.sum(axis=1) > 1

@@ -175,6 +175,7 @@ BY_OUTCOME = {
         lambda: PLEM().fit(X, MASK).predict([[1.0]]),
         lambda: PLEM().fit(X, MASK).predict(X + 1j),
         lambda: PLECOC(DecisionTreeClassifier(max_depth=1), code_length=1).fit(X, MASK).predict([[1e200, 0.0]]),
+        lambda: PLEM().fit(X, str),
         lambda: metrics.approximated_accuracy([0, 1, 2], np.eye(3) + 0j),
         lambda: metrics.covering_rate([0, 1], [0, 1], sample_weight=1j),
         lambda: metrics.precision_recall_breakeven_point(np.zeros((0, 1), "M8[D]"), np.zeros((0, 1))),

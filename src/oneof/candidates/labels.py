@@ -114,9 +114,12 @@ def list_rows(values: Any) -> list[Any]:
             values = getattr(values, name)()
     if isinstance(values, np.ma.MaskedArray):
         values = values.tolist()
-    if isinstance(values, str | bytes) or not hasattr(values, "__iter__"):
+    try:
+        rows = None if isinstance(values, str | bytes) else list(values)
+    except TypeError:
+        rows = None
+    if rows is None:
         raise LabelError(f"labels must be a sequence with one entry for each row of X; got {shorten(repr(values))}.")
-    rows = list(values)
     if type(np.ma.masked) in set(map(type, rows)):
         rows = [None if value is np.ma.masked else value for value in rows]
     return rows

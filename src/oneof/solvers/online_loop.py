@@ -53,8 +53,8 @@ def run_epoch(rows, evidence, order, weight, arrays, numbers, rule, predicted):
     # ||V||^2 is recomputed regularly, at a cost of about 16 operations per update.
     recount_every = 1024 + n_classes * n_columns // 16
     scores = np.empty(n_classes, dtype=V.dtype)
-    tau, per_candidate = np.empty((2, n_classes + 1))
-    order_in, best_after = np.empty((2, n_classes + 1), dtype=np.int64)
+    tau, per_candidate = np.empty(n_classes + 1), np.empty(n_classes + 1)
+    order_in, best_after = np.empty(n_classes + 1, dtype=np.int64), np.empty(n_classes + 1, dtype=np.int64)
     overflowed = -1
 
     for r in range(order.shape[0]):

@@ -10,7 +10,6 @@ import sklearn
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.special import expit
-from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.metrics import accuracy_score, confusion_matrix
 from sklearn.model_selection import cross_val_score
 from sklearn.pipeline import make_pipeline
@@ -26,7 +25,7 @@ from oneof.model_selection import (
     covering_rate_scorer,
     exact_accuracy_scorer,
 )
-from tests.blobs import Frequencies
+from tests.blobs import Constant, Frequencies
 
 SCORERS = (covering_rate_scorer, approximated_accuracy_scorer, exact_accuracy_scorer)
 seeds = st.integers(0, 2**32 - 1)
@@ -194,18 +193,11 @@ def test_two_classes_are_scored_by_the_logistic_function():
 
 def test_approximated_accuracy_needs_scores():
     """An estimator without scores has a covering rate, but no approximated accuracy."""
-
-    class Constant(ClassifierMixin, BaseEstimator):
-        classes_ = np.array(["c0", "c1", "c2"])
-
-        def predict(self, X):
-            return np.repeat("c1", len(X))
-
     X, candidates, _ = draw(7, n=30, K=3)
-    labeled = ~candidates.is_unlabeled
-    assert covering_rate_scorer(Constant(), X, candidates) == pytest.approx(candidates.mask[labeled, 1].mean())
+    labeled, constant = ~candidates.is_unlabeled, Constant("c1").fit(X, candidates)
+    assert covering_rate_scorer(constant, X, candidates) == pytest.approx(candidates.mask[labeled, 1].mean())
     with pytest.raises(InputError, match="Constant has neither"):
-        approximated_accuracy_scorer(Constant(), X, candidates)
+        approximated_accuracy_scorer(constant, X, candidates)
 
 
 def test_an_unknown_held_out_label_counts_as_wrong():
@@ -259,23 +251,15 @@ def test_small_weights_do_not_change_the_folds():
 
 def test_metrics_of_scikit_learn_name_the_scorer():
     """A metric of scikit-learn is an error with candidate sets that names the scorer; its other tools accept sets."""
-
-    class Plain(ClassifierMixin, BaseEstimator):
-        def fit(self, X, y):
-            del X
-            self.classes_ = y.classes
-            return self
-
-        def predict(self, X):
-            return np.full(len(X), self.classes_[0])
-
     X, y = np.zeros((6, 1)), CandidateSets.from_sets([["a"], ["a", "b"], ["b"], ["a"], ["b", "c"], ["a"]])
     pattern = r"scoring=oneof\.model_selection\.covering_rate_scorer"
     with pytest.raises(InputTypeError, match=pattern):
-        cross_val_score(Plain(), X, y, cv=2, error_score="raise")
+        cross_val_score(Constant(), X, y, cv=2, error_score="raise")
     with pytest.warns(UserWarning, match=pattern):
-        assert np.isnan(cross_val_score(Plain(), X, y, cv=CandidateKFold(2, random_state=0))).all()
+        assert np.isnan(cross_val_score(Constant(), X, y, cv=CandidateKFold(2, random_state=0))).all()
     for metric in (accuracy_score, confusion_matrix):
         with pytest.raises(InputTypeError, match=pattern):
             metric(y, ["a"] * 6)
-    assert cross_val_score(Plain(), X, y, cv=2, scoring=covering_rate_scorer).tolist() == pytest.approx([2 / 3, 2 / 3])
+    assert cross_val_score(Constant(), X, y, cv=2, scoring=covering_rate_scorer).tolist() == pytest.approx(
+        [2 / 3, 2 / 3]
+    )

@@ -149,21 +149,6 @@ def test_an_intercept_is_the_weight_of_a_constant_feature(name, prediction):
         np.testing.assert_allclose(state.weights, expected.weights, rtol=1e-12, atol=1e-13)
 
 
-@pytest.mark.parametrize("prediction", ["average", "max"])
-@pytest.mark.parametrize("name", METHODS)
-def test_many_distinct_weights_in_a_row(name, prediction):
-    """Rows with as many level sets as classes equal the oracle."""
-    rng = np.random.default_rng(5)
-    X, weights = rng.normal(size=(40, 6)), rng.random((40, 25))
-    weights /= weights.max(axis=1, keepdims=True)
-    history, mistakes, decided = literal(name, X, weights, prediction=prediction)
-    assert decided > 20
-    lam = {} if name == "perceptron" else {"lam": 0.05}
-    state = METHODS[name](X=X[:decided], evidence=weights[:decided], prediction=prediction, initial=start(X, 25), **lam)
-    np.testing.assert_allclose(state.weights, history[decided - 1], rtol=1e-10, atol=1e-10)
-    assert state.n_mistakes == pytest.approx(sum(mistakes[:decided]), abs=1e-10)
-
-
 @pytest.mark.parametrize("n_rows", [10_000, pytest.param(500_000, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("name", METHODS)
 def test_a_long_stream_is_accurate(name, n_rows):

@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from scipy.optimize import approx_fprime
 
 from oneof.likelihoods import log_likelihoods, masked_softmax, softmax
 from oneof.solvers import lbfgs
@@ -23,32 +22,6 @@ def problem(X, mask, weight, entropy_weight, fit_intercept):
 
 def solved(X, mask, **options):
     return solve_plem(X, mask, **{"lam": 1.0, "sample_weight": np.ones(len(mask)), **options})
-
-
-@both
-@intercepts
-@evidences
-def test_objective_and_gradient(entropy_weight, fit_intercept, evidence_of):
-    """The objective equals the oracle, and the gradient its numerical derivative, for dense and sparse rows."""
-    X, mask = table(40)
-    mask = evidence_of(mask)
-    weight = np.random.default_rng(0).choice([0.0, 0.5, 2.0], size=40)
-    rng = np.random.default_rng(1)
-    for rows in (X, sp.csr_array(X)):
-        p = problem(rows, mask, weight, entropy_weight, fit_intercept)
-
-        def value(flat, p=p):
-            W = flat.reshape(p.shape)
-            return p.point(W, p.matvec(W)).value
-
-        for _ in range(5):
-            W = rng.normal(size=p.shape)
-            b = W[:, -1] if fit_intercept else np.zeros(len(W))
-            expected = oracle.objective(W[:, : X.shape[1]], b, X, mask, 0.7, entropy_weight, weight)
-            assert -0.7 * value(W.ravel()) == pytest.approx(expected, rel=1e-12)
-            numerical = approx_fprime(W.ravel(), value, 1e-7).reshape(p.shape)
-            gradient = p.gradient(p.point(W, p.matvec(W)))
-            np.testing.assert_allclose(gradient, numerical, rtol=1e-4, atol=1e-4 * np.abs(gradient).max())
 
 
 @both

@@ -38,6 +38,12 @@ def all_confusion(columns):
     return np.ones(len(columns.source), dtype=bool)
 
 
+def solved(columns, *, by_confusion=True, **options):
+    """Return the solution from the shares of votes, with confusion matrices or coins, after the given iterations."""
+    uses = np.full(len(columns.source), by_confusion)
+    return solve_annotators(columns, vote_shares(columns), uses_confusion=uses, tol=0.0, **options)
+
+
 def set_answers(rng, n=25, n_sources=4, n_classes=4):
     """Return answers of random sets as triples and as columns."""
     sets = np.array([[k >> c & 1 for c in range(n_classes)] for k in range(1, 2**n_classes - 1)], dtype=bool)
@@ -49,14 +55,7 @@ def set_answers(rng, n=25, n_sources=4, n_classes=4):
 
 def test_without_pooling_it_is_the_model_of_crowd_kit(columns):
     """Without pooling, the posterior is that of Crowd-Kit."""
-    solution = solve_annotators(
-        columns,
-        vote_shares(columns),
-        uses_confusion=all_confusion(columns),
-        strength=0.0,
-        max_iter=PEERS["n_iter"],
-        tol=0.0,
-    )
+    solution = solved(columns, strength=0.0, max_iter=PEERS["n_iter"])
     np.testing.assert_allclose(solution.posterior, PEERS["dawid_skene"], atol=1e-6)
 
 
@@ -65,31 +64,18 @@ def test_without_pooling_it_is_the_model_of_crowd_kit(columns):
 def test_confusion_matrices_equal_the_oracle(table, columns, strength, prior):
     """Posteriors of confusion matrices equal loops over answers, with and without pooling and a class prior."""
     row, source = np.nonzero(table >= 0)
-    start = vote_shares(columns)
-    prior = None if prior is None else np.array(prior)
-    expected = oracle.dawid_skene(
-        list(zip(row, source, table[row, source])), 40, 6, 3, start, n_iter=4, strength=strength, prior=prior
-    )
-    solution = solve_annotators(
-        columns, start, uses_confusion=all_confusion(columns), strength=strength, prior=prior, max_iter=4, tol=0.0
-    )
+    options = {"strength": strength, "prior": None if prior is None else np.array(prior)}
+    answers = list(zip(row, source, table[row, source]))
+    expected = oracle.dawid_skene(answers, 40, 6, 3, vote_shares(columns), n_iter=4, **options)
+    solution = solved(columns, max_iter=4, **options)
     np.testing.assert_allclose(solution.posterior, expected, atol=1e-9)
 
 
 def test_coins_of_set_answers_equal_the_oracle():
     """Posteriors and accuracies of answers that are sets equal loops over answers."""
     triples, columns = set_answers(np.random.default_rng(0))
-    start, uniform = vote_shares(columns), np.full(4, 0.25)
-    expected, accuracy = oracle.one_coin(triples, 25, 4, 4, start, n_iter=5, strength=2.0)
-    solution = solve_annotators(
-        columns,
-        start,
-        uses_confusion=np.zeros(len(columns.source), bool),
-        strength=2.0,
-        prior=uniform,
-        max_iter=5,
-        tol=0.0,
-    )
+    expected, accuracy = oracle.one_coin(triples, 4, vote_shares(columns), n_iter=5, strength=2.0)
+    solution = solved(columns, by_confusion=False, strength=2.0, prior=np.full(4, 0.25), max_iter=5)
     np.testing.assert_allclose(solution.posterior, expected, atol=1e-9)
     np.testing.assert_allclose(solution.model.coin, accuracy, atol=1e-9)
 
@@ -102,12 +88,8 @@ def test_rates_of_votes_equal_the_oracle():
     answer = np.where(source == 4, rng.integers(4, size=len(row)), source % 4)
     triples = [(i, j, set(np.flatnonzero(sets[a]).tolist())) for i, j, a in zip(row, source, answer)]
     columns = AnswerColumns.from_answers(row, source, answer, sets, 5, np.ones((31, 3)))
-    start = vote_shares(columns)
-    expected = oracle.rules(triples, 31, 3, start, n_iter=4)
-    none = np.zeros(len(columns.source), dtype=bool)
-    solution = solve_annotators(
-        columns, start, uses_confusion=none, are_rules=True, prior=np.full(3, 1 / 3), max_iter=4, tol=0.0
-    )
+    expected = oracle.rules(triples, vote_shares(columns), n_iter=4)
+    solution = solved(columns, by_confusion=False, are_rules=True, prior=np.full(3, 1 / 3), max_iter=4)
     np.testing.assert_allclose(solution.posterior, expected, atol=1e-9)
     np.testing.assert_array_equal(solution.log_likelihood[30], 0.0)
 
@@ -124,11 +106,7 @@ def test_probabilities_of_all_answers_sum_to_one(columns):
 
 def test_em_without_priors_increases_the_marginal_likelihood(columns):
     """No iteration decreases it."""
-    uses, start = all_confusion(columns), vote_shares(columns)
-    path = [
-        solve_annotators(columns, start, uses_confusion=uses, strength=0.0, max_iter=t, tol=0.0).log_marginal
-        for t in range(1, 12)
-    ]
+    path = [solved(columns, strength=0.0, max_iter=t).log_marginal for t in range(1, 12)]
     assert (np.diff(path) > -1e-9).all()
 
 

@@ -232,25 +232,6 @@ def test_leave_one_out_calibration_uses_the_label_distributions(weighted):
     assert conformal.n_calibration_ == labeled.sum()
 
 
-@pytest.mark.parametrize("weighted", [False, True])
-def test_exact_rows_calibrate_by_the_score_of_their_label(weighted):
-    """With leave-one-out, label distributions matter to partial rows only: an exact row has the score of its label."""
-    rng = np.random.default_rng(14)
-    X, y = draw(rng, 120)
-    sets = add_distractors(rng, y, 0.3)
-    if weighted:
-        sets = CandidateSets.from_weights(sets.weights * rng.choice([0.5, 1.0], size=sets.shape), sets.classes)
-    conformal = ConformalClassifier(**LOO, coverage=0.8, calibration="sampled").fit(X, sets)
-    ridge, parts = conformal.estimator_, []
-    proba = softmax(ridge.inverse_temperature_ * ridge.loo_scores_)
-    for rows, rule in ((sets.is_exact, "conservative"), (~sets.is_exact & ~sets.is_unlabeled, "sampled")):
-        p, posterior = proba[rows], ridge.label_distributions_[rows]
-        parts.append(calibrate(class_scores(p, "lac"), p, sets[rows].evidence, calibration=rule, posterior=posterior))
-    assert min(sets.is_exact.sum(), (~sets.is_exact).sum()) > 10
-    new = class_scores(conformal.predict_proba(draw(rng, 40)[0]), "lac")
-    np.testing.assert_allclose(p_values(conformal.calibrations_, [new]), p_values(parts, [new, new]), rtol=1e-12)
-
-
 def test_conservative_sets_of_many_partial_rows_warn():
     """If most sets have all classes because of partial rows, a warning names the other rule."""
     rng = np.random.default_rng(10)

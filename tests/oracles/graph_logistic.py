@@ -75,14 +75,10 @@ def evidence(X, mask, W, terms, precisions):
 
 def evidence_gradient(X, mask, W, terms, precisions):
     """Differentiate the evidence by each log precision, with the mode updated and the curvature fixed."""
-    shapes = [precisions[term.name].shape for term in terms]
-    start = np.log(np.concatenate([precisions[term.name].ravel() for term in terms]))
-    curvature = data_hessian(X, W)
+    start, curvature = np.log([precisions[term.name] for term in terms]), data_hessian(X, W)
 
     def value(x):
-        blocks = np.split(np.exp(x), np.cumsum([int(np.prod(shape)) for shape in shapes])[:-1])
-        at = {term.name: block.reshape(shape) for term, block, shape in zip(terms, blocks, shapes, strict=True)}
-        Lambda = precision_matrix(terms, at, len(W))
+        Lambda = precision_matrix(terms, {term.name: p for term, p in zip(terms, np.exp(x), strict=True)}, len(W))
         w = W.ravel()  # the objective is stationary at the mode, so that its shift has no effect
         fit = likelihood(X, mask, W) - 0.5 * w @ Lambda @ w
         return fit + 0.5 * (log_determinant(Lambda) - log_determinant(Lambda + curvature))

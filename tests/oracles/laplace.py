@@ -5,7 +5,7 @@ Vectors of all latents contain one class after the other, as in Rasmussen & Will
 """
 
 import math
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from scipy.linalg import block_diag, cho_solve
@@ -81,17 +81,13 @@ def evidence(grams, mask, sharpness, coefficients):
     return math.fsum(values) - 0.5 * a @ K @ a - 0.5 * log_det
 
 
-@dataclass
-class Exact:
-    """Result of algorithm 3.3, as input of algorithm 3.4."""
+class Exact(NamedTuple):
+    """Result of algorithm 3.3, as input of algorithm 3.4; the mode is (n, K)."""
 
     mode: np.ndarray
-    """(n, K)."""
     evidence: float
     E: list
     M: np.ndarray
-    log_det: float
-    """log |I + W^1/2 K W^1/2|."""
 
 
 def exactly_labeled(gram, y, n_classes):
@@ -128,7 +124,7 @@ def exactly_labeled(gram, y, n_classes):
     else:
         raise AssertionError("Newton's method has not converged")
     half = sum(z) + np.log(np.diag(M)).sum()
-    return Exact(f.reshape(C, n).T, objective - half, E, M, 2 * half)
+    return Exact(f.reshape(C, n).T, objective - half, E, M)
 
 
 def predict(exact, y, cross, own):

@@ -165,6 +165,19 @@ def test_classes_do_not_degenerate_to_a_row(form):
             solve_em(family_of(form, X, c, 0.0), mask, c, initial_responsibilities(mask, 1))
 
 
+@pytest.mark.parametrize("fraction", [0.1, 1.0], ids=["few", "all"])
+@pytest.mark.parametrize("kind", ["dense", "sparse", *COVARIANCE_TYPES])
+def test_the_total_log_likelihood(kind, fraction):
+    """It is the sum of the masses times the log-likelihoods, at any parameters."""
+    rng = np.random.default_rng(0)
+    X, mass = rng.poisson(0.5, (40, 7)).astype(float), rng.uniform(size=(40, 5)) * (rng.random((40, 5)) < fraction)
+    X[:, 1] = 7.0  # a constant feature
+    family = family_of(kind, X, np.ones(40), None if kind in COVARIANCE_TYPES else 0.5)
+    parameters = family.maximize(mass)
+    expected = (mass * family.log_likelihoods(parameters)).sum()
+    assert family.total_log_likelihood(mass, parameters) == pytest.approx(expected, rel=1e-12)
+
+
 @pytest.mark.parametrize("evidence_of", [np.asarray, np.float64], ids=["sets", "weights"])
 def test_exact_rows_have_the_objective_of_their_labels(evidence_of):
     """With exact rows l is log p(theta) plus the weighted log-densities of the labels, also with an empty class."""

@@ -143,16 +143,10 @@ def test_a_class_that_is_not_in_a_fold_has_the_largest_score():
     """A class that is missing from the training rows of a fold has probability 0 there, in its own column."""
     X = np.array([[0.0], [0.1], [0.2], [5.0], [5.1], [5.2], [9.0]] * 3)
     y = np.array(["a", "a", "a", "b", "b", "b", "c"] * 3)
-    folds = [(np.arange(6), np.arange(6, 21))]  # one split without class c
+    folds = [(np.arange(6), np.arange(6, 21)), (np.arange(6, 21), np.arange(6))]  # the first without class c
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
-        model = ConformalClassifier(LogisticRegression(), cv=folds, coverage=0.9)
-        with pytest.raises(InputError, match="exactly one test subset"):
-            model.fit(X, y)
-        model = ConformalClassifier(
-            LogisticRegression(), cv=[(np.arange(6), np.arange(6, 21)), (np.arange(6, 21), np.arange(6))]
-        )
-        sets = model.fit(X, y).predict_set([[0.1], [9.0]])
+        sets = ConformalClassifier(LogisticRegression(), cv=folds).fit(X, y).predict_set([[0.1], [9.0]])
     assert sets.classes.tolist() == ["a", "b", "c"]
     assert "c" in sets.to_sets()[1]
 
@@ -176,6 +170,7 @@ def test_few_rows_warn():
     [
         ({"cv": 1}, "`cv` must be an integer of at least 2"),
         ({"cv": True}, "`cv` must be"),
+        ({"cv": [(np.arange(6), np.arange(6, 40))]}, "exactly one test subset"),
         ({"cv": "leave_one_out"}, "`estimator` must be LOORidge"),
         ({"cv": "prefit", "estimator": None}, "`estimator` must be a fitted classifier"),
         ({"estimator": StandardScaler()}, "must have predict_proba or decision_function"),

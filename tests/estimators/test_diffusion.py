@@ -12,7 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 from oneof import HarmonicField, LocalGlobalConsistency, MarkovWalk, PoissonLearning, SpectralGraphTransducer
 from oneof.errors import InputError
 from oneof.graphs import NeighborGraph
-from tests.estimators.panel import table
+from tests.estimators.panel import few_labels, table
 from tests.oracles import diffusion as oracle
 from tests.oracles import transducer as transducer_oracle
 from tests.oracles.graphs import directed
@@ -126,17 +126,9 @@ def test_invalid_class_sizes_raise(method, options):
         method(**options).fit([[0.0], [1.0]], ["a", "b"])
 
 
-def two_classes(n=60, n_known=6, seed=0):
-    """Return rows of two clusters, and labels of a few."""
-    X, mask = table(n, K=2, seed=seed)
-    labels = np.full(n, -1)
-    labels[:n_known] = np.where(mask[:n_known].sum(axis=1) == 1, mask[:n_known].argmax(axis=1), -1)
-    return X, labels
-
-
 def test_fit_is_the_published_method_on_a_cosine_graph():
     """The transduction of exact labels is z above the threshold, on A + A^T of the nearest rows by cosine."""
-    X, labels = two_classes()
+    X, labels = few_labels(60, 6, K=2)
     model = SpectralGraphTransducer(20, n_neighbors=15).fit(X, labels)
     A = directed(X, None, affinity="cosine", n_neighbors=15)
     np.testing.assert_allclose(model.affinity_.toarray(), A + A.T, atol=1e-12)

@@ -11,13 +11,7 @@ from oneof import CandidateSets, GraphLogisticRegression
 from oneof.errors import InputError
 from oneof.graphs import NeighborGraph, laplacian
 from oneof.likelihoods import masked_softmax, softmax
-from tests.estimators.panel import table
-
-
-def few_labels(n=90, n_labeled=15, d=4, K=3, seed=0):
-    """Return rows of K clusters and their labels; most labels are missing."""
-    X, mask = table(n, d=d, K=K, seed=seed)
-    return X, np.where(np.arange(n) < n_labeled, np.argmax(mask, axis=1), -1)
+from tests.estimators.panel import few_labels, table
 
 
 def smoothness(X, **rule):

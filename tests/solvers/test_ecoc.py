@@ -6,7 +6,7 @@ import pytest
 from oneof.errors import InputError
 from oneof.solvers.ecoc import code_targets, decode, draw_codings, fit_code_weights
 from tests.estimators.panel import table
-from tests.weights import draw_weights
+from tests.weights import evidences
 
 
 @pytest.fixture
@@ -20,7 +20,7 @@ def draw(mask, code_length=30, min_fraction=0.1, seed=0):
     return draw_codings(mask, code_length, min_fraction, np.random.default_rng(seed))
 
 
-@pytest.mark.parametrize("evidence_of", [np.asarray, draw_weights], ids=["sets", "weights"])
+@evidences
 @pytest.mark.parametrize("min_fraction", [0.1, 0.5, 0.6])
 def test_every_coding_has_enough_rows_on_both_sides(labeled, min_fraction, evidence_of):
     """Selected codings have rows on both sides, the requested fraction of their mass, and the first class on side 1."""

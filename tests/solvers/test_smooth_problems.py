@@ -9,12 +9,12 @@ from oneof.solvers.clpl import CLPLProblem
 from oneof.solvers.plem import PLEMProblem
 from tests.estimators.panel import table
 from tests.oracles import clpl, plem
-from tests.weights import draw_weights
+from tests.weights import evidences
 
 
 @pytest.mark.parametrize("loss", ["CLPL", 0.0, 0.5], ids=["CLPL", "PLEM", "PLEM with entropies"])
 @pytest.mark.parametrize("fit_intercept", [False, True])
-@pytest.mark.parametrize("evidence_of", [np.asarray, draw_weights], ids=["sets", "weights"])
+@evidences
 def test_objective_and_gradient(loss, fit_intercept, evidence_of):
     """The objective equals the oracle, and the gradient its numerical derivative, for dense and sparse rows."""
     X, mask = table(40)

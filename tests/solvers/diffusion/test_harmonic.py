@@ -6,10 +6,10 @@ import scipy.sparse as sp
 
 from oneof.solvers.diffusion.label_propagation import solve_harmonic
 from tests.oracles import diffusion as oracle
-from tests.solvers.diffusion.problems import balance_mass, blocks, graph, problem, weighted
+from tests.solvers.diffusion.problems import balance_mass, blocks, graph, problem
+from tests.weights import evidences
 
 TIGHT = {"tol": 1e-13, "max_iter": 20_000}
-evidences = pytest.mark.parametrize("evidence_of", [np.asarray, weighted], ids=["sets", "weights"])
 
 
 @pytest.mark.parametrize(("penalty", "ridge"), [(0.3, 0.0), (2.0, 0.05), (1e-3, 1.0)])

@@ -6,14 +6,15 @@ import scipy.sparse as sp
 
 from oneof.solvers.diffusion.label_propagation import solve_local_global_consistency
 from tests.oracles import diffusion as oracle
-from tests.solvers.diffusion.problems import problem, weighted
+from tests.solvers.diffusion.problems import problem
+from tests.weights import evidences
 
 TIGHT = {"tol": 1e-13, "max_iter": 20_000}
 
 
 @pytest.mark.parametrize("alpha", [0.3, 0.95])
 @pytest.mark.parametrize("seed", range(3))
-@pytest.mark.parametrize("evidence_of", [np.asarray, weighted], ids=["sets", "weights"])
+@evidences
 def test_rows_of_several_candidates_converge_to_the_fixed_point_of_plain_sweeps(seed, alpha, evidence_of):
     """Many sweeps converge to the same F: weights multiply the labels of the neighbors, and not the mass of a row."""
     W, mask = problem("partial", n=30, K=4, seed=seed)

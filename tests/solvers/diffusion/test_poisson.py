@@ -6,7 +6,8 @@ import scipy.sparse as sp
 
 from oneof.solvers.diffusion.poisson import solve_poisson, solve_poisson_cuts
 from tests.oracles import poisson as oracle
-from tests.solvers.diffusion.problems import problem, weighted
+from tests.solvers.diffusion.problems import problem
+from tests.weights import draw_weights
 
 TIGHT = {"tol": 1e-12, "max_iter": 20_000}
 
@@ -15,7 +16,7 @@ TIGHT = {"tol": 1e-12, "max_iter": 20_000}
 def test_rows_of_several_candidates_are_sources_of_their_weights(weights):
     """Label vectors may be distributions; the labels of such rows are among the candidates."""
     W, mask = problem("partial")
-    evidence = weighted(mask) if weights else mask
+    evidence = draw_weights(mask) if weights else mask
     constant = (evidence == 1).all(axis=1)
     y = evidence[~constant] / evidence[~constant].sum(axis=1, keepdims=True)
     solution = solve_poisson(W, evidence, **TIGHT)

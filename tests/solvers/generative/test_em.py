@@ -17,7 +17,7 @@ from oneof.solvers.generative.gaussian import COVARIANCE_TYPES, Gaussian
 from oneof.solvers.generative.multinomial import Multinomial
 from tests.oracles import generative as oracle
 from tests.solvers.generative.problems import clouds, documents
-from tests.weights import draw_weights, informative
+from tests.weights import evidences, informative
 
 WEIGHTS = {
     "equal weights": (1.0, 1.0),
@@ -26,7 +26,6 @@ WEIGHTS = {
 }
 weights = pytest.mark.parametrize(("unlabeled_weight", "partial_weight"), WEIGHTS.values(), ids=WEIGHTS)
 components = pytest.mark.parametrize("C", [1, 2])
-evidences = pytest.mark.parametrize("evidence_of", [np.asarray, draw_weights], ids=["sets", "weights"])
 covariance_types = pytest.mark.parametrize("form", COVARIANCE_TYPES)
 
 

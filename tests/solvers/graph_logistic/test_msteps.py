@@ -10,11 +10,10 @@ from oneof.solvers.graph_logistic.likelihood import CandidateLikelihood
 from oneof.solvers.graph_logistic.prior import Prior
 from tests.oracles import graph_logistic as oracle
 from tests.solvers.graph_logistic.problems import draw_precisions, make_problem, make_terms, soften
-from tests.weights import draw_weights, informative
+from tests.weights import draw_weights, evidences, informative
 
 MSTEPS = ("newton", "block", "sequential")
 msteps = pytest.mark.parametrize("solver", MSTEPS)
-evidences = pytest.mark.parametrize("evidence_of", [np.asarray, draw_weights], ids=["sets", "weights"])
 priors = pytest.mark.parametrize("prior", ["graph", "ridge", "graph+ridge", "graph+ard"])
 
 

@@ -12,7 +12,8 @@ from oneof.solvers.stacked_sets import StackedSets
 from tests.estimators.panel import table
 from tests.oracles import plsvm as oracle
 from tests.oracles.levels import stacked
-from tests.solvers.plsvm.problems import SPACES, graded, problem, random_weights, weighted
+from tests.solvers.plsvm.problems import SPACES, problem, random_weights, weighted
+from tests.weights import draw_weights
 
 
 def solve(p, **options):
@@ -204,7 +205,7 @@ def smoothed(scores, sets, T):
 def test_value_and_gradient(T, n, is_weighted):
     """Value and gradient equal the formula to single precision; the gradient is a feasible dual solution."""
     scores, mask = draw(n)
-    weights = graded(mask) if is_weighted else mask
+    weights = draw_weights(mask) if is_weighted else mask
     levels = stacked(weights)
     sets, single = StackedSets.from_evidence(weights), np.asfortranarray(scores, dtype=np.float32)
     gradient = np.empty(sets.mask.shape, dtype=np.float32, order="F")

@@ -1,6 +1,7 @@
 """Blobs with candidate sets, and a trivial classifier, for functions that accept any classifier."""
 
 import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin
 
 from oneof import CandidateSets
 from oneof.estimators.base import CandidateClassifier
@@ -19,6 +20,20 @@ class Frequencies(CandidateClassifier):
 
     def predict_proba(self, X):
         return self._scores(self._validate_rows(X))
+
+
+class Constant(ClassifierMixin, BaseEstimator):
+    """Classifier that predicts one class and has no scores."""
+
+    def __init__(self, label="a"):
+        self.label = label
+
+    def fit(self, X, y):
+        self.n_features_in_, self.classes_ = X.shape[1], y.classes
+        return self
+
+    def predict(self, X):
+        return np.repeat(self.label, X.shape[0])
 
 
 def draw(n=60, K=3, seed=0):

@@ -1,7 +1,8 @@
-"""The arrays that an object retains: every array that is reachable from it."""
+"""The arrays that an object retains, every array that is reachable from it, and the memory of a call."""
 
 import gc
-from collections.abc import Iterator
+import tracemalloc
+from collections.abc import Callable, Iterator
 from types import FunctionType, ModuleType
 from typing import Any
 
@@ -33,3 +34,13 @@ def bytes_beyond(root: Any, *excluded: np.ndarray) -> int:
     return sum(
         array.nbytes for array in arrays_of(root) if not any(np.may_share_memory(array, other) for other in excluded)
     )
+
+
+def peak_bytes(call: Callable[[], Any]) -> tuple[int, Any]:
+    """Return the largest number of bytes that a call has allocated at once, and its result."""
+    tracemalloc.start()
+    try:
+        result = call()
+        return tracemalloc.get_traced_memory()[1], result
+    finally:
+        tracemalloc.stop()

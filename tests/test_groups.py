@@ -213,7 +213,11 @@ def test_folds_that_ignore_groups_are_an_error():
             compare(X, y, {"a": Frequencies()}, cv=cv, groups=groups)
         with pytest.raises(InputError, match=r"fold 0 has 'g\d+' in both"):
             cross_val_predict(PLEM(), X, y, cv=cv, groups=groups)
-    with pytest.raises(InputError, match="`groups` must be the group of each row; got None"):
-        compare(X, y, {"a": Frequencies()}, cv=CandidateGroupKFold(3))
+    own, theirs = "`groups` must be the group of each row; got None", "The 'groups' parameter should not be None"
+    for cv, message in ((CandidateGroupKFold(3), own), (GroupKFold(5), theirs), (LeaveOneGroupOut(), theirs)):
+        with pytest.raises(InputError, match=message):
+            compare(X, y, {"a": Frequencies()}, cv=cv)
+    for train, test in make_folds(check_task(X, y, None), GroupKFold(5).split(X, groups=groups), 0):
+        assert not set(np.take(groups, train)) & set(np.take(groups, test))
     with pytest.raises(InputError, match="`groups` and `proba` cannot both be given"):
         find_label_issues(None, y, proba=np.full(y.shape, 1 / 3), groups=groups)

@@ -1,7 +1,6 @@
 """Kernels of Gaussian processes: scikit-learn's values for all types of rows, without loss of digits."""
 
 import contextlib
-import tracemalloc
 
 import array_api_strict
 import numpy as np
@@ -26,6 +25,7 @@ import oneof.kernels.pairwise
 from oneof.errors import InputError
 from oneof.kernels import covariance, is_psd_by_construction, total_variance, variances
 from oneof.kernels.pairwise import scale_gamma
+from tests.retained import peak_bytes
 
 with contextlib.suppress(ImportError):
     import torch  # noqa: F401 - its BLAS must be loaded before oneof.parallel lists the BLAS libraries
@@ -282,10 +282,7 @@ def test_memory_is_at_most_one_and_a_half_gram_matrices(kernel, monkeypatch):
     monkeypatch.setattr(oneof.kernels.gaussian_process, "_TILE", 128)
     X = np.random.default_rng(0).normal(size=(1500, 2))
     covariance(kernel, X[:5])
-    tracemalloc.start()
-    gram = covariance(kernel, X)
-    _, peak = tracemalloc.get_traced_memory()
-    tracemalloc.stop()
+    peak, gram = peak_bytes(lambda: covariance(kernel, X))
     assert peak < 1.5 * gram.nbytes
 
 

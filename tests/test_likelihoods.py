@@ -18,7 +18,7 @@ from oneof.likelihoods import (
 )
 from tests.estimators.panel import table
 from tests.oracles.laplace import log_likelihood, probabilities
-from tests.weights import draw_weights, informative
+from tests.weights import draw_weights, evidences, informative
 
 SHARPNESSES = (0.1, 0.5, 1.0, 3.0, 50.0, np.inf)
 
@@ -35,7 +35,7 @@ def derivative(function, scores, direction):
     return (function(scores + 1e-6 * direction) - function(scores - 1e-6 * direction)) / 2e-6
 
 
-@pytest.mark.parametrize("evidence_of", [np.asarray, draw_weights], ids=["sets", "weights"])
+@evidences
 @pytest.mark.parametrize("sharpness", SHARPNESSES)
 def test_values_equal_the_definition(rows, sharpness, evidence_of):
     """G_L is 1/L log sum_k w_k^max(L, 1) exp(L s_k), with gradient q, whose entropy is -sum_k q_k log q_k."""

@@ -1,6 +1,7 @@
 """Weights of candidates for the tests of the methods that take them."""
 
 import numpy as np
+import pytest
 
 from oneof.likelihoods import constant_rows
 
@@ -21,3 +22,7 @@ def draw_weights(mask, seed=0):
 def informative(evidence):
     """Return the mask of the rows that are not unlabeled."""
     return ~constant_rows(evidence)
+
+
+evidences = pytest.mark.parametrize("evidence_of", [np.asarray, draw_weights], ids=["sets", "weights"])
+"""Cases of laws of the evidence: candidate sets, and weights of the candidates."""

@@ -13,8 +13,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
-from sklearn.base import BaseEstimator, ClassifierMixin, clone
-from sklearn.dummy import DummyClassifier
+from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import Ridge
 from sklearn.model_selection import KFold
@@ -34,23 +33,9 @@ from oneof.errors import InputError, MissingExtraError
 from oneof.metrics import covering_rate
 from oneof.model_selection import CandidateKFold, get_proba
 from oneof.typing import Floats, Ints
-from tests.blobs import Frequencies, draw
+from tests.blobs import Constant, Frequencies, draw
 from tests.comparison.panel import METHODS, Checking, rates
 from tests.oracles import criterion as oracle
-
-
-class Constant(ClassifierMixin, BaseEstimator):
-    """Classifier that predicts one class and has no scores."""
-
-    def __init__(self, label="a"):
-        self.label = label
-
-    def fit(self, X, y):
-        self.n_features_in_, self.classes_ = X.shape[1], y.classes
-        return self
-
-    def predict(self, X):
-        return np.repeat(self.label, X.shape[0])
 
 
 def test_each_number_equals_an_explicit_loop():
@@ -270,9 +255,7 @@ def test_scores_equal_loops_over_rows_and_classes(n, K, n_methods, seed, weighte
         W = mask * np.random.default_rng(seed).choice([0.1, 0.5, 1.0], mask.shape)
         evidence = CandidateSets.from_weights(np.where(np.arange(n)[:, None] % 3 == 0, mask, W)).evidence
         assert evidence.dtype == float
-    scores = oracle.expected_accuracies(
-        evidence.tolist(), K, [proba.tolist() for proba in probabilities], [codes.tolist() for codes in predictions]
-    )
+    scores = oracle.expected_accuracies(evidence, probabilities, predictions)
     np.testing.assert_allclose(expected_accuracies(evidence, probabilities, predictions), scores, atol=1e-3)
 
 
@@ -371,13 +354,6 @@ def test_the_logger_has_a_line_for_each_method(caplog, n_jobs):
 # -- The baseline of a comparison: ridge regression on the labels of largest weight ----------------------------------
 
 
-class ConstantDummy(DummyClassifier):
-    """A classifier that ignores the features."""
-
-    def fit(self, X, y):
-        return super().fit(X, np.argmax(y.mask, axis=1))
-
-
 @pytest.fixture(scope="module")
 def blobs():
     """Return three classes of 60 rows each, with their labels."""
@@ -407,7 +383,7 @@ def test_exact_labels_equal_ridge_regression(blobs):
 def test_a_method_without_use_of_the_features_is_named(blobs):
     """A constant prediction is below the baseline: the warning has both rates, and is in the printed table."""
     X, y = blobs
-    result = compare_one(ConstantDummy(), X, CandidateSets.from_labels(y))
+    result = compare_one(Constant(0), X, CandidateSets.from_labels(y))
     assert result.results[0].covering_rate == pytest.approx(1 / 3)
     assert "method predicts a candidate in 33% of the held-out rows, and a simple baseline " in (
         result.baseline_warning
@@ -449,7 +425,7 @@ def test_features_that_are_not_numbers_have_no_baseline(blobs):
     missing = X.copy()
     missing[3, 0] = np.nan
     for rows in (missing, np.where(X > 1, "high", "low")):
-        result = compare_one(ConstantDummy(), rows, CandidateSets.from_labels(y))
+        result = compare_one(Constant(0), rows, CandidateSets.from_labels(y))
         assert math.isnan(result.baseline_rate)
         assert result.baseline_warning == ""
 

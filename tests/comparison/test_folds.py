@@ -6,8 +6,6 @@ import math
 import numpy as np
 import pytest
 from sklearn.model_selection import (
-    GroupKFold,
-    LeaveOneGroupOut,
     RepeatedKFold,
     RepeatedStratifiedKFold,
     ShuffleSplit,
@@ -63,18 +61,6 @@ def test_few_rows_are_cross_validated_and_many_are_split_once():
             np.testing.assert_allclose(frequencies, task.candidates.mask[:n].mean(axis=0), atol=2 / n_test)
     with pytest.raises(InputError, match='`cv` must be "auto", a number of folds or a splitter'):
         make_folds(task, "all", 0)
-
-
-def test_a_splitter_that_needs_groups_is_an_error_without_them():
-    """A splitter that needs groups is an error that names them, and the folds with groups are accepted."""
-    X, y, _ = draw(40)
-    groups = np.arange(40) // 4
-    with pytest.raises(InputError, match="The 'groups' parameter should not be None"):
-        compare(X, y, {"a": Frequencies()}, cv=GroupKFold(5))
-    with pytest.raises(InputError, match="The 'groups' parameter should not be None"):
-        make_folds(check_task(X, y, None), LeaveOneGroupOut(), 0)
-    splits = make_folds(check_task(X, y, None), GroupKFold(5).split(X, groups=groups), 0)
-    assert all(not set(groups[train]) & set(groups[test]) for train, test in splits)
 
 
 def test_one_split_trains_on_a_sample_of_many_rows(monkeypatch):

@@ -143,16 +143,10 @@ def test_a_class_that_is_not_in_a_fold_has_the_largest_score():
     """A class that is missing from the training rows of a fold has probability 0 there, in its own column."""
     X = np.array([[0.0], [0.1], [0.2], [5.0], [5.1], [5.2], [9.0]] * 3)
     y = np.array(["a", "a", "a", "b", "b", "b", "c"] * 3)
-    folds = [(np.arange(6), np.arange(6, 21))]  # one split without class c
+    folds = [(np.arange(6), np.arange(6, 21)), (np.arange(6, 21), np.arange(6))]  # the first without class c
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
-        model = ConformalClassifier(LogisticRegression(), cv=folds, coverage=0.9)
-        with pytest.raises(InputError, match="exactly one test subset"):
-            model.fit(X, y)
-        model = ConformalClassifier(
-            LogisticRegression(), cv=[(np.arange(6), np.arange(6, 21)), (np.arange(6, 21), np.arange(6))]
-        )
-        sets = model.fit(X, y).predict_set([[0.1], [9.0]])
+        sets = ConformalClassifier(LogisticRegression(), cv=folds).fit(X, y).predict_set([[0.1], [9.0]])
     assert sets.classes.tolist() == ["a", "b", "c"]
     assert "c" in sets.to_sets()[1]
 
@@ -176,6 +170,7 @@ def test_few_rows_warn():
     [
         ({"cv": 1}, "`cv` must be an integer of at least 2"),
         ({"cv": True}, "`cv` must be"),
+        ({"cv": [(np.arange(6), np.arange(6, 40))]}, "exactly one test subset"),
         ({"cv": "leave_one_out"}, "`estimator` must be LOORidge"),
         ({"cv": "prefit", "estimator": None}, "`estimator` must be a fitted classifier"),
         ({"estimator": StandardScaler()}, "must have predict_proba or decision_function"),
@@ -230,25 +225,6 @@ def test_leave_one_out_calibration_uses_the_label_distributions(weighted):
     p = p_values([by_labels], [class_scores(new, "lac")])
     np.testing.assert_array_equal(conformal.predict_set(X[80:]).mask, prediction_sets(p, 0.8, new))
     assert conformal.n_calibration_ == labeled.sum()
-
-
-@pytest.mark.parametrize("weighted", [False, True])
-def test_exact_rows_calibrate_by_the_score_of_their_label(weighted):
-    """With leave-one-out, label distributions matter to partial rows only: an exact row has the score of its label."""
-    rng = np.random.default_rng(14)
-    X, y = draw(rng, 120)
-    sets = add_distractors(rng, y, 0.3)
-    if weighted:
-        sets = CandidateSets.from_weights(sets.weights * rng.choice([0.5, 1.0], size=sets.shape), sets.classes)
-    conformal = ConformalClassifier(**LOO, coverage=0.8, calibration="sampled").fit(X, sets)
-    ridge, parts = conformal.estimator_, []
-    proba = softmax(ridge.inverse_temperature_ * ridge.loo_scores_)
-    for rows, rule in ((sets.is_exact, "conservative"), (~sets.is_exact & ~sets.is_unlabeled, "sampled")):
-        p, posterior = proba[rows], ridge.label_distributions_[rows]
-        parts.append(calibrate(class_scores(p, "lac"), p, sets[rows].evidence, calibration=rule, posterior=posterior))
-    assert min(sets.is_exact.sum(), (~sets.is_exact).sum()) > 10
-    new = class_scores(conformal.predict_proba(draw(rng, 40)[0]), "lac")
-    np.testing.assert_allclose(p_values(conformal.calibrations_, [new]), p_values(parts, [new, new]), rtol=1e-12)
 
 
 def test_conservative_sets_of_many_partial_rows_warn():

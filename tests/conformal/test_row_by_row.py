@@ -20,11 +20,11 @@ from oneof.persistence import SavedModel
 from oneof.serving import RowPredictor, make_app
 from oneof.typing import Floats, Labels, Mask
 from tests.cli.conftest import Run, run
+from tests.conformal.test_conformal_classifier import draw
 from tests.serving.models import call
 
 __all__ = ["run"]
 
-CENTERS = np.array([[0.0, 0.0], [1.5, 0.0], [0.0, 1.5]])
 CLASSES = np.array(["finch", "owl", "wren"])
 N_SEEDS, N_ROWS, COVERAGE = 12, 1_000, 0.9
 OPTIONS: dict[str, dict[str, Any]] = {
@@ -32,13 +32,6 @@ OPTIONS: dict[str, dict[str, Any]] = {
     "aps": {"method": "aps"},
     "randomized": {"method": "aps", "randomized": True},
 }
-
-
-def draw(seed: int, n: int) -> tuple[Floats, Labels]:
-    """Return rows around one center per class, with overlap, and their labels: about 70 % can be right."""
-    rng = np.random.default_rng(seed)
-    y = rng.integers(3, size=n)
-    return CENTERS[y] + rng.normal(size=(n, 2)), CLASSES[y]
 
 
 def is_covered(mask: Mask, y: Labels) -> Mask:
@@ -59,7 +52,7 @@ def check_coverage(n_covered: int, n_new: int) -> None:
 @pytest.mark.parametrize("seed", range(N_SEEDS))
 def test_single_rows_and_batches_are_covered(seed: int) -> None:
     """For each seed, the rows of a batch are covered at the nominal rate, and so are the same rows one by one."""
-    X, y = draw(seed, 100 + 2 * N_ROWS)
+    X, y = draw(np.random.default_rng(seed), 100 + 2 * N_ROWS)
     fit, calibration, new = np.split(np.arange(len(y)), [100, 100 + N_ROWS])
     fitted = LogisticRegression().fit(X[fit], y[fit])
     for name, options in OPTIONS.items():
@@ -87,7 +80,7 @@ def test_single_rows_of_the_server_are_covered() -> None:
 @pytest.mark.parametrize("cv", ["prefit", "leave_one_out", 3])
 def test_a_row_has_its_own_set(cv: Any, options: dict[str, Any]) -> None:
     """The set of a row is the same alone, in any batch, in CSR and in single precision."""
-    X, y = draw(0, 300)
+    X, y = draw(np.random.default_rng(0), 300)
     ridge = LOORidge("rbf", features="standard")
     estimator = ridge.fit(X[:100], y[:100]) if cv == "prefit" else ridge
     model = ConformalClassifier(estimator, coverage=0.8, cv=cv, random_state=0, **options).fit(X[100:200], y[100:200])
@@ -128,7 +121,7 @@ def test_python_the_command_line_and_the_server_agree(run: Run, options: dict[st
 
 def fit_saved(seed: int, n_new: int) -> tuple[SavedModel, Floats, Labels]:
     """Return a model of a table, calibrated by held-out rows of which one has two candidates, and new rows."""
-    X, y = draw(seed, 100 + N_ROWS + n_new)
+    X, y = draw(np.random.default_rng(seed), 100 + N_ROWS + n_new)
     columns = [Column("a", "number"), Column("b", "number")]
     frame = pl.DataFrame(X, schema=["a", "b"])
     pipeline = make_pipeline(make_encoder(columns), PLEM()).fit(frame[:100], y[:100])

@@ -21,16 +21,12 @@ def confusion_matrix(kind, n_classes, rng):
 def crowd(kinds, rng, *, n_rows=300, n_classes=4, answer_rate=0.5):
     """Return labels, an object table of answers (None without an answer), and the accuracies of the answers.
 
-    Kinds: those of `confusion_matrix`; "doubter", who answers with two labels if in doubt; "copy", who repeats the
-    annotator before.
+    Kinds: those of `confusion_matrix`; "doubter", who answers with two labels if in doubt.
     """
     y = rng.integers(n_classes, size=n_rows)
     table = np.full((n_rows, len(kinds)), None, dtype=object)
     accuracy = np.empty(len(kinds))
     for j, kind in enumerate(kinds):
-        if kind == "copy":
-            table[:, j], accuracy[j] = table[:, j - 1], accuracy[j - 1]
-            continue
         answered = np.flatnonzero(rng.random(n_rows) < answer_rate)
         if kind == "doubter":
             accuracy[j] = rng.uniform(0.75, 0.95)

@@ -161,12 +161,10 @@ def test_parameters_are_checked_and_the_model_is_cloned():
     assert clone(model).get_params() == model.get_params()
     with pytest.raises(NotFittedError):
         model.disputed_rows()
-    for params, message in (
-        ({"class_prior": [1.0]}, "`class_prior` must have 2 numbers"),
-        ({"coverage": 1.0}, "`coverage` must be"),
-    ):
-        with pytest.raises(InputError, match=message):
-            AnnotatorModel(**params).fit([["a", "b"]])
+    with pytest.raises(InputError, match="`class_prior` must have 2 numbers"):
+        AnnotatorModel(class_prior=[1.0]).fit([["a", "b"]])
+    with pytest.raises(InputError, match="`coverage` must be"):
+        AnnotatorModel(coverage=1.0).fit([["a", "b"]])
 
 
 def test_gold_labels_of_a_series_are_those_of_a_mapping():

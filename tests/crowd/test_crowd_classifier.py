@@ -177,9 +177,8 @@ def test_progress_is_reported_after_each_round(data, caplog):
 
 def test_invalid_arguments_are_errors(data):
     X, _, table = data
-    for model, message in ((CrowdClassifier(LinearSVC()), "`estimator` must have predict_proba"),):
-        with pytest.raises(InputError, match=message):
-            model.fit(X, table)
+    with pytest.raises(InputError, match="`estimator` must have predict_proba"):
+        CrowdClassifier(LinearSVC()).fit(X, table)
     with pytest.raises(InputTypeError, match="`annotator_model` must be an instance of AnnotatorModel"):
         CrowdClassifier(annotator_model=LOORidge()).fit(X, table)
     with pytest.raises(InputError, match="about 150 rows, but `X` has 100"):

@@ -103,6 +103,12 @@ def table(n=60, d=4, K=3, seed=0, like=None):
     return X, mask
 
 
+def few_labels(n=90, n_labeled=15, d=4, K=3, seed=0):
+    """Return rows of K clusters and their labels; most labels are missing."""
+    X, mask = table(n, d=d, K=K, seed=seed)
+    return X, np.where(np.arange(n) < n_labeled, np.argmax(mask, axis=1), -1)
+
+
 def weighted_table(n=60, d=4, K=3, seed=0, like=None):
     """Return rows, their candidate sets as a mask, and weights: of most partial rows, and of all classes in a few."""
     X, mask = table(n, d, K, seed, like)

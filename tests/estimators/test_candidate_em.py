@@ -20,15 +20,10 @@ from oneof.errors import InputError
 from oneof.solvers.soft_label_em import label_pairs, repeat_pairs
 from tests.estimators.panel import table
 from tests.oracles.soft_label_em import fitted_to_labels, held_out_labels
+from tests.weights import draw_weights
 
 NEWTON = LogisticRegression(solver="newton-cholesky", tol=1e-12, C=0.5)
 BOOSTING = HistGradientBoostingClassifier(max_iter=5, min_samples_leaf=5, early_stopping=False)
-
-
-def weights_of(mask, seed=0):
-    """Return weights of the classes: half of the rows are hard sets."""
-    rng = np.random.default_rng(seed)
-    return np.where(np.arange(len(mask))[:, None] % 2, mask * rng.choice([0.1, 0.4, 1.0], mask.shape), mask)
 
 
 def named(weights):
@@ -42,16 +37,15 @@ def named(weights):
 def test_model_equals_the_oracle(estimator, weighted, max_iter):
     """Labels, their changes and the probabilities of new rows equal those of loops over rows and classes."""
     X, mask = table()
-    y = named(weights_of(mask) if weighted else mask)
+    y = named(draw_weights(mask) if weighted else mask)
     assert y.is_weighted.any() == weighted
     known = np.flatnonzero(~y.is_unlabeled)
     folds = list(KFold(3).split(known))
     model = CandidateEM(estimator, cv=folds, max_iter=max_iter, tol=1e-3).fit(X, y)
-    weights = y.weights[known].tolist()
-    labels, changes = held_out_labels(estimator, X[known].tolist(), weights, folds, max_iter, 1e-3)
+    labels, changes = held_out_labels(estimator, X[known], y.weights[known], folds, max_iter, 1e-3)
     np.testing.assert_allclose(model.label_distributions_[known], labels, rtol=1e-12, atol=1e-12)
     np.testing.assert_allclose(model.label_changes_, changes, rtol=1e-9, atol=1e-12)
-    final = fitted_to_labels(estimator, X[known].tolist(), labels, range(len(known)))
+    final = fitted_to_labels(estimator, X[known], labels)
     np.testing.assert_allclose(model.predict_proba(X), final.predict_proba(X), rtol=1e-12, atol=1e-12)
 
 

@@ -100,14 +100,3 @@ def test_features_too_small_to_have_a_variance_are_named():
     X, mask = clouds()
     with pytest.raises(InputError, match=r"underflow float64. Scale the features"):
         GaussianEM().fit(X * 1e-165, mask)
-
-
-@forms
-def test_a_class_with_too_few_rows_raises_without_shrinkage(covariance):
-    """The error has a remedy; with the default shrinkage the same rows can be fitted."""
-    X = [[0.0, 1.0], [3.0, 1.5], [3.5, 0.0], [4.0, 2.0]]
-    y = ["a", "b", "b", "b"]
-    if covariance != "tied":
-        with pytest.raises(InputError, match=r"component 0 .*Increase `shrinkage`"):
-            GaussianEM(covariance=covariance, shrinkage=0).fit(X, y)
-    assert GaussianEM(covariance=covariance).fit(X, y).predict([[0.0, 1.0], [3.6, 1.0]]).tolist() == ["a", "b"]

@@ -11,13 +11,7 @@ from oneof import CandidateSets, GraphLogisticRegression
 from oneof.errors import InputError
 from oneof.graphs import NeighborGraph, laplacian
 from oneof.likelihoods import masked_softmax, softmax
-from tests.estimators.panel import table
-
-
-def few_labels(n=90, n_labeled=15, d=4, K=3, seed=0):
-    """Return rows of K clusters and their labels; most labels are missing."""
-    X, mask = table(n, d=d, K=K, seed=seed)
-    return X, np.where(np.arange(n) < n_labeled, np.argmax(mask, axis=1), -1)
+from tests.estimators.panel import few_labels, table
 
 
 def smoothness(X, **rule):
@@ -63,19 +57,6 @@ def test_above_a_hundred_features_the_prior_variance_is_constant(n_features):
     same = np.allclose(twice.predict_proba(np.hstack([X, X])), once.predict_proba(X), atol=1e-5)
     assert same == (n_features > 100)
     assert np.isclose(twice.precisions_["ridge"], 2 * once.precisions_["ridge"], rtol=1e-4) == (n_features > 100)
-
-
-def test_the_precision_of_the_published_evidence():
-    """Without a hyper-prior lambda is (d (K - 1) - lambda tr(H^-1 A)) / sum_c w_c^T A w_c, H with the intercepts."""
-    X, y = few_labels(200, 100)
-    model = GraphLogisticRegression("graph", alpha=0.0, beta=0.0, tol=1e-8).fit(X, y)
-    A, labeled, precision = smoothness(X), y >= 0, float(model.precisions_["graph"])
-    rows, p = np.column_stack([X, np.ones(len(X))])[labeled], model.predict_proba(X)[labeled][:, :2]
-    curvature = p[:, :, None] * np.eye(2) - p[:, :, None] * p[:, None, :]
-    H = np.einsum("iab,ij,ik->ajbk", curvature, rows, rows).reshape(10, 10)
-    prior = np.kron(np.eye(2), np.pad(A, (0, 1)))
-    count = 8 - precision * np.trace(np.linalg.solve(H + precision * prior, prior))
-    assert precision == pytest.approx(count / np.trace(model.coef_ @ A @ model.coef_.T), rel=1e-4)
 
 
 def test_unlabeled_rows_have_an_effect_through_the_graph_only():

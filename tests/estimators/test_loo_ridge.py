@@ -91,30 +91,6 @@ def test_influential_rows_and_runners_up():
     assert model.set_params(approximation="nystroem").fit(X, mask).influential_rows_ is None
 
 
-@pytest.mark.parametrize("distractors", ["uniform", "cooccurring", "confusable"])
-def test_weights_multiply_the_labels_of_each_iteration(distractors):
-    """The label distributions equal those of loops over rows and classes, and the scores are those of ridge on them."""
-    X, _, W = weighted_table(40)
-    used = (W < 1).any(axis=1)
-    Z = (X[used] - X[used].mean(axis=0)) / X[used].std(axis=0)
-    gram = rbf_kernel(Z, gamma=0.3 / 4)
-    options = {"features": "standard", "max_iter": 7, "tol": 0.0, "judge": None}
-    model = LOORidge("rbf", distractors, **options).fit(X, CandidateSets.from_weights(W))
-    expected = {
-        "uniform": lambda: oracle.uniform_labels(gram, W[used], 0.05, 7),
-        "cooccurring": lambda: oracle.cooccurring_labels(gram, W[used], 0.05, 7),
-        "confusable": lambda: oracle.confusable_labels(gram, W[used], 0.05, 7),
-    }[distractors]()
-    P = model.label_distributions_[used]
-    np.testing.assert_allclose(P, expected, rtol=0, atol=1e-10)
-    np.testing.assert_allclose(model.loo_scores_[used], oracle.predict_loo(gram, P, 0.05), rtol=0, atol=1e-10)
-    np.testing.assert_array_equal(model.disambiguate().labels[used], P.argmax(axis=1))
-    y = CandidateSets.from_weights(W)
-    confidence = W * model.predict_proba(X)
-    confidence /= confidence.sum(axis=1, keepdims=True)
-    np.testing.assert_allclose(model.disambiguate(X, y).confidence, confidence.max(axis=1), atol=1e-12)
-
-
 def test_blocks_of_rows_with_weights(monkeypatch):
     """Iterations over blocks with all rows reach about the labels of the form in memory, and use the weights."""
     X, mask, W = weighted_table(200, K=4)

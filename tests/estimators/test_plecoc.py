@@ -13,67 +13,40 @@ from oneof.errors import InputError
 from oneof.estimators.wrappers import plecoc
 from tests.estimators.panel import table
 from tests.oracles import plecoc as oracle
-from tests.oracles.levels import level_sets
+from tests.oracles.levels import stacked
+from tests.weights import draw_weights
 
 
-def test_fit_and_prediction_equal_the_oracle():
-    """Classifiers trained on each column of the code book give the code weights and the scores."""
-    X, mask = table(120, K=5)
-    queries, _ = table(20, K=5, seed=1)
-    model = PLECOC(random_state=0).fit(X, mask)
-    assert model.code_book_.shape == (5, 24)  # ceil(10 log2 5)
-    labeled = ~mask.all(axis=1)
-    margins, new_margins = [], []
-    for code in model.code_book_.T:
-        targets = np.array(oracle.code_targets(mask[labeled], code))
-        classifier = SVC().fit(X[labeled][targets != 0], targets[targets != 0])
-        margins.append(classifier.decision_function(X[labeled]))
-        new_margins.append(classifier.decision_function(queries))
-    H = oracle.code_weights(np.transpose(margins), mask[labeled], model.code_book_)
-    np.testing.assert_allclose(model.code_weights_, H)
-    expected = -np.array(oracle.losses(np.transpose(new_margins), model.code_book_, H))
-    np.testing.assert_allclose(model.decision_function(queries), expected)
-    np.testing.assert_array_equal(model.predict(queries), expected.argmax(axis=1))
-
-
-def graded(mask, seed=0):
-    """Return weights with these supports, a third of them hard."""
-    rng = np.random.default_rng(seed)
-    weights = np.where(rng.random((len(mask), 1)) < 0.3, mask, rng.choice([0.3, 0.6, 1.0], mask.shape) * mask)
-    return weights / weights.max(axis=1, keepdims=True)
-
-
-@pytest.mark.parametrize("sparse", [False, True], ids=["dense", "sparse"])
-def test_weights_are_rows_for_each_level_set(sparse):
-    """With weights, the classifiers are those of the level sets as rows, with their masses as sample weights."""
+@pytest.mark.parametrize("is_weighted", [False, True], ids=["sets", "weights"])
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_array], ids=["dense", "sparse"])
+def test_fit_and_prediction_equal_the_oracle(form, is_weighted):
+    """Classifiers trained on each column, on level sets as rows with their masses, give the code weights and scores."""
     X, mask = table(100, K=4)
     queries, _ = table(20, K=4, seed=1)
-    weights = graded(mask)
-    svm = LogisticRegression(C=5.0, tol=1e-10, max_iter=1000)
-    rows = sp.csr_array(X) if sparse else X
-    model = PLECOC(svm, code_length=6, random_state=0).fit(rows, CandidateSets.from_weights(weights))
-    sets = [(i, mass, candidates) for i in range(100) for mass, candidates in level_sets(weights[i])]
-    labeled = sorted({i for i, _, _ in sets})
-    margins, new_margins = [], []
+    weights, svm = draw_weights(mask) if is_weighted else mask, LogisticRegression(C=5.0, tol=1e-10, max_iter=1000)
+    model = PLECOC(svm, code_length=6, random_state=0).fit(form(X), CandidateSets.from_weights(weights))
+    rows, masses, sets = stacked(weights)
+    labeled, margins, new_margins = np.unique(rows), [], []
     for code in model.code_book_.T:
-        used = [(i, mass, code[candidates[0]]) for i, mass, candidates in sets if np.ptp(code[candidates]) == 0]
-        index, masses, targets = map(np.array, zip(*used, strict=True))
-        classifier = clone(svm).fit(X[index], targets, sample_weight=masses)
+        sides = sets @ code
+        used = np.abs(sides) == sets.sum(axis=1)
+        classifier = clone(svm).fit(X[rows[used]], np.sign(sides[used]), sample_weight=masses[used])
         margins.append(classifier.decision_function(X[labeled]))
         new_margins.append(classifier.decision_function(queries))
     H = oracle.code_weights(np.transpose(margins), weights[labeled], model.code_book_)
     np.testing.assert_allclose(model.code_weights_, H, rtol=1e-9)
-    expected = -np.array(oracle.losses(np.transpose(new_margins), model.code_book_, H))
+    expected = -oracle.losses(np.transpose(new_margins), model.code_book_, H)
     np.testing.assert_allclose(model.decision_function(queries), expected, rtol=1e-4)
+    np.testing.assert_array_equal(model.predict(queries), expected.argmax(axis=1))
 
 
 def test_the_default_classifier_weighs_its_rows():
     """The kernel coefficient of the default SVC is that of the rows counted by their masses."""
     X, mask = table(60, K=4)
     for rows in (X, sp.csr_array(X)):
-        model = PLECOC(code_length=2, random_state=0).fit(rows, CandidateSets.from_weights(graded(mask)))
+        model = PLECOC(code_length=2, random_state=0).fit(rows, CandidateSets.from_weights(draw_weights(mask)))
         for code, estimator in zip(model.code_book_.T, model.estimators_, strict=True):
-            masses = np.abs(oracle.code_targets(graded(mask), code))
+            masses = np.abs(oracle.code_targets(draw_weights(mask), code))
             mean = np.average(X, axis=0, weights=masses).mean()
             variance = np.average(((X - mean) ** 2).mean(axis=1), weights=masses)
             assert estimator.gamma == pytest.approx(1 / (X.shape[1] * variance), rel=1e-9)
@@ -105,7 +78,7 @@ def test_probabilities_are_converted_to_margins():
     X, mask = table(60)
     model = PLECOC(GaussianNB(), random_state=0).fit(X, mask)
     margins = np.transpose([2 * e.predict_proba(X)[:, 1] - 1 for e in model.estimators_])
-    expected = -np.array(oracle.losses(margins, model.code_book_, model.code_weights_))
+    expected = -oracle.losses(margins, model.code_book_, model.code_weights_)
     np.testing.assert_allclose(model.decision_function(X), expected)
 
 

@@ -32,17 +32,6 @@ def test_probabilities_and_scores_agree():
     np.testing.assert_allclose(model.predict_proba(X)[:, 1], 1 / (1 + np.exp(-model.decision_function(X))))
 
 
-@pytest.mark.parametrize("seed", range(5))
-def test_a_class_in_every_set(seed):
-    """An intercept without a finite optimum causes neither an error nor a warning."""
-    rng = np.random.default_rng(seed)
-    mask = rng.random((60, 3)) < 0.4
-    mask[:, 1] = True
-    mask[mask.all(axis=1), 0] = False
-    proba = PLEM(fit_intercept=True).fit(rng.normal(size=(60, 2)), mask).predict_proba([[0.0, 0.0]])
-    assert proba.argmax() == 1
-
-
 @pytest.mark.parametrize("model", [PLEM(), CLPL()])
 def test_a_start_at_the_optimum_counts_as_a_step(model):
     """Uninformative rows leave the weights at 0, and n_iter_ at its minimum of 1."""

@@ -27,26 +27,6 @@ def test_votes_equal_the_oracle(k, weights, weighted, rows):
     np.testing.assert_allclose(model.disambiguate().confidence, proba.max(axis=1), atol=1e-9)
 
 
-@pytest.mark.parametrize("k", [1, 3])
-def test_no_training_row_is_its_own_neighbor(k):
-    """In the disambiguation of fit, a row is not its own neighbor, also among duplicates."""
-    X, mask = table(40)
-    X, mask = np.vstack([X, X[:5]]), np.vstack([mask, mask[5:10]])
-    model = PLKNN(k).fit(X, mask)
-    votes = np.array(oracle.vote_fractions(X, mask, X, k, "distance", leave_out=range(len(X))))
-    inside = np.where(mask, votes, 0.0)
-    no_votes = inside.sum(axis=1) == 0
-    inside[no_votes] = mask[no_votes]
-    inside /= inside.sum(axis=1, keepdims=True)
-    labels, confidence = model.disambiguate()
-    # Duplicated rows have two neighbors at distance 0 in arbitrary order: these rows are not compared.
-    unique = np.ones(len(X), dtype=bool)
-    unique[[*range(5), *range(40, 45)]] = False
-    np.testing.assert_allclose(confidence[unique], inside.max(axis=1)[unique], atol=1e-9)
-    ties = np.isclose(inside, inside.max(axis=1, keepdims=True))
-    assert ties[unique, labels[unique]].all()
-
-
 def test_weights_are_equal_if_all_distances_are_zero():
     """Neighbors equal to the query have equal weights instead of 0/0."""
     X = np.zeros((4, 2))

@@ -37,6 +37,7 @@ VARIANTS = [
     *(CLPL(fit_intercept=True), PLEM(entropy_weight=0.3, fit_intercept=True, tol=1e-9)),
     *(GaussianEM(0.5, covariance=form, tol=1e-11) for form in ("tied", "diagonal", "spherical")),
     *(GaussianEM("cv", n_folds=2, tol=1e-11), MultinomialEM("cv", n_folds=3, tol=1e-12)),
+    *(GraphLogisticRegression(solver=solver, tol=1e-9) for solver in ("block", "sequential")),
     *(GraphLogisticRegression(features="kernel"), GraphLogisticRegression(views=[[0, 1], [2, 3]])),
 ]
 """Parameters with which the weights take another way, such as folds, in which copies of a row are together."""

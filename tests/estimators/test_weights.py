@@ -45,7 +45,7 @@ variants = pytest.mark.parametrize("estimator", [*ALL, *VARIANTS], ids=name)
 batch = pytest.mark.parametrize(
     "estimator", [e for e in [*ALL, *VARIANTS] if not isinstance(e, OnlineClassifier)], ids=name
 )
-LIKELIHOOD = ("PLEM", "GraphLogisticRegression", "MarkovWalk", "MultinomialEM", "GaussianEM", "PLGP")
+LIKELIHOOD = ("LOORidge", "PLEM", "GraphLogisticRegression", "MarkovWalk", "MultinomialEM", "GaussianEM", "PLGP")
 likelihood = pytest.mark.parametrize("estimator", [e for e in [*ALL, *VARIANTS] if name(e) in LIKELIHOOD], ids=name)
 
 

@@ -1,103 +1,78 @@
-"""Oracles of the model of annotators, with loops over answers, and of Krippendorff's alpha, over pairs of answers."""
-
-from math import comb
+"""Oracles of the model of annotators, and of Krippendorff's alpha, over pairs of answers."""
 
 import numpy as np
+from scipy.special import comb, softmax
 
 
 def dawid_skene(
     answers, n_rows, n_sources, n_classes, start, *, n_iter, strength=0.0, prior=None, pooled=10.0, floor=1e-10
 ):
     """Return the posterior after EM iterations; answers are (row, source, class) triples. All rows have answers."""
-    mu, pooled = start.copy(), pooled if strength > 0 else 0.0
+    mu, K, pooled, same = start.copy(), n_classes, pooled if strength > 0 else 0.0, np.eye(n_classes)
+    given = np.zeros((n_rows, n_sources, K))
+    given[tuple(np.transpose(answers))] = 1.0
+    named = given.sum(axis=(0, 1)) / len(answers)
     for _ in range(n_iter):
-        right = sum(mu[i, a] for i, _, a in answers)
-        rate = max((right + 1) / (len(answers) + 2), 1 / n_classes)
-        errors = np.zeros((n_classes, n_classes))
-        for k in range(n_classes):
-            for a in range(n_classes):
-                if a != k:
-                    errors[k, a] = max(pooled * (1 - rate) / (n_classes - 1), floor)
-                    errors[k, a] += sum(mu[i, k] for i, _, b in answers if b == a)
-            errors[k] /= errors[k].sum()
-        theta = np.empty((n_sources, n_classes, n_classes))
-        for j in range(n_sources):
-            own = [(i, a) for i, s, a in answers if s == j]
-            accuracy = (sum(mu[i, a] for i, a in own) + strength * rate) / max(len(own) + strength, floor)
-            for k in range(n_classes):
-                total = strength + sum(mu[i, k] for i, _ in own)
-                for a in range(n_classes):
-                    mean = accuracy if a == k else (1 - accuracy) * errors[k, a]
-                    count = strength * mean + sum(mu[i, k] for i, b in own if b == a)
-                    theta[j, k, a] = max(count, floor) / max(total, floor)
-        named = np.array([sum(b == a for _, _, b in answers) for a in range(n_classes)]) / len(answers)
-        fitted = (mu.sum(axis=0) + pooled * n_classes * named) / (n_rows + pooled * n_classes)
-        share = fitted if prior is None else prior
-        for i in range(n_rows):
-            for k in range(n_classes):
-                mu[i, k] = share[k] * np.prod([theta[j, k, a] for r, j, a in answers if r == i])
-            mu[i] /= mu[i].sum()
+        counts = np.einsum("ik,ija->jka", mu, given)
+        right = np.einsum("jkk->j", counts)
+        rate = max((right.sum() + 1) / (len(answers) + 2), 1 / K)
+        errors = (counts.sum(axis=0) + max(pooled * (1 - rate) / (K - 1), floor)) * (1 - same)
+        errors /= errors.sum(axis=1, keepdims=True)
+        accuracy = (right + strength * rate) / np.maximum(counts.sum(axis=(1, 2)) + strength, floor)
+        accuracy = accuracy[:, None, None]
+        mean, total = accuracy * same + (1 - accuracy) * errors, strength + counts.sum(axis=2, keepdims=True)
+        theta = np.maximum(strength * mean + counts, floor) / np.maximum(total, floor)
+        fitted = (mu.sum(axis=0) + pooled * K * named) / (n_rows + pooled * K)
+        mu = (fitted if prior is None else prior) * np.exp(np.einsum("ija,jka->ik", given, np.log(theta)))
+        mu /= mu.sum(axis=1, keepdims=True)
     return mu
 
 
-def one_coin(answers, n_rows, n_sources, n_classes, start, *, n_iter, strength):
+def as_arrays(answers, n_classes):
+    """Return the rows, the sources and the masks of (row, source, set) triples."""
+    rows, sources, sets = zip(*answers, strict=True)
+    return np.array(rows), np.array(sources), np.array([np.isin(np.arange(n_classes), list(one)) for one in sets])
+
+
+def one_coin(answers, n_sources, start, *, n_iter, strength):
     """Return the posterior and the accuracies; answers are (row, source, set) triples, the prior is uniform."""
-    mu = start.copy()
+    mu, K = start.copy(), start.shape[1]
+    i, j, given = as_arrays(answers, K)
+    size, total = given.sum(axis=1), np.bincount(j, minlength=n_sources)
     for _ in range(n_iter):
-        right = np.zeros(n_sources)
-        total = np.zeros(n_sources)
-        for i, j, members in answers:
-            right[j] += sum(mu[i, k] for k in members)
-            total[j] += 1
-        chance = sum(len(members) / n_classes for _, _, members in answers) / len(answers)
-        rate = max((right.sum() + 1) / (total.sum() + 2), chance)
+        right = np.bincount(j, (given * mu[i]).sum(axis=1), n_sources)
+        rate = max((right.sum() + 1) / (total.sum() + 2), size.mean() / K)
         accuracy = (right + strength * rate) / (total + strength)
-        for i in range(n_rows):
-            for k in range(n_classes):
-                mu[i, k] = 1.0
-                for r, j, members in answers:
-                    if r == i and k in members:
-                        mu[i, k] *= accuracy[j] / comb(n_classes - 1, len(members) - 1)
-                    elif r == i:
-                        mu[i, k] *= (1 - accuracy[j]) / comb(n_classes - 1, len(members))
-            mu[i] /= mu[i].sum()
+        inside, outside = accuracy[j] / comb(K - 1, size - 1), (1 - accuracy[j]) / comb(K - 1, size)
+        mu = np.ones_like(mu)
+        np.multiply.at(mu, i, np.where(given, inside[:, None], outside[:, None]))
+        mu /= mu.sum(axis=1, keepdims=True)
     return mu, accuracy
 
 
-def rules(votes, n_rows, n_classes, start, *, n_iter, power=0.5, strength=3000.0):
+def rules(votes, start, *, n_iter, power=0.5, strength=3000.0):
     """Return the posterior of rules, with uniform class frequencies; votes are (row, rule, set) triples."""
     mu = start.copy()
-    columns = sorted({(j, tuple(sorted(members))) for _, j, members in votes})
-    cast = {(i, j, tuple(sorted(members))) for i, j, members in votes}
-    voted = sorted({i for i, _, _ in votes})
-    n_voted = len(voted)
+    i, j, given = as_arrays(votes, mu.shape[1])
+    columns, column = np.unique(np.column_stack([j, given]), axis=0, return_inverse=True)  # pairs of a rule and a set
+    inside_set, cast = columns[:, 1:] > 0, np.zeros((len(mu), len(columns)), dtype=bool)
+    cast[i, column.ravel()] = True
+    voted, n_votes = cast.any(axis=1), cast.sum(axis=0)
     for _ in range(n_iter):
-        rows = {c: [i for i in range(n_rows) if (i, *c) in cast] for c in columns}
-        inside = {c: sum(mu[i, k] for i in rows[c] for k in c[1]) for c in columns}
-        size = {c: sum(mu[i, k] for i in voted for k in c[1]) for c in columns}
-
-        def precision(odds, c, size=size):
-            share = size[c] / n_voted
-            return odds * share / (odds * share + 1 - share)
-
+        inside = (cast.T @ mu * inside_set).sum(axis=1)
+        size = inside_set @ mu[voted].sum(axis=0)
+        share = size / voted.sum()
         low, high = 1.0, 1e8
         for _ in range(200):  # bisection of the odds ratio by which the expected number of right votes is that of mu
             odds = np.sqrt(low * high)
-            expected = sum(len(rows[c]) * precision(odds, c) for c in columns)
-            low, high = (odds, high) if expected < sum(inside.values()) else (low, odds)
-        for i in range(n_rows):
-            logs = np.zeros(n_classes)
-            for c in columns if i in voted else []:
-                share, rate = size[c] / n_voted, len(rows[c]) / n_voted
-                for k in range(n_classes):
-                    if k in c[1]:
-                        mean = rate * precision(odds, c) / share
-                        r = (inside[c] + strength * mean) / (size[c] + strength)
-                    else:
-                        mean = rate * (1 - precision(odds, c)) / (1 - share)
-                        r = (len(rows[c]) - inside[c] + strength * mean) / (n_voted - size[c] + strength)
-                    logs[k] += np.log(r) if (i, *c) in cast else power * np.log(1 - r)
-            mu[i] = np.exp(logs) / np.exp(logs).sum()
+            precision = odds * share / (odds * share + 1 - share)
+            low, high = (odds, high) if n_votes @ precision < inside.sum() else (low, odds)
+        rate = n_votes / voted.sum()
+        right = (inside + strength * rate * precision / share) / (size + strength)
+        wrong = n_votes - inside + strength * rate * (1 - precision) / (1 - share)
+        r = np.where(inside_set.T, right, wrong / (voted.sum() - size + strength)).T
+        logs = (cast @ np.log(r) + power * ~cast @ np.log(1 - r)) * voted[:, None]
+        mu = softmax(logs, axis=1)
     return mu
 
 
@@ -127,12 +102,10 @@ def masi(a, b):
 
 def class_counts(answers, posterior, n_sources):
     """Return the expected numbers of correct answers and of answers by source and class; answers have sets."""
-    n_classes = posterior.shape[1]
-    right, totals = np.zeros((n_sources, n_classes)), np.zeros((n_sources, n_classes))
-    for i, j, members in answers:
-        for k in range(n_classes):
-            totals[j, k] += posterior[i, k]
-            right[j, k] += posterior[i, k] if k in members else 0.0
+    i, j, given = as_arrays(answers, posterior.shape[1])
+    right, totals = np.zeros((2, n_sources, posterior.shape[1]))
+    np.add.at(right, j, posterior[i] * given)
+    np.add.at(totals, j, posterior[i])
     return right, totals
 
 

@@ -14,16 +14,6 @@ def aps_score(proba, k, u=0.0):
     return above + u * sum(p for p in proba if p == proba[k])
 
 
-def split_set(calibration_scores, scores, coverage):
-    """Return the classes whose score is at most the ceil((n + 1) coverage)-th smallest; all if there is none."""
-    n = len(calibration_scores)
-    rank = next(m for m in range(n + 2) if m >= coverage * (n + 1) - 1e-9)
-    if rank > n:
-        return set(range(len(scores)))
-    threshold = sorted(calibration_scores)[rank - 1]
-    return {k for k, score in enumerate(scores) if score <= threshold}
-
-
 def p_value(rows, labels, new_scores, k, *, class_conditional=False):
     """Return the p-value of class k of a new row; rows are (model, scores), new_scores one row for each model."""
     count = total = 1

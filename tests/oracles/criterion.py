@@ -1,62 +1,45 @@
-"""The expected accuracy of methods, by loops over rows and classes; the weights of a set are 1 inside and 0 outside."""
+"""The expected accuracy of methods by its definition; the weights of a set are 1 inside and 0 outside."""
 
-import math
+import numpy as np
 
 
 def calibrate(proba, weights):
     """Return the power of the highest likelihood of the weights, mixed with 3 % of the uniform distribution."""
-    best = None
+    best = -np.inf, None
     for exponent in range(-4, 11):
-        rows = []
-        for row in proba:
-            powers = [max(p / max(row), 1e-6) ** 2.0 ** (exponent / 2) for p in row]
-            rows.append([0.97 * p / sum(powers) + 0.03 / len(row) for p in powers])
-        value = sum(
-            math.log(sum(w * p for w, p in zip(known, row, strict=True)))
-            for row, known in zip(rows, weights, strict=True)
-        )
-        if best is None or value > best[0] + 1e-9:
-            best = value, rows
+        powers = np.maximum(proba / proba.max(axis=1, keepdims=True), 1e-6) ** 2.0 ** (exponent / 2)
+        mixed = 0.97 * powers / powers.sum(axis=1, keepdims=True) + 0.03 / proba.shape[1]
+        value = np.log((weights * mixed).sum(axis=1)).sum()
+        best = (value, mixed) if value > best[0] + 1e-9 else best
     return best[1]
 
 
 def pool_weights(likelihoods):
     """Return the weights of the highest likelihood, by many steps of EM."""
-    M = len(likelihoods[0])
-    weights = [1.0 / M] * M
+    weights = np.full(likelihoods.shape[1], 1 / likelihoods.shape[1])
     for _ in range(5000):
-        totals = [0.0] * M
-        for row in likelihoods:
-            total = sum(v * value for v, value in zip(weights, row, strict=True))
-            for m in range(M):
-                totals[m] += weights[m] * row[m] / total / len(likelihoods)
-        weights = totals
+        weights = weights * (likelihoods / (likelihoods @ weights)[:, None]).mean(axis=0)
     return weights
 
 
-def distractor_rates(posterior, weights, K):
+def distractor_rates(posterior, weights):
     """Return the rate of each class in the sets of rows with another label, with four rows at the mean rate."""
-    rows = list(zip(posterior, weights, strict=True))
-    counts = [sum((1 - q[k]) * w[k] for q, w in rows) for k in range(K)]
-    others = [sum(1 - q[k] for q, _ in rows) for k in range(K)]
-    mean = sum(counts) / sum(others)
-    return [min(max((counts[k] + 4 * mean) / (others[k] + 4), 1e-3), 1 - 1e-3) for k in range(K)]
+    counts, others = ((1 - posterior) * weights).sum(axis=0), (1 - posterior).sum(axis=0)
+    return np.clip((counts + 4 * counts.sum() / others.sum()) / (others + 4), 1e-3, 1 - 1e-3)
 
 
-def expected_accuracies(weights, K, probabilities, predictions):
+def expected_accuracies(weights, probabilities, predictions):
     """Return the mean posterior probability of the predictions of each method."""
-    rows = [i for i, w in enumerate(weights) if min(w) < max(w)]
-    given = known = [weights[i] for i in rows]
-    n, M = len(rows), len(predictions)
+    rows = weights.min(axis=1) < weights.max(axis=1)
+    given = known = weights[rows]
     for _ in range(4):
-        calibrated = [calibrate([proba[i] for i in rows], known) for proba in probabilities]
-        pool = pool_weights(
-            [[sum(known[i][k] * proba[i][k] for k in range(K)) for proba in calibrated] for i in range(n)]
-        )
-        mixture = [[sum(pool[m] * calibrated[m][i][k] for m in range(M)) for k in range(K)] for i in range(n)]
-        joint = [[known[i][k] * mixture[i][k] for k in range(K)] for i in range(n)]
-        rates = distractor_rates([[value / sum(row) for value in row] for row in joint], given, K)
-        known = [[w[k] * (1 / rates[k] - 1) ** w[k] for k in range(K)] for w in given]
-        known = [[value / max(row) for value in row] for row in known]
-    joint = [[known[i][k] * mixture[i][k] for k in range(K)] for i in range(n)]
-    return [sum(joint[i][codes[rows[i]]] / sum(joint[i]) for i in range(n)) / n for codes in predictions]
+        calibrated = np.array([calibrate(proba[rows], known) for proba in probabilities])
+        pool = pool_weights((known * calibrated).sum(axis=2).T)
+        mixture = np.tensordot(pool, calibrated, axes=1)
+        joint = known * mixture
+        rates = distractor_rates(joint / joint.sum(axis=1, keepdims=True), given)
+        known = given * (1 / rates - 1) ** given
+        known = known / known.max(axis=1, keepdims=True)
+    joint = known * mixture
+    posterior = joint / joint.sum(axis=1, keepdims=True)
+    return [posterior[np.arange(len(posterior)), codes[rows]].mean() for codes in predictions]

@@ -2,6 +2,8 @@
 
 import numpy as np
 
+from tests.oracles.precision import inverse, log
+
 
 def laplacian(W):
     """Return D - W."""
@@ -10,10 +12,8 @@ def laplacian(W):
 
 def harmonic(W, labeled, Y):
     """Return F with F = Y in the labeled rows and F_U = L_UU^-1 W_UL Y_L in the others."""
-    F = np.array(Y, dtype=float)
-    free = ~labeled
-    L = laplacian(W)
-    F[free] = np.linalg.inv(L[np.ix_(free, free)]) @ W[np.ix_(free, labeled)] @ F[labeled]
+    F, free, L = 1.0 * Y, ~labeled, laplacian(W)
+    F[free] = inverse(L[np.ix_(free, free)]) @ W[np.ix_(free, labeled)] @ F[labeled]
     return F
 
 
@@ -31,19 +31,15 @@ def criterion(W, labeled, Y, c, ridge, F):
     return smooth + fit + ridge * (F**2).sum()
 
 
-def class_mass(F, mask):
-    """Return q_k f_ik / sum_j f_jk, the sum over rows without an exact label, rows scaled to sum 1."""
-    exact = mask.sum(axis=1) == 1
-    q = np.array([1.0 + sum(mask[i, k] for i in np.flatnonzero(exact)) for k in range(F.shape[1])])
-    scaled = F * (q / q.sum()) / F[~exact].sum(axis=0)
-    return scaled / scaled.sum(axis=1, keepdims=True)
+def normalized(W):
+    """Return S = D^-1/2 W D^-1/2."""
+    root = W.sum(axis=1) ** 0.5
+    return W / np.outer(root, root)
 
 
 def consistency(W, Y, alpha):
     """Return (1 - alpha) (I - alpha S)^-1 Y."""
-    d = W.sum(axis=1)
-    S = W / np.sqrt(np.outer(d, d))
-    return (1 - alpha) * np.linalg.inv(np.eye(len(W)) - alpha * S) @ Y
+    return (1 - alpha) * inverse(np.eye(len(W)) - alpha * normalized(W)) @ Y
 
 
 def restrict(row, weights, mass):
@@ -90,9 +86,7 @@ def sweep_consistency(W, weights, alpha, n_sweeps):
     """
     exact, constrained = kinds(weights)
     Y = np.where((exact | constrained)[:, None], weights / weights.sum(axis=1, keepdims=True), 0.0)
-    d = W.sum(axis=1)
-    S = W / np.sqrt(np.outer(d, d))
-    F = Y.copy()
+    S, F = normalized(W), Y.copy()
     for _ in range(n_sweeps):
         new = alpha * S @ F + (1 - alpha) * Y
         for i in range(len(F)):
@@ -116,20 +110,13 @@ def walk_em(Q, mask, n_iter):
 
     The mask may be weights.
     """
-    n, K = mask.shape
-    labeled = [x for x in range(n) if not (mask[x] == 1).all()]
-    theta = np.full((n, K), 1 / K)
-
-    def likelihood():
-        return sum(np.log(sum(mask[x, k] * (theta[:, k] @ Q[:, x]) for k in range(K))) for x in labeled)
-
-    trace = [likelihood()]
-    for _ in range(n_iter):
-        expected = np.zeros((n, K))
-        for x in labeled:
-            joint = mask[x] * theta * Q[:, [x]]
-            expected += joint / joint.sum()
-        reached = expected.sum(axis=1) > 0
-        theta[reached] = expected[reached] / expected[reached].sum(axis=1, keepdims=True)
-        trace.append(likelihood())
+    labeled = (mask < 1).any(axis=1)
+    theta, trace = (0 * mask + 1) / mask.shape[1], []
+    for t in range(n_iter + 1):
+        inside = (mask * (Q.T @ theta))[labeled].sum(axis=1, keepdims=True)
+        trace.append(log(inside).sum())
+        if t < n_iter:
+            expected = theta * (Q[:, labeled] @ (mask[labeled] / inside))
+            total = expected.sum(axis=1, keepdims=True)
+            theta = np.where(total > 0, expected / np.where(total > 0, total, 1), theta)
     return theta, trace

@@ -1,235 +1,191 @@
-"""Errors of solutions, computed in 50 digits by mpmath, without the arithmetic of NumPy.
+"""Errors of solutions in 50 digits: NumPy arrays of mpmath's numbers, without floating point.
 
 A solution is compared with the optimality condition, not with a second solution: close to the optimum, the error is a
 Newton step in 50 digits. If the Hessian is too large for that, strong convexity by lam bounds the error:
-||W - W_best|| <= ||gradient|| / lam.
+||W - W_best|| <= ||gradient|| / lam. Formulas of other oracles hold in both precisions, by functions that accept
+arrays of float64 as well.
 """
 
-import itertools
-
 import mpmath
+import numpy as np
 from mpmath import mpf
 
-mpmath.mp.dps = 50
-MAX_WEIGHTS = 12
+from tests.oracles import graph_logistic
+from tests.oracles.precision import exp, inverse, length, matrix
+
+MAX_WEIGHTS = 16
 """Largest number of weights for which the Hessian is formed."""
-
-
-def matrix(values):
-    """Convert rows of numbers to 50 digits; float64 numbers are represented exactly."""
-    return [[mpf(float(value)) for value in row] for row in values]
-
-
-def dot(a, b):
-    """Return the inner product of two vectors."""
-    return mpmath.fdot(a, b)
-
-
-def length(values):
-    """Return the Frobenius norm of a matrix."""
-    return mpmath.sqrt(mpmath.fsum(value**2 for row in values for value in row))
-
-
-def relative(gradient, weights, lam, curvatures):
-    """Return ||step|| / ||W|| of a Newton step, or a bound on the error if there are too many weights.
-
-    `curvatures` are pairs of a row and the (K, K) matrix of second derivatives by its scores; the penalty adds lam.
-    """
-    K, d = len(weights), len(weights[0])
-    size = length(weights) or mpf(1)
-    if K * d > MAX_WEIGHTS:
-        return float(length(gradient) / (lam * size))
-    H = mpmath.eye(K * d) * lam
-    for x, curvature in curvatures:
-        for (a, b), (i, j) in itertools.product(
-            itertools.product(range(K), repeat=2), itertools.product(range(d), repeat=2)
-        ):
-            H[a * d + i, b * d + j] += curvature[a][b] * x[i] * x[j]
-    step = mpmath.lu_solve(H, mpmath.matrix([value for row in gradient for value in row]))
-    return float(mpmath.norm(step) / size)
-
-
-def _add(total, row, factor):
-    for j, value in enumerate(row):
-        total[j] += factor * value
-
-
-def clpl_error(coef, X, mask, C, count):
-    """Return the relative error of CLPL's weights, whose objective is strongly convex by 1."""
-    W, rows = matrix(coef), matrix(X)
-    gradient, curvatures = [list(w) for w in W], []
-    for x, row, times in zip(rows, mask, count, strict=True):
-        if row.all():
-            continue
-        inside = [k for k, member in enumerate(row) if member]
-        scores = [dot(w, x) for w in W]
-        mean = mpmath.fsum(scores[k] for k in inside) / len(inside)
-        mean_slope = -2 * max(mpf(0), 1 - mean) / len(inside)
-        within_curvature = 2 * int(times) * C * mpf(int(mean < 1)) / len(inside) ** 2
-        if len(W) * len(x) <= MAX_WEIGHTS:
-            outside_curvature = [2 * int(times) * C * mpf(int(score > -1)) for score in scores]
-            curvature = [
-                [
-                    within_curvature * (row[a] and row[b]) + (outside_curvature[a] if a == b and not row[a] else 0)
-                    for b in range(len(W))
-                ]
-                for a in range(len(W))
-            ]
-            curvatures.append((x, curvature))
-        for k, score in enumerate(scores):
-            _add(gradient[k], x, int(times) * C * (mean_slope if row[k] else 2 * max(mpf(0), 1 + score)))
-    return relative(gradient, W, 1, curvatures)
-
-
-def plem_error(coef, X, mask, lam, count):
-    """Return the relative error of PLEM's weights on exact labels; the objective is strongly concave by lam."""
-    W, rows = matrix(coef), matrix(X)
-    gradient, curvatures = [[lam * value for value in w] for w in W], []
-    for x, row, times in zip(rows, mask, count, strict=True):
-        if row.all():
-            continue
-        scores = [dot(w, x) for w in W]
-        top = max(scores)
-        powers = [mpmath.exp(score - top) for score in scores]
-        total, within = mpmath.fsum(powers), mpmath.fsum(p for p, member in zip(powers, row, strict=True) if member)
-        if len(W) * len(x) <= MAX_WEIGHTS:
-            p = [power / total for power in powers]
-            curvature = [
-                [int(times) * ((p[a] if a == b else 0) - p[a] * p[b]) for b in range(len(W))] for a in range(len(W))
-            ]
-            curvatures.append((x, curvature))
-        for k, power in enumerate(powers):
-            _add(gradient[k], x, int(times) * (power / total - (power / within if row[k] else 0)))
-    return relative(gradient, W, lam, curvatures)
-
-
-def online_scores(X, mask, new, *, method, prediction, lam=1e-4):
-    """Return the scores of new rows after one pass of the literal algorithm."""
-    rows, K = matrix(X), len(mask[0])
-    W = [[mpf(0)] * len(rows[0]) for _ in range(K)]
-    for t, (x, row) in enumerate(zip(rows, mask, strict=True), start=1):
-        inside, outside = [k for k in range(K) if row[k]], [k for k in range(K) if not row[k]]
-        if not outside:
-            continue
-        scores = [dot(w, x) for w in W]
-        top = max(inside, key=lambda k: scores[k])
-        best = mpmath.fsum(scores[k] for k in inside) / len(inside) if prediction == "average" else scores[top]
-        runner_up = max(outside, key=lambda k: scores[k])
-        if 1 - best + scores[runner_up] <= 0:
-            continue
-        eta = mpf(1)
-        if method == "pegasos":
-            eta = 1 / (mpf(lam) * t)
-            W = [[value * (1 - mpf(1) / t) for value in w] for w in W]
-        for k in inside if prediction == "average" else [top]:
-            _add(W[k], x, eta / (len(inside) if prediction == "average" else 1))
-        _add(W[runner_up], x, -eta)
-        if method == "pegasos":
-            norm, max_norm = length(W), 1 / mpmath.sqrt(mpf(lam))
-            if norm > max_norm:
-                W = [[value * max_norm / norm for value in w] for w in W]
-    return [[dot(w, x) for w in W] for x in matrix(new)]
+EIGENVALUE_TOL = mpf("1e-9")
+"""Eigenvalues with a smaller difference have one rank, as in the spectral graph transducer."""
 
 
 def difference(values, exact):
     """Return the largest difference from the exact values, divided by the largest exact value."""
-    largest = max(abs(value) for row in exact for value in row)
-    gap = max(
-        abs(mpf(float(a)) - b) for value_row, row in zip(values, exact, strict=True) for a, b in zip(value_row, row)
+    largest, gap = np.abs(exact).max(), np.abs(matrix(values) - exact).max()
+    return float(gap / largest if largest else gap)
+
+
+def relative(gradient, weights, lam, X, curvatures):
+    """Return ||step|| / ||W|| of a Newton step, or a bound on the error if there are too many weights.
+
+    `curvatures` are the (K, K) matrices of second derivatives by the scores of each row; the penalty adds lam.
+    """
+    size = length(weights) or mpf(1)
+    if weights.size > MAX_WEIGHTS:
+        return float(length(gradient) / (lam * size))
+    H = lam * matrix(np.eye(weights.size)) + sum(np.kron(c, np.outer(x, x)) for x, c in zip(X, curvatures, strict=True))
+    return float(length(inverse(H) @ gradient.ravel()) / size)
+
+
+def clpl_error(coef, X, mask, C, count):
+    """Return the relative error of CLPL's weights, whose objective is strongly convex by 1."""
+    labeled = ~mask.all(axis=1)
+    W, X, mask, weight = matrix(coef), matrix(X[labeled]), mask[labeled], matrix(2 * C * count[labeled])
+    inside, outside = matrix(mask) / matrix(mask.sum(axis=1, keepdims=True)), matrix(~mask)
+    scores = X @ W.T
+    mean = (inside * scores).sum(axis=1, keepdims=True)
+    slopes = weight[:, None] * (outside * np.maximum(1 + scores, 0) - inside * np.maximum(1 - mean, 0))
+    curvatures = (
+        w * (int(m[0] < 1) * np.outer(k, k) + np.diag(o * matrix(s > -1)))
+        for w, m, k, o, s in zip(weight, mean, inside, outside, scores, strict=True)
     )
-    return float(gap / largest) if largest else float(gap)
+    return relative(W + slopes.T @ X, W, 1, X, curvatures)
 
 
-def harmonic(W, labels, K):
-    """Return the harmonic function of all vertices, (n, K); labels are class numbers, -1 if unlabeled."""
-    n = len(labels)
-    free = [i for i in range(n) if labels[i] < 0]
-    weights = matrix(W)
-    L = mpmath.matrix(len(free), len(free))
-    right_side = mpmath.matrix(len(free), K)
-    for a, i in enumerate(free):
-        L[a, a] = mpmath.fsum(weights[i]) - weights[i][i]
-        for b, j in enumerate(free):
-            if i != j:
-                L[a, b] = -weights[i][j]
-        for j in range(n):
-            if labels[j] >= 0:
-                right_side[a, labels[j]] += weights[i][j]
-    solution = [[mpf(int(k == label)) for k in range(K)] for label in labels]
-    for k in range(K):
-        column = mpmath.lu_solve(L, right_side[:, k])
-        for a, i in enumerate(free):
-            solution[i][k] = column[a]
-    return solution
-
-
-def leave_one_out(gram, targets, lam):
-    """Return leave-one-out predictions of ridge regression by n systems; targets are centered by the means of all."""
-    n, K, G, P = len(gram), len(targets[0]), matrix(gram), matrix(targets)
-    means = [mpmath.fsum(row[k] for row in P) / n for k in range(K)]
-    predictions = []
-    for i in range(n):
-        others = [j for j in range(n) if j != i]
-        A = mpmath.matrix([[G[a][b] + (lam if a == b else 0) for b in others] for a in others])
-        row = []
-        for k in range(K):
-            solved = mpmath.lu_solve(A, mpmath.matrix([P[j][k] - means[k] for j in others]))
-            row.append(means[k] + mpmath.fsum(G[i][j] * solved[a] for a, j in enumerate(others)))
-        predictions.append(row)
-    return predictions
+def plem_error(coef, X, mask, lam, count):
+    """Return the relative error of PLEM's weights on exact labels; the objective is strongly concave by lam."""
+    W, X, weight = matrix(coef), matrix(X), matrix(count)
+    scores = X @ W.T
+    p = exp(scores - scores.max(axis=1, keepdims=True))
+    p /= p.sum(axis=1, keepdims=True)
+    gradient = lam * W + (weight[:, None] * (p - matrix(mask))).T @ X
+    return relative(gradient, W, lam, X, (w * (np.diag(q) - np.outer(q, q)) for w, q in zip(weight, p, strict=True)))
 
 
 def nonnegative_error(gram, cross, weights):
     """Return the relative violation of the optimality conditions of min ||x - sum w_j x_j||^2, w >= 0."""
-    G, c, w = matrix(gram), [mpf(float(value)) for value in cross], [mpf(float(value)) for value in weights]
-    derivatives = [dot(row, w) - value for row, value in zip(G, c, strict=True)]
+    G, c, w = matrix(gram), matrix(cross), matrix(weights)
+    derivatives = G @ w - c
     # A derivative is a difference of terms, and as accurate as the larger of them.
-    unit = max(*(abs(value) for value in c), *(dot([abs(g) for g in row], w) for row in G))
-    violation = max(
-        max(-derivative, abs(derivative) if weight > 0 else mpf(0))
-        for derivative, weight in zip(derivatives, w, strict=True)
-    )
-    return float(max(violation, mpf(0)) / unit) if unit else float(violation)
+    unit = max(np.abs(c).max(), (np.abs(G) @ w).max()) or mpf(1)
+    return float(np.where(weights > 0, np.abs(derivatives), np.maximum(-derivatives, 0)).max() / unit)
 
 
 def mode_error(F, gram, mask):
     """Return the relative residual of F = K (q - pi) at the latent mode of PLGP with infinite sharpness."""
-    values, G = matrix(F), matrix(gram)
-    residuals = []
-    for f, row in zip(values, mask, strict=True):
-        powers = [mpmath.exp(value - max(f)) for value in f]
-        total = mpmath.fsum(powers)
-        inside = max(value for value, member in zip(f, row, strict=True) if member)
-        top = [bool(member) and value == inside for value, member in zip(f, row, strict=True)]
-        residuals.append(
-            [mpf(0)] * len(f)
-            if row.all()
-            else [mpf(int(t)) / sum(top) - p / total for t, p in zip(top, powers, strict=True)]
-        )
-    largest = max(abs(value) for f in values for value in f)
-    violation = max(
-        abs(values[i][k] - mpmath.fsum(G[i][j] * residuals[j][k] for j in range(len(G))))
-        for i in range(len(G))
-        for k in range(len(values[0]))
-    )
-    return float(violation / largest) if largest else float(violation)
+    inside = np.where(mask, F, -np.inf)
+    q = matrix(inside == inside.max(axis=1, keepdims=True))
+    pi = exp(matrix(F) - matrix(F).max(axis=1, keepdims=True))
+    residual = q / q.sum(axis=1, keepdims=True) - pi / pi.sum(axis=1, keepdims=True)
+    return difference(F, matrix(gram) @ (residual * matrix(~mask.all(axis=1, keepdims=True))))
 
 
-def naive_bayes_posterior(X, labels, K, alpha, new):
-    """Return the posterior probabilities of naive Bayes on exact labels, without smoothing of the priors."""
-    rows, d = matrix(X), len(X[0])
-    count = [mpf(sum(1 for label in labels if label == k)) for k in range(K)]
-    sums = [[mpf(alpha)] * d for _ in range(K)]
-    for x, label in zip(rows, labels, strict=True):
-        _add(sums[label], x, mpf(1))
-    proba = []
-    for x in matrix(new):
-        logs = [
-            mpmath.log(count[k]) + mpmath.fsum(x[j] * mpmath.log(sums[k][j] / mpmath.fsum(sums[k])) for j in range(d))
-            if count[k]
-            else mpmath.ninf
-            for k in range(K)
-        ]
-        powers = [mpmath.exp(value - max(logs)) for value in logs]
-        proba.append([power / mpmath.fsum(powers) for power in powers])
-    return proba
+def margins(svm, X):
+    """Return the decision values of an SVM with a Gaussian kernel, or its only class if it has a single one."""
+    if len(svm.classes_) == 1:
+        return matrix(np.full(len(X), svm.classes_[0]))
+    squares = ((X[:, None] - matrix(svm.support_vectors_)) ** 2).sum(axis=2)
+    return exp(-squares * float(svm._gamma)) @ matrix(svm.dual_coef_[0]) + float(svm.intercept_[0])
+
+
+def vote_error(X, mask, new, neighbors, proba):
+    """Return the relative excess distance of the neighbors, or the error of the probabilities if it is larger.
+
+    Any of several rows at one distance can be a neighbor, so that distances are compared instead of rows.
+    """
+    distances = ((matrix(new)[:, None] - matrix(X)) ** 2).sum(axis=2) ** 0.5
+    chosen, k = np.take_along_axis(distances, neighbors, axis=1), neighbors.shape[1]
+    far, near = np.sort(chosen, axis=1), np.sort(distances, axis=1)[:, :k]
+    excess = max((a - b) / a for a, b in zip(far.ravel(), near.ravel(), strict=True) if a)
+    total = chosen.sum(axis=1, keepdims=True)
+    weights = np.where((total == 0) | (k == 1), 1, 1 - chosen / np.where(total == 0, 1, total))
+    votes = (weights[:, :, None] * matrix(mask)[neighbors]).sum(axis=1)
+    return max(float(excess), difference(proba, votes / votes.sum(axis=1, keepdims=True)))
+
+
+def duality_gap(X, signs, costs, beta, intercept):
+    """Return the duality gap of a linear SVM, relative to its objective.
+
+    The weights are sum_i beta_i x_i. In the dual, beta is clipped to its bounds, and a nonzero sum of beta is
+    multiplied by the intercept, as if that were optimal.
+    """
+    X, y, C, beta, b = matrix(X), matrix(signs), matrix(costs), matrix(beta), mpf(float(intercept))
+    clipped = y * np.minimum(np.maximum(y * beta, 0), C)
+    w, clipped_w = beta @ X, clipped @ X
+    value = w @ w / 2 + C @ np.maximum(0, 1 - y * (X @ w + b))
+    dual = y @ clipped - clipped_w @ clipped_w / 2 - abs(b * clipped.sum())
+    return float((value - dual) / value) if value else 0.0
+
+
+def smoothness_error(features, affinity, weight, smoothness):
+    """Return the largest error of X^T L X, relative to the roots of its diagonal."""
+    X, W = matrix(features), matrix(affinity) * np.outer(matrix(weight), matrix(weight))
+    exact = X.T @ (np.diag(W.sum(axis=1)) - W) @ X
+    roots = np.where(np.diag(exact) == 0, 1, np.diag(exact)) ** 0.5
+    return float(np.abs((exact - matrix(smoothness)) / np.outer(roots, roots)).max())
+
+
+def weight_error(features, mask, count, weights, Lambda):
+    """Return the relative distance of weights from the mode of l(w) - 1/2 sum_c w_c^T Lambda w_c, on exact labels.
+
+    The distance is a Newton step in the metric of the Hessian. `count` is the number of occurrences of each row; the
+    last class has weights of 0.
+    """
+    X, W, count = matrix(features), matrix(weights), matrix(count)
+    likelihood = graph_logistic.gradient(X, matrix(mask), W, count).ravel()
+    prior, w = np.kron(matrix(np.eye(len(W))), matrix(Lambda)), W.ravel()
+    g = likelihood - prior @ w
+    if w.size > MAX_WEIGHTS:
+        return float(length(g) / (length(likelihood) or 1))
+    H = graph_logistic.data_hessian(X, W, count) + prior
+    return float((g @ inverse(H) @ g / (w @ H @ w)) ** 0.5) if w.any() else float(length(g))
+
+
+def consistency_bound(W, labels, values, alpha):
+    """Return a bound on the relative error of the distributions of F; W is sparse.
+
+    With the residual r of F, D^-1/2 times its error is (I - alpha D^-1 W)^-1 D^-1/2 r, and the rows of this inverse,
+    which has no negative entry, sum to 1 / (1 - alpha).
+    """
+    alpha, F = mpf(alpha), matrix(values)
+    roots = np.array([matrix(W.data[a:b]).sum() ** 0.5 or mpf(1) for a, b in zip(W.indptr, W.indptr[1:])])
+    residual = matrix(labels[:, None] == np.arange(F.shape[1])) * (1 - alpha) - F
+    for i, (a, b) in enumerate(zip(W.indptr, W.indptr[1:])):
+        j = W.indices[a:b]
+        residual[i] += alpha * (matrix(W.data[a:b]) / (roots[i] * roots[j])) @ F[j]
+    mass = F.sum(axis=1) / roots
+    return float(2 * np.abs(residual / roots[:, None]).max() / (1 - alpha) / mass[mass > 0].min())
+
+
+def cut_error(W, labels, relative_scores, d, c):
+    """Return the largest relative violation of the optimality conditions by the scores of a spectral cut.
+
+    The relative scores, (n, K), are the scores z on the scale of their targets: (z - gamma_-) / (gamma_+ - gamma_-).
+    With w = V^T z in exact eigenvectors, (G - lam I) w = b for a lam that is at most the smallest eigenvalue of G,
+    ||w||^2 = n, and z = V w.
+    """
+    n, W = len(labels), matrix(W)
+    root = W.sum(axis=1) ** 0.5
+    L = matrix(np.eye(n)) - W / np.outer(root, root)
+    values, vectors = mpmath.eigsy(mpmath.matrix(L.tolist()))
+    selected, ranks = range(1, min(d, n - 1) + 1), []
+    for rank, j in enumerate(selected, start=1):
+        ranks.append(ranks[-1] if ranks and values[j] - values[j - 1] <= EIGENVALUE_TOL else mpf(rank))
+    V, labeled, worst = np.array(vectors.tolist())[:, list(selected)], labels >= 0, mpf(0)
+    for k, scores in enumerate(matrix(relative_scores).T):
+        positive = labels == k
+        l_pos, l_neg = mpf(int(positive.sum())), mpf(int((labeled & ~positive).sum()))
+        if not l_pos or not l_neg:
+            worst = max(worst, np.abs(scores - int(bool(l_pos))).max())
+            continue
+        high, low = (l_neg / l_pos) ** 0.5, -((l_pos / l_neg) ** 0.5)
+        C = np.where(labeled, c * (l_pos + l_neg) / 2 / np.where(positive, l_pos, l_neg), 0)
+        G, b = np.diag(np.array(ranks) ** 2) + V.T @ (C[:, None] * V), V.T @ (C * np.where(positive, high, low))
+        z = low + scores * (high - low)
+        w = V.T @ z
+        gradient = G @ w - b
+        lam = gradient @ w / n
+        least = mpmath.eigsy(mpmath.matrix(G.tolist()), eigvals_only=True)[0]
+        stationary, spanned = length(gradient - lam * w) / length(b), length(z - V @ w) / length(z)
+        worst = max(worst, stationary, (lam - least) / np.diag(G).max(), abs(w @ w / n - 1), spanned)
+    return float(worst)

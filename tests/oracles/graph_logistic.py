@@ -6,6 +6,8 @@ The mask of the candidates may be their weights.
 import numpy as np
 from scipy.optimize import approx_fprime, minimize
 
+from tests.oracles.precision import exp
+
 
 def precision_matrix(terms, precisions, n_vectors):
     """Return Lambda over all classes, ((K-1) D,) * 2."""
@@ -20,14 +22,13 @@ def precision_matrix(terms, precisions, n_vectors):
 def probabilities(X, W):
     """Return the softmax of the scores, with 0 for the last class."""
     scores = np.hstack([X @ W.T, np.zeros((len(X), 1))])
-    exponentials = np.exp(scores - scores.max(axis=1, keepdims=True))
+    exponentials = exp(scores - scores.max(axis=1, keepdims=True))
     return exponentials / exponentials.sum(axis=1, keepdims=True)
 
 
-def likelihood(X, mask, W, sample_weight=None):
-    """Return sum_i v_i log sum_k mask_ik p_ik."""
-    weight = np.ones(len(X)) if sample_weight is None else sample_weight
-    return float(weight @ np.log((mask * probabilities(X, W)).sum(axis=1)))
+def likelihood(X, mask, W):
+    """Return sum_i log sum_k mask_ik p_ik."""
+    return float(np.log((mask * probabilities(X, W)).sum(axis=1)).sum())
 
 
 def gradient(X, mask, W, sample_weight=None):
@@ -39,13 +40,13 @@ def gradient(X, mask, W, sample_weight=None):
     return ((q - p) * weight[:, None])[:, :-1].T @ X
 
 
-def mode(X, mask, Lambda, start, sample_weight=None):
+def mode(X, mask, Lambda, start):
     """Maximize l(w) - 1/2 w^T Lambda w by scipy."""
 
     def loss(w):
         W = w.reshape(start.shape)
-        value = 0.5 * w @ Lambda @ w - likelihood(X, mask, W, sample_weight)
-        return value, Lambda @ w - gradient(X, mask, W, sample_weight).ravel()
+        value = 0.5 * w @ Lambda @ w - likelihood(X, mask, W)
+        return value, Lambda @ w - gradient(X, mask, W).ravel()
 
     options = {"gtol": 1e-10, "maxiter": 10_000}
     return minimize(loss, start.ravel(), jac=True, method="BFGS", options=options).x.reshape(start.shape)
@@ -74,14 +75,10 @@ def evidence(X, mask, W, terms, precisions):
 
 def evidence_gradient(X, mask, W, terms, precisions):
     """Differentiate the evidence by each log precision, with the mode updated and the curvature fixed."""
-    shapes = [precisions[term.name].shape for term in terms]
-    start = np.log(np.concatenate([precisions[term.name].ravel() for term in terms]))
-    curvature = data_hessian(X, W)
+    start, curvature = np.log([precisions[term.name] for term in terms]), data_hessian(X, W)
 
     def value(x):
-        blocks = np.split(np.exp(x), np.cumsum([int(np.prod(shape)) for shape in shapes])[:-1])
-        at = {term.name: block.reshape(shape) for term, block, shape in zip(terms, blocks, shapes, strict=True)}
-        Lambda = precision_matrix(terms, at, len(W))
+        Lambda = precision_matrix(terms, {term.name: p for term, p in zip(terms, np.exp(x), strict=True)}, len(W))
         w = W.ravel()  # the objective is stationary at the mode, so that its shift has no effect
         fit = likelihood(X, mask, W) - 0.5 * w @ Lambda @ w
         return fit + 0.5 * (log_determinant(Lambda) - log_determinant(Lambda + curvature))

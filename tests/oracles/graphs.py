@@ -1,51 +1,33 @@
-"""Neighbor graphs by their definition: dense, one edge at a time."""
-
-import math
+"""Neighbor graphs by their definition, from all distances."""
 
 import numpy as np
+from scipy.spatial.distance import cdist
 
 
-def distance(x, y, metric):
-    """Return the Euclidean distance of two rows, or 1 - cos; infinity for a row of zeros, which has no direction."""
-    if metric == "euclidean":
-        return math.dist(x, y)
-    norms = math.hypot(*x) * math.hypot(*y)
-    return 1.0 - float(np.dot(x, y)) / norms if norms else math.inf
-
-
-def neighbors(X, x, n_neighbors, radius, metric, excluded=None):
-    """Return the distances and row numbers of the neighbors of x, the nearest first."""
-    near = sorted((distance(row, x, metric), i) for i, row in enumerate(X) if i != excluded)
-    near = [(d, i) for d, i in near if d < math.inf]
-    return near[:n_neighbors] if radius is None else [(d, i) for d, i in near if d <= radius]
-
-
-def local_bandwidth(X, x, n_neighbors, excluded=None):
-    """Return the distance of x to its k-th neighbor."""
-    return neighbors(X, x, n_neighbors, None, "euclidean", excluded)[-1][0]
-
-
-def weight(d, affinity, bandwidth, is_self, other):
-    """Return the weight of an edge of length d."""
-    if affinity == "binary":
-        return 1.0
-    if affinity == "cosine":
-        return max(0.0, 1.0 - d)
-    return math.exp(-(d**2) / (is_self * other)) if bandwidth == "local" else math.exp(-(d**2) / (2 * bandwidth**2))
+def distances(X, Y, affinity):
+    """Return the Euclidean distances of all pairs, or 1 - cos; infinity for a row of zeros, which has no direction."""
+    if affinity != "cosine":
+        return cdist(X, Y)
+    norms = np.outer(np.linalg.norm(X, axis=1), np.linalg.norm(Y, axis=1))
+    return np.where(norms > 0, 1.0 - X @ Y.T / np.where(norms > 0, norms, 1.0), np.inf)
 
 
 def directed(X, queries, affinity="gaussian", n_neighbors=5, radius=None, bandwidth="local"):
     """Return the weights (t, n) of the edges from queries to their neighbors; without queries, from X to itself."""
-    is_self = queries is None
-    rows = X if is_self else queries
-    metric = "cosine" if affinity == "cosine" else "euclidean"
-    bandwidths = [local_bandwidth(X, x, n_neighbors, i) for i, x in enumerate(X)]
-    W = np.zeros((len(rows), len(X)))
-    for i, x in enumerate(rows):
-        bandwidth_i = bandwidths[i] if is_self else local_bandwidth(X, x, n_neighbors)
-        for d, j in neighbors(X, x, n_neighbors, radius, metric, i if is_self else None):
-            W[i, j] = weight(d, affinity, bandwidth, bandwidth_i, bandwidths[j])
-    return W
+    rows, itself = (X, np.where(np.eye(len(X)), np.inf, 0.0)) if queries is None else (queries, 0.0)
+    D = distances(rows, X, affinity) + itself
+    near = (np.sort(D, axis=1)[:, [n_neighbors - 1]] if radius is None else radius) >= D
+    if affinity == "binary":
+        weights = np.ones(D.shape)
+    elif affinity == "cosine":
+        weights = np.maximum(0.0, 1.0 - D)
+    elif bandwidth == "local":  # the distance to the k-th neighbor
+        others = cdist(X, X) + np.where(np.eye(len(X)), np.inf, 0.0)
+        own, other = (np.sort(A, axis=1)[:, n_neighbors - 1] for A in (D, others))
+        weights = np.exp(-(D**2) / np.outer(own, other))
+    else:
+        weights = np.exp(-(D**2) / (2 * bandwidth**2))
+    return np.where(near & (np.inf > D), weights, 0.0)
 
 
 def undirected(X, symmetrize="union", **rule):

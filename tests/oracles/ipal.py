@@ -52,11 +52,5 @@ def errors(X, labels, n_classes, x, n_neighbors):
     """Return ||x - sum_{j of class k} w_j x_j||^2 / ||x||^2 for each class k."""
     near, _ = nearest(X, x, n_neighbors)
     weights = reconstruct(X, x, near)
-    out = []
-    for k in range(n_classes):
-        residual = np.array(x, dtype=float)
-        for j, w in zip(near, weights, strict=True):
-            if labels[j] == k:
-                residual = residual - w * X[j]
-        out.append(residual @ residual / (x @ x))
-    return out
+    parts = [weights * (labels[near] == k) @ X[near] for k in range(n_classes)]
+    return [(x - part) @ (x - part) / (x @ x) for part in parts]

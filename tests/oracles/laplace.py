@@ -5,10 +5,11 @@ Vectors of all latents contain one class after the other, as in Rasmussen & Will
 """
 
 import math
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from scipy.linalg import block_diag, cho_solve
+from scipy.special import logsumexp, softmax
 
 
 def exponents(f, weights, sharpness):
@@ -21,26 +22,15 @@ def log_likelihood(f, weights, sharpness):
     """Return G_L(f) - log sum_k exp f_k of one row; 0 if all weights are equal."""
     if all(w == 1 for w in weights):
         return 0.0
-    inside = exponents(f, weights, sharpness)
-    top = max(inside)
-    aggregate = top
-    if sharpness < math.inf:
-        aggregate += math.log(math.fsum(math.exp(sharpness * (v - top)) for v in inside)) / sharpness
-    highest = float(max(f))
-    return aggregate - highest - math.log(math.fsum(math.exp(float(v) - highest) for v in f))
+    inside = np.array(exponents(f, weights, sharpness))
+    return (logsumexp(sharpness * inside) / sharpness if sharpness < math.inf else inside.max()) - logsumexp(f)
 
 
 def probabilities(f, weights, sharpness):
     """Return pi and q of one row."""
-    powers = [math.exp(float(v) - float(max(f))) for v in f]
-    pi = [v / math.fsum(powers) for v in powers]
-    inside = exponents(f, weights, sharpness)
-    top = max(inside)
-    if sharpness < math.inf:
-        q = [math.exp(sharpness * (v - top)) for v in inside]
-    else:
-        q = [float(v == top) for v in inside]
-    return np.array(pi), np.array(q) / math.fsum(q)
+    inside = np.array(exponents(f, weights, sharpness))
+    q = softmax(sharpness * inside) if sharpness < math.inf else 1.0 * (inside == inside.max())
+    return softmax(f), q / q.sum()
 
 
 def covariance(gram, n_classes):
@@ -91,17 +81,13 @@ def evidence(grams, mask, sharpness, coefficients):
     return math.fsum(values) - 0.5 * a @ K @ a - 0.5 * log_det
 
 
-@dataclass
-class Exact:
-    """Result of algorithm 3.3, as input of algorithm 3.4."""
+class Exact(NamedTuple):
+    """Result of algorithm 3.3, as input of algorithm 3.4; the mode is (n, K)."""
 
     mode: np.ndarray
-    """(n, K)."""
     evidence: float
     E: list
     M: np.ndarray
-    log_det: float
-    """log |I + W^1/2 K W^1/2|."""
 
 
 def exactly_labeled(gram, y, n_classes):
@@ -138,7 +124,7 @@ def exactly_labeled(gram, y, n_classes):
     else:
         raise AssertionError("Newton's method has not converged")
     half = sum(z) + np.log(np.diag(M)).sum()
-    return Exact(f.reshape(C, n).T, objective - half, E, M, 2 * half)
+    return Exact(f.reshape(C, n).T, objective - half, E, M)
 
 
 def predict(exact, y, cross, own):

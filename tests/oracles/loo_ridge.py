@@ -3,13 +3,12 @@
 S, (n, K), are the weights of the classes: 0 and 1 for candidate sets.
 """
 
-from math import lgamma
-
 import numpy as np
 from scipy.optimize import minimize_scalar
-from scipy.special import logsumexp
+from scipy.special import betaln, logsumexp, softmax
 
 from tests.oracles import online
+from tests.oracles.precision import inverse
 
 NO_JUDGE = (0.0, 0.0)
 
@@ -20,19 +19,8 @@ def predict_loo(gram, P, lam):
     F = np.empty_like(P)
     for i in range(n):
         others = np.delete(np.arange(n), i)
-        a = np.linalg.solve(gram[np.ix_(others, others)] + lam * np.eye(n - 1), P[others] - m)
-        F[i] = gram[i, others] @ a + m
-    return F
-
-
-def predict_loo_from_features(features, P, lam):
-    """Return the leave-one-out predictions of ridge regression on features, (n, r)."""
-    m = P.mean(axis=0)
-    F = np.empty_like(P)
-    for i in range(len(features)):
-        A = np.delete(features, i, axis=0)
-        targets = np.delete(P, i, axis=0) - m
-        F[i] = features[i] @ np.linalg.solve(A.T @ A + lam * np.eye(features.shape[1]), A.T @ targets) + m
+        regularized = gram[np.ix_(others, others)] + lam * np.eye(n - 1)
+        F[i] = gram[i, others] @ inverse(regularized) @ (P[others] - m) + m
     return F
 
 
@@ -43,14 +31,9 @@ def mixed(P, judge):
 
 
 def groups(S):
-    """Return for each row the indices of the rows with the same set; unlabeled rows are a group of their own."""
-    keys = [group_key(row) for row in S]
-    return [[j for j in range(len(S)) if keys[j] == keys[i]] for i in range(len(S))]
-
-
-def group_key(row):
-    """Return the set of a row, and whether the row is unlabeled."""
-    return tuple(row > 0), bool((row == 1).all())
+    """Return whether two rows have the same set, (n, n); unlabeled rows are a group of their own."""
+    keys = np.column_stack([S > 0, (S == 1).all(axis=1)])
+    return (keys[:, None] == keys).all(axis=2)
 
 
 def uniform_labels(gram, S, lam, max_iter, judge=NO_JUDGE):
@@ -65,63 +48,43 @@ def uniform_labels(gram, S, lam, max_iter, judge=NO_JUDGE):
 def cooccurring_labels(gram, S, lam, max_iter, judge=NO_JUDGE):
     """Return P under cooccurring distractors; no row of S is unlabeled."""
     P = mixed(S / S.sum(axis=1, keepdims=True), judge)
-    same, full = groups(S), [bool((row > 0).all()) for row in S]
+    same, full = groups(S), (S > 0).all(axis=1)
+    share = same.sum(axis=1) / (S > 0).sum(axis=1)
     for _ in range(max_iter):
-        M = sum(P[i] for i in range(len(S)) if not full[i]) + 1
+        M = P[~full].sum(axis=0) + 1
         powers = S * np.maximum(predict_loo(gram, P, lam), 1e-6) ** 2
         Q = powers / np.sqrt(M)
         Q /= Q.sum(axis=1, keepdims=True)
         for _ in range(3):
-            Q = np.array(
-                [
-                    Q[i] * ((len(same[i]) / (S[i] > 0).sum() + 1) / (Q[same[i]].sum(axis=0) + 1)) ** 0.25
-                    for i in range(len(S))
-                ]
-            )
+            Q = Q * ((share[:, None] + 1) / (same @ Q + 1)) ** 0.25
             Q /= Q.sum(axis=1, keepdims=True)
-        P = np.array([powers[i] / powers[i].sum() if full[i] else Q[i] for i in range(len(S))])
-        P = mixed(P, judge)
+        P = mixed(np.where(full[:, None], powers / powers.sum(axis=1, keepdims=True), Q), judge)
     return P
 
 
 def confusion_rates(P, S):
     """Return C[k, j], the rate of distractor j for the truth k, shrunk by the strength of the largest likelihood."""
-    K = S.shape[1]
-    rows = [i for i in range(len(S)) if 1 < (S[i] > 0).sum() < K]
-    q = sum((S[i] > 0).sum() - 1 for i in rows) / (len(rows) * (K - 1))
-    m = [sum(P[i, k] for i in rows) for k in range(K)]
-    N = [[sum(P[i, k] for i in rows if S[i, j]) for j in range(K)] for k in range(K)]
+    K, sizes = S.shape[1], (S > 0).sum(axis=1)
+    rows = (sizes > 1) & (sizes < K)
+    q = (sizes[rows] - 1).mean() / (K - 1)
+    m, N, others = P[rows].sum(axis=0)[:, None], P[rows].T @ (S[rows] > 0), ~np.eye(K, dtype=bool)
 
-    def log_beta(a, b):
-        return lgamma(a) + lgamma(b) - lgamma(a + b)
+    def evidence(t):
+        return (betaln(N + t * q, m - N + t * (1 - q)) - betaln(t * q, t * (1 - q)))[others].sum()
 
-    best = None
-    for t in (1, 2, 4, 8, 16, 32, 64, 256, 1e4):
-        value = 0.0
-        for k in range(K):
-            for j in range(K):
-                if j != k:
-                    value += log_beta(N[k][j] + t * q, m[k] - N[k][j] + t * (1 - q)) - log_beta(t * q, t * (1 - q))
-        if best is None or value > best[0]:
-            best = (value, t)
-    t = best[1]
-    C = np.array([[(N[k][j] + t * q) / (m[k] + t) if j != k else 0.0 for j in range(K)] for k in range(K)])
-    return np.clip(C, 1e-4, 1 - 1e-4)
+    t = max((1, 2, 4, 8, 16, 32, 64, 256, 1e4), key=evidence)
+    return np.clip((N + t * q) / (m + t) * others, 1e-4, 1 - 1e-4)
 
 
 def confusable_labels(gram, S, lam, max_iter, judge=NO_JUDGE):
     """Return P under confusable distractors."""
     P = mixed(S / S.sum(axis=1, keepdims=True), judge)
-    n, K = S.shape
     for t in range(max_iter):
         Q = S * np.maximum(predict_loo(gram, P, lam), 1e-6)
         if t >= 5:
             C = confusion_rates(P, S)
-            for i in range(n):
-                for k in range(K):
-                    for j in range(K):
-                        if j != k and not (S[i] > 0).all():
-                            Q[i, k] *= np.sqrt(C[k, j] if S[i, j] else 1 - C[k, j])
+            for i, k in np.argwhere(~(S > 0).all(axis=1, keepdims=True) & (S >= 0)):
+                Q[i, k] *= np.sqrt(np.delete(np.where(S[i] > 0, C[k], 1 - C[k]), k).prod())
         P = mixed(Q / Q.sum(axis=1, keepdims=True), judge)
     return P
 
@@ -175,5 +138,4 @@ def calibrated(scores, S):
     result = minimize_scalar(
         lambda log_b: -log_evidence(np.exp(log_b), scores, S), bounds=bounds, method="bounded", options=options
     )
-    e = np.exp(np.exp(result.x) * (scores - scores.max(axis=1, keepdims=True)))
-    return e / e.sum(axis=1, keepdims=True)
+    return softmax(np.exp(result.x) * scores, axis=1)

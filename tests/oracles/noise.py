@@ -14,37 +14,28 @@ def wrong_set_probability(members, true_class, confusion):
     return sum(confusion[true_class, j] for j in members) * (K - 1) / (s * comb(K - 1, s))
 
 
-def e_step(proba, sets, rates, confusion):
-    """Return the probability that each set is wrong, and the posterior of the classes; sets are tuples of classes."""
-    n, K = proba.shape
-    wrong, posterior = np.zeros(n), np.zeros((n, K))
-    for i, members in enumerate(sets):
-        right_total = wrong_total = 0.0
-        for k in range(K):
-            right = proba[i, k] * (1 - rates[i]) * (k in members) / comb(K - 1, len(members) - 1)
-            mistaken = proba[i, k] * rates[i] * wrong_set_probability(members, k, confusion)
-            right_total += right
-            wrong_total += mistaken
-            posterior[i, k] = right + mistaken
-        wrong[i] = wrong_total / (right_total + wrong_total)
-        posterior[i] /= posterior[i].sum()
-    return wrong, posterior
+def joint(proba, sets, rate, confusion):
+    """Return the joint probabilities of each set with each class, (n, K): of right and of wrong sets."""
+    right, mistaken = np.zeros((2, *proba.shape))
+    for (i, k), p in np.ndenumerate(proba):
+        members = sets[i]
+        right[i, k] = p * (1 - rate) * (k in members) / comb(len(confusion) - 1, len(members) - 1)
+        mistaken[i, k] = p * rate * wrong_set_probability(members, k, confusion)
+    return right, mistaken
 
 
-def confusion_step(proba, sets, rates, confusion, strength):
+def e_step(proba, sets, rate, confusion):
+    """Return the probability that each set is wrong; sets are tuples of classes."""
+    right, mistaken = joint(proba, sets, rate, confusion)
+    return mistaken.sum(axis=1) / (right + mistaken).sum(axis=1)
+
+
+def confusion_step(proba, sets, rate, confusion, strength):
     """Return R after an M-step: the expected counts of wrong labels, with pseudo-rows of equal probabilities."""
     K = proba.shape[1]
-    counts = np.full((K, K), strength / (K - 1))
-    np.fill_diagonal(counts, 0.0)
-    for i, members in enumerate(sets):
-        total = sum(
-            proba[i, k] * (1 - rates[i]) * (k in members) / comb(K - 1, len(members) - 1)
-            + proba[i, k] * rates[i] * wrong_set_probability(members, k, confusion)
-            for k in range(K)
-        )
-        for k in range(K):
-            mistaken = proba[i, k] * rates[i] * wrong_set_probability(members, k, confusion) / total
-            of_set = sum(confusion[k, j] for j in members)
-            for j in members:
-                counts[k, j] += mistaken * confusion[k, j] / of_set if mistaken else 0.0
+    counts = strength / (K - 1) * (1 - np.eye(K))
+    right, mistaken = joint(proba, sets, rate, confusion)
+    for members, mass in zip(sets, mistaken / (right + mistaken).sum(axis=1, keepdims=True), strict=True):
+        for k in np.flatnonzero(mass):
+            counts[k, list(members)] += mass[k] * confusion[k, list(members)] / confusion[k, list(members)].sum()
     return counts / counts.sum(axis=1, keepdims=True)

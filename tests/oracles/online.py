@@ -1,10 +1,9 @@
 """The four online algorithms, a literal and slow implementation (Bhattacharjee & Manwani 2020, Algorithms 1 to 4)."""
 
-import math
-
 import numpy as np
 
 from tests.oracles.levels import level_sets
+from tests.oracles.precision import length
 
 
 def run(X, weights, *, method, prediction, W=None, eta=1.0, lam=1e-4, shrink_always=False, sample_weight=None):
@@ -15,36 +14,33 @@ def run(X, weights, *, method, prediction, W=None, eta=1.0, lam=1e-4, shrink_alw
     classes have equal scores to 1e-9, unless these had the same updates, or none in the features of x. On this row and
     all later ones, two correct programs may differ.
     """
-    n, d = X.shape
-    K = weights.shape[1]
-    W = np.zeros((K, d)) if W is None else np.array(W, dtype=float)
+    n, K = weights.shape
+    W = 0 * X[0] * np.ones((K, 1)) if W is None else np.array(W)
     history, mistakes, undecided = [], [], n
     touched = W != 0
     equal_updates = (W[:, None] == W[None]).all(axis=2)
     for t in range(1, n + 1):
-        x = np.asarray(X[t - 1], dtype=float)
+        x = X[t - 1]
         weight = 1.0 if sample_weight is None else sample_weight[t - 1]
-        s = [math.fsum(W[k] * x) for k in range(K)]
+        s = (W * x).sum(axis=1)
         mistakes.append(1 - weights[t - 1, max(range(K), key=lambda k: (s[k], -k))])
-        margin = 1e-9 * (1.0 + max(abs(score) for score in s))
+        margin = 1e-9 * (1.0 + np.abs(s).max())
         touched_x = (touched & (x != 0)).any(axis=1)
-        rivals = [
-            (k, j) for k in range(K) for j in range(k) if not equal_updates[k, j] and (touched_x[k] or touched_x[j])
-        ]
-        if undecided == n and any(abs(s[k] - s[j]) < margin for k, j in rivals):
+        k, j = np.nonzero(np.triu(~equal_updates & (touched_x[:, None] | touched_x)))
+        if undecided == n and (np.abs(s[k] - s[j]) < margin).any():
             undecided = t - 1
-        added, lost_mass = np.zeros(K), 0.0
+        added, lost_mass = 0 * s, 0.0
         for mass, S in level_sets(weights[t - 1]):
             best = max(S, key=lambda k: (s[k], -k))
             out = max((k for k in range(K) if k not in S), key=lambda k: (s[k], -k))
-            inside = sum(s[k] for k in S) / len(S) if prediction == "average" else s[best]
+            inside = s[S].mean() if prediction == "average" else s[best]
             if undecided == n and abs(1.0 - inside + s[out]) < margin:
                 undecided = t - 1
             if weight * (1.0 - inside + s[out]) > 0:
                 lost_mass += mass
                 added[out] -= mass
-                for k in S if prediction == "average" else [best]:
-                    added[k] += mass / len(S) if prediction == "average" else mass
+                right = S if prediction == "average" else [best]
+                added[right] += mass / len(right)
         shrink = 1.0 if shrink_always else lost_mass
         if method == "pegasos":
             W = (1.0 - shrink / t) * W
@@ -53,8 +49,6 @@ def run(X, weights, *, method, prediction, W=None, eta=1.0, lam=1e-4, shrink_alw
             equal_updates &= added[:, None] == added[None]
             W = W + weight * (eta if method == "perceptron" else 1.0 / (lam * t)) * added[:, None] * x
         if method == "pegasos" and shrink > 0:
-            norm = np.linalg.norm(W)
-            if norm > 0:
-                W = min(1.0, 1.0 / math.sqrt(lam) / norm) * W
+            W = W / max(1.0, lam**0.5 * length(W))
         history.append(W.copy())
     return history, mistakes, undecided

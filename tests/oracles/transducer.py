@@ -6,8 +6,7 @@ import numpy as np
 def eigenvectors(W, d):
     """Return eigenvectors 2 to d + 1 of I - D^-1/2 W D^-1/2."""
     root = np.sqrt(W.sum(axis=1))
-    values, vectors = np.linalg.eigh(np.eye(len(W)) - W / root[:, None] / root)
-    return values[1 : d + 1], vectors[:, 1 : d + 1]
+    return np.linalg.eigh(np.eye(len(W)) - W / root[:, None] / root)[1][:, 1 : d + 1]
 
 
 def multiplier(G, b, square_radius):
@@ -22,8 +21,8 @@ def minimizer(G, b, square_radius):
 
 
 def scores(W, labels, d, c):
-    """Return z and the threshold for labels +1, -1 and 0 (unlabeled), and the objective as a function of z."""
-    _, V = eigenvectors(W, d)
+    """Return z and the threshold for labels +1, -1 and 0 (unlabeled)."""
+    V = eigenvectors(W, d)
     n, d = V.shape
     D = np.diag([float(j * j) for j in range(1, d + 1)])
     positive, negative = labels > 0, labels < 0
@@ -33,9 +32,4 @@ def scores(W, labels, d, c):
     total = l_pos + l_neg
     C = np.diag(np.where(positive, total / (2 * l_pos), np.where(negative, total / (2 * l_neg), 0.0)))
     w = minimizer(D + c * V.T @ C @ V, c * V.T @ C @ gamma, n)
-
-    def objective(z):
-        smooth = V.T @ z
-        return smooth @ D @ smooth + c * (z - gamma) @ C @ (z - gamma)
-
-    return V @ w, (gamma_pos + gamma_neg) / 2, objective
+    return V @ w, (gamma_pos + gamma_neg) / 2

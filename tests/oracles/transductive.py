@@ -49,8 +49,3 @@ def switchable(scores, signs, unlabeled, margin):
         for l in unlabeled  # noqa: E741 - the paper's name
         if signs[m] > 0 > signs[l] and xi[m] > margin and xi[l] > margin and xi[m] + xi[l] > 2 + margin
     ]
-
-
-def intercept_loss(products, signs, costs, b):
-    """Return the losses at an intercept."""
-    return float(costs @ np.maximum(0.0, 1.0 - signs * (products + b)))

@@ -94,6 +94,5 @@ def test_only_unlabeled_rows_that_a_label_reaches_are_scaled():
 def test_known_sizes_of_impossible_classes_alone_are_an_error():
     """If no row can have a class whose size is above 0, the sizes cannot hold."""
     scores = np.array([[0.0, 1.0, -np.inf]] * 4)
-    size = np.array([0.0, 0.0, 1.0])
     with pytest.raises(InputError, match="`class_prior` must have a size above 0"):
-        constrain_sizes(scores, ClassProportions(size, size, size))
+        constrain_sizes(scores, exactly([0.0, 0.0, 1.0]))

@@ -3,60 +3,20 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from scipy.optimize import approx_fprime
 
 from oneof.solvers.clpl import CLPLProblem, ascend, minimize, solve_clpl
 from tests.estimators.panel import table
-from tests.oracles import clpl as oracle
-from tests.oracles.levels import level_sets
+from tests.oracles.levels import stacked
+from tests.weights import draw_weights
 
 weighted = pytest.mark.parametrize("is_weighted", [False, True], ids=["sets", "weights"])
 
 
-def graded(mask, seed=0):
-    """Return weights with these supports, of which a third of the rows is left hard."""
-    rng = np.random.default_rng(seed)
-    weights = np.where(rng.random((len(mask), 1)) < 0.3, mask, rng.choice([0.1, 0.5, 1.0], mask.shape) * mask)
-    weights[: len(mask) // 4] *= rng.random((len(mask) // 4, mask.shape[1]))
-    return weights / weights.max(axis=1, keepdims=True)
-
-
-def replicated(X, weights, sample_weight):
-    """Return the level sets of all rows as rows of their own, with their masses as sample weights."""
-    sets = [(i, mass, candidates) for i, row in enumerate(weights) for mass, candidates in level_sets(row)]
-    rows = [i for i, _, _ in sets]
-    mask = np.array([np.isin(np.arange(weights.shape[1]), candidates) for _, _, candidates in sets])
-    return X[rows], mask, sample_weight[rows] * [mass for _, mass, _ in sets]
-
-
 def problem(seed=0, *, is_weighted=False, **options):
     X, mask = table(40, seed=seed)
-    mask = graded(mask) if is_weighted else mask
+    mask = draw_weights(mask) if is_weighted else mask
     weight = np.random.default_rng(seed).choice([0.0, 0.5, 2.0], size=40)
     return X, mask, weight, CLPLProblem.from_evidence(X, mask, 0.7, weight, **{"fit_intercept": True, **options})
-
-
-@weighted
-@pytest.mark.parametrize("fit_intercept", [False, True])
-def test_objective_and_gradient(fit_intercept, is_weighted):
-    """The objective equals the oracle, and the gradient its numerical derivative, for dense and sparse rows."""
-    X, mask, weight, dense = problem(fit_intercept=fit_intercept, is_weighted=is_weighted)
-    sparse = CLPLProblem.from_evidence(sp.csr_array(X), mask, 0.7, weight, fit_intercept=fit_intercept)
-    rng = np.random.default_rng(1)
-    for _ in range(5):
-        W = rng.normal(size=dense.shape)
-        b = W[:, -1] if fit_intercept else np.zeros(len(W))
-        expected = oracle.objective(W[:, : X.shape[1]], b, X, mask, 0.7, weight)
-        for p in (dense, sparse):
-
-            def value(flat, p=p):
-                V = flat.reshape(p.shape)
-                return p.objective(V, p.matvec(V))
-
-            assert value(W.ravel()) == pytest.approx(expected, rel=1e-12)
-            numerical = approx_fprime(W.ravel(), value, 1e-7).reshape(p.shape)
-            gradient = p.gradient(p.point(W, p.matvec(W)))
-            np.testing.assert_allclose(gradient, numerical, rtol=1e-4, atol=1e-4 * np.abs(gradient).max())
 
 
 @weighted
@@ -77,13 +37,13 @@ def test_weights_are_rows_for_each_level_set(case):
     """The minimum for weights is that of the level sets as rows, with their masses as sample weights."""
     rng = np.random.default_rng(3)
     X, mask = table(80)
-    weights, weight = graded(mask), rng.choice([0.5, 1.0, 2.0], size=80)
+    weights, weight = draw_weights(mask), rng.choice([0.5, 1.0, 2.0], size=80)
     if case == "dual ascent":
         X = sp.random_array((80, 20_000), density=0.003, rng=rng).tocsr()
     options = {"C": 0.3, "fit_intercept": case == "intercept"}
     solution = solve_clpl(X, weights, sample_weight=weight, **options)
-    rows, sets, masses = replicated(X, weights, weight)
-    expected = solve_clpl(rows, sets, sample_weight=masses, **options)
+    rows, masses, sets = stacked(weights)
+    expected = solve_clpl(X[rows], sets, sample_weight=weight[rows] * masses, **options)
     assert solution.converged
     assert solution.objective == pytest.approx(expected.objective, rel=1e-12)
     np.testing.assert_allclose(solution.weights, expected.weights, atol=1e-7 * np.abs(expected.weights).max())

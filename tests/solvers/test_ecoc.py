@@ -6,6 +6,7 @@ import pytest
 from oneof.errors import InputError
 from oneof.solvers.ecoc import code_targets, decode, draw_codings, fit_code_weights
 from tests.estimators.panel import table
+from tests.weights import evidences
 
 
 @pytest.fixture
@@ -19,16 +20,20 @@ def draw(mask, code_length=30, min_fraction=0.1, seed=0):
     return draw_codings(mask, code_length, min_fraction, np.random.default_rng(seed))
 
 
+@evidences
 @pytest.mark.parametrize("min_fraction", [0.1, 0.5, 0.6])
-def test_every_coding_has_enough_rows_on_both_sides(labeled, min_fraction):
-    """Selected codings have rows on both sides, the requested fraction of rows, and the first class on side +1."""
-    codes = draw(labeled, min_fraction=min_fraction)
+def test_every_coding_has_enough_rows_on_both_sides(labeled, min_fraction, evidence_of):
+    """Selected codings have rows on both sides, the requested fraction of their mass, and the first class on side 1."""
+    evidence = evidence_of(labeled)
+    codes = draw(evidence, min_fraction=min_fraction)
     assert codes.shape == (5, 30)
     assert set(np.unique(codes)) == {-1, 1}
     assert np.all(codes[0] == 1)
-    targets = code_targets(labeled, codes)
+    targets = code_targets(evidence, codes)
     assert np.all((targets > 0).any(axis=0) & (targets < 0).any(axis=0))
-    assert np.all((targets != 0).mean(axis=0) >= min_fraction)
+    assert np.all(np.abs(targets).sum(axis=0) >= min_fraction * (1 - evidence.min(axis=1)).sum() - 1e-9)
+    with pytest.raises(InputError, match="Lower min_fraction"):
+        draw(evidence, min_fraction=0.99)
 
 
 def test_an_exactly_met_fraction_suffices():
@@ -101,23 +106,3 @@ def test_large_margins_are_clipped():
     losses = decode(np.array([[1e300, 1e5], [-1e300, -1e5]]), codes, np.full((3, 2), 0.5))
     assert np.isfinite(losses).all()
     assert losses.argmin(axis=1).tolist() == [0, 2]
-
-
-def graded(n=40, K=5, seed=0):
-    """Return weights of rows that are not unlabeled, a third of them sets."""
-    rng = np.random.default_rng(seed)
-    weights = np.where(rng.random((n, 1)) < 0.3, 1.0, rng.choice([0.2, 0.7, 1.0], (n, K))) * (rng.random((n, K)) < 0.5)
-    weights[np.arange(n), rng.integers(K, size=n)] = 1.0
-    weights[weights.min(axis=1) == 1, 0] = 0.3
-    return weights
-
-
-def test_selected_codings_use_the_minimum_mass():
-    """Selected codings use at least the fraction of the total mass, on both sides."""
-    weights = graded()
-    targets = code_targets(weights, draw(weights, 30, 0.6))
-    total = (1.0 - weights.min(axis=1)).sum()
-    assert (np.abs(targets).sum(axis=0) >= 0.6 * total - 1e-9).all()
-    assert ((targets > 0).any(axis=0) & (targets < 0).any(axis=0)).all()
-    with pytest.raises(InputError, match="Lower min_fraction"):
-        draw(weights, 30, 0.99)

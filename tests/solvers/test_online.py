@@ -17,7 +17,7 @@ from tests.oracles import online as oracle
 from tests.oracles.losses import average_prediction_hinge
 
 METHODS = {
-    "perceptron": perceptron,
+    "perceptron": lambda lam=None, **options: perceptron(**options),  # noqa: ARG005 - as the others
     "pegasos": lambda lam=0.05, **options: pegasos(lam=lam, **options),
     "pegasos, shrinking always": lambda lam=0.05, **options: pegasos(lam=lam, shrink_always=True, **options),
 }
@@ -87,19 +87,16 @@ def test_equals_the_published_algorithm(name, prediction, sparse, seed, lam, wei
     X, mask = stream(seed, ties=ties)
     mask = graded(mask, seed) if levels else mask
     weight = np.random.default_rng(seed).choice([0.0, 0.5, 3.0], size=len(X)) if weighted else None
-    options = {} if name == "perceptron" else {"lam": lam}
     rows = sp.csr_array(X) if sparse else X
     counted = np.arange(len(X)) if weight is None else np.flatnonzero(weight)
     weights = None if weight is None else weight[counted]
-    history, mistakes, decided = literal(
-        name, X[counted], mask[counted], prediction=prediction, sample_weight=weights, **options
-    )
+    options = {"prediction": prediction, "lam": lam}
+    history, mistakes, decided = literal(name, X[counted], mask[counted], sample_weight=weights, **options)
     assume(decided > 1)
     end = counted[decided - 1] + 1
     state = METHODS[name](
         X=rows[:end],
         evidence=mask[:end],
-        prediction=prediction,
         initial=start(X, 4, average=True),
         sample_weight=None if weight is None else weight[:end],
         **options,
@@ -149,21 +146,6 @@ def test_an_intercept_is_the_weight_of_a_constant_feature(name, prediction):
         np.testing.assert_allclose(state.weights, expected.weights, rtol=1e-12, atol=1e-13)
 
 
-@pytest.mark.parametrize("prediction", ["average", "max"])
-@pytest.mark.parametrize("name", METHODS)
-def test_many_distinct_weights_in_a_row(name, prediction):
-    """Rows with as many level sets as classes equal the oracle."""
-    rng = np.random.default_rng(5)
-    X, weights = rng.normal(size=(40, 6)), rng.random((40, 25))
-    weights /= weights.max(axis=1, keepdims=True)
-    history, mistakes, decided = literal(name, X, weights, prediction=prediction)
-    assert decided > 20
-    lam = {} if name == "perceptron" else {"lam": 0.05}
-    state = METHODS[name](X=X[:decided], evidence=weights[:decided], prediction=prediction, initial=start(X, 25), **lam)
-    np.testing.assert_allclose(state.weights, history[decided - 1], rtol=1e-10, atol=1e-10)
-    assert state.n_mistakes == pytest.approx(sum(mistakes[:decided]), abs=1e-10)
-
-
 @pytest.mark.parametrize("n_rows", [10_000, pytest.param(500_000, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("name", METHODS)
 def test_a_long_stream_is_accurate(name, n_rows):
@@ -172,9 +154,9 @@ def test_a_long_stream_is_accurate(name, n_rows):
     X = rng.normal(size=(n_rows, 3))
     mask = np.eye(3, dtype=bool)[rng.integers(0, 3, len(X))]
     mask |= rng.random(mask.shape) < 0.2
-    options = {} if name == "perceptron" else {"lam": 1e-3}
-    state = METHODS[name](X=X, evidence=mask, prediction="average", initial=start(X, 3), **options)
-    history, _, decided = literal(name, X, mask, prediction="average", **options)
+    options = {"prediction": "average", "lam": 1e-3}
+    state = METHODS[name](X=X, evidence=mask, initial=start(X, 3), **options)
+    history, _, decided = literal(name, X, mask, **options)
     assert decided == len(X)
     np.testing.assert_allclose(state.weights, history[-1], rtol=1e-10, atol=1e-10 * np.abs(history[-1]).max())
 
@@ -184,9 +166,9 @@ def test_the_scale_neither_underflows_nor_overflows(name):
     """The weights stay correct if rows of very different norm change the scale by many powers of ten."""
     _, mask = stream(5)
     X = np.random.default_rng(5).normal(size=(len(mask), 5)) * np.logspace(-2, 3, len(mask))[:, None]
-    options = {} if name == "perceptron" else {"lam": 1e-8}
-    state = METHODS[name](X=X, evidence=mask, prediction="max", initial=start(X, 4), **options)
-    history, _, decided = literal(name, X, mask, prediction="max", **options)
+    options = {"prediction": "max", "lam": 1e-8}
+    state = METHODS[name](X=X, evidence=mask, initial=start(X, 4), **options)
+    history, _, decided = literal(name, X, mask, **options)
     assert decided == len(X)
     np.testing.assert_allclose(state.weights, history[-1], rtol=1e-8, atol=1e-8 * np.abs(history[-1]).max())
 

@@ -9,7 +9,8 @@ import oneof
 from oneof.solvers.feature_spaces import FeatureSpace
 from oneof.solvers.transductive.tsvm import SwitchingOptions, solve_one_vs_rest
 from oneof.solvers.transductive.weighted_svm import SVMProblem
-from tests.oracles import exact, exact_classifiers, exact_gaussian
+from tests.oracles import exact, generative, plecoc
+from tests.oracles.precision import exp, matrix
 from tests.truth.problems import Problem, distinct, fit, half_labeled, scores
 
 
@@ -25,7 +26,7 @@ def transductive(problem):
         low, high = solution.cost_path[-1]
         costs = np.where(unlabeled, np.where(solution.signs > 0, high, low), C)
         svm = solution.svm
-        gaps.append(exact_classifiers.duality_gap(half.X, solution.signs, costs, svm.coefficients, svm.intercept))
+        gaps.append(exact.duality_gap(half.X, solution.signs, costs, svm.coefficients, svm.intercept))
     return max(gaps)
 
 
@@ -35,9 +36,16 @@ def codes(problem):
     few, count = distinct(problem)
     labeled = ~few.mask.all(axis=1)
     new = few.X[:5] + 0.125 * few.X[0]
-    losses = exact_classifiers.code_losses(model, few.X[labeled], few.mask[labeled], count[labeled], new)
+    unique = {id(svm): svm for svm in model.estimators_}
+    h, new_margins = (
+        np.transpose([margins[id(svm)] for svm in model.estimators_])
+        for rows in (few.X[labeled], new)
+        for margins in [{i: exact.margins(svm, matrix(rows) - matrix(model._origin)) for i, svm in unique.items()}]
+    )
+    H = plecoc.code_weights(h, matrix(few.mask * count[:, None])[labeled], model.code_book_)
+    losses = plecoc.losses(new_margins, model.code_book_, H)
     if len(model.classes_) == 2:
-        losses = [[exact.mpf(0), second - first] for first, second in losses]
+        losses -= losses[:, [0]]
     return exact.difference(-scores(model, new), losses)
 
 
@@ -47,9 +55,7 @@ def votes(problem):
     new = np.vstack([distinct(problem)[0].X[:5], problem.X[:3] + 0.125 * problem.X[0]])
     labeled = ~problem.mask.all(axis=1)
     _, neighbors = model._index.nearest(3, new).reshape_by_row(len(new))
-    return exact_classifiers.vote_error(
-        problem.X[labeled], problem.mask[labeled], new, neighbors, model.predict_proba(new)
-    )
+    return exact.vote_error(problem.X[labeled], problem.mask[labeled], new, neighbors, model.predict_proba(new))
 
 
 def gaussian(problem):
@@ -63,26 +69,15 @@ def gaussian(problem):
     few, count = distinct(problem)
     start, end = before._parameters, after._parameters
     standardizer = start.standardizer
-    rows = exact_gaussian.standardize(
-        few.X[:, standardizer.is_variable], standardizer.center[standardizer.is_variable], standardizer.scale
-    )
-    logs = exact.matrix([before._log_weights])[0]
-    covariances = [exact.matrix(values) for values in start.covariances.values]
-    r = exact_gaussian.posterior(rows, few.mask, logs, exact.matrix(start.means), covariances)
-    nu = exact.mpf(int(standardizer.is_variable.sum()))
-    expected = exact_gaussian.step(rows, [exact.mpf(int(times)) for times in count], r, nu)
-    result = after.priors_, end.means, end.covariances.values
+    used = standardizer.is_variable
+    rows = (matrix(few.X[:, used]) - matrix(standardizer.center[used])) / matrix(standardizer.scale)
+    # The logarithm of a class without mass is a large negative number.
+    pi = exp(matrix(np.where(before._log_weights < -1e200, -np.inf, before._log_weights)))
+    logs = generative.log_gaussian(rows, matrix(start.means), matrix(start.covariances.values))
+    r, _ = generative.e_step(matrix(few.mask), pi, logs)
+    expected = generative.gaussian_step(rows, matrix(count), r, "full", int(used.sum()))
     # In units of the standard deviations of the features, values below 1 have an absolute error.
     return max(
-        float(abs(exact.mpf(float(a)) - b)) / max(1.0, float(abs(b)))
-        for values, exactly in zip(result, expected, strict=True)
-        for a, b in zip(np.ravel(values), _flat(exactly), strict=True)
+        float((np.abs(matrix(values) - exactly) / np.maximum(1, np.abs(exactly))).max())
+        for values, exactly in zip((after.priors_, end.means, end.covariances.values), expected, strict=True)
     )
-
-
-def _flat(values):
-    for value in values:
-        if isinstance(value, list):
-            yield from _flat(value)
-        else:
-            yield value

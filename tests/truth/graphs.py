@@ -9,7 +9,8 @@ from oneof.solvers.diffusion.label_propagation import solve_local_global_consist
 from oneof.solvers.graph_logistic.likelihood import CandidateLikelihood
 from oneof.solvers.graph_logistic.prior import Prior, smoothness_matrix
 from oneof.solvers.transducer import solve_transduction
-from tests.oracles import exact, exact_graphs, exact_logistic
+from tests.oracles import diffusion, exact
+from tests.oracles.precision import matrix
 from tests.truth.problems import affinity, fit, half_labeled
 
 
@@ -18,22 +19,24 @@ def consistency(problem):
     labels, half = half_labeled(problem)
     model = fit(oneof.LocalGlobalConsistency(tol=1e-12), half)
     if len(labels) < 1000:
-        expected = exact_graphs.consistency(model.affinity_.toarray(), labels, half.mask.shape[1], model.alpha)
-        return exact.difference(model.label_distributions_, expected)
+        Y = matrix(half.mask & (labels >= 0)[:, None])
+        F = diffusion.consistency(matrix(model.affinity_.toarray()), Y, model.alpha)
+        return exact.difference(model.label_distributions_, F / F.sum(axis=1, keepdims=True))
     solution = solve_local_global_consistency(model.affinity_, half.mask, alpha=model.alpha, tol=1e-12, max_iter=10_000)
     F = solution.distributions * solution.mass[:, None]
-    return exact_graphs.consistency_bound(model.affinity_, labels, F, model.alpha)
+    return exact.consistency_bound(model.affinity_, labels, F, model.alpha)
 
 
 def walk(problem):
     """MarkovWalk: largest error of a posterior, compared with powers of P and as many EM iterations."""
-    labels, half = half_labeled(problem)
+    half = half_labeled(problem)[1]
     model = fit(oneof.MarkovWalk(), half)
-    W, K = model.affinity_.toarray(), half.mask.shape[1]
-    starts, ends = exact_graphs.walk(W, labels, K, model.n_steps, model.n_iter_)
+    Q = diffusion.start_probabilities(matrix(model.affinity_.toarray()), model.n_steps)
+    starts, _ = diffusion.walk_em(Q, matrix(half.mask), model.n_iter_)
+    ends = Q.T @ starts
     return max(
         exact.difference(model.start_label_posteriors_, starts),
-        exact.difference(model.label_distributions_, ends),
+        exact.difference(model.label_distributions_, ends / ends.sum(axis=1, keepdims=True)),
     )
 
 
@@ -42,7 +45,7 @@ def transducer(problem):
     labels, half = half_labeled(problem)
     W = affinity(problem)
     solution = solve_transduction(check_affinity(W), half.mask, n_eigenvectors=80, C=3200.0, max_iter=1, tol=0.01)
-    return exact_graphs.cut_error(W, labels, solution.relative_scores, 80, 3200)
+    return exact.cut_error(W, labels, solution.relative_scores, 80, 3200)
 
 
 def graph_logistic(problem):
@@ -57,10 +60,8 @@ def graph_logistic(problem):
     Lambda = Lambda.toarray() if sp.issparse(Lambda) else Lambda
     columns = np.hstack([rows.instances, rows.evidence])
     _, first, count = np.unique(columns, axis=0, return_index=True, return_counts=True)
-    weights = exact_logistic.weight_error(
-        rows.instances[first], rows.evidence[first], count, views.solution.weights, Lambda
-    )
+    weights = exact.weight_error(rows.instances[first], rows.evidence[first], count, views.solution.weights, Lambda)
     vertices, counts = np.unique(half.X, axis=0, return_counts=True)
     features, links = model._view_model.features[0].instances(vertices), NeighborGraph().graph(vertices).affinity
     smoothness = smoothness_matrix(features, links, counts.astype(float))
-    return max(weights, exact_logistic.smoothness_error(features, links.toarray(), counts, smoothness))
+    return max(weights, exact.smoothness_error(features, links.toarray(), counts, smoothness))

@@ -9,7 +9,9 @@ import oneof
 from oneof import CandidateSets
 from oneof.solvers.loo_ridge.loo_operators import ExactRidge
 from oneof.solvers.neighbors import nonnegative_least_squares
-from tests.oracles import exact
+from tests.oracles import diffusion, exact, generative, loo_ridge
+from tests.oracles import online as online_oracle
+from tests.oracles.precision import matrix
 
 
 class Problem(NamedTuple):
@@ -94,9 +96,9 @@ def online(name):
         few, _ = distinct(problem)  # the literal algorithm is slow in many digits: rows are not repeated
         model = fit(getattr(oneof, name)(), few)
         method, prediction = name[3:].lower(), "average" if name.startswith("Avg") else "max"
-        expected = exact.online_scores(few.X, few.mask, few.X, method=method, prediction=prediction)
-        predicted_scores = few.X @ model.coef_.T
-        return exact.difference(predicted_scores, expected)
+        options = {"method": method, "prediction": prediction, "lam": exact.mpf(1e-4)}
+        history, _, _ = online_oracle.run(matrix(few.X), matrix(few.mask), **options)
+        return exact.difference(few.X @ model.coef_.T, matrix(few.X) @ history[-1].T)
 
     return error
 
@@ -150,7 +152,7 @@ def harmonic(problem):
     labels, half = half_labeled(problem)
     W = affinity(problem)
     model = fit(oneof.HarmonicField(affinity=W, tol=1e-12), half)
-    return exact.difference(model.label_distributions_, exact.harmonic(W, labels, half.mask.shape[1]))
+    return exact.difference(model.label_distributions_, diffusion.harmonic(matrix(W), labels >= 0, matrix(half.mask)))
 
 
 def loo(problem):
@@ -161,7 +163,7 @@ def loo(problem):
     targets = targets[:, targets.any(axis=0)][:, :3]
     return exact.difference(
         ExactRidge.from_gram(gram.copy(), 0.05).predict_loo(targets),
-        exact.leave_one_out(gram, targets, exact.mpf(0.05)),
+        loo_ridge.predict_loo(matrix(gram), matrix(targets), 0.05),
     )
 
 
@@ -188,5 +190,7 @@ def multinomial(problem):
     counts = np.abs(problem.X)
     model = fit(oneof.MultinomialEM(), Problem(counts, problem.mask))
     new = counts[:3] / counts.max()
-    expected = exact.naive_bayes_posterior(counts, problem.mask.argmax(axis=1), problem.mask.shape[1], 1, new)
+    y = matrix(problem.mask)
+    pi, log_shares = generative.multinomial_step(matrix(counts), matrix(np.ones(len(y))), y, 1)
+    expected, _ = generative.e_step(0 * y[:3] + 1, pi, matrix(new) @ log_shares.T)
     return exact.difference(model.predict_proba(new), expected)

@@ -79,16 +79,6 @@ def make_rates(n_classes, exact=0.3, pair=0.5, seed=0):
     return AnswerRates(exact, pair, counts / counts.sum(axis=1, keepdims=True))
 
 
-@pytest.mark.parametrize("n_classes", [2, 3, 5])
-def test_curvatures_equal_the_sum_over_all_answers(n_classes):
-    """The closed form equals the enumeration of all answers and their gradients."""
-    proba = softmax(np.random.default_rng(1).normal(size=(6, n_classes), scale=2.0), axis=1)
-    rates = make_rates(n_classes)
-    answers = answer_probabilities(*rates)
-    expected = [mean_curvature(p, answers) for p in proba]
-    np.testing.assert_allclose(answer_curvatures(proba, rates), expected, rtol=1e-10, atol=1e-14)
-
-
 def test_answers_that_are_independent_of_the_label_have_no_information():
     """The information is 0 if the pair of two classes is always given, or no answer of at most two labels."""
     proba = softmax(np.random.default_rng(0).normal(size=(8, 2)), axis=1)

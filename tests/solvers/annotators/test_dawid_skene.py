@@ -1,7 +1,6 @@
 """EM of the annotators against literal loops, crowd-kit, and the laws of the model."""
 
 import json
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -14,6 +13,7 @@ from tests.fixtures.write_annotators import FILE
 from tests.oracles import annotators as oracle
 
 PEERS = json.loads(FILE.read_text(encoding="utf-8"))
+TABLE = np.array(PEERS["answers"])
 
 
 def columns_of(table, n_classes):
@@ -25,17 +25,18 @@ def columns_of(table, n_classes):
 
 
 @pytest.fixture
-def table():
-    return np.array(PEERS["answers"])
-
-
-@pytest.fixture
-def columns(table):
-    return columns_of(table, 3)
+def columns():
+    return columns_of(TABLE, 3)
 
 
 def all_confusion(columns):
     return np.ones(len(columns.source), dtype=bool)
+
+
+def solved(columns, *, by_confusion=True, **options):
+    """Return the solution from the shares of votes, with confusion matrices or coins, after the given iterations."""
+    uses = np.full(len(columns.source), by_confusion)
+    return solve_annotators(columns, vote_shares(columns), uses_confusion=uses, tol=0.0, **options)
 
 
 def set_answers(rng, n=25, n_sources=4, n_classes=4):
@@ -49,47 +50,27 @@ def set_answers(rng, n=25, n_sources=4, n_classes=4):
 
 def test_without_pooling_it_is_the_model_of_crowd_kit(columns):
     """Without pooling, the posterior is that of Crowd-Kit."""
-    solution = solve_annotators(
-        columns,
-        vote_shares(columns),
-        uses_confusion=all_confusion(columns),
-        strength=0.0,
-        max_iter=PEERS["n_iter"],
-        tol=0.0,
-    )
+    solution = solved(columns, strength=0.0, max_iter=PEERS["n_iter"])
     np.testing.assert_allclose(solution.posterior, PEERS["dawid_skene"], atol=1e-6)
 
 
 @pytest.mark.parametrize("strength", [0.0, 3.0])
 @pytest.mark.parametrize("prior", [None, [0.5, 0.3, 0.2]])
-def test_confusion_matrices_equal_the_oracle(table, columns, strength, prior):
+def test_confusion_matrices_equal_the_oracle(columns, strength, prior):
     """Posteriors of confusion matrices equal loops over answers, with and without pooling and a class prior."""
-    row, source = np.nonzero(table >= 0)
-    start = vote_shares(columns)
-    prior = None if prior is None else np.array(prior)
-    expected = oracle.dawid_skene(
-        list(zip(row, source, table[row, source])), 40, 6, 3, start, n_iter=4, strength=strength, prior=prior
-    )
-    solution = solve_annotators(
-        columns, start, uses_confusion=all_confusion(columns), strength=strength, prior=prior, max_iter=4, tol=0.0
-    )
+    row, source = np.nonzero(TABLE >= 0)
+    options = {"strength": strength, "prior": None if prior is None else np.array(prior)}
+    answers = list(zip(row, source, TABLE[row, source]))
+    expected = oracle.dawid_skene(answers, 40, 6, 3, vote_shares(columns), n_iter=4, **options)
+    solution = solved(columns, max_iter=4, **options)
     np.testing.assert_allclose(solution.posterior, expected, atol=1e-9)
 
 
 def test_coins_of_set_answers_equal_the_oracle():
     """Posteriors and accuracies of answers that are sets equal loops over answers."""
     triples, columns = set_answers(np.random.default_rng(0))
-    start, uniform = vote_shares(columns), np.full(4, 0.25)
-    expected, accuracy = oracle.one_coin(triples, 25, 4, 4, start, n_iter=5, strength=2.0)
-    solution = solve_annotators(
-        columns,
-        start,
-        uses_confusion=np.zeros(len(columns.source), bool),
-        strength=2.0,
-        prior=uniform,
-        max_iter=5,
-        tol=0.0,
-    )
+    expected, accuracy = oracle.one_coin(triples, 4, vote_shares(columns), n_iter=5, strength=2.0)
+    solution = solved(columns, by_confusion=False, strength=2.0, prior=np.full(4, 0.25), max_iter=5)
     np.testing.assert_allclose(solution.posterior, expected, atol=1e-9)
     np.testing.assert_allclose(solution.model.coin, accuracy, atol=1e-9)
 
@@ -102,12 +83,8 @@ def test_rates_of_votes_equal_the_oracle():
     answer = np.where(source == 4, rng.integers(4, size=len(row)), source % 4)
     triples = [(i, j, set(np.flatnonzero(sets[a]).tolist())) for i, j, a in zip(row, source, answer)]
     columns = AnswerColumns.from_answers(row, source, answer, sets, 5, np.ones((31, 3)))
-    start = vote_shares(columns)
-    expected = oracle.rules(triples, 31, 3, start, n_iter=4)
-    none = np.zeros(len(columns.source), dtype=bool)
-    solution = solve_annotators(
-        columns, start, uses_confusion=none, are_rules=True, prior=np.full(3, 1 / 3), max_iter=4, tol=0.0
-    )
+    expected = oracle.rules(triples, vote_shares(columns), n_iter=4)
+    solution = solved(columns, by_confusion=False, are_rules=True, prior=np.full(3, 1 / 3), max_iter=4)
     np.testing.assert_allclose(solution.posterior, expected, atol=1e-9)
     np.testing.assert_array_equal(solution.log_likelihood[30], 0.0)
 
@@ -146,11 +123,7 @@ def test_probabilities_of_all_answers_sum_to_one(columns):
 
 def test_em_without_priors_increases_the_marginal_likelihood(columns):
     """No iteration decreases it."""
-    uses, start = all_confusion(columns), vote_shares(columns)
-    path = [
-        solve_annotators(columns, start, uses_confusion=uses, strength=0.0, max_iter=t, tol=0.0).log_marginal
-        for t in range(1, 12)
-    ]
+    path = [solved(columns, strength=0.0, max_iter=t).log_marginal for t in range(1, 12)]
     assert (np.diff(path) > -1e-9).all()
 
 
@@ -162,20 +135,12 @@ def test_without_answers_and_priors_the_classes_are_equally_frequent():
     np.testing.assert_allclose(solution.posterior, 1 / 3)
 
 
-def test_known_labels_are_fixed(columns):
-    """Whatever the answers say."""
-    evidence = np.ones((40, 3))
-    evidence[3] = [0, 0, 1]
-    solution = solve_annotators(replace(columns, evidence=evidence), uses_confusion=all_confusion(columns))
-    assert solution.posterior[3].tolist() == [0, 0, 1]
-
-
-def test_accuracies_of_known_labels_are_binomial(columns, table):
+def test_accuracies_of_known_labels_are_binomial(columns):
     """If all labels are known, no information is missing: the interval shrinks with the number of answers."""
     y = np.arange(40) % 3
     estimates = estimate_accuracies(columns, np.eye(3)[y], coverage=0.9)
-    right = np.array([(table[:, j] == y).sum() for j in range(6)])
-    np.testing.assert_array_equal(estimates.n_answers, (table >= 0).sum(axis=0))
+    right = np.array([(TABLE[:, j] == y).sum() for j in range(6)])
+    np.testing.assert_array_equal(estimates.n_answers, (TABLE >= 0).sum(axis=0))
     assert (estimates.interval[:, 0] < estimates.accuracy).all()
     assert (estimates.accuracy < estimates.interval[:, 1]).all()
     pooled = (right.sum() + 1) / (estimates.n_answers.sum() + 2)

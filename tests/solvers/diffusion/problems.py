@@ -51,15 +51,6 @@ def grid(side):
     return sp.csr_array(sp.kron(line, sp.eye_array(side)) + sp.kron(sp.eye_array(side), line))
 
 
-def weighted(mask, seed=0, fraction=0.7):
-    """Return weights of the classes: most partial rows and some unlabeled ones have weights between 0 and 1."""
-    rng = np.random.default_rng(seed)
-    weights = mask * rng.uniform(0.02, 1.0, mask.shape)
-    plain = (mask.sum(axis=1) == 1) | (rng.random(len(mask)) > fraction * np.where(mask.all(axis=1), 0.5, 1.0))
-    weights = np.where(plain[:, None], mask, weights / weights.max(axis=1, keepdims=True))
-    return weights.astype(float)
-
-
 def balance_mass(F, evidence, unreachable=(), tol=1e-6):
     """Return the distributions after class mass normalization as published, without a constraint of the sizes."""
     rows = np.asarray(unreachable, dtype=int)

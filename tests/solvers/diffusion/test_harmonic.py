@@ -6,21 +6,10 @@ import scipy.sparse as sp
 
 from oneof.solvers.diffusion.label_propagation import solve_harmonic
 from tests.oracles import diffusion as oracle
-from tests.solvers.diffusion.problems import balance_mass, blocks, graph, problem, weighted
+from tests.solvers.diffusion.problems import balance_mass, blocks, graph, problem
+from tests.weights import evidences
 
 TIGHT = {"tol": 1e-13, "max_iter": 20_000}
-evidences = pytest.mark.parametrize("evidence_of", [np.asarray, weighted], ids=["sets", "weights"])
-
-
-@pytest.mark.parametrize("seed", range(4))
-def test_clamped_distributions_are_those_of_the_paper(seed):
-    """With exact labels F_U is L_UU^-1 W_UL Y_L, and labeled rows keep their labels."""
-    W, mask = problem(seed=seed)
-    labeled = mask.sum(axis=1) == 1
-    solution = solve_harmonic(W, mask)
-    np.testing.assert_allclose(solution.distributions, oracle.harmonic(W.toarray(), labeled, mask), atol=1e-10)
-    assert solution.converged
-    assert not len(solution.unreachable)
 
 
 @pytest.mark.parametrize(("penalty", "ridge"), [(0.3, 0.0), (2.0, 0.05), (1e-3, 1.0)])

@@ -6,27 +6,15 @@ import scipy.sparse as sp
 
 from oneof.solvers.diffusion.label_propagation import solve_local_global_consistency
 from tests.oracles import diffusion as oracle
-from tests.solvers.diffusion.problems import problem, weighted
+from tests.solvers.diffusion.problems import problem
+from tests.weights import evidences
 
 TIGHT = {"tol": 1e-13, "max_iter": 20_000}
 
 
-@pytest.mark.parametrize("alpha", [0.1, 0.9, 0.99])
-@pytest.mark.parametrize("seed", range(3))
-def test_the_closed_form(seed, alpha):
-    """With exact labels F is (1 - alpha) (I - alpha S)^-1 Y with rows scaled to sum 1; no row is clamped."""
-    W, mask = problem(seed=seed)
-    Y = np.where(mask.all(axis=1)[:, None], 0.0, mask)
-    F = oracle.consistency(W.toarray(), Y, alpha)
-    solution = solve_local_global_consistency(W, mask, alpha=alpha)
-    np.testing.assert_allclose(solution.distributions, F / F.sum(axis=1, keepdims=True), atol=1e-10)
-    np.testing.assert_allclose(solution.mass, F.sum(axis=1), rtol=1e-8)
-    assert solution.converged
-
-
 @pytest.mark.parametrize("alpha", [0.3, 0.95])
 @pytest.mark.parametrize("seed", range(3))
-@pytest.mark.parametrize("evidence_of", [np.asarray, weighted], ids=["sets", "weights"])
+@evidences
 def test_rows_of_several_candidates_converge_to_the_fixed_point_of_plain_sweeps(seed, alpha, evidence_of):
     """Many sweeps converge to the same F: weights multiply the labels of the neighbors, and not the mass of a row."""
     W, mask = problem("partial", n=30, K=4, seed=seed)

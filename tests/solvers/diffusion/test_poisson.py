@@ -6,48 +6,17 @@ import scipy.sparse as sp
 
 from oneof.solvers.diffusion.poisson import solve_poisson, solve_poisson_cuts
 from tests.oracles import poisson as oracle
-from tests.solvers.diffusion.problems import blocks, graph, problem, weighted
+from tests.solvers.diffusion.problems import problem
+from tests.weights import draw_weights
 
 TIGHT = {"tol": 1e-12, "max_iter": 20_000}
-
-
-@pytest.mark.parametrize("seed", range(4))
-@pytest.mark.parametrize("n", [60, 700])
-def test_scores_solve_the_equation_of_the_paper(seed, n):
-    """Factorized or iterated, they are those of the definition, and their rows sum to 0."""
-    W, mask = problem(n=n, seed=seed, fraction=12 / n)
-    labeled = np.flatnonzero(mask.sum(axis=1) == 1)
-    solution = solve_poisson(W, mask, **TIGHT)
-    expected = oracle.scores(W.toarray(), labeled, mask[labeled].astype(float))
-    np.testing.assert_allclose(solution.scores, expected, atol=1e-6 * np.abs(expected).max())
-    assert solution.converged
-    assert not len(solution.unreachable)
-    np.testing.assert_array_equal(solution.distributions.argmax(axis=1), expected.argmax(axis=1))
-    np.testing.assert_allclose(solution.scores.sum(axis=1), 0, atol=1e-9 * np.abs(expected).max())
-
-
-def test_each_component_has_an_equation_of_its_own():
-    """Components do not change each other, have only their own classes, and are uniform without a label."""
-    first, second = problem(), problem(seed=1)
-    only = (graph(np.random.default_rng(2).normal(size=(8, 2))), np.ones((8, 3), dtype=bool))
-    only[1][3] = [False, True, False]
-    unlabeled = (graph(np.random.default_rng(3).normal(size=(7, 2))), np.ones((7, 3), dtype=bool))
-    W, mask = blocks(unlabeled, first, only, second, (sp.csr_array((1, 1)), np.array([[False, False, True]])))
-    solution = solve_poisson(W, mask, **TIGHT)
-    np.testing.assert_array_equal(solution.unreachable, range(7))
-    np.testing.assert_allclose(solution.distributions[:7], 1 / 3)
-    for (graph_, own), start in ((first, 7), (second, 75)):
-        alone = solve_poisson(graph_, own, **TIGHT)
-        np.testing.assert_allclose(solution.scores[start : start + 60], alone.scores, atol=1e-9)
-    np.testing.assert_array_equal(solution.distributions[67:75], np.tile([0.0, 1.0, 0.0], (8, 1)))
-    np.testing.assert_array_equal(solution.distributions[-1], [0, 0, 1])
 
 
 @pytest.mark.parametrize("weights", [False, True])
 def test_rows_of_several_candidates_are_sources_of_their_weights(weights):
     """Label vectors may be distributions; the labels of such rows are among the candidates."""
     W, mask = problem("partial")
-    evidence = weighted(mask) if weights else mask
+    evidence = draw_weights(mask) if weights else mask
     constant = (evidence == 1).all(axis=1)
     y = evidence[~constant] / evidence[~constant].sum(axis=1, keepdims=True)
     solution = solve_poisson(W, evidence, **TIGHT)

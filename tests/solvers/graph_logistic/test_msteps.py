@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from sklearn.linear_model import LogisticRegression
 
 from oneof.solvers.graph_logistic import PriorTerm, newton, solve, solve_graph_logistic
 from oneof.solvers.graph_logistic.bohning import STEPS
@@ -11,11 +10,10 @@ from oneof.solvers.graph_logistic.likelihood import CandidateLikelihood
 from oneof.solvers.graph_logistic.prior import Prior
 from tests.oracles import graph_logistic as oracle
 from tests.solvers.graph_logistic.problems import draw_precisions, make_problem, make_terms, soften
-from tests.weights import draw_weights, informative
+from tests.weights import draw_weights, evidences, informative
 
 MSTEPS = ("newton", "block", "sequential")
 msteps = pytest.mark.parametrize("solver", MSTEPS)
-evidences = pytest.mark.parametrize("evidence_of", [np.asarray, draw_weights], ids=["sets", "weights"])
 priors = pytest.mark.parametrize("prior", ["graph", "ridge", "graph+ridge", "graph+ard"])
 
 
@@ -110,29 +108,6 @@ def test_conjugate_gradients_and_factorized_steps_agree(monkeypatch):
             expected = solve_fixed(X, mask, terms, precisions).weights
             monkeypatch.setattr(newton, "MAX_FACTORIZED", 0)
             np.testing.assert_allclose(solve_fixed(X, mask, terms, precisions).weights, expected, rtol=1e-6, atol=1e-7)
-
-
-@msteps
-def test_two_classes_equal_scikit_learn(solver):
-    """With two classes and a ridge the solution is scikit-learn's logistic regression, including the intercept."""
-    X, mask, _, ridge = make_problem(60, 5, 2)
-    weights = solve_fixed(X, mask, [PriorTerm("ridge", ridge)], {"ridge": np.array(0.7)}, solver=solver).weights
-    model = LogisticRegression(C=1 / 0.7, tol=1e-12, max_iter=10_000).fit(X[:, :-1], mask[:, 0])
-    np.testing.assert_allclose(weights[0], np.append(model.coef_, model.intercept_), atol=1e-6)
-
-
-@msteps
-def test_a_weight_is_a_repetition(solver):
-    """A sample weight of 2 is equivalent to the row twice, and 0 to its absence."""
-    X, mask, A, ridge = make_problem(40, 5, 3)
-    terms = make_terms("graph+ridge", A, ridge)
-    counts = np.random.default_rng(0).integers(0, 4, size=40)
-    precisions = draw_precisions(terms)
-    weighted = solve_fixed(X, mask, terms, precisions, solver=solver, sample_weight=counts.astype(float)).weights
-    repeated = solve_fixed(
-        np.repeat(X, counts, axis=0), np.repeat(mask, counts, axis=0), terms, precisions, solver=solver
-    )
-    np.testing.assert_allclose(weighted, repeated.weights, atol=2e-6)
 
 
 @msteps

@@ -11,7 +11,7 @@ from oneof.solvers.graph_logistic.posterior import leave_one_out_scores, predict
 from tests.estimators.panel import table
 from tests.oracles import graph_logistic as oracle
 from tests.solvers.graph_logistic.problems import draw_precisions, make_posterior, make_problem, make_terms, soften
-from tests.weights import draw_weights, informative
+from tests.weights import evidences, informative
 
 priors = pytest.mark.parametrize("prior", ["graph", "ridge", "graph+ridge", "graph+ard"])
 
@@ -104,7 +104,7 @@ def solve_fixed(X, mask, weight, terms, precisions):
     ).weights
 
 
-@pytest.mark.parametrize("evidence_of", [np.asarray, draw_weights], ids=["sets", "weights"])
+@evidences
 def test_leave_one_out_scores_are_close_to_those_of_a_fit_without_the_row(evidence_of):
     """One Newton step approximates the fit without the row ten times better than the fit with it."""
     X, mask = table(60)

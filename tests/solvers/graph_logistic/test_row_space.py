@@ -111,11 +111,6 @@ def test_views_have_separate_bases():
 def test_an_indefinite_prior_is_an_error():
     """If the ridge vanishes in rounding errors of the graph's term, the error says so and gives a remedy."""
     span, labels, terms = wide_case("graph+ridge", sparse=False, sets=False)
+    tiny_ridge = {"graph": np.asarray(1.0), "ridge": np.asarray(1e-30)}
     with pytest.raises(InputError, match=r"prior precision is not positive definite. Set `alpha` and `beta` above 0"):
-        solve_graph_logistic(
-            span[:M],
-            labels,
-            terms,
-            precision="fixed",
-            precisions={"graph": np.asarray(1.0), "ridge": np.asarray(1e-30)},
-        )
+        solve_graph_logistic(span[:M], labels, terms, precision="fixed", precisions=tiny_ridge)

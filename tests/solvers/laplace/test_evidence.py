@@ -12,10 +12,9 @@ from oneof.solvers.laplace.mode import find_mode
 from oneof.solvers.laplace.model import GramPrior
 from tests.estimators.panel import table
 from tests.oracles import laplace as oracle
-from tests.weights import draw_weights
+from tests.weights import evidences
 
 SHARPNESSES = [1.0, 2.0, np.inf]
-evidences = pytest.mark.parametrize("evidence_of", [np.asarray, draw_weights], ids=["sets", "weights"])
 KERNELS = {
     "RBF": 2.0 * RBF(1.5),
     "RBF with a length per feature": 1.5 * RBF([1.0, 2.0, 3.0]),

@@ -12,7 +12,7 @@ from oneof.solvers.laplace.mode import RowPoint, WeightPreconditioner, find_mode
 from oneof.solvers.laplace.model import FeaturePrior, GramPrior, Likelihood
 from tests.oracles import laplace as oracle
 from tests.solvers.laplace.problems import SHARPNESSES, exact, gram, problem
-from tests.weights import draw_weights
+from tests.weights import evidences
 
 SOLVERS = [find_mode, find_mode_cholesky]
 
@@ -52,7 +52,7 @@ def test_mode_is_stationary_and_psi_never_decreases(solver, kernel, variance, sh
         np.testing.assert_allclose(product, mode.latents, atol=1e-9 * max(1.0, np.abs(mode.latents).max()))
 
 
-@pytest.mark.parametrize("evidence_of", [np.asarray, draw_weights], ids=["sets", "weights"])
+@evidences
 @pytest.mark.parametrize("sharpness", SHARPNESSES)
 @pytest.mark.parametrize("variance", [0.1, 10.0, 100.0])
 def test_mode_is_a_maximum_of_psi(variance, sharpness, evidence_of):

@@ -12,7 +12,7 @@ from oneof.solvers.laplace.model import FeaturePrior, GramPrior
 from tests.estimators.panel import table
 from tests.solvers.laplace.problems import SHARPNESSES, problem
 from tests.tensors import DEVICES, tensors_on
-from tests.weights import draw_weights
+from tests.weights import evidences
 
 
 @pytest.fixture(params=[*DEVICES, "array_api_strict"])
@@ -32,7 +32,7 @@ def same(values, expected, form, atol=1e-12):
     np.testing.assert_allclose(np.from_dlpack(values), expected, rtol=1e-12, atol=atol)
 
 
-@pytest.mark.parametrize("evidence_of", [np.asarray, draw_weights], ids=["sets", "weights"])
+@evidences
 @pytest.mark.parametrize("sharpness", SHARPNESSES)
 def test_likelihoods(form, sharpness, evidence_of):
     """Values and derivatives are equal for sets of every size, including unlabeled rows, and for weights."""
@@ -59,7 +59,7 @@ def test_likelihoods(form, sharpness, evidence_of):
         same(values, expected, form)
 
 
-@pytest.mark.parametrize("evidence_of", [np.asarray, draw_weights], ids=["sets", "weights"])
+@evidences
 @pytest.mark.parametrize("solver", [find_mode, find_mode_cholesky])
 @pytest.mark.parametrize("sharpness", SHARPNESSES)
 def test_modes(form, sharpness, solver, evidence_of):

@@ -76,15 +76,6 @@ def similar_words(n=600, K=6, n_words=120, seed=0):
     return np.hstack([2.0 * X, offsets + noise]), truth, mask
 
 
-def frequent_partners(n=600, K=6, seed=0):
-    """Return rows, their classes, and a mask with the next class in nine of ten sets, otherwise the one after it."""
-    X, truth = blobs(n, K, d=5, seed=seed, spread=0.8)
-    rng = np.random.default_rng(seed)
-    mask = np.eye(K, dtype=bool)[truth]
-    mask[np.arange(n), np.where(rng.random(n) < 0.9, (truth + 1) % K, (truth + 2) % K)] = True
-    return X, truth, mask
-
-
 def recordings(n_recordings=50, K=18, d=12, n_rows=(10, 25), missing=0.12, seed=0):
     """Return rows, their classes, and a mask with the list of each recording, which lacks some classes of its rows.
 
@@ -122,10 +113,6 @@ def small_problem(distractors):
     """Return rows and sets, some of them exact."""
     if distractors == "dictionary":
         X, truth, mask = dictionary(100, 5, n_words=8)
-    elif distractors == "partners":
-        X, truth, mask = frequent_partners(60, 4, seed=1)
-    elif distractors == "recordings":
-        X, truth, mask = recordings(12, 8, d=6, n_rows=(6, 10), seed=7)
     else:
         X, truth = blobs(40, 5)
         mask = sets_of(truth, distractors)

@@ -87,12 +87,6 @@ def test_unlabeled_rows_have_the_class_frequencies_of_labeled_rows():
 every_model = pytest.mark.parametrize("model", MODELS)
 
 
-def rbf_labels(X, sets, model):
-    """Return the labels of rows with an RBF kernel."""
-    ridge = ExactRidge.from_gram(gram_of(X), 0.05)
-    return SelfTraining(0.05, 7, distractors=model).run(ridge, sets).label_distributions
-
-
 def test_the_groups_of_rows_with_weights():
     """Rows with the identical support are a group; those of all classes are another one than unlabeled rows."""
     weights = np.array([[1, 0.5, 0], [0.2, 1, 0], [1, 1, 0], [1, 1, 1], [1, 0.5, 0.5], [0.1, 1, 1], [1, 0, 0]])
@@ -120,7 +114,7 @@ def test_a_softened_set_is_treated_like_the_set(model):
     X, truth = blobs(80, 5, spread=4.0)
     mask = sets_of(truth, "cooccurring")
     softened = np.where(mask, 1.0, 1e-5)
-    hard, soft = (rbf_labels(X, CandidateGroups.from_evidence(each), model) for each in (mask, softened))
+    hard, soft = (labels(X, each, model, max_iter=7) for each in (mask, softened))
     assert np.abs(soft - hard).sum(axis=1).mean() / 2 < 0.05
     sets, main = CandidateGroups.from_evidence(mask), CandidateGroups.from_evidence(softened).main
     np.testing.assert_array_equal(main.mask, sets.mask)

@@ -1,7 +1,5 @@
 """Solution of LOORidge without an estimator: kernel weights, blocks of rows, inverse temperature."""
 
-from dataclasses import dataclass
-
 import numpy as np
 import pytest
 
@@ -27,34 +25,15 @@ from tests.oracles import loo_ridge as oracle
 from tests.solvers.loo_ridge.problems import blobs, gram_of, nystroem_ridge, sets_of
 
 
-@dataclass(frozen=True)
-class Scaled:
-    """RBF kernel of scaled rows."""
-
-    factor: float
-
-    def transform(self, X):
-        return self.factor * X
-
-    def gram(self, rows, other_rows=None):
-        return gram_of(rows, other_rows)
-
-    def support_rows(self, rows):
-        return rows
-
-
-@dataclass(frozen=True)
-class Unrelated(Scaled):
-    """RBF kernel of rows that are unrelated to the given ones."""
-
-    def transform(self, X):
-        return np.random.default_rng(1).normal(size=X.shape)
+def scaled(factor):
+    """Return the RBF kernel of scaled rows of three features."""
+    return MappedKernel(lambda X: factor * X, "rbf", 3.0)
 
 
 def problem():
     """Return rows, kernels and sets."""
     X, truth = blobs(40, 4)
-    return X, [Scaled(factor) for factor in (0.5, 1.0, 3.0)], CandidateGroups.from_evidence(sets_of(truth))
+    return X, [scaled(factor) for factor in (0.5, 1.0, 3.0)], CandidateGroups.from_evidence(sets_of(truth))
 
 
 TRAINING = SelfTraining(0.05, 25)
@@ -139,7 +118,8 @@ def test_a_kernel_without_weight_is_not_stored():
     """The model stores exactly the kernels with a positive weight."""
     X, truth = blobs(150, 4)
     sets = CandidateGroups.from_evidence(sets_of(truth))
-    kernels = [Scaled(0.3), Scaled(0.5), Scaled(0.7), Unrelated(1.0)]
+    unrelated = MappedKernel(lambda X: np.random.default_rng(1).normal(size=X.shape), "rbf", 3.0)
+    kernels = [scaled(0.3), scaled(0.5), scaled(0.7), unrelated]
     result = solve(kernels, X, sets)
     stored, positive = result.model.kernel, np.flatnonzero(result.kernel_weights)
     assert 0 < len(positive) < 4

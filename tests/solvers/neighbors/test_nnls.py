@@ -42,7 +42,7 @@ def draw(seed, n=50):
     rng = np.random.default_rng(seed)
     k, d = rng.integers(1, 13), rng.integers(1, 9)
     A, x = rng.normal(size=(n, k, d)), rng.normal(size=(n, d))
-    kind = seed % 6
+    kind = seed % 7
     if kind == 1:  # rows around their target
         A = x[:, None, :] + 0.3 * A
     elif kind == 2:  # repeated and zero rows
@@ -55,11 +55,13 @@ def draw(seed, n=50):
     elif kind == 5:  # features of very different sizes
         scales = 10.0 ** rng.integers(-2, 3, d)
         A, x = A * scales, x * scales
+    elif kind == 6:  # small integers, with repeated, zero and opposite rows and ties
+        A, x = rng.integers(-2, 3, A.shape).astype(float), rng.integers(-2, 3, x.shape).astype(float)
     return A, x
 
 
 @given(st.integers(0, 10**6))
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=210, deadline=None)
 def test_random_problems_are_solved(seed):
     """Weights satisfy the optimality conditions and reach SciPy's residual, also for dependent rows.
 
@@ -67,21 +69,8 @@ def test_random_problems_are_solved(seed):
     """
     A, x = draw(seed)
     w = solve(A, x)
-    check_optimal(A, x, w, 1e-8)
-    check_residuals(A, x, w, tolerance=1e-6 if seed % 6 == 5 else 1e-9)
-
-
-@given(st.integers(0, 10**6))
-@settings(max_examples=60, deadline=None)
-def test_integers_with_many_ties_are_solved(seed):
-    """Small integers, with repeated, zero and opposite rows and ties, are solved too."""
-    rng = np.random.default_rng(seed)
-    k, d = rng.integers(1, 11), rng.integers(1, 5)
-    A = rng.integers(-2, 3, size=(100, k, d)).astype(float)
-    x = rng.integers(-2, 3, size=(100, d)).astype(float)
-    w = solve(A, x)
-    check_optimal(A, x, w)
-    check_residuals(A, x, w)
+    check_optimal(A, x, w, 1e-9 if seed % 7 == 6 else 1e-8)
+    check_residuals(A, x, w, tolerance=1e-6 if seed % 7 == 5 else 1e-9)
 
 
 @pytest.mark.parametrize("d", [2, 4, 20])

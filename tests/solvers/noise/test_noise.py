@@ -44,7 +44,7 @@ def test_e_step_equals_the_loop():
     proba, sets, mask, confusion = random_problem()
     posterior = NoiseProblem.of(proba, mask).posterior(NoiseModel(0.2, 1.0, confusion))
     np.testing.assert_allclose(posterior.proba, proba, rtol=1e-12)
-    wrong, _ = e_step(proba, sets, np.full(len(sets), 0.2), confusion)
+    wrong = e_step(proba, sets, 0.2, confusion)
     np.testing.assert_allclose(posterior.wrong, wrong, rtol=1e-12)
 
 
@@ -64,7 +64,7 @@ def test_confusion_equals_the_loop():
     model, _ = problem.fit(0.2)
     power = problem._fit_power(NoiseModel(0.2, 1.0, uniform_confusion(K)))
     tempered = problem.posterior(power).proba
-    expected = confusion_step(tempered, sets, np.full(len(sets), 0.2), uniform_confusion(K), CONFUSION_STRENGTH)
+    expected = confusion_step(tempered, sets, 0.2, uniform_confusion(K), CONFUSION_STRENGTH)
     np.testing.assert_allclose(model.confusion, expected, rtol=1e-10, atol=1e-12)
 
 

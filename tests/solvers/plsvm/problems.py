@@ -7,6 +7,7 @@ import scipy.sparse as sp
 from oneof.solvers.feature_spaces import FeatureSpace, KernelSpace
 from oneof.solvers.plsvm import PLSVMProblem
 from tests.estimators.panel import table
+from tests.weights import draw_weights, informative
 
 weighted = pytest.mark.parametrize("is_weighted", [False, True], ids=["sets", "weights"])
 SPACES = ("dense", "sparse", "constant", "kernel")
@@ -16,8 +17,9 @@ def problem(space="dense", *, lam=0.01, n=60, K=4, seed=0, X=None, mask=None, is
     """Return a problem with exact and partial rows, or with weights of which a third of the rows have none."""
     if X is None:
         X, mask = table(n, K=K, seed=seed)
-    X, mask = X[~mask.all(axis=1)], mask[~mask.all(axis=1)]
-    evidence = graded(mask, seed) if is_weighted else mask
+    evidence = draw_weights(mask, seed) if is_weighted else mask
+    labeled = informative(evidence)
+    X, evidence = X[labeled], evidence[labeled]
     spaces = {
         "dense": lambda: FeatureSpace(X),
         "sparse": lambda: FeatureSpace(sp.csr_array(np.where(np.abs(X) < 0.5, 0.0, X))),
@@ -25,14 +27,6 @@ def problem(space="dense", *, lam=0.01, n=60, K=4, seed=0, X=None, mask=None, is
         "kernel": lambda: KernelSpace((1.0 + X @ X.T) ** 2),
     }
     return PLSVMProblem(spaces[space](), evidence, lam)
-
-
-def graded(mask, seed=0):
-    """Return weights with these supports, and small weights outside a third of them."""
-    rng = np.random.default_rng(seed)
-    weights = np.where(rng.random((len(mask), 1)) < 0.3, mask, rng.choice([0.05, 0.5, 1.0], mask.shape) * mask)
-    weights = np.where(rng.random((len(mask), 1)) < 0.3, np.maximum(weights, 0.02 * rng.random(mask.shape)), weights)
-    return weights / weights.max(axis=1, keepdims=True)
 
 
 def random_weights(problem, seed=0):

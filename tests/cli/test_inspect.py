@@ -60,17 +60,6 @@ def test_a_table_without_labels(run: Run, birds: Path) -> None:
     assert (facts["labels"], facts["classes"]) == ([], [])
 
 
-def test_weighted_labels_and_overrides(run: Run) -> None:
-    """Weighted rows are counted; kinds and excluded columns are those of the options."""
-    texts = ["finch:0.7|owl:0.3", "owl:0.9|wren:0.2", "wren", ""] * 15
-    make_birds().with_columns(species=pl.Series(texts)).write_csv("birds.csv")
-    options = ("--weighted", "--kind", "likelihood", "--drop", "mass", "--categorical", "remark")
-    facts = json.loads(run("inspect", "birds.csv", *INSPECT, *options, "--json").out)
-    assert (facts["exact"], facts["partial"], facts["unlabeled"], facts["weighted"]) == (15, 30, 15, 30)
-    kinds = {column["name"]: column["kind"] for column in facts["columns"]}
-    assert (kinds["mass"], kinds["remark"]) == (None, "category")
-
-
 def test_a_model(run: Run, model: Path) -> None:
     """A model file is described by its method, columns and classes."""
     result = run.done("inspect", model)
@@ -102,16 +91,10 @@ def _facts(run: Run, *args: Any) -> dict[str, Any]:
 
 def test_answers_of_annotators(run: Run, birds: Path) -> None:
     """With --answers the facts have the answers, and the rows by the labels that are estimated from them."""
-    table = make_birds()
-    records = [
-        {"row": name, "annotator": worker, "answer": label}
-        for name, label in zip(table["id"], table["truth"], strict=True)
-        for worker in ("a", "b", "c")
-    ]
-    pl.DataFrame(records[:-3]).write_csv("answers.csv")
+    names, truth = make_birds()["id"], make_birds()["truth"]
+    records = [(name, by, label) for name, label in zip(names, truth, strict=True) for by in ("a", "b", "c")]
+    pl.DataFrame(records[:-3], ["id", "annotator", "answer"], orient="row").write_csv("answers.csv")
     args = (birds, "--answers", "answers.csv", "--row", "id", "--drop", "truth,species")
-    renamed = pl.DataFrame(records[:-3]).rename({"row": "id"})
-    renamed.write_csv("answers.csv")
     facts = _facts(run, *args)
     assert facts["answers"] == {"file": "answers.csv", "answers": 177, "annotators": 3}
     assert (facts["rows"], facts["unlabeled"], facts["labels"]) == (60, 1, [])
@@ -244,6 +227,8 @@ def test_lines_that_a_quoted_cell_joins_are_noted_before_the_names_of_columns(ru
         ("missing", ["-", *map(str, range(20))], "--categorical x"),
         ("unreadable", ["broken", *map(str, range(20))], "--categorical x"),
         ("date order", ["03/04/2021", "05/06/2021"], "--date-format %d/%m/%Y"),
+        ("date order", ["03-04-2021", "05-06-2021"], "--date-format %d-%m-%Y"),
+        ("date order", ["03/04/2021 10:30", "05/06/2021 10:30"], "--date-format '%d/%m/%Y %H:%M'"),
         ("digit groups", ["1,234", "12,500"], "--decimal ','"),
         ("kind", ["<5", *map(str, range(4))], "--numeric"),
         ("kind", ["007", "012"], "--numeric"),

@@ -19,21 +19,6 @@ DOCS = Path(__file__).parents[2] / "docs" / "streaming.md"
 ONLINE = ("fit", "birds.csv", "--labels", "species", "--drop", "truth,id", "--online", "--hash-bits", "8")
 
 
-@pytest.fixture(scope="session")
-def learned(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Fit a model to the birds online, once for all tests."""
-    from typer.testing import CliRunner
-
-    from oneof.cli.app import app
-
-    folder = tmp_path_factory.mktemp("learned")
-    make_birds().write_csv(folder / "birds.csv")
-    args = ["fit", str(folder / "birds.csv"), *ONLINE[2:], "--epochs", "9", "--out", str(folder / "out")]
-    result = CliRunner().invoke(app, args)
-    assert result.exit_code == 0, result.stderr
-    return folder / "out" / "model.skops"
-
-
 def test_fit_writes_model_summary_and_curve(run: Run, birds: Path) -> None:
     """No other file is written, not even a checkpoint; the summary equals the output of --json."""
     facts = read_json(run, *ONLINE, "--batch-rows", "20", "--checkpoint-rows", "20")
@@ -146,7 +131,10 @@ def test_every_command_of_the_page_runs(run: Run) -> None:
 
 
 def test_a_number_of_missing_labels_is_an_unlabeled_row(run: Run) -> None:
-    """A column of whole numbers in Parquet has the same missing labels in a stream as in a table."""
+    """A column of whole numbers in Parquet has the same missing labels in a stream as in a table.
+
+    Integer labels stay integers in the model of a table and in its predictions.
+    """
     code = {"finch": 0, "owl": 1, "wren": 2}
     labels = [99 if i % 6 == 5 else code[name] for i, name in enumerate(make_birds()["truth"])]
     make_birds().with_columns(species=pl.Series(labels, dtype=pl.Int8)).write_parquet("numbers.parquet")
@@ -155,3 +143,6 @@ def test_a_number_of_missing_labels_is_an_unlabeled_row(run: Run) -> None:
         facts = read_json(run, *words, *more, "--out", "out")
         assert list(map(str, facts["classes"])) == ["0", "1", "2"]
         assert facts["unlabeled"] == 10
+    assert facts["classes"] == [0, 1, 2]
+    predicted = read_json(run, "predict", "out/model.skops", "numbers.parquet", "--out", "-")["predictions"]
+    assert {row["label"] for row in predicted} == {0, 1, 2}

@@ -18,7 +18,7 @@ from oneof.cli.tables.inputs import prepare
 from oneof.cli.tables.read_options import ReadOptions
 from oneof.cli.training import assessment
 from oneof.solvers.conformal import calibrate, candidate_proba, class_scores, p_values, prediction_sets
-from tests.cli.conftest import QUICK, Run, check_error, make_birds
+from tests.cli.conftest import QUICK, Run, check_error, make_birds, read_json
 from tests.cli.test_audit import make_noisy
 
 FIT = ("--labels", "species", "--method", "PLKNN", "--folds", "3", "--drop", "truth")
@@ -74,18 +74,6 @@ def test_sets_are_those_of_the_held_out_rows(
     np.testing.assert_array_equal(pl.read_csv("birds-predictions.csv")["set_size"], expected.sum(axis=1))
     assert f"Prediction sets (nominal coverage {100 * coverage:.1f} %)" in result.out
     assert note in result.err
-
-
-def test_the_set_column_is_read_by_fit(run: Run, model: Path) -> None:
-    """A table with the sets as labels can be fitted; `set` has every class where the set is full."""
-    run("predict", model, "birds.csv", "--coverage", "0.95", "--set-method", "aps")
-    sets = predicted_sets()
-    assert sets.is_unlabeled.any()
-    assert "finch|owl|wren" in pl.read_csv("birds-predictions.csv")["set"].to_list()
-    noisy().with_columns(pl.read_csv("birds-predictions.csv")["set"]).write_csv("again.csv")
-    result = run("fit", "again.csv", "--labels", "set", *FIT[2:], "--drop", "species", "--json")
-    summary = json.loads(result.out)
-    assert (summary["exact"], summary["unlabeled"]) == (int(sets.is_exact.sum()), int(sets.is_unlabeled.sum()))
 
 
 def test_coverage_is_reported(run: Run, model: Path) -> None:
@@ -195,20 +183,8 @@ def test_checked_rows_calibrate_alone(run: Run) -> None:
     frame = make_noisy(rate=0.2)
     frame = frame.with_columns(truth=pl.when(pl.arange(0, len(frame)) < 120).then("truth"))
     frame.write_csv("noisy.csv")
-    words = [
-        "fit",
-        "noisy.csv",
-        "--labels",
-        "species",
-        "--truth",
-        "truth",
-        "--method",
-        "PLEM",
-        "--out",
-        "out",
-        "--json",
-    ]
-    summary = json.loads(run(*words).out)
+    words = ("fit", "noisy.csv", "--labels", "species", "--truth", "truth", "--method", "PLEM", "--out", "out")
+    summary = read_json(run, *words)
     calibration = persistence.load("out/model.skops").calibration
     np.testing.assert_array_equal(calibration["rows"], np.arange(120))
     names = np.array(["finch", "owl", "wren"])
@@ -291,23 +267,15 @@ def test_sets_are_read_after_a_detected_separator(run: Run) -> None:
     fit = ("--drop", "truth", "--method", "PLEM", "--folds", "2")
     result = run("fit", "birds.csv", "--labels", "species", *fit)
     assert "labels are separated by ' / '" in result.err
-    run.done(
-        *[
-            "predict",
-            "birds-oneof/model.skops",
-            "birds.csv",
-            "--coverage",
-            "0.99",
-            "--calibration",
-            "sampled",
-            "--as-labels",
-        ]
-    )
+    options = ("--coverage", "0.99", "--calibration", "sampled", "--as-labels")
+    run.done("predict", "birds-oneof/model.skops", "birds.csv", *options)
     frame = pl.read_csv("birds-predictions.csv")
     assert (frame["set_size"] > 1).any()
     pl.read_csv("birds.csv").with_columns(frame["set"], frame["labels"]).write_csv("again.csv")
     for column, drop, *options in (("set", "labels"), ("labels", "set", "--weighted", "--kind", "posterior")):
-        result = run.done(
-            "inspect", "again.csv", "--labels", column, "--drop", f"truth,species,{drop}", "--json", *options
-        )
-        assert len(json.loads(result.out)["classes"]) == 3
+        words = ("--labels", column, "--drop", f"truth,species,{drop}", *options)
+        facts = read_json(run, "inspect", "again.csv", *words)
+        assert len(facts["classes"]) == 3
+        if column == "set":
+            sizes = [facts["exact"], facts["unlabeled"]]
+            assert sizes == [(frame["set_size"] == size).sum() for size in (1, 3)]

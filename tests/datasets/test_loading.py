@@ -286,9 +286,7 @@ class Trap:
 
 
 WRONG = {
-    "no y": (components(y=None), "'y' is missing"),
     "no classes": (components(classes=None), "'classes' is missing"),
-    "neither rows nor text": (components(X=None, text=None), "neither X"),
     "labels as floats": (components(y=np.zeros(4)), "y has shape"),
     "a matrix of labels": (components(y=np.zeros((4, 1), int)), "y has shape"),
     "a number for labels": (components(y=np.asarray(3)), "y has shape"),
@@ -608,10 +606,8 @@ def test_indices_outside_a_sparse_matrix_of_level_4_are_rejected(tmp_path):
     ],
 )
 def test_mismatched_matrices_are_rejected_with_the_reason(tmp_path, changes, reason):
-    path = write(tmp_path / "four.mat", **changes)
-    with pytest.raises(DataError, match=reason) as caught:
-        load_mat(path)
-    assert "four.mat" in str(caught.value)
+    with pytest.raises(DataError, match=rf"four\.mat.*{reason}"):
+        load_mat(write(tmp_path / "four.mat", **changes))
 
 
 # -- The cache of downloads: a reader finds no file or the complete one, and detects a change ------------------------

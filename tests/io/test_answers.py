@@ -96,8 +96,6 @@ def test_whole_numbers_of_an_export_are_numbers(tmp_path: Path) -> None:
         ("a.json", b"\xff", "not text in UTF-8"),
         ("a.zip", b"no zip file", "a.zip cannot be read"),
         ("none.json", None, "does not exist"),
-        ("none.zip", None, "does not exist"),
-        ("none.jsonl", None, "does not exist"),
         ("empty", None, "has no objects in .jsonl or .json files"),
     ],
 )

@@ -2,7 +2,6 @@
 
 import itertools
 import random
-import shlex
 from datetime import UTC, datetime, timedelta, timezone
 from typing import Any
 
@@ -258,16 +257,10 @@ def test_one_or_two_words_among_values_are_missing(words: list[str], values: lis
 
 
 def test_groups_that_may_be_decimals_have_a_note() -> None:
-    """'1,234' may be 1.234: the note has the option, with which it is read so and the note ends."""
-    cells = ["1,234", "2,500", "12,000"] * 10
-    columns, findings = choose(x=cells)
-    assert columns[0].formats == (",.",)
-    assert any(note.endswith(": if ',' is the decimal separator, add --decimal ','.") for note in findings.sentences())
-    columns, findings = choose(CellFormat(decimal=","), x=cells)
-    assert columns[0].formats == (",",)
-    assert not found(findings, "digit groups")
-    _, findings = choose(x=[*cells, "1,234.5"])
-    assert not found(findings, "digit groups")
+    """'1,234' may be 1.234, unless another cell has both signs; the remedy is tested with `oneof inspect`."""
+    for cells, is_doubtful in ((["1,234", "2,500"], True), (["1,234", "2,500", "1,234.5"], False)):
+        columns, findings = choose(x=cells * 10)
+        assert (columns[0].formats, bool(found(findings, "digit groups"))) == ((",.",), is_doubtful)
 
 
 @pytest.mark.parametrize(
@@ -307,21 +300,6 @@ def test_words_that_differ_in_case_are_one_category() -> None:
     assert texts.frame["x"].to_list()[:2] == ["Red", "red"]
     with pytest.raises(DataError, match="no feature column remains: column 'x' is excluded: one value"):
         choose(x=["Red", "red"] * 10)
-
-
-@pytest.mark.parametrize("separator", ["/", "-"])
-@pytest.mark.parametrize("time", ["", " 10:30"])
-def test_a_note_about_ambiguous_dates_has_the_other_format(separator: str, time: str) -> None:
-    """If day and month can be exchanged, the note has the option that exchanges them, which ends the note."""
-    cells = [f"{day:02d}{separator}{month:02d}{separator}2021{time}" for day, month in [(3, 4), (5, 6), (12, 1)]] * 10
-    _, findings = choose(x=cells)
-    (note,) = [note for note in findings.sentences() if "--date-format '" in note or "--date-format %" in note]
-    exchanged = f"%d{separator}%m{separator}%Y" + " %H:%M" * bool(time)
-    assert "no cell shows the order of day and month" in note
-    assert note.endswith(f"--date-format {shlex.quote(exchanged)}.")
-    columns, findings = choose(CellFormat(dates=(exchanged,)), x=cells)
-    assert columns[0].formats == (exchanged,)
-    assert not found(findings, "date order")
 
 
 @pytest.mark.parametrize("n_days", [26, 400])
@@ -649,7 +627,5 @@ def test_patterns_of_names() -> None:
     )
     assert columns == [Column("q1", "category"), Column("q2", "category"), Column("q*", "number")]
     assert find_column("ID", frame.columns, PATH) == "ID "
-    with pytest.raises(DataError, match=r"column 'z\*'"):
-        choose_columns(table, exclude=[], overrides=Overrides(drop=("z*",)))
     with pytest.raises(DataError, match="column 'q1' must have one kind; got number and text"):
         choose_columns(table, exclude=[], overrides=Overrides(numbers=("q[12]",), texts=("q1*",)))

@@ -73,6 +73,12 @@ def truth() -> np.ndarray:
 
 
 @pytest.fixture
+def table(rows: np.ndarray) -> LabelTable:
+    """Return a table of names and numbers."""
+    return LabelTable(pl.DataFrame({"name": [f"bird {i}" for i in range(len(rows))], "x": rows[:, 0]}), "species")
+
+
+@pytest.fixture
 def begin(rows: np.ndarray) -> Iterator[Callable[..., LabelingSession]]:
     """Yield a function that makes sessions, which are closed at the end."""
     begun: list[LabelingSession] = []

@@ -10,7 +10,7 @@ import pytest
 
 from oneof.audit import LabelIssue, find_label_issues
 from oneof.candidates import CandidateSets
-from oneof.errors import DataError, InputError, InputTypeError, LabelError
+from oneof.errors import DataError, InputError, InputTypeError
 from oneof.io import read_labels, read_table
 from oneof.labeling.content import table as table_module
 from oneof.labeling.content.table import LabelTable, change_labels
@@ -19,12 +19,6 @@ from tests.labeling.conftest import CLASSES, make_rows, say
 from tests.labeling.serving import Client, serving
 
 Begin = Callable[..., LabelingSession]
-
-
-@pytest.fixture
-def table(rows: np.ndarray) -> LabelTable:
-    names = [f"bird {i}" for i in range(len(rows))]
-    return LabelTable(pl.DataFrame({"name": names, "x": rows[:, 0]}), "species")
 
 
 @pytest.mark.parametrize("suffix", [".csv", ".parquet"])
@@ -89,30 +83,6 @@ def write(path: Path, text: str) -> Path:
     return path
 
 
-def test_a_long_table(begin: Begin, table: LabelTable, tmp_path: Path) -> None:
-    """Workers become annotators, "a|b" is a set, and equal answers count once; it is idempotent."""
-    path = write(
-        tmp_path / "long.csv",
-        "item,worker,label\nbird 4,w1,owl\nbird 4,w2,owl|wren\nbird 4, w2 ,wren|owl\n"
-        "bird 5,w1,finch|wren\nbird 6,w3,\n",
-    )
-    session = begin(table=table)
-    with pytest.warns(UserWarning, match="annotators without informative answers are omitted: 'w3'"):
-        assert session.import_annotations(path, match="name") == 3
-    sets = session.candidates().to_sets()
-    assert (sets[4], sets[5], sets[6]) == ({"owl"}, {"finch", "wren"}, set(CLASSES))
-    with pytest.warns(UserWarning, match="'w3'"):
-        assert session.import_annotations(path, match="name") == 0
-    assert {entry.annotator for entry in session.answers.log()} == {"w1", "w2"}
-
-
-def test_items_by_number_and_other_columns(begin: Begin, tmp_path: Path) -> None:
-    path = write(tmp_path / "long.tsv", "row\twho\tsaid\n7\tx\towl\n8\tx\twren\n")
-    session = begin()
-    assert session.import_annotations(path, item="row", worker="who", label="said") == 2
-    assert session.candidates().to_sets()[7:9] == [{"owl"}, {"wren"}]
-
-
 def test_an_import_does_not_overwrite(begin: Begin, table: LabelTable, tmp_path: Path) -> None:
     """Existing answers of an annotator are not replaced."""
     session = begin(table=table)
@@ -126,11 +96,8 @@ def test_an_import_does_not_overwrite(begin: Begin, table: LabelTable, tmp_path:
 @pytest.mark.parametrize(
     ("text", "error", "sentence"),
     [
-        ("item,worker,label\nbird 4,w1,owl\nbird 5,w1,emu\n", LabelError, "row 1: label 'emu'"),
         ("item,worker,label\nbird 4,w1,owl\nbird 99,w1,owl\n", InputError, "w1' is about the row 'bird 99', which"),
-        ("item,worker,label\nbird 4,w1,owl\nbird 4,w1,wren\n", InputError, "row 1: annotator 'w1' answered .* twice"),
         ("item,worker,label\nbird 4,,owl\n", DataError, "'worker' is empty"),
-        ("thing,worker,label\nbird 4,w1,owl\n", DataError, "column 'name' does not exist"),
         (
             "item,worker,label,degree\nbird 4,w,owl,certain\n",
             DataError,

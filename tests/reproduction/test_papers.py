@@ -1,5 +1,6 @@
 """Every experiment has a plan, measures its trials, and derives its claims also from incomplete records."""
 
+import csv
 import os
 from pathlib import Path
 
@@ -7,9 +8,10 @@ import numpy as np
 import pytest
 
 from reproduction import NAMES, Record, Records, Store, get_experiment, run
-from reproduction.outputs import write_outputs
+from reproduction.docs_page import DOCS, MAX_WORDS, complete_records, escape_cell
+from reproduction.outputs import write_csv, write_outputs
 from reproduction.papers import benchmark, logistic, online, plgp, plsvm, text
-from reproduction.runner import run_trial
+from reproduction.sensors import make_two_sensors
 
 needs_data = pytest.mark.skipif(not Path(os.environ.get("ONEOF_DATA", "-")).is_dir(), reason="needs the field's data")
 
@@ -209,42 +211,6 @@ def test_published_wins_take_the_better_kernel():
     assert plgp.accuracies(records, "PLGP, chosen kernel").mean() == pytest.approx(0.5)
 
 
-@pytest.mark.long
-@needs_data
-def test_trials_measure(monkeypatch):
-    """A small trial of each kind succeeds, with results in the form that tables and figures read."""
-    monkeypatch.setattr(plsvm, "LAMS", (0.01, 1.0))
-    monkeypatch.setattr(plsvm, "DEGREES", (1, 2))
-    for name, values in (("GAMMAS", (0.5, 2.0)), ("COSTS", (1.0, 10.0)), ("COUNTS", (5, 10)), ("MAX_SEARCH_ROWS", 100)):
-        monkeypatch.setattr(plgp, name, values)
-    labels = logistic.plan_labels(draws=1, counts=(20,), held=(20,))
-    sensors = logistic.plan_sensors(draws=1, queries=5)
-    trials = [
-        *((online.measure, trial) for trial in online.plan("satimage", draws=1, rounds=100)),
-        (plsvm.measure_levels, plsvm.plan_levels(draws=1, sets=("segment",), exact=(100,), largest=100, tests=50)[0]),
-        (plsvm.measure_alone, plsvm.plan_alone(draws=1, sets=("segment",), counts=(100,), tests=50)[1]),
-        *(
-            (plgp.measure_controlled, trial)
-            for trial in plgp.plan_controlled(folds=1, sets=("glass",), shares=(0.45,), extras=(2,))
-        ),
-        *((logistic.measure_boundary, trial) for trial in logistic.plan_boundary(draws=1)),
-        *((logistic.measure_labels, trial) for trial in (labels[0], labels[-1])),
-        *((logistic.measure_sensors, trial) for trial in sensors[:2]),
-        *((benchmark.measure, trial) for trial in benchmark.plan(splits=1, sets=("g241c",))[:10]),
-    ]
-    rng = np.random.default_rng(0)
-    for measure, trial in trials:
-        record = run_trial(measure, trial)
-        assert record.error is None, f"{trial}: {record.error}"
-        expected = random_result(trial, rng)
-        if trial.experiment in (plsvm.PARTIAL_ALONE, benchmark.NAME):
-            assert set(expected) & set(record.result)
-            continue
-        assert set(expected) <= set(record.result), trial
-        for name, value in expected.items():
-            assert np.shape(record.result[name]) == np.shape(value) or isinstance(value, dict)
-
-
 @needs_data
 @pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
@@ -255,3 +221,76 @@ def test_quick_runs(tmp_path, name):
         records = run(experiment.quick, experiment.measure, store, jobs=-1)
     assert [record.error for record in records.failed] == []
     assert write_outputs(tmp_path, experiment, records, quick=True, command="")
+
+
+# -- The published tables and claims -----------------------------------------------------------------------------------
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", NAMES)
+def test_published_tables_follow_from_the_stored_records(tmp_path, name):
+    """Every published number and verdict is computed from the records in the repository."""
+    experiment = get_experiment(name)
+    records = complete_records(experiment, DOCS / "records" / name)
+    table, claims = experiment.tabulate(records), experiment.claims(records)
+    write_csv(tmp_path / "table.csv", table.columns, table.rows)
+    rows = [(claim.verdict, claim.statement, claim.paper, claim.measured) for claim in claims]
+    write_csv(tmp_path / "claims.csv", ("verdict", "claim", "paper", "measured"), rows)
+    for part in ("table", "claims"):
+        assert (tmp_path / f"{part}.csv").read_bytes() == (DOCS / f"{name}-{part}.csv").read_bytes()
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_page_has_every_published_claim(name):
+    """A section lists each claim of its file by its verdict, and the measured results of those not confirmed."""
+    page = (DOCS / "README.md").read_text(encoding="utf-8")
+    section = page.partition(f"`python -m reproduction {name}` ")[2].partition("\n## ")[0]
+    confirmed, _, others = section.partition("| not confirmed | measured |")
+    with (DOCS / f"{name}-claims.csv").open(encoding="utf-8", newline="") as file:
+        for row in csv.DictReader(file):
+            statement = escape_cell(row["claim"])
+            if row["verdict"] == "confirmed":
+                assert statement.rstrip(".") in confirmed.partition("**Confirmed**")[2]
+            else:
+                is_short = len(row["measured"].split()) <= MAX_WORDS
+                measured = escape_cell(row["measured"]) if is_short else f"[numbers]({name}-claims.csv)"
+                assert f"| {statement} | {measured} |" in others
+
+
+# -- Properties of the synthetic rows of two sensors -------------------------------------------------------------------
+
+
+def test_sizes_are_as_requested_and_views_are_missing_completely_or_not_at_all():
+    rows = make_two_sensors(random_state=0)
+    first, second = (np.isfinite(rows.X[:, columns]) for columns in rows.views)
+    assert [first.shape[1], second.shape[1]] == [420, 9]
+    for present in (first, second):
+        assert (present.all(axis=1) == present.any(axis=1)).all()
+    first, second = first[:, 0], second[:, 0]
+    assert [(first & ~second).sum(), (second & ~first).sum(), (first & second).sum()] == [123, 398, 316]
+    assert (rows.y == "mine").sum() == round(0.25 * 837)
+
+
+def test_a_seed_gives_the_same_rows_and_another_seed_others():
+    first, again, other = (make_two_sensors(random_state=seed) for seed in (0, 0, 1))
+    np.testing.assert_array_equal(first.X, again.X)
+    np.testing.assert_array_equal(first.y, again.y)
+    assert (first.y != other.y).any()
+
+
+def test_visible_mines_have_the_requested_distance_from_clutter():
+    rows = make_two_sensors((0, 0, 20_000), (15, 9), separation=(4.0, 2.0), fraction=0.5, random_state=0)
+    for sensor, (columns, distance) in enumerate(zip(rows.views, (4.0, 2.0), strict=True)):
+        x, seen = rows.X[:, columns], rows.seen[:, sensor]
+        clutter = x[~seen]
+        moved = x[seen].mean(axis=0) - clutter.mean(axis=0)
+        assert np.sqrt(moved @ np.linalg.solve(np.cov(clutter.T), moved)) == pytest.approx(distance, rel=0.05)
+
+
+def test_the_sensors_see_mines_independently():
+    rows = make_two_sensors((0, 0, 20_000), (2, 2), visible=(0.8, 0.5), fraction=0.5, random_state=0)
+    assert not rows.seen[rows.y == "clutter"].any()
+    first, second = rows.seen[rows.y == "mine"].T
+    assert first.mean() == pytest.approx(0.8, abs=0.02)
+    assert second[first].mean() == pytest.approx(0.5, abs=0.02)
+    assert second[~first].mean() == pytest.approx(0.5, abs=0.03)

@@ -5,7 +5,7 @@ import json
 from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -17,6 +17,7 @@ from oneof import CandidateSets
 from oneof.io import Column, Table, align_columns, choose_columns, make_encoder
 from oneof.persistence import SavedModel
 from tests.cli.conftest import make_birds
+from tests.labeling.serving import Reply
 
 METHODS = ("LOORidge", "PLKNN", "PLEM", "AvgPerceptron", "HarmonicField", "PLECOC")
 NUMBERS = ("span", "mass")
@@ -62,17 +63,6 @@ def to_table(model: SavedModel, rows: Iterable[dict[str, Any]]) -> pl.DataFrame:
     """Return rows as the table that the pipeline expects."""
     columns = [Column(*column) for column in model.columns]  # type: ignore[arg-type]
     return align_columns(pl.DataFrame(list(rows), infer_schema_length=None), columns, PATH)
-
-
-class Reply(NamedTuple):
-    """Response of the application."""
-
-    status: int
-    headers: dict[str, str]
-    body: bytes
-
-    def json(self) -> Any:
-        return json.loads(self.body)
 
 
 def call(

@@ -40,21 +40,23 @@ def _stop_after(n_batches, error=KeyboardInterrupt):
     return callback
 
 
+def _interrupt_and_resume(path, options, saved, n_batches):
+    """Return an uninterrupted fit, and one that was interrupted after a number of batches and resumed."""
+    unbroken = fit_stream(path, ESTIMATOR, options)
+    with pytest.raises(KeyboardInterrupt):
+        fit_stream(path, ESTIMATOR, options, checkpoints=CheckpointConfig(saved), callback=_stop_after(n_batches))
+    fit = _resume(path, saved, options=options)
+    assert_same_bits(fit, unbroken)
+    assert (fit.resumed_at > 0, unbroken.resumed_at) == (True, None)
+    return unbroken, fit
+
+
 @pytest.mark.long
 @pytest.mark.parametrize("name", ["t.csv", "t.csv.gz", "t.jsonl", "t.parquet", "t.arrow", "parts"])
 @pytest.mark.parametrize("n_batches", [1, 5, 8, 13])
 def test_an_interrupted_run_resumes_bit_by_bit(files, tmp_path, name, n_batches):
     """Ctrl-C after any batch, in any epoch, leaves a checkpoint; the resumed run equals an uninterrupted one."""
-    unbroken = fit_stream(files[name], ESTIMATOR, OPTIONS)
-    saved = tmp_path / "checkpoint.npz"
-    with pytest.raises(KeyboardInterrupt):
-        fit_stream(
-            files[name], ESTIMATOR, OPTIONS, checkpoints=CheckpointConfig(saved), callback=_stop_after(n_batches)
-        )
-    fit = fit_stream(files[name], ESTIMATOR, OPTIONS, checkpoints=CheckpointConfig(saved, resume=True))
-    assert_same_bits(fit, unbroken)
-    assert fit.resumed_at > 0
-    assert unbroken.resumed_at is None
+    unbroken, fit = _interrupt_and_resume(files[name], OPTIONS, tmp_path / "checkpoint.npz", n_batches)
     for part in ("count", "mean", "sum_of_squares"):
         assert np.array_equal(getattr(fit.model[0].moments_, part), getattr(unbroken.model[0].moments_, part))
     progress, expected = fit.validation, unbroken.validation
@@ -77,19 +79,14 @@ def test_a_run_on_weights_resumes_bit_by_bit(tmp_path, kind):
     path, saved = tmp_path / "t.csv", tmp_path / "checkpoint.npz"
     frame.with_columns(species=pl.Series(texts)).write_csv(path)
     options = StreamOptions(("species",), batch_rows=100, hash_bits=8, n_epochs=2, weighted=True, kind=kind)
-    unbroken = fit_stream(path, ESTIMATOR, options)
-    with pytest.raises(KeyboardInterrupt):
-        fit_stream(path, ESTIMATOR, options, checkpoints=CheckpointConfig(saved), callback=_stop_after(3))
-    fit = fit_stream(path, ESTIMATOR, options, checkpoints=CheckpointConfig(saved, resume=True))
-    assert_same_bits(fit, unbroken)
+    unbroken, fit = _interrupt_and_resume(path, options, saved, 3)
     assert fit.prior == unbroken.prior
     assert (fit.prior is None) == (kind == "likelihood")
     assert fit.validation.autocorrelation == unbroken.validation.autocorrelation
     assert (fit.validation.weighted, fit.validation.exact) == (unbroken.validation.weighted, unbroken.validation.exact)
     assert fit.validation.weighted > 0
-    other = StreamOptions(("species",), batch_rows=100, hash_bits=8, n_epochs=2)
     with pytest.raises(DataError, match="was written with the option weighted True; got False"):
-        fit_stream(path, ESTIMATOR, other, checkpoints=CheckpointConfig(saved, resume=True))
+        _resume(path, saved)
 
 
 def test_checkpoints_are_written_at_an_interval_of_rows(files, tmp_path):

@@ -89,13 +89,11 @@ def test_tables_are_matched_by_name():
 
 @given(ranked_rows)
 def test_ranked_lists_equal_the_literal_weights(rows):
-    """Mappings, lists of pairs and columns of tables give the weights of a literal loop."""
+    """Mappings and columns of tables give the weights of a literal loop."""
     y = CandidateSets.from_weights(rows, classes=LABELS)
     np.testing.assert_allclose(y.weights, literal_weights(rows, LABELS), rtol=2e-14)
-    pairs = [None if row is None else list(row.items()) for row in rows]
     structs = [None if row is None else {label: row.get(label) for label in LABELS} for row in rows]
-    forms = (pairs, pd.Series(rows), pd.Series(pairs), [row and [list(p) for p in row] for row in pairs], structs)
-    for form in forms:
+    for form in (pd.Series(rows), structs):
         assert CandidateSets.from_weights(form, classes=LABELS) == y
 
 
@@ -479,9 +477,9 @@ def test_weights_may_be_in_parentheses():
 names = (
     st.text(min_size=1)
     .map(clean)
-    .filter(lambda name: name and name not in WRAPPER_KEYS and not re.fullmatch(r"[-+]?\d*\.0*", name))
+    .filter(lambda name: name and name not in {*WRAPPER_KEYS, "other"} and not re.fullmatch(r"[-+]?\d*\.0*", name))
 )
-"""Names that are themselves in text: the whole number 0.0 is the label 0, and {"classes": 1} names a field."""
+"""Names that are themselves in text: 0.0 is the label 0, {"classes": 1} names a field, and "other" is the rest."""
 json_weights = st.dictionaries(names, st.floats(1e-300, 1e300), min_size=1)
 
 
@@ -523,25 +521,9 @@ def test_empty_lists_and_mappings_are_unlabeled(options):
     y = CandidateSets.from_weights([*rows, None, None], **options)
     assert y.is_unlabeled.tolist() == [False, False, False, True, True]
     assert CandidateSets.from_weights([*rows, [], {}], **options) == y
-    assert CandidateSets.from_strings([*map(json.dumps, rows), "[ ]", " {} "], weighted=True, **options) == y
-
-
-def test_kind_and_rest_apply_to_weighted_text():
-    """Text with `kind`, `prior` and `rest` gives the weights of the same mappings; rows without numbers are sets."""
-    texts = ["a:0.6|b:0.3", "b:0.8", "a:0.25|b:0.25|c:0.5"]
-    rows = [{"a": 0.6, "b": 0.3}, {"b": 0.8}, {"a": 0.25, "b": 0.25, "c": 0.5}]
-    for options in (
-        {"rest": True},
-        {"kind": "posterior"},
-        {"kind": "posterior", "prior": [0.2, 0.3, 0.5], "rest": True},
-    ):
-        y = CandidateSets.from_strings([*texts, "a|b", ""], weighted=True, **options)
-        assert y[:3] == CandidateSets.from_weights(rows, **options)
-        assert y[3:] == CandidateSets.from_sets([["a", "b"], None], classes=["a", "b", "c"])
-    y = CandidateSets.from_strings(["a:0.5|other:0.5"], classes=["a", "b", "c"], weighted=True, rest="other")
-    np.testing.assert_array_equal(y.weights, [[1, 0.5, 0.5]])
-    with pytest.raises(InputError, match="`rest` must not be one of the classes; got 'a'"):
-        CandidateSets.from_strings(["a:0.5|b:0.5"], classes=["a", "b"], weighted=True, rest="a")
+    texts = CandidateSets.from_strings([*map(json.dumps, rows), "[ ]", " {} ", "a|b"], weighted=True, **options)
+    assert texts[:5] == y
+    assert texts[5:] == CandidateSets.from_sets([["a", "b"]], classes=["a", "b", "c"])  # without numbers
 
 
 def test_options_of_weights_require_weighted_text():
@@ -549,6 +531,8 @@ def test_options_of_weights_require_weighted_text():
     for options in ({"kind": "posterior"}, {"kind": "posterior", "prior": [1]}, {"rest": True}):
         with pytest.raises(InputError, match="Pass weighted=True"):
             CandidateSets.from_strings(["a"], **options)
+    with pytest.raises(InputError, match="`rest` must not be one of the classes; got 'a'"):
+        CandidateSets.from_strings(["a:0.5|b:0.5"], classes=["a", "b"], weighted=True, rest="a")
     with pytest.raises(InputError, match="must not contain a colon"):
         CandidateSets.from_strings(["a"], weighted=True, separator="::")
     with pytest.raises(InputError, match="must not contain a colon"):

@@ -9,8 +9,7 @@ import pytest
 
 from oneof.cli.tables.inputs import PreparedTable, prepare
 from oneof.cli.tables.read_options import ReadOptions
-from oneof.errors import InputError
-from tests.cli.answers.conftest import FIT, NAMES, at, make_answers, write_answers
+from tests.cli.answers.conftest import ANSWERS, FIT, NAMES, at, make_answers, write_answers
 from tests.cli.conftest import Run, check_error, make_birds
 
 FIRST_ROWS = [f"b{i}" for i in range(40)]
@@ -110,12 +109,9 @@ def test_integer_names_match_their_text(run: Run, table: Path) -> None:
         ({"id": "c" + pl.col("id")}, [], "answers.csv, row 0: the answers name rows such as 'cb0', which table.csv"),
         (at(3, "id", ""), [], "answers.csv, row 3: column 'id' is empty. Name the row"),
         (at(3, "worker", ""), [], "answers.csv, row 3: column 'worker' is empty. Name the annotator"),
-        (at(5, "label", "robin"), ["--classes", "finch,owl,wren"], "robin"),
-        (at(5, "label", "owl||wren"), [], "answers.csv, row 5: 'owl||wren' contains an empty label"),
         ({"label": pl.lit("owl")}, [], "only one class occurs ('owl'). A classifier needs at least two: name all"),
         ({"label": pl.lit("")}, [], "every row is unlabeled"),
         ({}, ["--row", "idd"], "table.csv: column 'idd' does not exist: did you mean 'id'? --row COLUMN names the"),
-        ({}, ["--row", "colors"], "column 'colors' does not exist: did you mean 'color'?"),
         ({"name": "id"}, ["--row", "name"], "names the column of the rows in the table and in answers.csv"),
         ({"key": "id", "id": None}, [], "and --answers-row COLUMN that of answers.csv if it has another name"),
         ({}, ["--annotator", "work"], "did you mean 'worker'?"),
@@ -157,22 +153,6 @@ def test_tokens_of_missing_labels_are_no_answers(run: Run, table: Path) -> None:
     assert sum(map(len, found[0].values())) == answers.filter(~is_unsure).height
 
 
-def test_spaces_around_names_of_annotators_are_removed(run: Run, table: Path) -> None:
-    """The annotator of a line is the same with spaces around the name, and has one answer to a row."""
-    expected = _of_rows(_prepare())
-    spaced = pl.when(pl.int_range(pl.len()) % 2 == 0).then(pl.col("worker") + " ").otherwise(pl.col("worker"))
-    make_answers().with_columns(worker=spaced).write_csv("answers.csv")
-    assert _of_rows(_prepare()) == expected
-    Path("twice.csv").write_text("id,worker,label\nb0,Ann,owl\nb0,Ann ,wren\n")
-    with pytest.raises(InputError, match=r"twice\.csv, row 1.*'Ann'"):
-        _prepare("twice.csv")
-
-
-@pytest.mark.parametrize("option", ["--row", "--annotator", "--answer"])
-def test_options_of_answers_need_answers(run: Run, birds: Path, option: str) -> None:
-    check_error(run, "fit", "birds.csv", "--labels", "species", option, "id", message=f"{option} needs --answers")
-
-
 SESSION = ("--labels", "species", "--classes", "finch,owl", "--row", "id")
 
 
@@ -186,3 +166,91 @@ def test_a_session_imports_answers_with_another_column_of_the_rows(run: Run, tab
     np.savez("answers.npz", answers=np.zeros((60, 2), dtype=int), classes=np.array(["owl", "wren"]))
     message = "--answers-row has no use with the archive answers.npz, whose rows are those of the table"
     check_error(run, "audit", table, "--answers", "answers.npz", "--answers-row", "id", message=message)
+
+
+# -- `--exclude-annotator`: answers of an annotator that are not used, and stay in their file --------------------------
+
+
+CLASSES = ("--labels", "species", "--classes", ",".join(NAMES))
+
+
+@pytest.mark.parametrize("form", ["csv", "wide"])
+def test_the_labels_are_those_without_the_excluded_answers(run: Run, table: Path, form: str) -> None:
+    """`--exclude-annotator` gives the same labels as a file without the lines of the annotator."""
+    answers = make_answers()
+    others = answers.filter(pl.col("worker") != "Dan")
+    args = ANSWERS
+    if form == "wide":
+        answers, others = (one.pivot(on="worker", index="id", values="label") for one in (answers, others))
+        args = ("--answers", "answers.csv", "--row", "id")
+    results = []
+    for frame, excluded in ((answers, ("--exclude-annotator", "Dan")), (others, ())):
+        frame.write_csv("answers.csv")
+        before = Path("answers.csv").read_bytes()
+        result = run.done("audit", table, *args, *excluded, "--method", "PLKNN", "--out", "issues.csv")
+        assert ("answers that are not used, by --exclude-annotator Dan: " in result.err) == bool(excluded)
+        results.append(Path("issues.csv").read_bytes())
+        assert Path("answers.csv").read_bytes() == before
+    assert results[0] == results[1]
+
+
+@pytest.mark.parametrize(
+    ("names", "sentence"),
+    [
+        ("Dam", "--exclude-annotator 'Dam' has no answers in answers.csv; annotators are Dan."),
+        ("x", "'x' has no answers in answers.csv; annotators are Ann, Bob, Cem, Dan and \"Smith, J\"."),
+        ("Smith, J", "--exclude-annotator 'Smith' has no answers in answers.csv; annotators are \"Smith, J\"."),
+        ('Ann,Bob,Cem,Dan,"Smith, J"', "--exclude-annotator excludes all annotators of answers.csv. Keep at least one"),
+    ],
+)
+def test_annotators_that_cannot_be_excluded(run: Run, table: Path, names: str, sentence: str) -> None:
+    """A name without answers, and the names of all annotators, are errors with the names as the option has them."""
+    with Path("answers.csv").open("a") as file:
+        file.write('b0,"Smith, J",owl\n')
+    check_error(run, *FIT, "--exclude-annotator", names, message=sentence)
+    assert (
+        'by --exclude-annotator "Smith, J": 1.' in run("inspect", *FIT[1:-4], "--exclude-annotator", '"Smith, J"').err
+    )
+
+
+def test_a_session_names_an_annotator_of_random_answers_and_excludes_it(run: Run) -> None:
+    """An export names the annotator that is no better than chance; without it, labels are those of the others."""
+    birds, rng = make_birds(), np.random.default_rng(7)
+    birds.drop("species").write_csv("table.csv")
+    lines = [
+        (f"b{i}", worker, str(rng.choice(NAMES)) if worker == "bot" else label)
+        for i, label in enumerate(birds["truth"])
+        for worker in ("Ann", "Bob", "bot")
+        if worker != "Bob" or i >= 5
+    ]
+    pl.DataFrame(lines, ["id", "worker", "label"], orient="row").write_csv("all.csv")
+    words = ("label", "table.csv", *CLASSES, "--hide", "truth", "--row", "id")
+    result = run.done(*words, "--import", "all.csv", "--export", "all.parquet")
+    assert "the answers of bot are no better than chance. --exclude-annotator bot leaves them out" in result.err
+    result = run.done(
+        *words, "--exclude-annotator", "bot", "--export", "others.parquet", "--export-answers", "others.csv"
+    )
+    assert "no better than chance" not in result.err
+    assert pl.read_parquet("others.parquet")["species"].to_list() == [[label] for label in birds["truth"]]
+    assert set(pl.read_csv("others.csv")["worker"]) == {"Ann", "Bob"}
+    result = run(*words, "--export-answers", "again.csv")
+    assert pl.read_csv("again.csv").height == len(lines)
+    result = run(*words, "--exclude-annotator", "robot", "--export", "others.parquet")
+    assert result.code == 2
+    assert "--exclude-annotator 'robot' has no answers in table-answers.sqlite; annotators are bot." in result.err
+
+
+def test_an_unknown_annotator_is_an_error_before_the_import(run: Run) -> None:
+    """The session has no answers of the file then; the rows of its only annotator are asked again if it is excluded."""
+    make_birds().drop("species").write_csv("table.csv")
+    pl.DataFrame({"id": [f"b{i}" for i in range(4)], "worker": "bot", "label": "owl"}).write_csv("one.csv")
+    words = ("label", "table.csv", *CLASSES, "--hide", "truth", "--row", "id", "--export-answers", "out.csv")
+    result = run(*words, "--exclude-annotator", "bto", "--import", "one.csv")
+    assert result.code == 2
+    assert "'bto' has no answers in table-answers.sqlite or one.csv; annotators are bot." in result.err
+    run.done(*words)
+    assert pl.read_csv("out.csv").height == 0
+    result = run.done(*words, "--exclude-annotator", "bot", "--import", "one.csv", "--export", "none.parquet")
+    assert "New answers imported: 4." in result.out
+    assert "(60 rows remain to be labeled)" in result.out
+    assert pl.read_csv("out.csv").height == 0

@@ -162,18 +162,6 @@ def test_gold_rows_have_their_labels(run: Run, table: Path) -> None:
     assert "--gold checked" in Path("table-oneof/report.html").read_text(encoding="utf-8")
 
 
-def test_predictions_have_the_names_of_the_rows(run: Run, table: Path) -> None:
-    """The column of the names of rows, which joins the answers, is copied to predictions of another table."""
-    fit(run)
-    new = make_birds().drop("species").tail(10)
-    new.write_csv("new.csv")
-    assert run("predict", "table-oneof/model.skops", "new.csv", "--out", "predictions.csv").code == 0
-    assert pl.read_csv("predictions.csv")["id"].to_list() == new["id"].to_list()
-    new.drop("id").write_csv("new.csv")
-    assert run("predict", "table-oneof/model.skops", "new.csv", "--out", "other.csv").code == 0
-    assert "id" not in pl.read_csv("other.csv").columns
-
-
 @pytest.mark.long
 def test_the_estimated_accuracy_contains_that_of_the_held_out_predictions(run: Run, table: Path) -> None:
     """Without true labels, the answers have an estimate like any other weights."""

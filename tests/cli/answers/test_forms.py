@@ -124,7 +124,10 @@ CASES = {
     ),
     "long JSON lines": Case("a.jsonl", lines({"name": n, "worker": by, "label": x} for (n, by), x in LISTS.items())),
     "list of objects": Case("a.json", [{"name": n, "annotator": by, "answer": x} for (n, by), x in LISTS.items()]),
+    "repeated answers": Case("a.csv", LONG + LONG.splitlines()[-1] + "\n"),
+    "spaces around annotators": Case("a.csv", LONG.replace(",Ann,", ", Ann ,")),
     "wide table": Case("a.csv", WIDE),
+    "wide table of the page": Case("a.csv", WIDE.replace("name", "item")),
     "wide JSON lines": Case(
         "a.jsonl",
         lines({"name": n, "Ann": (LISTS.get((n, "Ann")) or [None])[0], "Bob": LISTS.get((n, "Bob"))} for n in NAMES),
@@ -184,6 +187,7 @@ CASES = {
         "a.json", [{"id": i, "data": {"id": "b0"}, "annotations": [chosen([x], "Ann")]} for i, x in enumerate(CLASSES)],
         {"row": "id"}, error="object 1: annotator 'Ann' answered the",
     ),
+    "two answers of one name": Case("a.csv", "name,worker,label\nb0,Ann,owl\nb0,Ann ,wren\n", error="row 1.*'Ann'"),
     "several tags": Case("a.json", [{"id": 1, "data": {"id": "b0"}, "annotations": [
         chosen(["owl"], 1), chosen(["owl"], 1, "size")]}], {"row": "id"}, error="has choices of the tags bird, size"),
     "another tag": Case("a.json", tasks(), {"row": "id", "answer": "kind"}, error="no choices of the tag 'kind'"),

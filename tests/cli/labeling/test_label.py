@@ -13,11 +13,15 @@ import pytest
 
 from oneof.candidates import CandidateSets
 from oneof.cli.answers.files import read_answers
+from oneof.cli.labeling.options import AnnotatorGroup, PageGroup, SessionGroup
+from oneof.cli.labeling.settings import StoredSettings, as_words, stored_fields, to_json
+from oneof.cli.options import option_fields
 from oneof.cli.tables.inputs import prepare
-from oneof.cli.tables.read_options import ReadOptions
+from oneof.cli.tables.read_options import ReadOptions, TableReadOptions
 from oneof.errors import InputError
 from oneof.io import read_table
 from oneof.io.answers import AnswerOptions
+from oneof.labeling.answers.database import stored_settings
 from tests.cli.conftest import Run, make_birds
 from tests.cli.labeling.conftest import CLASSES, LABEL, READ_OPTIONS, answer_rightly, open_birds
 from tests.labeling.serving import Client
@@ -67,13 +71,10 @@ def test_weights_of_the_table_are_kept(run: Run) -> None:
     texts = ["finch:0.7|owl:0.3", "owl:0.9|wren:0.2", "wren", ""] * 15
     make_birds().drop("truth").with_columns(species=pl.Series(texts)).write_csv("birds.csv")
     words = ("label", "birds.csv", *LABEL[:2], "--export", "out.csv", "--drop", "id")
-    result = run.done(*words, "--weighted", "--kind", "likelihood")
+    run.done(*words, "--weighted", "--kind", "likelihood")
     y = CandidateSets.from_strings(texts, weighted=True)
     again = pl.read_csv("out.csv")["species"].fill_null("").to_list()
     assert CandidateSets.from_strings(again, weighted=True) == y
-    result = run("fit", "out.csv", "--labels", "species", "--weighted", "--kind", "likelihood", "--json",
-                 "--method", "AvgPerceptron", "--folds", "2")  # fmt: skip
-    assert json.loads(result.out)["weighted"] == 30
     result = run(*words, "--session", "other.sqlite")
     assert (result.code, "have weights, such as 'finch:0.7'. Add --weighted" in result.err) == (2, True)
 
@@ -131,47 +132,6 @@ def test_a_missing_extra_leaves_no_file(run: Run, bare: Path, monkeypatch: pytes
     assert set(Path.cwd().iterdir()) == before
 
 
-def test_a_review_changes_labels_only(run: Run, served: Any) -> None:
-    """After a review, the export differs from the file in the cells of changed labels only, byte by byte."""
-    birds = make_birds()
-    truth = birds["truth"].to_list()
-    wrong = list(truth)
-    for row in (7, 31, 52):
-        wrong[row] = {"finch": "owl", "owl": "wren", "wren": "finch"}[truth[row]]
-    lines = ["id;species;span;code;note"]
-    lines += [
-        f'b{i};{wrong[i]};{span:.3f}0;0{i};"a; b"' if i % 2 else f"b{i};{wrong[i]};{span:.3f}0;0{i};NA"
-        for i, span in enumerate(birds["span"].fill_null(1.0).to_list())
-    ]
-    Path("birds.csv").write_text("\n".join(lines) + "\n")
-    words = ("label", "birds.csv", *LABEL[:2], "--audit", "--drop", "id,code,note")
-    changed: dict[int, str] = {}
-
-    def review(client: Client) -> None:
-        classes = client.get("api/session").json()["classes"]
-        question = client.ask()
-        while question is not None:
-            row, proposal = question["row"], question["proposal"]["label"]
-            right = classes[proposal] == truth[row]
-            if right:
-                changed[row] = truth[row]
-            labels = [proposal] if right else question["candidates"]
-            question = client.answer(question, "one of", labels).json()["question"]
-
-    served(review)
-    run.done(*words, "--no-browser")
-    assert changed
-    run.done(*words, "--export", "out.csv")
-    expected = [lines[0]]
-    for i, line in enumerate(lines[1:]):
-        name, _, rest = line.split(";", 2)
-        expected.append(";".join([name, changed.get(i, wrong[i]), rest]))
-    assert Path("out.csv").read_text().splitlines() == expected
-    birds.with_columns(species=pl.Series(wrong)).drop("truth").write_parquet("birds.parquet")
-    run.done("label", "birds.parquet", *LABEL[:2], "--session", "other.sqlite", "--audit", "--export", "out.parquet")
-    assert pl.read_parquet("out.parquet").equals(pl.read_parquet("birds.parquet"))
-
-
 def test_an_export_has_the_cells_and_the_delimiter_of_the_table(run: Run) -> None:
     """Numbers with a decimal comma are written as they are, in columns with and without a missing cell."""
     lines = ["id;a;b;species"]
@@ -219,3 +179,110 @@ def test_pinned_columns_are_shown_first(run: Run, bare: Path, served: Any) -> No
     assert run("label", bare, *LABEL, *CLASSES, "--pin", "remark,mass", "--no-browser").code == 0
     assert [name for name, _ in seen["item"]["cells"]] == ["remark", "mass", "id", "span", "migrates", "color"]
     assert seen["item"]["n_pinned"] == 2
+
+
+# -- Settings that are stored with the answers, and used by a resumed session ------------------------------------------
+
+
+AGAIN = ("--labels", "species", "--no-browser")
+FIRST = ("--pin", "remark,mass", "--method", "PLKNN", "--annotations-per-item", "2", "--drop", "color")
+ANSWERS = Path("birds-answers.sqlite")
+
+
+def test_a_resumed_session_has_its_settings(run: Run, bare: Path, served: Any) -> None:
+    """A second run without the options shows the same columns, asks as many people, and names the settings."""
+    seen: list[Any] = []
+
+    def look(client: Client) -> None:
+        question = client.ask()
+        seen.append([name for name, _ in question["item"]["cells"]])
+        client.answer(question, "one of", [0])
+        seen.append(client.post("api/ask", {"annotator": "Bob", "window": "v"}).json()["state"]["n_remaining"])
+
+    served(look)
+    first = run.done("label", bare, *LABEL, *CLASSES, *FIRST, "--no-browser")
+    assert "settings" not in first.err
+    again = run.done("label", bare, *AGAIN)
+    assert seen[2] == seen[0] == ["remark", "mass", "id", "span", "migrates", "color"]
+    assert (seen[1], seen[3]) == (60, 60)  # a row with one of two answers remains
+    [note] = [line for line in again.err.splitlines() if "settings" in line]
+    for words in ("--annotations-per-item 2", "--method PLKNN", "--drop color", "--hide truth", "--pin remark,mass"):
+        assert words in note
+
+
+def test_a_replaced_setting_is_named_and_stored(run: Run, bare: Path, served: Any) -> None:
+    """An option of a later run replaces the stored one, with a note, and is used by the run after it."""
+    pinned: list[Any] = []
+    served(lambda client: pinned.append([name for name, _ in client.ask()["item"]["cells"]][:1]))
+    for words in (("--pin", "remark"), ("--pin", "mass"), ()):
+        result = run.done("label", bare, *LABEL, *CLASSES, "--no-browser", *words)
+        assert ("--pin mass replaces the setting --pin remark of birds-answers.sqlite." in result.err) == (
+            words == ("--pin", "mass")
+        )
+    assert pinned == [["remark"], ["mass"], ["mass"]]
+    assert run("label", bare, *AGAIN, "--pin", "").code == 0
+    assert stored_settings(ANSWERS)["pin"] == []
+    assert pinned[-1] == ["id"]
+
+
+def test_an_export_changes_no_setting(run: Run, bare: Path) -> None:
+    """Settings are those of the first command and of the runs of the page, not of an export from an existing file."""
+    run.done("label", bare, *LABEL, *CLASSES, "--pin", "remark", "--export", "out.csv")
+    run.done("label", bare, *LABEL, "--pin", "mass", "--combination", "model", "--export", "out.csv")
+    assert stored_settings(ANSWERS) == {"hide": ["truth"], "pin": ["remark"]}
+
+
+def test_files_are_stored_with_their_whole_path(run: Run, bare: Path) -> None:
+    """A folder of images, and a file of gold labels with the column of its rows, are found from another folder."""
+    Path("known.csv").write_text("id,label\nb0,owl\n")
+    Path("pictures").mkdir()
+    words = ("--gold", "known.csv", "--row", "id", "--images", "pictures", "--export", "out.csv")
+    run.done("label", bare, *LABEL, *CLASSES, *words)
+    stored = stored_settings(ANSWERS)
+    assert {name: Path(stored[name]) for name in ("gold", "images")} == {
+        "gold": Path("known.csv").absolute(),
+        "images": Path("pictures").absolute(),
+    }
+    assert "--row id" in run.done("label", bare, "--labels", "species", "--export", "again.csv").err
+
+
+@pytest.mark.parametrize(
+    "text", ["{", "[" * 60_000, "[1]", '{"pin": "mass", "audit": 1, "show": ["text"], "method": 3, "later": 1}']
+)
+def test_settings_of_another_program_are_not_used(run: Run, bare: Path, text: str) -> None:
+    """Unknown settings, and those of another type, have no effect."""
+    words = ("label", bare, *LABEL, *CLASSES, "--export", "out.csv")
+    assert run(*words).code == 0
+    with sqlite3.connect(ANSWERS) as connection:
+        connection.execute("INSERT OR REPLACE INTO facts VALUES ('settings', ?)", (text,))
+    connection.close()
+    result = run.done(*words, "--json")
+    assert "an earlier run" not in result.err
+    assert json.loads(result.out)["rows"] == 60
+
+
+def test_every_option_of_the_table_is_stored() -> None:
+    """Options for reading the table are stored, apart from its labels, and the classes, which the log itself has."""
+    assert {one.name for one in option_fields(TableReadOptions)} - {*stored_fields(TableReadOptions)} == {
+        "labels",
+        "classes",
+    }
+
+
+@pytest.mark.parametrize(
+    ("record", "words"),
+    [
+        (SessionGroup(audit=False), ["--no-audit"]),
+        (TableReadOptions(weighted=True), ["--weighted"]),
+        (PageGroup(show=("text", "a b")), ["--show", "text", "a b"]),
+        (TableReadOptions(drop=("a,b", "c")), ["--drop", '"a,b",c']),
+        (TableReadOptions(date_format=["%d", "%m"]), ["--date-format", "%d", "--date-format", "%m"]),
+        (AnnotatorGroup(annotations_per_item="1..3"), ["--annotations-per-item", "1..3"]),
+    ],
+)
+def test_settings_are_named_and_read_as_on_the_command_line(record: Any, words: list[str]) -> None:
+    """The words of a stored option are those of a command line, and the stored value is that of the record."""
+    name = words[0].removeprefix("--no-").removeprefix("--").replace("-", "_")
+    known, value = stored_fields(record), to_json(name, getattr(record, name))
+    assert as_words(known[name], value) == words
+    assert StoredSettings(known, {}, {name: value}).apply(type(record)()) == record

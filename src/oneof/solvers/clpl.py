@@ -63,10 +63,8 @@ MIN_DECREASE = 0.5
 change, a pass costs less than an iteration of L-BFGS."""
 MAX_CG_ITER = 1000
 """Maximum number of products with the Hessian per step."""
-MAX_LBFGS_ITER, MAX_LBFGS_COST = 300, 3.0
-"""Limits of L-BFGS before Newton steps: iterations, and time in that of the Hessian's blocks. For large C it is slow at
-the kinks of the loss. The second one was chosen on clusters; usps, letter, pendigits, satimage, segment and mfeat_pixel
-do not depend on it."""
+MAX_LBFGS_ITER = 300
+"""Iterations of L-BFGS before Newton steps, which are exact: for large C it is slow at the kinks of the loss."""
 
 
 # -- problem -----------------------------------------------------------------------------------------------------------
@@ -368,7 +366,7 @@ def solve_clpl(
         if gap <= max_gap:
             point = problem.point(weights, problem.matvec(weights))
             return CLPLSolution(weights, np.array([point.value]), problem.gradient(point), 1, converged=True)
-    n_first = int(min(max_iter, MAX_LBFGS_ITER, np.ceil(MAX_LBFGS_COST * problem.block_cost)))
+    n_first = min(max_iter, MAX_LBFGS_ITER)
     first = lbfgs.minimize(problem, weights, tol=0.1 * tol, max_iter=n_first, single=problem.single)
     if first.converged or first.n_iter == max_iter:
         return CLPLSolution(first.weights, first.objective_path, first.gradient, first.n_iter, first.converged)

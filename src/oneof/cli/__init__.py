@@ -4,9 +4,9 @@ Reading order: `app` (the application), `options` (records of options, and the p
 one file for each of the `commands`, and the steps of the commands:
 
 * `output`: `terminal` (tables, notes, exit codes), `progress` (bars and lines of progress), `files` (written files)
-* `tables`: `read_options` (the options of reading), `inputs` (a table as candidate sets and features), `groups`,
-  `gold` and `first_labels` (groups, checked labels, and labels before the first answer), `leaks` (columns that reveal
-  the labels), `methods` (pipelines of the methods), `facts` (the facts of a table)
+* `tables`: `read_options` (the options of reading), `inputs` (a table as candidate sets and features), `groups`
+  and `first_labels` (groups, and labels before the first answer), `leaks` (columns that reveal the labels), `methods`
+  (pipelines of the methods), `facts` (the facts of a table)
 * `answers`: `files` (answers of annotators), `annotators` (their accuracies)
 * `training`: `train` (the steps of a fit, which `commands.fit` calls, and their records), `assessment` (its first
   number, confidences and prediction sets), `files` (its files), `online` (the fit on a stream)

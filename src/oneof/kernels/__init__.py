@@ -1,8 +1,8 @@
 """Kernels and their Gram matrices k(x_i, y_j).
 
-Reading order: `pairwise` (products, distances and variances of rows, and checks of Gram matrices), `svc` (kernels of
-SVC), `gaussian_process` (kernels of Gaussian processes), `nystroem`, `feature_maps` and `mapped` (kernels of
-transformed features).
+Reading order: `pairwise` (products, distances and variances of rows, and checks of Gram matrices), `city_block` (sums of
+absolute differences), `svc` (kernels of SVC), `gaussian_process` (kernels of Gaussian processes), `nystroem`,
+`feature_maps` and `mapped` (kernels of transformed features).
 """
 
 from oneof.kernels.gaussian_process import covariance, is_psd_by_construction, variances

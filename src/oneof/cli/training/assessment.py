@@ -181,6 +181,9 @@ def make_headline(fit: Fit, comparison: Comparison, accuracy: AccuracyEstimate |
     if headline.measure == "accuracy" and comparison.truth_note:
         meaning = f"of the held-out predictions of {comparison.n_true:,} rows with a true label equal it."
         headline = headline._replace(meaning=meaning)
+    if headline.measure == "accuracy" and comparison.n_true_unlabeled:
+        meaning = f"{headline.meaning} This excludes rows without a label: {comparison.n_true_unlabeled:,} true labels."
+        headline = headline._replace(meaning=meaning)
     elif is_vote and headline.measure == "covering rate":
         headline = headline._replace(
             meaning="of the held-out predictions agree with the answers to their row. This is not the accuracy, which "

@@ -1,7 +1,7 @@
 """Kernels and their Gram matrices k(x_i, y_j).
 
-Reading order: `pairwise` (products, distances and variances of rows, and checks of Gram matrices), `city_block` (sums of
-absolute differences), `svc` (kernels of SVC), `gaussian_process` (kernels of Gaussian processes), `nystroem`,
+Reading order: `pairwise` (products, distances and variances of rows, and checks of Gram matrices), `city_block` (sums
+of absolute differences), `svc` (kernels of SVC), `gaussian_process` (kernels of Gaussian processes), `nystroem`,
 `feature_maps` and `mapped` (kernels of transformed features).
 """
 

@@ -408,10 +408,10 @@ def _precision_power(log_prior: Floats, log_likelihood: Floats, votes: Floats) -
     def n_right(log_power: float) -> float:
         return float((softmax(log_prior + np.exp(log_power) * log_likelihood) * votes).sum())
 
-    wanted = MIN_PRECISION * n_right(MAX_LOG_ODDS)
-    if n_right(0.0) >= wanted:
+    requested = MIN_PRECISION * n_right(MAX_LOG_ODDS)
+    if n_right(0.0) >= requested:
         return 1.0
-    return float(np.exp(brentq(lambda log_power: n_right(log_power) - wanted, 0.0, MAX_LOG_ODDS)))
+    return float(np.exp(brentq(lambda log_power: n_right(log_power) - requested, 0.0, MAX_LOG_ODDS)))
 
 
 class _Maximization:

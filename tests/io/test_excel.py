@@ -1,6 +1,7 @@
 """Spreadsheets give the table of a CSV file with the same cells."""
 
 import datetime
+import io
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
@@ -93,9 +94,23 @@ def test_names_of_columns(write: Write) -> None:
         read_table(write(s=[("a", "b")]))
 
 
+def archive_with_a_bad_name() -> bytes:
+    content = io.BytesIO()
+    with zipfile.ZipFile(content, "w") as archive:
+        archive.writestr("é", b"")
+    return content.getvalue().replace("é".encode(), b"\xb3\xb3")
+
+
 @pytest.mark.parametrize("name", ["t.xlsx", "t.ods", "t.xls", "t.xlsb"])
 @pytest.mark.parametrize(
-    "content", [b"", b"PK\x03\x04 but not really", b"a,b\n1,2\n", b"\xd0\xcf\x11\xe0" + bytes(600)]
+    "content",
+    [
+        b"",
+        b"PK\x03\x04 but not really",
+        b"a,b\n1,2\n",
+        b"\xd0\xcf\x11\xe0" + bytes(600),
+        archive_with_a_bad_name(),
+    ],
 )
 def test_damaged_files(tmp_path: Path, name: str, content: bytes) -> None:
     (tmp_path / name).write_bytes(content)

@@ -89,7 +89,7 @@ def _check_size(path: Path) -> None:
             check_members(archive, path.stat().st_size)
     except DataError as error:
         raise DataError(f"{path}: {error.reason}") from None
-    except (zipfile.BadZipFile, NotImplementedError):  # .xls is not an archive; fastexcel reports damage
+    except (zipfile.BadZipFile, NotImplementedError, UnicodeDecodeError):  # .xls, or damage that fastexcel reports
         return
 
 

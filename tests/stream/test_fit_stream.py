@@ -19,7 +19,7 @@ from sklearn.exceptions import NotFittedError
 import oneof
 from oneof import CLPL, AvgPegasos, AvgPerceptron, CandidateSets, MaxPegasos, MaxPerceptron
 from oneof.errors import DataError, InputError, InputTypeError, LabelError
-from oneof.io import Column, Overrides, TableOptions, align_columns
+from oneof.io import Column, Overrides, TableOptions, TextOptions, align_columns
 from oneof.stream import (
     CheckpointConfig,
     ProgressiveValidation,
@@ -285,6 +285,7 @@ ERRORS = {
     "no label": ("x,label\n1,\n2,\n", {}, "every row is unlabeled"),
     "no label, classes named": ("x,label\n1,\n2,\n", {"classes": ("a", "b")}, "every row is unlabeled"),
     "no features": ("z,label\n1,a\n1,b\n", {}, r"no feature column remains: .* first 2 rows"),
+    "no text": ("x,label\n1,a\n2,b\n", {"text_options": TextOptions(stem="english")}, "need a text column"),
     "no number": (
         "x,label\n1,a\n2,b\n3,a\n4,b\nfive,b\n",
         STRICT,

@@ -31,8 +31,9 @@ This is a composite likelihood. Together with equal class frequencies it keeps a
 precisions are wrong by .11 on average over the sets below. Accuracies of rules are therefore those of known labels.
 
 One wrong rule can make conflicts as frequent as by chance. Then w is 1, and the labels are almost uniform, although
-their order is good. Without known labels, the log-likelihoods are therefore multiplied by the least number, at least 1,
-by which half of the votes for the most probable classes are expected to be right.
+their order is good. The log-likelihoods are therefore multiplied by the least number, at least 1, by which half of the
+votes for the most probable classes are expected to be right. Known labels count with certainty, so that many of them
+leave the likelihoods as they are.
 
 **EM for the labels of rows and the errors of the sources that answer about them (Dawid & Skene 1979).**
 
@@ -394,7 +395,7 @@ def solve_annotators(
         converged = bool(0.5 * np.abs(mu - before)[used].sum() <= tol * used.sum())
         if converged or n_iter >= max_iter:
             break
-    if are_rules and not columns.is_known.any():
+    if are_rules:
         votes, base = counts @ columns.sets, joint - log_likelihood
         log_likelihood *= _precision_power(base, log_likelihood, np.asarray(votes))
         joint = base + log_likelihood

@@ -230,6 +230,7 @@ SPELLED, SINGLE = "spellings", "single rows"
         (["InChI=1S/CH4/h1H4", "InChI=1S/C3H8O/c1-3(2)4/h3-4H,1-2H3"] * 12, {}, ""),
         (["not owl", "not wren", "not finch"] * 20, {SUSPICIOUS: ["not owl", "not wren", "not finch"]}, "excludes a"),
         (["owl (probably)"] * 14, {SUSPICIOUS: ["owl (probably)"]}, "14 rows; 'owl' with a remark"),
+        (["Parus major"] * 22 + ["Parus cf. major"] * 8, {SUSPICIOUS: ["Parus cf. major"]}, "'Parus major' with a"),
         (["-1"], {MISSED: ["-1"]}, "add --missing=-1"),
         (["?", "NA", "k.A.", "Unbekannt"], {MISSED: ["?", "NA", "k.A.", "Unbekannt"]}, "add --missing '?"),
         (["OWL", "Wren"], {SPELLED: []}, "add --fold-case"),

@@ -394,7 +394,7 @@ def _fit_folds(work: Work, schedule: Schedule, n_jobs: int | None, progress: Pro
             raise
         n_fitted = [sum(fold.error is None for fold in done) for done in schedule.folds.values()]
         if max(n_fitted) < n_folds:
-            raise KeyboardInterrupt("interrupted before a method was compared on all folds.") from None
+            raise KeyboardInterrupt("interrupted before a method was fitted on all folds.") from None
         return True
     return False
 

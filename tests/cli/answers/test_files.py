@@ -254,3 +254,13 @@ def test_an_unknown_annotator_is_an_error_before_the_import(run: Run) -> None:
     assert "New answers imported: 4." in result.out
     assert "(60 rows remain to be labeled)" in result.out
     assert pl.read_csv("out.csv").height == 0
+
+
+def test_answers_in_the_table_itself_are_not_features(run: Run, table: Path) -> None:
+    """If the table is itself the file of answers, the columns of the annotators are excluded from the features."""
+    wide = make_answers().pivot("worker", index="id", values="label", aggregate_function="first")
+    make_birds().select("id", "span").join(wide, on="id", how="left").write_csv("table.csv")
+    options = ReadOptions(answers_file=Path("./table.csv"), row="id", exclude_annotator=("span",))
+    prepared = prepare(Path("table.csv"), options)
+    assert [column.name for column in prepared.columns] == ["span"]
+    assert prepared.answers.columns == set(wide.columns) - {"id"}

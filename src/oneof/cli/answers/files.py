@@ -48,6 +48,8 @@ class TableAnswers:
         The column of the names of the rows in the table, empty if they are numbered.
     records : list of Answer
         The answers as they are in the file.
+    columns : frozenset of str
+        The columns of the table with the answers, if it is itself the file of answers; they are not features.
     """
 
     answers: Answers
@@ -57,6 +59,7 @@ class TableAnswers:
     separator: str
     row_column: str
     records: list[Answer]
+    columns: frozenset[str] = frozenset()
 
 
 def read_answers(
@@ -86,7 +89,11 @@ def read_answers(
     checked = None
     if gold is not None:
         checked = read_checked_labels(table, gold, answers.classes, separator=parsed.separator)[0]
-    return TableAnswers(answers, row_names, checked, tuple(notes), parsed.separator, column or "", file.answers)
+    is_in_table = options.path.resolve() == Path(table.path).resolve()
+    columns = frozenset(one.column for one in file.answers if is_in_table and one.column is not None)
+    return TableAnswers(
+        answers, row_names, checked, tuple(notes), parsed.separator, column or "", file.answers, columns
+    )
 
 
 def rules_note() -> str:

@@ -200,7 +200,7 @@ def prepare_rows(table: Table, read_options: ReadOptions) -> PreparedTable:
     if read_options.truth is not None:
         truth = read_truth(table, read_options.truth, labels.candidates.classes, separator=labels.separator)
     groups = read_groups(table, read_options)
-    features = prepare_features(table, read_options)
+    features = prepare_features(table, read_options, hidden=labels.answers.columns if labels.answers else ())
     found += labels.label_findings
     if table.rows is None:
         found += find_leaks(features.frame, features.columns, labels.candidates)

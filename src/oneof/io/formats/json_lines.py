@@ -67,7 +67,8 @@ def parse_json(text: str, source: str) -> Any:
     except UnicodeEncodeError as error:
         reason = f"{error.object[error.start]!r} is a lone surrogate. Write both surrogates of the character."
     except json.JSONDecodeError as error:
-        reason = f"invalid JSON ({error.msg} at character {error.pos + 1}). Correct it, or export it again."
+        place = f"at character {error.pos + 1}"
+        reason = f"invalid JSON ({error.msg.removesuffix(' at')} {place}). Correct it, or export it again."
     except ValueError:  # more digits than Python converts to an integer
         reason = "a number has too many digits. Write it as text."
     except RecursionError:

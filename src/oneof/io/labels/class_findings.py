@@ -174,7 +174,8 @@ def _suspicious(classes: Mapping[str, ClassRows]) -> Iterator[tuple[str, str]]:
     """Yield the classes that may be errors, with a reason.
 
     A class is suspicious if it has no letters among names, if it excludes another class, if it is another class with a
-    remark, such as "finch (probably)", or if it has few rows and nearly the name of a frequent class.
+    remark, such as "finch (probably)" or "Parus cf. major", or if it has few rows and nearly the name of a frequent
+    class.
     """
     rows = {name: one.n_rows for name, one in classes.items()}
     words = {name: frozenset(_WORDS.findall(_CAMEL_CASE.sub(" ", name).casefold())) for name in rows}
@@ -201,9 +202,8 @@ def _suspicious(classes: Mapping[str, ClassRows]) -> Iterator[tuple[str, str]]:
             few = [other for other in others if is_rare(name, other)]
             signs = set(_REMARK.findall(name))
             whole = [other for other in others if words[other] and words[other] <= words[name]]
-            remarks = [
-                other for other in whole if other in few or (folded[other] in folded[name] and not signs <= set(other))
-            ]
+            added = [other for other in whole if folded[other] in folded[name] or len(words[name] - words[other]) == 1]
+            remarks = [other for other in whole if other in few or (other in added and not signs <= set(other))]
             near = get_close_matches(folded[name], [folded[other] for other in few], n=1, cutoff=_MIN_RATIO)
             other = next((other for other in few if [folded[other]] == near), name)
             if remarks and len(rows) > 2:

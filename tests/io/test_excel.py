@@ -11,7 +11,7 @@ import pytest
 
 from oneof.errors import DataError, MissingExtraError
 from oneof.io import read_table
-from tests.io.spreadsheets import WRITERS, write_xlsx
+from tests.io.spreadsheets import WRITERS, write_ods, write_xlsx
 
 Write = Callable[..., Path]
 
@@ -117,6 +117,18 @@ def test_damaged_files(tmp_path: Path, name: str, content: bytes) -> None:
     with pytest.raises(DataError, match=rf"{name} cannot be read as a spreadsheet") as caught:
         read_table(tmp_path / name)
     assert "\n" not in str(caught.value)
+
+
+def test_a_tag_without_its_end(tmp_path: Path) -> None:
+    """A sheet whose XML is damaged is an error at once."""
+    path = write_ods(tmp_path / "t.ods", s=[HEADER])
+    with zipfile.ZipFile(path) as archive:
+        members = {name: archive.read(name) for name in archive.namelist()}
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, text in members.items():
+            archive.writestr(name, text.replace(b"</table:table>", b"</table:vable>"))
+    with pytest.raises(DataError, match=r"t\.ods is damaged: mismatched tag: .* of content\.xml"):
+        read_table(path)
 
 
 def test_files_that_expand_too_far(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,9 +5,11 @@ follows no link. The text of a number has nine decimals at most there, so number
 """
 
 import zipfile
+import zlib
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from xml.parsers import expat
 
 from oneof.archives import check_members
 from oneof.errors import DataError, MissingExtraError
@@ -59,7 +61,7 @@ def _read_sheet(path: Path, sheet: str | None) -> tuple[bytes, list[str]]:
         raise MissingExtraError("fastexcel", "excel", "A spreadsheet") from None
     import polars as pl
 
-    _check_size(path)
+    _check_archive(path)
     try:
         names = list(fastexcel.read_excel(path).sheet_names)
         name = sheet if sheet is not None else "".join(names[:1])
@@ -82,15 +84,20 @@ def _read_sheet(path: Path, sheet: str | None) -> tuple[bytes, list[str]]:
     return cells.filter(~is_empty).write_csv(include_header=False).encode(), notes
 
 
-def _check_size(path: Path) -> None:
-    """Raise if the content of a compressed file would expand to an implausible size."""
+def _check_archive(path: Path) -> None:
+    """Raise if the content of a compressed file would expand to an implausible size, or has a tag without its end."""
     try:
         with zipfile.ZipFile(path) as archive:
             check_members(archive, path.stat().st_size)
+            if path.suffix.lower() == ".ods":  # calamine never returns from a tag without its end
+                with archive.open("content.xml") as content:
+                    expat.ParserCreate().ParseFile(content)
     except DataError as error:
         raise DataError(f"{path}: {error.reason}") from None
-    except (zipfile.BadZipFile, NotImplementedError, UnicodeDecodeError):  # .xls, or damage that fastexcel reports
-        return
+    except expat.ExpatError as error:
+        raise DataError(f"{path} is damaged: {error} of content.xml. Write it again.") from None
+    except (zipfile.BadZipFile, zlib.error, EOFError, LookupError, RuntimeError, UnicodeDecodeError):
+        return  # .xls, or damage that fastexcel reports
 
 
 def _read_cells(path: Path, sheet: str, names: list[str]) -> "pl.DataFrame":

@@ -58,6 +58,7 @@ ROW_0 = "row 0, column 0: X contains infinity"
 BEHIND_THE_FIRST_CHECK = [
     lambda: CandidateSets.from_hierarchy(["a"], "no dict"),
     lambda: CandidateSets.from_hierarchy([], {}),
+    lambda: CandidateSets.from_strings(["a"], weighted=None),
     lambda: CandidateSets.from_annotations(None),
     lambda: CandidateSets.from_indicator([[0, 1], [1]]),
     lambda: CandidateSets([[True], [True, False]], ["a", "b"]),

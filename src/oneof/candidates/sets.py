@@ -38,7 +38,7 @@ from oneof.candidates.separators import detect_separator, joining_sign, warn_of_
 from oneof.errors import InputError, InputTypeError, LabelError
 from oneof.messages import shorten, warn
 from oneof.typing import Evidence, Floats, Ints, Labels, Mask
-from oneof.validation import as_array, check_choice
+from oneof.validation import as_array, check_bool, check_choice
 
 _REMEDY = (
     "Fit an estimator of oneof, such as CandidateEM(classifier), or pass the labels of `disambiguate`. Split the rows "
@@ -440,9 +440,11 @@ class CandidateSets:
             If a label is empty (``"a||b"``) or unknown, a weight is not a finite number of at least 0, all weights of
             a row are 0, or a text may be a set or one label with ``separator="auto"``; the error names the row.
         InputError
-            If `separator`, `kind`, `prior`, `rest` or `errors` is invalid.
+            If another parameter is invalid.
         """
         check_choice("errors", errors, ("raise", "unlabeled"))
+        check_bool("weighted", weighted)
+        check_bool("fold_case", fold_case)
         options = encoding.WeightOptions(kind, prior, rest)
         if not weighted and options != encoding.WeightOptions():
             raise InputError("`kind`, `prior` and `rest` apply to weights only. Pass weighted=True.")

@@ -150,8 +150,7 @@ def plot_class_frequencies(candidates: CandidateSets, ax: "Axes | None" = None) 
     partial, exact = candidate[selected] - exact[selected], exact[selected]
     series: list[tuple[Any, str, str]] = [(exact, "accent", "the only candidate")]
     if partial.any():
-        is_weighted = candidates.is_weighted.any()
-        series.append((partial, "accent-soft", "one of several, by weight" if is_weighted else "one of several"))
+        series.append((partial, "accent-soft", "one of several"))
     draw_bars(ax, np.arange(len(selected)), series, names=candidates.classes[selected].tolist())
     return ax
 

@@ -294,7 +294,7 @@ def _share_features(work: Work, progress: Progress) -> Work:
     progress(0, len(models), "features", None)
     [(train, test)] = work.splits
     try:
-        known, new = _encode(first[0], task, (train, test))
+        known, new = _encode(first[0], task, train, test)
     except Exception:  # an error of one step must not end a comparison
         return work
     X = sp.vstack([known, new], format="csr") if sp.issparse(known) else np.concatenate([known, new])
@@ -305,9 +305,8 @@ def _share_features(work: Work, progress: Progress) -> Work:
     return Work(pipelines, encoded, [(np.arange(len(train)), np.arange(len(train), len(order)))])
 
 
-def _encode(encoder: Any, task: Task, split: Split) -> tuple[Any, Any]:
+def _encode(encoder: Any, task: Task, train: Ints, test: Ints) -> tuple[Any, Any]:
     """Return the features of the training and of the other rows, by a transformer that is fitted to the former."""
-    train, test = split
     encoder = clone(encoder)
     known = encoder.fit_transform(_safe_indexing(task.X, train), task.candidates[train])
     return known, encoder.transform(_safe_indexing(task.X, test))
@@ -367,7 +366,6 @@ class Schedule:
 
 def _fit_folds(work: Work, schedule: Schedule, n_jobs: int | None, progress: Progress) -> bool:
     """Fit the folds that the schedule requests, and store the finished ones there; return whether Ctrl-C ended it."""
-    is_parallel, n_folds = schedule.n_jobs > 1, schedule.n_folds
     training_sets = functools.cache(lambda fold: work.training_sets(work.splits[fold][0]))
 
     def requests() -> Iterator[Any]:
@@ -375,10 +373,10 @@ def _fit_folds(work: Work, schedule: Schedule, n_jobs: int | None, progress: Pro
             for fold, split in enumerate(work.splits):
                 if schedule.stops(name, fold):
                     break
-                if not is_parallel and not fold:
+                if schedule.n_jobs == 1 and not fold:
                     progress(schedule.n_done, schedule.n_total, f"fitting {name}", schedule.seconds_left())
                 data = work.estimators[name], work.task, split, training_sets(fold)
-                yield delayed(_run_fold)(name, data, is_parallel)
+                yield delayed(_run_fold)(name, data, schedule.n_jobs > 1)
 
     # The next fit is requested when a worker is free, so that the schedule has all times measured so far.
     outcomes = Parallel(n_jobs=n_jobs, return_as="generator", pre_dispatch="n_jobs", batch_size=1)(requests())
@@ -387,13 +385,13 @@ def _fit_folds(work: Work, schedule: Schedule, n_jobs: int | None, progress: Pro
             done = schedule.folds[name]
             done.append(outcome)
             progress(schedule.n_done, schedule.n_total, name, schedule.seconds_left())
-            if len(done) == n_folds:
+            if len(done) == schedule.n_folds:
                 _log(summarize(name, done), schedule)
     except KeyboardInterrupt as interrupt:
         if type(interrupt) is not KeyboardInterrupt:  # a request to end the process, such as SIGTERM
             raise
         n_fitted = [sum(fold.error is None for fold in done) for done in schedule.folds.values()]
-        if max(n_fitted) < n_folds:
+        if max(n_fitted) < schedule.n_folds:
             raise KeyboardInterrupt("interrupted before a method was fitted on all folds.") from None
         return True
     return False
@@ -408,10 +406,10 @@ def _run_fold(name: str, data: tuple[Any, ...], is_parallel: bool) -> tuple[str,
 def _log(result: MethodResult, schedule: Schedule) -> None:
     """Log the scores of a method with all its folds, and the number of finished folds of all methods."""
     rate = f"covering rate {results.format_mean_std(result.covering_rate, result.covering_rate_std)}"
-    numbers_of = (len(result.folds), sum(fold.seconds for fold in result.folds), schedule.n_done, schedule.n_total)
-    message = "%s: %s, %d folds in %.3g s (%d of %d folds of all methods)"
     outcome = rate if result.error is None else f"failed: {result.error}"
-    logging.getLogger("oneof").info(message, result.method, outcome, *numbers_of)
+    finished = f"{len(result.folds)} folds in {sum(fold.seconds for fold in result.folds):.3g} s"
+    total = f"{schedule.n_done} of {schedule.n_total} folds of all methods"
+    logging.getLogger("oneof").info("%s: %s, %s (%s)", result.method, outcome, finished, total)
 
 
 def _measure(work: Work, schedule: Schedule, *, keep_predictions: bool) -> list[MethodResult]:
@@ -492,7 +490,7 @@ def _measure_baseline(work: Work, folds_of_best: Sequence[FoldResult], best: str
     for (train, test), output in zip(work.splits, outputs, strict=True):
         known, rows = rng.permutation(train[is_labeled[train]])[:MAX_BASELINE_ROWS], test[is_labeled[test]]
         try:
-            encoded = _encode(Pipeline([*steps, ("features", "passthrough")]), work.task, (known, rows))
+            encoded = _encode(Pipeline([*steps, ("features", "passthrough")]), work.task, known, rows)
             baseline = _ridge_predictions(*encoded, tops[known])
         except Exception:  # such as rows of texts, or a category that the sample lacks
             return {}

@@ -80,9 +80,8 @@ def _check_truth(truth: Any, candidates: CandidateSets) -> CandidateSets | None:
         raise error.because(error.reason + hint).at("`truth`") from None
     if len(known) != len(candidates):
         raise InputError(f"`truth` must have one label per row of `y` ({len(candidates)}); got {len(known)} labels.")
-    is_several = ~(known.is_exact | known.is_unlabeled)
-    if is_several.any():
-        row = int(is_several.argmax())
+    if len(several := np.flatnonzero(~(known.is_exact | known.is_unlabeled))):
+        row = several[0]
         raise LabelError(f"`truth` must have one label or a missing value per row; got several labels in row {row}.")
     rows = np.flatnonzero(known.is_exact)
     labels = known.classes[known.mask[rows].argmax(axis=1)].tolist()
@@ -181,11 +180,9 @@ def has_class_weights(estimator: Any) -> bool:
 
 def check_class_weights(class_weight: Any, estimators: Mapping[str, Any], candidates: CandidateSets) -> None:
     """Raise if the weights are invalid, or a method has none; None is valid."""
-    if class_weight is None:
-        return
     compute_sample_weight(class_weight, candidates)
     without = [name for name, estimator in estimators.items() if not has_class_weights(estimator)]
-    if without:
+    if class_weight is not None and without:
         raise InputError(
             f"`class_weight` must be None for methods without weights of rows or classes: {enumerate_items(without)}; "
             f'got {class_weight!r}. Compare other methods, such as methods="auto", which selects those with weights.'

@@ -126,13 +126,11 @@ def _methods(n_rows: int, sparse: bool, random_state: Any) -> list[Any]:
         oneof.PLKNN(),
         oneof.IPAL(),
         oneof.GraphLogisticRegression(),
-        *(
-            oneof.HarmonicField(),
-            oneof.LocalGlobalConsistency(),
-            oneof.PoissonLearning(),
-            oneof.MarkovWalk(),
-            oneof.SpectralGraphTransducer(),
-        ),
+        oneof.HarmonicField(),
+        oneof.LocalGlobalConsistency(),
+        oneof.PoissonLearning(),
+        oneof.MarkovWalk(),
+        oneof.SpectralGraphTransducer(),
         oneof.TransductiveSVM(),
         *(oneof.AvgPerceptron(**online), oneof.MaxPerceptron(**online)),
         *(oneof.AvgPegasos(lam=1.0 / n_rows, **online), oneof.MaxPegasos(lam=1.0 / n_rows, **online)),
@@ -158,11 +156,6 @@ def _ridge(n_rows: int, sparse: bool, random_state: Any) -> Any:
     if n_rows > MAX_ROWS_KERNELS:
         options |= {"kernel": "rbf", "features": "l2" if sparse else "standard"}
     return loo_ridge.LOORidge(**options, random_state=random_state)
-
-
-def has_negative_values(X: Any) -> bool:
-    """Return whether sparse rows have a value below 0; dense rows are not checked."""
-    return bool(sp.issparse(X) and X.nnz and X.tocsr().data.min() < 0)
 
 
 def has_unit_rows(X: Any) -> bool:
@@ -197,10 +190,10 @@ def fastest_first(estimators: Mapping[str, Any]) -> list[str]:
 def resolve_methods(methods: Any, task: Task, random_state: Any) -> dict[str, Any]:
     """Return the estimators to compare, by name."""
     if isinstance(methods, str) and methods == "auto":
-        auto = auto_methods(_defaults_for(task, random_state), task.X.shape[1])
+        auto = auto_methods(estimators_for(task, random_state), task.X.shape[1])
         selected = {name: m for name, m in auto.items() if task.class_weight is None or has_class_weights(m)}
     elif isinstance(methods, str) and methods == "few_labels":
-        defaults = _defaults_for(task, random_state)
+        defaults = estimators_for(task, random_state)
         selected = {name: last_step(defaults[name]) for name in FEW_LABELS_METHODS}
         selected |= {name: defaults[name] for name in ("TransductiveSVM", "LOORidge")}
     elif isinstance(methods, Mapping):
@@ -218,16 +211,16 @@ def resolve_methods(methods: Any, task: Task, random_state: Any) -> dict[str, An
     return selected
 
 
-def _defaults_for(task: Task, random_state: Any) -> dict[str, Any]:
+def estimators_for(task: Task, random_state: Any) -> dict[str, Any]:
     """Return the default estimators for the rows of a task; raise unless they have features."""
-    X = task.X
+    X, n_rows = task.X, int((~task.candidates.is_unlabeled).sum())
     if len(X.shape) != 2:
         raise InputError(
             f"`X` must have shape (n_samples, n_features); got shape {tuple(X.shape)}. For texts, begin each method "
             "with `oneof.text.make_vectorizer` and pass a dict of pipelines."
         )
-    n_rows = int((~task.candidates.is_unlabeled).sum())
-    form = {"sparse": sp.issparse(X), "negative": has_negative_values(X), "scaled": has_unit_rows(X)}
+    is_negative = sp.issparse(X) and bool(X.nnz and X.min() < 0)
+    form = {"sparse": sp.issparse(X), "negative": is_negative, "scaled": has_unit_rows(X)}
     return default_estimators(**form, n_rows=n_rows, random_state=random_state)
 
 
@@ -239,7 +232,7 @@ def _select(methods: Any, task: Task, random_state: Any) -> dict[str, Any]:
     """Return default estimators by name, and other estimators by the class name of their last step."""
     is_one = isinstance(methods, str) or _is_estimator(methods) or not isinstance(methods, Iterable)
     listed = [methods] if is_one else list(methods)
-    defaults = _defaults_for(task, random_state) if any(isinstance(method, str) for method in listed) else {}
+    defaults = estimators_for(task, random_state) if any(isinstance(method, str) for method in listed) else {}
     selected: dict[str, Any] = {}
     for method in listed:
         name = method if isinstance(method, str) else type(last_step(method)).__name__

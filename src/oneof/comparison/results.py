@@ -127,33 +127,28 @@ def summarize(name: str, folds: Sequence[FoldResult], *, incomplete: str | None 
     """Return the rates and standard deviations of one method."""
     error = next((fold.error for fold in folds if fold.error is not None), None)
     used = [] if error is not None else folds
-    covering = _rates_of(used, "covering_rate", "n_labeled")
-    approximated = _rates_of(used, "approximated_accuracy", "n_labeled")
-    truth = _rates_of(used, "accuracy", "n_true")
-    accuracy, accuracy_std = truth if any(fold.n_true for fold in used) else (None, None)
     return MethodResult(
         name,
-        *covering,
-        *approximated,
+        *_rates_of(used, "covering_rate", "n_labeled"),
+        *_rates_of(used, "approximated_accuracy", "n_labeled"),
         float(np.median([fold.fit_seconds for fold in used])) if used else math.nan,
-        accuracy,
-        accuracy_std,
+        *_rates_of(used, "accuracy", "n_true", missing=None),
         error,
         tuple(dataclasses.replace(fold, held_out=None) for fold in folds),
         incomplete,
     )
 
 
-def _rates_of(folds: Sequence[FoldResult], rate: str, number: str) -> tuple[float, float]:
+def _rates_of(folds: Sequence[FoldResult], rate: str, number: str, missing: Any = math.nan) -> tuple[Any, Any]:
     """Return the rate of the rows of all folds together, and its standard deviation.
 
     The deviation is that between folds, or the binomial one of a single fold. `number` is the field of the rows that
-    the rate is about; folds without these rows are left out.
+    the rate is about; folds without these rows are left out, and without any both numbers are `missing`.
     """
     numbers = [getattr(fold, number) for fold in folds if getattr(fold, number)]
     rates = [getattr(fold, rate) for fold in folds if getattr(fold, number)]
     if not rates:
-        return math.nan, math.nan
+        return missing, missing
     mean = float(np.average(rates, weights=numbers))
     # A mean of values in [0, 1] varies at most as much as a proportion.
     binomial = math.sqrt(max(mean * (1 - mean), 0.0) / numbers[0])
@@ -277,8 +272,7 @@ class Comparison:
                 f"`transduction_` requires a fitted estimator of oneof; the best one is {best!r}. Pass refit=True, and "
                 "wrap other estimators in oneof.CandidateEM."
             )
-        labels: Labels = best.disambiguate()[0]
-        return labels
+        return best.disambiguate().labels
 
     @property
     def evaluation(self) -> str:

@@ -11,13 +11,13 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from oneof.candidates import CandidateSets
-from oneof.crowd.answers import Answers, annotator_vector, as_answers, positions_in, read_gold
+from oneof.crowd.answers import annotator_vector, as_answers, positions_in, read_gold
 from oneof.errors import InputError, LabelError
 from oneof.likelihoods import entropy
 from oneof.messages import enumerate_items, warn
 from oneof.solvers.annotators import accuracy as solvers
-from oneof.solvers.annotators.dawid_skene import AnnotatorSolution, AnswerColumns, solve_annotators
-from oneof.typing import Floats, Ints, Labels, Mask
+from oneof.solvers.annotators.dawid_skene import AnnotatorSolution, solve_annotators
+from oneof.typing import Floats, Labels, Mask
 from oneof.validation import as_float_array, check_choice, check_coverage, check_memory, check_positive
 
 MIN_WEIGHT = float(np.finfo(np.float64).tiny)
@@ -252,18 +252,9 @@ class AnnotatorModel(BaseEstimator):
     array([1. , 1. , 0.5])
     """
 
-    annotators_: Labels
-    classes_: Labels
-    rows_: Labels
-    posterior_: Floats
     accuracy_: Floats
     accuracy_interval_: Floats
     copied_pairs_: list[solvers.CopiedPair]
-    n_answers_: Ints
-    are_rules_: bool
-    _answers: Answers
-    _columns: AnswerColumns
-    _log_likelihood: Floats
     _alone: "AnnotatorModel | None" = None
     """The model of the answers alone, if the labels have the predictions of a classifier as their prior."""
 

@@ -526,11 +526,6 @@ def as_answers(answers: Any, classes: Any = None) -> Answers:
     return read(answers, classes=classes)
 
 
-def is_table(answers: Any) -> bool:
-    """Return whether answers are a table, with a row for each row of X."""
-    return not isinstance(answers, Answers) and not has_record_columns(answers)
-
-
 def name_vector(values: Any, name: str) -> Any:
     """Return names of rows or annotators as a 1-D array."""
     try:
@@ -625,20 +620,23 @@ def read_gold(gold: Any, answers: Answers) -> Floats:
     return candidates.weights
 
 
-def join_rows(answers: Answers, rows: Any, table: bool) -> Answers:
-    """Return the answers over the rows of X, by the names of the rows or by their order; see `CrowdClassifier.fit`."""
+def join_rows(answers: Answers, rows: Any, *, is_table: bool) -> Answers:
+    """Return the answers over the rows of X, by the names of the rows or by their order; see `CrowdClassifier.fit`.
+
+    `is_table` says whether the caller gave a table, with a row for each row of X.
+    """
     if len(rows.shape) == 0:
         raise InputError("`X` must be of shape (n_samples, n_features); got a scalar.")
     n, own = rows.shape[0], index_of(rows)
     index = name_vector(np.arange(n) if own is None else own, "index")
     names, known = answers.rows.tolist(), index.tolist()
-    if is_in_order(names, known, index_is_unnamed=answers._in_order and not table and own is None):
+    if is_in_order(names, known, index_is_unnamed=answers._in_order and not is_table and own is None):
         return answers
     is_numbered = names == list(range(len(names)))
-    if table and is_numbered and len(names) != n:
+    if is_table and is_numbered and len(names) != n:
         raise InputError(f"`answers` are about {len(names)} rows, but `X` has {n}. Give one row of answers for each.")
-    is_guess = (table or answers._in_order) and is_numbered and set(names) == set(known)
-    if is_guess or (table and own is None) or (names and set(names).isdisjoint(known)):
+    is_guess = answers._in_order and is_numbered and set(names) == set(known)
+    if is_guess or (is_table and own is None) or (names and set(names).isdisjoint(known)):
         raise InputError(
             f"the rows of `answers`, such as {names[0]!r}, cannot be found in `X`, which has "
             f"{'no names of rows' if own is None else 'other names, or the same numbers in another order'}. Give X and "

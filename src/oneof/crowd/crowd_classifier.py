@@ -6,23 +6,21 @@ from dataclasses import dataclass, field
 from typing import Any, Self
 
 import numpy as np
-import scipy.sparse as sp
 from scipy.special import logsumexp
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from oneof.crowd.annotator_model import AnnotatorModel
-from oneof.crowd.answers import as_answers, is_table, join_rows
+from oneof.crowd.answers import as_answers, join_rows
 from oneof.crowd.learners import WeightLearner, training_labels
 from oneof.errors import InputTypeError
 from oneof.messages import warn
 from oneof.metrics import covering_rate
-from oneof.model_selection.prediction import predicted_folds
+from oneof.model_selection.prediction import as_rows, predicted_folds
 from oneof.solvers.annotators.temper import N_STANDARD_ERRORS, answer_power, is_informative, temper
 from oneof.typing import Floats, Labels
 from oneof.validation import (
-    as_array,
     check_estimator,
     check_instance,
     check_n_jobs,
@@ -151,9 +149,6 @@ class CrowdClassifier(ClassifierMixin, BaseEstimator):
     ['a', 'b']
     """
 
-    annotator_model_: AnnotatorModel
-    transduction_: Labels
-
     def __init__(
         self,
         estimator: Any = None,
@@ -202,6 +197,8 @@ class CrowdClassifier(ClassifierMixin, BaseEstimator):
         InputError
             If X, the answers, `gold` or a parameter are invalid, or an answer is about a row that X does not have.
         """
+        from oneof.estimators.loo_ridge import FIRST_CHOICE  # heavy for answers alone
+
         self.__dict__.pop("classes_", None)
         if progress is not None and not callable(progress):
             raise InputTypeError(f"`progress` must be a function or None; got {progress!r}.")
@@ -209,12 +206,13 @@ class CrowdClassifier(ClassifierMixin, BaseEstimator):
         check_positive("tol", self.tol)
         check_n_jobs(self.n_jobs)
         rng = check_random_state(self.random_state)
-        learner = WeightLearner.of(self._classifier(), rng, self.n_jobs)
+        classifier = FIRST_CHOICE() if self.estimator is None else self.estimator
+        check_estimator(classifier)
+        learner = WeightLearner.of(classifier, rng, self.n_jobs)
         annotators = AnnotatorModel() if self.annotator_model is None else self.annotator_model
         check_instance("annotator_model", annotators, AnnotatorModel)
-        is_array = hasattr(X, "shape") and not isinstance(X, memoryview)
-        rows = X.tocsr() if sp.issparse(X) else X if is_array else as_array(X, "X")
-        given = join_rows(as_answers(answers, annotators.classes), rows, is_table(answers))
+        rows, given = as_rows(X), as_answers(answers, annotators.classes)
+        given = join_rows(given, rows, is_table=given is not answers and given._in_order)
         alone = clone(annotators).fit(given, gold)
         rounds = self._fit_rounds(learner, rows, alone, rng, progress)
         model = rounds.model
@@ -225,7 +223,7 @@ class CrowdClassifier(ClassifierMixin, BaseEstimator):
         self.classifier_power_, self.answer_power_ = rounds.classifier_power, rounds.answer_power
         self.transduction_ = given.classes[model.posterior_.argmax(axis=1)]
         if (unlabeled := model.candidates_.is_unlabeled).any():  # the posterior of rules is the same in these rows
-            self.transduction_[unlabeled] = learner.predict(self.estimator_, rows, given.classes)[unlabeled]
+            self.transduction_[unlabeled] = learner.predict(self.estimator_, rows)[unlabeled]
         self.label_changes_ = np.array(rounds.changes)
         self.n_iter_ = len(self.label_changes_)
         self.classes_ = given.classes
@@ -250,7 +248,7 @@ class CrowdClassifier(ClassifierMixin, BaseEstimator):
             If X is invalid.
         """
         check_is_fitted(self)
-        return self._learner.predict(self.estimator_, X, self.classes_)
+        return self._learner.predict(self.estimator_, X)
 
     def predict_proba(self, X: Any) -> Floats:
         """Return the probabilities of the classes.
@@ -271,7 +269,7 @@ class CrowdClassifier(ClassifierMixin, BaseEstimator):
             If X is invalid, or the estimator has no `predict_proba`.
         """
         check_is_fitted(self)
-        return self._learner.predict_proba(self.estimator_, X, self.classes_)
+        return self._learner.predict_proba(self.estimator_, X)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return the covering rate, which is the accuracy on exact labels.
@@ -347,11 +345,3 @@ class CrowdClassifier(ClassifierMixin, BaseEstimator):
                 )
                 break
         return last
-
-    def _classifier(self) -> Any:
-        if self.estimator is None:
-            from oneof.estimators.loo_ridge import FIRST_CHOICE
-
-            return FIRST_CHOICE()
-        check_estimator(self.estimator)
-        return self.estimator

@@ -21,11 +21,10 @@ from oneof.crowd.annotator_model import AnnotatorModel
 from oneof.errors import InputError, reraise_as_input_error
 from oneof.estimators.base import CandidateClassifier, last_step
 from oneof.estimators.wrappers._soft_labels import check_proba, fit_soft, predict_columns, remove_generators, with_seeds
-from oneof.model_selection.prediction import align_class_columns
+from oneof.model_selection.prediction import align_class_columns, as_rows
 from oneof.solvers.annotators.temper import MAX_POWER, mean_distances, temper
 from oneof.solvers.conformal import candidate_proba
 from oneof.typing import Floats, Ints, Labels
-from oneof.validation import as_array
 
 Folds: TypeAlias = Sequence[tuple[Ints, Ints]]
 MIN_PROBABILITY = 1e-12
@@ -91,14 +90,12 @@ class WeightLearner:
         del labels
         return clone(self.classifier).fit(rows, candidates)
 
-    def predict(self, model: Any, X: Any, classes: Labels) -> Labels:
+    def predict(self, model: Any, X: Any) -> Labels:
         """Return the predicted classes."""
-        del classes
         return np.asarray(model.predict(X))
 
-    def predict_proba(self, model: Any, X: Any, classes: Labels) -> Floats:
+    def predict_proba(self, model: Any, X: Any) -> Floats:
         """Return probabilities of all classes."""
-        del classes
         if not hasattr(model, "predict_proba"):
             raise InputError(f"`estimator` must have predict_proba; {type(model).__name__} does not have it.")
         return np.asarray(model.predict_proba(X))
@@ -134,20 +131,19 @@ class SoftLabelLearner(WeightLearner):
 
     def fit(self, rows: Any, candidates: CandidateSets, labels: Floats) -> Any:
         """Return the classifier fitted to the rows with answers."""
-        labeled = np.flatnonzero(~candidates.is_unlabeled)
+        self.classes, labeled = candidates.classes, np.flatnonzero(~candidates.is_unlabeled)
         model, self.columns = fit_soft(self.classifier, _safe_indexing(rows, labeled), labels[labeled], N_COPIES)
         remove_generators(model)
         return model
 
-    def predict(self, model: Any, X: Any, classes: Labels) -> Labels:
+    def predict(self, model: Any, X: Any) -> Labels:
         """Return the predicted classes."""
-        return classes[self.predict_proba(model, X, classes).argmax(axis=1)]
+        return self.classes[self.predict_proba(model, X).argmax(axis=1)]
 
-    def predict_proba(self, model: Any, X: Any, classes: Labels) -> Floats:
+    def predict_proba(self, model: Any, X: Any) -> Floats:
         """Return probabilities of all classes, 0 for those that no label has."""
         with reraise_as_input_error():
-            rows = X if hasattr(X, "shape") else as_array(X, "X")
-            return predict_columns(model, self.columns, rows, len(classes))
+            return predict_columns(model, self.columns, as_rows(X), len(self.classes))
 
 
 def training_labels(model: AnnotatorModel) -> Floats:
@@ -212,7 +208,7 @@ def _fit_and_predict(
     if not hasattr(learner.classifier, "predict_proba"):
         values = np.asarray(model.decision_function(test_rows))
         return align_class_columns(values, "decision_function", model.classes_, candidates.classes)
-    proba = learner.predict_proba(model, test_rows, candidates.classes)
+    proba = learner.predict_proba(model, test_rows)
     check_proba(proba, learner.classifier)
     return proba
 

@@ -134,7 +134,8 @@ def predict_held_out(
 
 def as_rows(X: Any) -> Any:
     """Return features whose rows can be indexed."""
-    return X.tocsr() if sp.issparse(X) else X if hasattr(X, "shape") else as_array(X, "X")
+    is_array = hasattr(X, "shape") and not isinstance(X, memoryview)
+    return X.tocsr() if sp.issparse(X) else X if is_array else as_array(X, "X")
 
 
 def as_targets(y: Any, candidates: CandidateSets) -> Labels | CandidateSets:

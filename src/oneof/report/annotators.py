@@ -47,8 +47,8 @@ class PairRow(NamedTuple):
 
 
 def shown_annotators(summary: AnnotatorSummary) -> list[int]:
-    """Return the annotators of the table and the figure, by increasing accuracy."""
-    order = summary.order
+    """Return the annotators of the table and the figure, by increasing accuracy, those of unknown accuracy last."""
+    order: list[int] = np.argsort(summary.accuracy, kind="stable").tolist()
     if len(order) <= MAX_ANNOTATORS:
         return order
     known = [j for j in order if not np.isnan(summary.accuracy[j])]
@@ -66,12 +66,13 @@ def annotator_rows(summary: AnnotatorSummary) -> list[AnnotatorRow]:
     ]
 
 
-def class_table(summary: AnnotatorSummary, n_classes: int = MAX_CLASSES) -> dict[str, Any] | None:
-    """Return the accuracies in at most `n_classes` classes, None if no accuracy differs between classes."""
+def class_table(summary: AnnotatorSummary) -> dict[str, Any] | None:
+    """Return the accuracies in the classes in which most annotators differ; None if none differs between classes."""
     by_class = summary.by_class
     if not by_class.differs.any():
         return None
-    classes = summary.shown_classes(n_classes)
+    n_differ = np.count_nonzero(by_class.differs, axis=0)
+    classes = sorted(np.argsort(-n_differ, kind="stable")[:MAX_CLASSES].tolist())
     numbers: Any = np.dstack([by_class.accuracy, by_class.interval]).tolist()
     rows = [
         (clean(summary.names[j]), [ClassCell._make((*numbers[j][k], bool(by_class.differs[j, k]))) for k in classes])

@@ -120,11 +120,6 @@ class AnnotatorSummary:
     disputed: Sequence[DisputedRow]
 
     @property
-    def order(self) -> list[int]:
-        """The annotators by increasing accuracy, those of unknown accuracy last."""
-        return [int(j) for j in np.argsort(self.accuracy, kind="stable")]
-
-    @property
     def agreement(self) -> str:
         """Krippendorff's alpha in a sentence."""
         if np.isnan(self.alpha):
@@ -152,11 +147,6 @@ class AnnotatorSummary:
         if len(order) > n_pairs:
             order = [i for i in order if n_shared[i] >= MIN_SHARED_ROWS]
         return order[:n_pairs]
-
-    def shown_classes(self, n_classes: int) -> list[int]:
-        """Return the classes in which most annotators differ from their other classes, in the order of the classes."""
-        n_differ = np.count_nonzero(self.by_class.differs, axis=0)
-        return sorted(np.argsort(-n_differ, kind="stable")[:n_classes].tolist())
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ import numpy as np
 from oneof.audit import LabelIssues
 from oneof.candidates import CandidateSets
 from oneof.candidates.labels import is_missing
+from oneof.comparison.folds import columns_of
 from oneof.conformal import SetEvaluation
 from oneof.plots import counts
 from oneof.plots.figures import encode_decisions
@@ -104,10 +105,7 @@ def compare_with_truth(candidates: CandidateSets, decided: Labels, truth: Labels
     known = np.array([not is_missing(label) for label in truth], dtype=bool)
     if not known.any():
         return None
-    column = {label: k for k, label in enumerate(candidates.classes.tolist())}
-    columns = np.array(
-        [column.get(label, -1) if has_truth else -1 for label, has_truth in zip(truth, known, strict=True)]
-    )
+    columns = columns_of(truth, candidates)
     right = np.array([known[i] and bool(decided[i] == truth[i]) for i in range(len(truth))])
     # Index -1 is the last class, which the second factor excludes again.
     inside = candidates.mask[np.arange(len(columns)), columns] & (columns >= 0)

@@ -9,8 +9,9 @@ since no header permits it. It cannot send rows either, since the content type o
 import asyncio
 import ipaddress
 import json
-from collections.abc import Awaitable, Callable, Collection
+from collections.abc import Collection
 from dataclasses import asdict
+from functools import partial
 from typing import Any, NoReturn
 
 from starlette.applications import Starlette
@@ -22,13 +23,13 @@ from starlette.responses import Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from oneof.errors import InputError, InputTypeError, OneofError
+from oneof.errors import InputError, OneofError
 from oneof.io.findings import UnreadableCells
 from oneof.messages import enumerate_items
 from oneof.serving.limits import MAX_BODY_BYTES, MAX_BODY_SECONDS, MAX_REQUESTS, MAX_ROWS
 from oneof.serving.openapi import describe
 from oneof.serving.predictor import RowPredictor
-from oneof.validation import check_positive
+from oneof.validation import check_instance, check_positive
 
 _MAX_LISTED = 5
 """Maximum number of columns or rows in a note."""
@@ -78,8 +79,7 @@ def make_app(
     >>> from oneof.serving import RowPredictor, make_app
     >>> app = make_app(RowPredictor(load("model.skops")), hosts=("models.example.org",))  # doctest: +SKIP
     """
-    if not isinstance(predictor, RowPredictor):
-        raise InputTypeError(f"`predictor` must be a RowPredictor; got {type(predictor).__name__}.")
+    check_instance("predictor", predictor, RowPredictor)
     limits = {"max_rows": max_rows, "max_body_bytes": max_body_bytes}
     for name, limit in limits.items():
         check_positive(name, limit, integer=True)
@@ -90,7 +90,7 @@ def make_app(
     }
     return Starlette(
         routes=[
-            *(Route(path, _constant(content)) for path, content in pages.items()),
+            *(Route(path, partial(_constant, content)) for path, content in pages.items()),
             Route("/predict", _Predictions(predictor, **limits).predict, methods=["POST"]),
         ],
         middleware=[Middleware(_HostMiddleware, hosts=hosts)],
@@ -98,13 +98,8 @@ def make_app(
     )
 
 
-def _constant(content: dict[str, Any]) -> Callable[[Request], Awaitable[Response]]:
-    """Return an endpoint whose response is constant."""
-
-    async def respond(_: Request) -> Response:
-        return _respond(content)
-
-    return respond
+async def _constant(content: dict[str, Any], _: Request) -> Response:
+    return _respond(content)
 
 
 class _Predictions:

@@ -150,21 +150,6 @@ def fingerprint(source: Source, estimator: Any, options: StreamOptions) -> dict[
     return packed
 
 
-def check_compatible(stored: Mapping[str, Any], current: Mapping[str, Any], path: Path) -> None:
-    """Raise unless a file was written with the current facts; the error names the first difference."""
-    for name, fact in current.items():
-        if stored.get(name) == fact:
-            continue
-        if name == "files":
-            raise DataError(
-                f"{current['source']} has changed since {path} was written. Restore it, or start again with --restart."
-            )
-        raise DataError(
-            f"{path} was written with the {name} {stored.get(name)!r}; got {fact!r}. Use the same, or start again with "
-            "--restart."
-        )
-
-
 def write_checkpoint(path: Path, run: RunState, identity: Mapping[str, Any]) -> None:
     """Write the state and the facts of a run; an older file is replaced once the new one is on disk."""
     arrays: dict[str, Any] = {}
@@ -180,27 +165,33 @@ def read_checkpoint(path: Path, identity: Mapping[str, Any]) -> RunState:
     Raises
     ------
     DataError
-        If the file is not a checkpoint, is damaged, or belongs to a run with other facts.
+        If the file is not a checkpoint, is damaged, or belongs to a run with other facts; the error names the first
+        difference.
     """
     try:
         arrays = read_arrays(path)
         header = json.loads(arrays.pop("header").tobytes())
-        valid = isinstance(header, dict) and header.get("format") == FORMAT
+        is_current = (header["format"], header["format_version"]) == (FORMAT, FORMAT_VERSION)
+        stored = dict(header["identity"])
+        run: RunState | None = _unpack(RunState, header["run"], arrays) if is_current else None
     except OSError as error:
         raise DataError(f"{path} cannot be read: {error.strerror or error}.") from None
-    except (KeyError, RecursionError, ValueError):  # a DataError about the arrays is a ValueError
-        valid = False
-    if not valid:
-        raise DataError(f"{path} is damaged, or is not a checkpoint of oneof. Start again with --restart.")
-    if header.get("format_version") != FORMAT_VERSION:
+    # A DataError about the arrays is a ValueError.
+    except (AttributeError, IndexError, KeyError, RecursionError, TypeError, ValueError):
+        raise DataError(f"{path} is damaged, or is not a checkpoint of oneof. Start again with --restart.") from None
+    if run is None:
         raise DataError(
             f"{path} was written by another version of oneof. Use that version, or start again with --restart."
         )
-    check_compatible(header.get("identity", {}), identity, path)
-    try:
-        run: RunState = _unpack(RunState, header["run"], arrays)
-    except (KeyError, TypeError, AttributeError, ValueError, IndexError):
-        raise DataError(f"{path} lacks fields of a checkpoint. Start again with --restart.") from None
+    for name in [name for name, fact in identity.items() if stored.get(name) != fact]:
+        if name == "files":
+            raise DataError(
+                f"{identity['source']} has changed since {path} was written. Restore it, or start again with --restart."
+            )
+        raise DataError(
+            f"{path} was written with the {name} {stored.get(name)!r}; got {identity[name]!r}. Use the same, or start "
+            "again with --restart."
+        )
     return run
 
 

@@ -219,13 +219,12 @@ def _mean_posterior(source: Source, options: StreamOptions, classes: Sequence[st
 
 def _map_labels(source: Source, options: StreamOptions, function: Callable[[Any], Any]) -> Iterator[Any]:
     """Yield a function of the labels of each batch, without the features; errors name the rows of the files."""
-    is_empty = True
+    batch = None
     for batch in iterate_batches(source, options.batch_rows, batch_spec(options, ())):
-        is_empty = False
         with batch.localized():
             result = function(batch.labels)
         yield result
-    if is_empty:
+    if batch is None:
         raise DataError(f"{source.display_name} has no rows.")
 
 
@@ -358,15 +357,14 @@ def _finalize(run: RunState, estimator: Any, options: StreamOptions, resumed_at:
     from sklearn.base import clone
     from sklearn.pipeline import Pipeline
 
-    if run.state is None or run.classes is None:
-        raise DataError("the stream has no rows.")
+    assert run.state is not None
+    assert run.classes is not None
     if run.validation.total.labeled == 0:
         raise DataError("every row is unlabeled. Label some rows.")
     n_features = run.state.V.shape[1] - bool(estimator.fit_intercept)
     classifier = clone(estimator)._load_state(run.state, run.classes, n_features)
     encoder = _encoder(run, options)
     steps = [] if encoder is None else [("columns", encoder)]
-    order_note = run.validation.autocorrelation.note()
     findings = [*run.findings, *run.unreadable_labels.findings("unreadable labels"), *run.unreadable.findings()]
     return StreamResult(
         Pipeline([*steps, ("method", classifier)]),
@@ -374,7 +372,7 @@ def _finalize(run: RunState, estimator: Any, options: StreamOptions, resumed_at:
         list(run.columns or []),
         run.validation,
         resumed_at,
-        [*describe(findings), *([] if order_note is None else [order_note])],
+        [*describe(findings), *filter(None, [run.validation.autocorrelation.note()])],
         run.prior,
         run.unreadable_labels,
     )

@@ -144,15 +144,12 @@ def check_arguments(source: Source, estimator: Any, options: StreamOptions) -> N
             "posteriors are divided by their mean over all rows, but standard input can be read only once. Use a file, "
             "or divide the weights by the class frequencies and use --kind likelihood."
         )
-    if source.format == "svmlight":
-        if options.has_weights:
-            raise InputError(
-                "svmlight files have no weights of labels, since a weight cannot be distinguished from a feature. Use "
-                "another format."
-            )
-        if options.labels:
-            raise InputError("the labels of svmlight files are at the start of each line. Omit --labels.")
-        if options.overrides != Overrides() or options.text_options != TextOptions():
-            raise InputError("svmlight files have no named columns. Omit the options for columns and words.")
-    elif not options.labels:
+    is_svmlight = source.format == "svmlight"
+    has_columns = options.labels or options.overrides != Overrides() or options.text_options != TextOptions()
+    if is_svmlight and (has_columns or options.has_weights):
+        raise InputError(
+            "svmlight files have no weights of labels and no named columns: each line begins with its labels. Omit "
+            "--labels and the options for weights, columns and words, or use another format."
+        )
+    if not is_svmlight and not options.labels:
         raise InputError("--labels must name the label column; got none. Add --labels COLUMN.")

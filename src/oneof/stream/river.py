@@ -3,7 +3,7 @@
 import math
 from collections.abc import Mapping, Sequence
 from copy import deepcopy
-from typing import Any, NamedTuple, Self
+from typing import Any, Self, TypeAlias
 
 import numpy as np
 
@@ -23,14 +23,9 @@ _MAX_NAMES, _MAX_ROWS, _MAX_SETS = 2**20, 2**8, 2**12
 _SIGNS = np.array([1.0, -1.0])
 
 
-class _Hashed(NamedTuple):
-    """Features of a row in the order of their columns."""
-
-    order: Ints
-    signs: Floats
-    columns: Ints
-    starts: Ints | None
-    """The first feature of each column; None if no two features have the same column."""
+_Hashed: TypeAlias = tuple[Ints, Floats, Ints, Ints | None]
+"""The order of the features of a row by their columns, and in this order their signs and the different columns. Last is
+the first feature of each column; None if no two features have the same column."""
 
 
 class RiverClassifier:
@@ -191,7 +186,7 @@ class RiverClassifier:
         values *= signs
         return columns, values if starts is None else np.add.reduceat(values, starts)
 
-    def _hash(self, names: tuple[str, ...]) -> "_Hashed":
+    def _hash(self, names: tuple[str, ...]) -> _Hashed:
         """Return the columns of a row's features; rows of a stream often have the same names in the same order."""
         codes = self._codes(names)
         order = codes.argsort(kind="stable")
@@ -202,26 +197,19 @@ class RiverClassifier:
         if not is_first.all():  # several features have the same column
             starts = np.append(0, np.flatnonzero(is_first) + 1)
             columns = columns[starts]
-        hashed = _Hashed(order, signs, read_only(columns), starts)
         if len(self._hashed) >= _MAX_ROWS:
             self._hashed.clear()
-        self._hashed[names] = hashed
-        return hashed
+        self._hashed[names] = order, signs, read_only(columns), starts
+        return self._hashed[names]
 
     def _codes(self, names: tuple[str, ...]) -> Ints:
         """Return twice the column of each name, plus 1 if the hasher negates its values."""
-        try:
-            return np.fromiter(map(self._codes_of.__getitem__, names), np.int64, len(names))
-        except KeyError:
-            if len(self._codes_of) > _MAX_NAMES:
-                self._codes_of.clear()
-            self._cache_codes([name for name in names if name not in self._codes_of])
-            return self._codes(names)
-
-    def _cache_codes(self, names: list[str]) -> None:
-        """Store the columns and signs that the hasher gives to names."""
-        hashed = self._hasher.transform([{name: 1.0} for name in names])
-        self._codes_of.update(zip(names, (2 * hashed.indices + (hashed.data < 0)).tolist(), strict=True))
+        if len(self._codes_of) > _MAX_NAMES:
+            self._codes_of.clear()
+        if new := [name for name in names if name not in self._codes_of]:
+            hashed = self._hasher.transform([{name: 1.0} for name in new])
+            self._codes_of.update(zip(new, (2 * hashed.indices + (hashed.data < 0)).tolist(), strict=True))
+        return np.fromiter(map(self._codes_of.__getitem__, names), np.int64, len(names))
 
 
 def _key(y: Any) -> Any:

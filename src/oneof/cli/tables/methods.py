@@ -10,15 +10,8 @@ from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import StandardScaler
 
 from oneof.cli.tables.inputs import PreparedTable
-from oneof.comparison.folds import has_class_weights
-from oneof.comparison.methods import (
-    DEFAULT_METHOD,
-    auto_methods,
-    default_estimators,
-    excluded_from_auto,
-    has_negative_values,
-    has_unit_rows,
-)
+from oneof.comparison.folds import Task, has_class_weights
+from oneof.comparison.methods import DEFAULT_METHOD, auto_methods, estimators_for, excluded_from_auto
 from oneof.errors import InputError
 from oneof.io import make_encoder
 
@@ -36,13 +29,7 @@ def resolve_methods(
     if encoder is not None:  # the folds have other words, and the same scaler
         encoder.set_params(sparse_output=sp.issparse(encoded))
     n_features = encoded.shape[1]
-    estimators = default_estimators(
-        sparse=sp.issparse(encoded),
-        negative=has_negative_values(encoded),
-        scaled=has_unit_rows(encoded),
-        n_rows=int((~prepared.candidates.is_unlabeled).sum()),
-        random_state=seed,
-    )
+    estimators = estimators_for(Task(encoded, prepared.candidates, None), seed)
     names, notes = _select_names(method, estimators, n_features, class_weight)
     # The steps of a method that is a pipeline are inserted one by one, since `pipeline[-1]` must be the estimator. The
     # encoder has scaled sparse features: a second scaler would give rare words the same weight as frequent ones. It has

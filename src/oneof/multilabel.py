@@ -161,14 +161,13 @@ def _check_occurrence(truth: Mask, labeled_rows: Ints, other_rows: Ints) -> None
 
 def _scores(model: Any, X: Any) -> Floats:
     """Return scores that increase with the probability of class 1; differences of logarithms if available."""
-    if hasattr(model, "decision_function"):
-        scores = np.asarray(model.decision_function(X), dtype=float)
-        return scores if scores.ndim == 1 else scores[:, 1] - scores[:, 0]
-    if hasattr(model, "predict_log_proba"):
-        with np.errstate(divide="ignore"):  # the logarithm of a probability of 0 ranks last
-            log_proba = np.asarray(model.predict_log_proba(X), dtype=float)
-        return log_proba[:, 1] - log_proba[:, 0]  # probabilities near 1 would be tied by rounding
-    if hasattr(model, "predict_proba"):
-        return np.asarray(model.predict_proba(X), dtype=float)[:, 1]
+    for method in ("decision_function", "predict_log_proba", "predict_proba"):
+        if hasattr(model, method):
+            with np.errstate(divide="ignore"):  # the logarithm of a probability of 0 ranks last
+                scores = np.asarray(getattr(model, method)(X), dtype=float)
+            if scores.ndim == 1:
+                return scores
+            # Probabilities near 1 would be tied by rounding, their logarithms are not.
+            return scores[:, 1] if method == "predict_proba" else scores[:, 1] - scores[:, 0]
     name = type(model).__name__
     raise InputError(f"`estimator` must have decision_function, predict_log_proba or predict_proba; {name} has none.")

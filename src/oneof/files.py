@@ -36,13 +36,11 @@ def as_path(path: Any, name: str = "path") -> Path:
 
 def hash_file(path: Path) -> str | None:
     """Return the SHA-256 of the content of a file; None for a folder, a pipe, or a file that is gone."""
-    if not path.is_file():
-        return None
-    try:
-        with path.open("rb") as file:
-            return hashlib.file_digest(file, "sha256").hexdigest()
-    except OSError:
-        return None
+    with suppress(OSError):
+        if path.is_file():
+            with path.open("rb") as file:
+                return hashlib.file_digest(file, "sha256").hexdigest()
+    return None
 
 
 @contextmanager
@@ -143,12 +141,10 @@ def check_writable(folder: Path) -> None:
         tempfile.TemporaryDirectory(dir=existing).cleanup()  # some file systems accept no files from anyone
 
 
-def check_not_input(outputs: Iterable[Path], inputs: Iterable[Path], option: str = "--out") -> None:
+def check_not_input(output: Path, inputs: Iterable[Path], option: str = "--out") -> None:
     """Raise if an output file, named by `option`, is one of the input files, which would be overwritten."""
-    resolved = {path.resolve() for path in inputs}
-    for path in outputs:
-        if path.resolve() in resolved:
-            raise DataError(f"{path} is an input file and would be overwritten. Choose another {option}.")
+    if output.resolve() in {path.resolve() for path in inputs}:
+        raise DataError(f"{output} is an input file and would be overwritten. Choose another {option}.")
 
 
 @contextmanager

@@ -206,15 +206,17 @@ def iter_kernels(kernel: Any, features: str, rows: FeatureMatrix, used: Ints) ->
         yield "precomputed", PrecomputedGram(used)
         return
     rows = rows if tensor is None else as_numpy(tensor)
-    default = MAPS if kernel == "laplacian" else default_maps(rows)
-    maps = default if features == "auto" else {features: (MAPS | SPARSE_MAPS)[features]}
-    n_entries = len(used) * int(np.count_nonzero(count_nonzeros(rows)))
-    dtype: Precision = "float32" if n_entries >= MIN_FLOAT32_ENTRIES else "float64"
+    if features != "auto":
+        maps = {features: (MAPS | SPARSE_MAPS)[features]}
+    else:
+        maps = MAPS if kernel == "laplacian" else default_maps(rows)
     dense = rows
     if MAPS.keys() & maps:
         n, d = rows.shape
         check_memory(32.0 * n * d, f"{d} features of {n} rows, not sparse,", 'pass features="l2"')
         dense = np.asarray(rows.toarray() if sp.issparse(rows) else rows, dtype=np.float64)
+    n_entries = len(used) * int(np.count_nonzero(count_nonzeros(rows)))
+    dtype: Precision = "float32" if n_entries >= MIN_FLOAT32_ENTRIES else "float64"
     for map_name, fit in maps.items():
         source, kinds = (dense, RADIAL) if map_name in MAPS else (rows, ("rbf",))
         feature_map = fit(source)

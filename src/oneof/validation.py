@@ -154,11 +154,8 @@ def check_positive(
     """
     fits = is_integer(value) if integer else is_real(value)
     number = value if integer or not fits else _as_float(value)
-    if (
-        not fits
-        or not (0 < number < np.inf or (allow_zero and number == 0))
-        or (max_value is not None and number > max_value)
-    ):
+    is_positive = fits and (0 < number < np.inf or (allow_zero and number == 0))
+    if not is_positive or (max_value is not None and number > max_value):
         requirement = f"{'an integer' if integer else 'a number'} {'of at least' if allow_zero else 'above'} 0"
         limit = "" if max_value is None else f" and at most {max_value:,}"
         raise InputError(f"`{name}` must be {requirement}{limit}{alternatives}; got {_short(value)}.")

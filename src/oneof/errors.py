@@ -151,9 +151,16 @@ class LabelError(InputError):
     """
 
     def __init__(
-        self, reason: str = "", *, label: Any = None, cause: LabelErrorCause | None = None, **place: Any
+        self,
+        reason: str = "",
+        *,
+        label: Any = None,
+        cause: LabelErrorCause | None = None,
+        source: str | None = None,
+        row: int | None = None,
+        column: int | None = None,
     ) -> None:
-        super().__init__(reason, **place)
+        super().__init__(reason, source=source, row=row, column=column)
         self.label = label
         self.cause = cause
 

@@ -21,10 +21,9 @@ from sklearn.gaussian_process.kernels import (
 )
 
 import oneof.kernels.gaussian_process
-import oneof.kernels.pairwise
 from oneof.errors import InputError
-from oneof.kernels import covariance, is_psd_by_construction, total_variance, variances
-from oneof.kernels.pairwise import scale_gamma
+from oneof.kernels.gaussian_process import covariance, is_psd_by_construction, variances
+from oneof.kernels.pairwise import scale_gamma, total_variance
 from tests.retained import peak_bytes
 
 with contextlib.suppress(ImportError):

@@ -8,9 +8,8 @@ import scipy.sparse as sp
 from scipy.spatial.distance import cdist
 
 from oneof.kernels import mapped
-from oneof.kernels.city_block import city_block_distances
 from oneof.kernels.feature_maps import Standard
-from oneof.kernels.mapped import KernelSum, MappedKernel, iter_kernels, take_rows
+from oneof.kernels.mapped import KernelSum, MappedKernel, city_block_distances, iter_kernels, take_rows
 
 
 def rows(n=30, d=4, seed=0):

@@ -142,9 +142,8 @@ def unpack_texts(text: _Array, offsets: _Array) -> list[str]:
         raise DataError(
             f"`text` must be the bytes of all rows, a uint8 vector; got {text.dtype} of shape {text.shape}."
         )
-    is_vector = offsets.ndim == 1 and offsets.dtype.kind in "iu" and len(offsets) > 0
-    ends = offsets.tolist() if is_vector else []
-    if not is_vector or ends[0] != 0 or ends[-1] != len(text) or any(a > b for a, b in itertools.pairwise(ends)):
+    ends = offsets.tolist() if offsets.ndim == 1 and offsets.dtype.kind in "iu" else []
+    if ends[:1] != [0] or ends[-1] != len(text) or any(a > b for a, b in itertools.pairwise(ends)):
         raise DataError(f"`text_offsets` must increase from 0 to {len(text)}, the number of bytes of text.")
     content, texts = text.tobytes(), []
     for row, (start, end) in enumerate(itertools.pairwise(ends)):

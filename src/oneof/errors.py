@@ -59,6 +59,9 @@ class InputError(OneofError, ValueError):
     `n_neighbors` must be an integer above 0; got 0.
     """
 
+    rows: tuple[int, ...] = ()
+    """All rows with such a value, if several are known, as in a `LabelError`."""
+
     def __init__(
         self, reason: str = "", *, source: str | None = None, row: int | None = None, column: int | None = None
     ) -> None:
@@ -85,12 +88,10 @@ class InputError(OneofError, ValueError):
         """
         relocated = self.because(self.reason)
         relocated.source = str(source) if self.source is None and source is not None else self.source
-        relocated._count_rows_from(first_row)
+        relocated.row = None if self.row is None else self.row + first_row
+        relocated.rows = tuple(row + first_row for row in self.rows)
         relocated.args = (relocated._message(),)
         return relocated
-
-    def _count_rows_from(self, first_row: int) -> None:
-        self.row = None if self.row is None else self.row + first_row
 
     def because(self, reason: str) -> Self:
         """Return a copy of the error with another reason.
@@ -162,11 +163,6 @@ class LabelError(InputError):
         super().__init__(reason, source=source, row=row, column=column)
         self.label = label
         self.cause = cause
-        self.rows: tuple[int, ...] = ()
-
-    def _count_rows_from(self, first_row: int) -> None:
-        super()._count_rows_from(first_row)
-        self.rows = tuple(row + first_row for row in self.rows)
 
 
 class InputTypeError(OneofError, TypeError):

@@ -1,13 +1,12 @@
 """Paths, and atomic writes of files and folders."""
 
-import contextlib
 import hashlib
 import os
 import secrets
 import shutil
 import tempfile
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -37,16 +36,14 @@ def as_path(path: Any, name: str = "path") -> Path:
 
 def hash_file(path: Path) -> str | None:
     """Return the SHA-256 of the content of a file; None for a folder, a pipe, or a file that is gone."""
-    if not path.is_file():
-        return None
-    try:
-        with path.open("rb") as file:
-            return hashlib.file_digest(file, "sha256").hexdigest()
-    except OSError:
-        return None
+    with suppress(OSError):
+        if path.is_file():
+            with path.open("rb") as file:
+                return hashlib.file_digest(file, "sha256").hexdigest()
+    return None
 
 
-@contextlib.contextmanager
+@contextmanager
 def atomic_write(path: str | os.PathLike[str]) -> Iterator[Path]:
     """Write a file atomically: yield a temporary path whose file replaces `path` at the end of the block.
 
@@ -67,24 +64,21 @@ def atomic_write(path: str | os.PathLike[str]) -> Iterator[Path]:
     folder = Path(tempfile.gettempdir()) if is_special else target.parent
     temporary = folder / f".{target.name}.{secrets.token_hex(4)}.tmp"
     try:
-        yield temporary
-        if is_special:
-            with temporary.open("rb") as content, target.open("wb") as stream:
-                shutil.copyfileobj(content, stream)
-        else:
-            fsync(temporary)
-            temporary.replace(target)
-    except WriteError:
-        raise
-    except OSError as error:
-        raise write_error(path, error) from error
+        with _write_errors(path):
+            yield temporary
+            if is_special:
+                with temporary.open("rb") as content, target.open("wb") as stream:
+                    shutil.copyfileobj(content, stream)
+            else:
+                fsync(temporary)
+                temporary.replace(target)
     finally:
         # On a read-only disk the removal fails too, but the first error is the informative one.
-        with contextlib.suppress(OSError):
+        with suppress(OSError):
             temporary.unlink(missing_ok=True)
 
 
-@contextlib.contextmanager
+@contextmanager
 def create_directories(folder: Path) -> Iterator[None]:
     """Create a folder and its missing parents; remove them again if the block raises or is interrupted.
 
@@ -95,16 +89,14 @@ def create_directories(folder: Path) -> Iterator[None]:
     """
     created: list[Path] = []
     try:
-        try:
+        with _write_errors(folder):
             created = [parent for parent in (folder, *folder.parents) if not parent.exists()]
             folder.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise write_error(folder, error) from error
         yield
         created = []
     finally:
         for parent in created:
-            with contextlib.suppress(OSError):  # not empty: another process has written to it
+            with suppress(OSError):  # not empty: another process has written to it
                 parent.rmdir()
 
 
@@ -125,6 +117,17 @@ def write_error(path: Path, error: OSError) -> WriteError:
     )
 
 
+@contextmanager
+def _write_errors(path: Path) -> Iterator[None]:
+    """Raise system errors as `write_error` of a path; a WriteError has a path already."""
+    try:
+        yield
+    except WriteError:
+        raise
+    except OSError as error:
+        raise write_error(path, error) from error
+
+
 def check_writable(folder: Path) -> None:
     """Raise if files cannot be written to `folder`, which may not exist yet; nothing remains in it."""
     existing = folder.absolute()
@@ -134,18 +137,14 @@ def check_writable(folder: Path) -> None:
         raise DataError(f"cannot create the folder {folder}: {existing} is a file.")
     if not os.access(existing, os.W_OK | os.X_OK):
         raise DataError(f"{folder} cannot be written to: no write permission for {existing}.")
-    try:
+    with _write_errors(folder):
         tempfile.TemporaryDirectory(dir=existing).cleanup()  # some file systems accept no files from anyone
-    except OSError as error:
-        raise write_error(folder, error) from None
 
 
-def check_not_input(outputs: Iterable[Path], inputs: Iterable[Path], option: str = "--out") -> None:
+def check_not_input(output: Path, inputs: Iterable[Path], option: str = "--out") -> None:
     """Raise if an output file, named by `option`, is one of the input files, which would be overwritten."""
-    resolved = {path.resolve() for path in inputs}
-    for path in outputs:
-        if path.resolve() in resolved:
-            raise DataError(f"{path} is an input file and would be overwritten. Choose another {option}.")
+    if output.resolve() in {path.resolve() for path in inputs}:
+        raise DataError(f"{output} is an input file and would be overwritten. Choose another {option}.")
 
 
 @contextmanager
@@ -167,20 +166,18 @@ def atomic_directory(folder: Path) -> Iterator[Path]:
 @contextmanager
 def _staging_folder(folder: Path) -> Iterator[Path]:
     """Yield an empty folder within `folder`, and remove it; its errors are reported as errors of `folder`."""
-    stage: Path | None = None
-    lock: int | None = None
-    try:
+    with _write_errors(folder):
         stage, lock = _new_stage(folder)
+    try:
         yield stage
     except WriteError as error:  # its message names a file of the staging folder, which the user has not chosen
         raise WriteError(str(error).replace(str(stage), str(folder))) from error
     except OSError as error:
-        if error.filename is None or stage is None or str(error.filename).startswith(str(stage)):
+        if error.filename is None or str(error.filename).startswith(str(stage)):
             raise write_error(folder, error) from error
         raise
     finally:
-        if stage is not None:
-            shutil.rmtree(stage, ignore_errors=True)
+        shutil.rmtree(stage, ignore_errors=True)
         if lock is not None:
             os.close(lock)
 
@@ -212,11 +209,9 @@ def _lock(stage: Path, *, wait: bool) -> int | None:
     """Lock a folder and return the open file, or None if another process has the lock or locks are unsupported."""
     try:
         import fcntl
-    except ImportError:  # Windows
-        return None
-    try:
+
         file = os.open(stage, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
-    except OSError:
+    except (ImportError, OSError):  # no such module on Windows
         return None
     try:
         fcntl.flock(file, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))

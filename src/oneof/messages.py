@@ -48,9 +48,8 @@ def enumerate_items(
     >>> enumerate_items(["a", "b", "c"], conjunction=False), enumerate_items(["a"], n_others=8)
     ('a, b, c', 'a and 8 more')
     """
-    shown = list(items)
-    if limit is not None and len(shown) > limit:
-        shown, n_others = shown[:limit], n_others + len(shown) - limit
+    shown = items[:limit]
+    n_others += len(items) - len(shown)
     if n_others > 0:
         return f"{', '.join(shown)} and {n_others:,} more"
     if not conjunction or len(shown) < 2:

@@ -10,7 +10,7 @@ from sklearn.utils import _safe_indexing
 
 from oneof.errors import InputError, InputTypeError, reraise_as_input_error
 from oneof.metrics import precision_recall_breakeven_point
-from oneof.typing import Floats, Ints, Mask
+from oneof.typing import Floats, Mask
 from oneof.validation import as_array, as_float_array, check_bool, check_estimator
 
 __all__ = ["TopicScores", "breakeven_score"]
@@ -93,35 +93,33 @@ def breakeven_score(estimator: Any, X: Any, Y: Any, labeled: Any, *, transductiv
     check_estimator(estimator)
     check_bool("transductive", transductive)
     truth = _check_topics(Y)
-    labeled_rows, other_rows = _split(labeled, len(truth))
+    is_labeled = _labeled_mask(labeled, len(truth))
     is_table = sp.issparse(X) or (hasattr(X, "__getitem__") and getattr(X, "shape", None) != ())
     if not is_table or isinstance(X, str | bytes | dict | type):
         raise InputTypeError(f"`X` must be a table with one row for each document; got {type(X).__name__}.")
     X = X.tocsr() if sp.issparse(X) else np.asarray(X) if isinstance(X, memoryview) else X
     if (n_rows := X.shape[0] if hasattr(X, "shape") else len(X)) != len(truth):
         raise InputError(f"`Y` must have one row for each row of X; X has {n_rows} rows, but Y has {len(truth)}.")
-    _check_occurrence(truth, labeled_rows, other_rows)
+    _check_occurrence(truth[is_labeled], truth[~is_labeled])
     with reraise_as_input_error():
-        X_labeled, X_other = _safe_indexing(X, labeled_rows), _safe_indexing(X, other_rows)
+        X_labeled, X_other = (_safe_indexing(X, np.flatnonzero(rows)) for rows in (is_labeled, ~is_labeled))
     break_even = np.empty(truth.shape[1])
     for k, has_topic in enumerate(truth.T):
         if transductive:
-            y = np.full(len(truth), -1)
-            y[labeled_rows] = has_topic[labeled_rows]
             with warnings.catch_warnings():
                 warnings.filterwarnings("ignore", "-1 is read as unlabeled")  # as intended
-                model = clone(estimator).fit(X, y)
+                model = clone(estimator).fit(X, np.where(is_labeled, has_topic, -1))
         else:
-            model = clone(estimator).fit(X_labeled, has_topic[labeled_rows].astype(int))
+            model = clone(estimator).fit(X_labeled, has_topic[is_labeled].astype(int))
         if set(np.asarray(model.classes_).tolist()) != {0, 1}:
             name = type(estimator).__name__
             raise InputError(f"`transductive` must be False for {name}, which treats -1 as a class.")
         last = model.steps[-1][1] if hasattr(model, "steps") else model
         if transductive and hasattr(last, "label_distributions_"):
-            scores = np.asarray(last.label_distributions_, dtype=float)[other_rows, 1]
+            scores = np.asarray(last.label_distributions_, dtype=float)[~is_labeled, 1]
         else:
             scores = _scores(model, X_other)
-        break_even[k] = precision_recall_breakeven_point(has_topic[other_rows], scores)
+        break_even[k] = precision_recall_breakeven_point(has_topic[~is_labeled], scores)
     return TopicScores(break_even, float(break_even.mean()))
 
 
@@ -135,25 +133,23 @@ def _check_topics(Y: Any) -> Mask:
     return truth.astype(bool)
 
 
-def _split(labeled: Any, n_rows: int) -> tuple[Ints, Ints]:
-    """Return the sorted indices of the labeled rows and of the other rows."""
+def _labeled_mask(labeled: Any, n_rows: int) -> Mask:
+    """Return the mask of the labeled rows."""
     selector = as_array(labeled, "labeled")
     is_index = selector.ndim == 1 and (selector.dtype.kind in "iu" or not selector.size)
     if selector.dtype == bool and selector.shape == (n_rows,):
-        selector = np.flatnonzero(selector)
-    elif not is_index or (selector.size and not 0 <= selector.min() <= selector.max() < n_rows):
+        return selector
+    if not is_index or (selector.size and not 0 <= selector.min() <= selector.max() < n_rows):
         raise InputError(f"`labeled` must be row indices, integers from 0 to {n_rows - 1}, or a boolean for each row.")
-    is_labeled = np.isin(np.arange(n_rows), selector)
-    return np.flatnonzero(is_labeled), np.flatnonzero(~is_labeled)
+    return np.isin(np.arange(n_rows), selector)
 
 
-def _check_occurrence(truth: Mask, labeled_rows: Ints, other_rows: Ints) -> None:
-    """Raise unless every topic can be fitted and evaluated."""
-    counts, others = truth[labeled_rows].sum(axis=0), truth[other_rows].sum(axis=0)
+def _check_occurrence(labeled: Mask, others: Mask) -> None:
+    """Raise unless every topic can be fitted to the labeled rows and evaluated on the others, (rows, topics) each."""
     for is_missing, problem in (
-        (counts == 0, "occurs in no labeled row. Label a row that has it, or drop the column"),
-        (counts == len(labeled_rows), "occurs in every labeled row. Label a row without it, or drop the column"),
-        (others == 0, "occurs in none of the other rows, on which it is evaluated. Drop the column"),
+        (~labeled.any(axis=0), "occurs in no labeled row. Label a row that has it, or drop the column"),
+        (labeled.all(axis=0), "occurs in every labeled row. Label a row without it, or drop the column"),
+        (~others.any(axis=0), "occurs in none of the other rows, on which it is evaluated. Drop the column"),
     ):
         if is_missing.any():
             raise InputError(f"the topic of column {int(is_missing.argmax())} of Y {problem}.")
@@ -161,14 +157,13 @@ def _check_occurrence(truth: Mask, labeled_rows: Ints, other_rows: Ints) -> None
 
 def _scores(model: Any, X: Any) -> Floats:
     """Return scores that increase with the probability of class 1; differences of logarithms if available."""
-    if hasattr(model, "decision_function"):
-        scores = np.asarray(model.decision_function(X), dtype=float)
-        return scores if scores.ndim == 1 else scores[:, 1] - scores[:, 0]
-    if hasattr(model, "predict_log_proba"):
-        with np.errstate(divide="ignore"):  # the logarithm of a probability of 0 ranks last
-            log_proba = np.asarray(model.predict_log_proba(X), dtype=float)
-        return log_proba[:, 1] - log_proba[:, 0]  # probabilities near 1 would be tied by rounding
-    if hasattr(model, "predict_proba"):
-        return np.asarray(model.predict_proba(X), dtype=float)[:, 1]
+    for method in ("decision_function", "predict_log_proba", "predict_proba"):
+        if hasattr(model, method):
+            with np.errstate(divide="ignore"):  # the logarithm of a probability of 0 ranks last
+                scores = np.asarray(getattr(model, method)(X), dtype=float)
+            if scores.ndim == 1:
+                return scores
+            # Probabilities near 1 would be tied by rounding, their logarithms are not.
+            return scores[:, 1] if method == "predict_proba" else scores[:, 1] - scores[:, 0]
     name = type(model).__name__
     raise InputError(f"`estimator` must have decision_function, predict_log_proba or predict_proba; {name} has none.")

@@ -12,7 +12,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager
 from functools import lru_cache
 from typing import Any, TypeVar
 
@@ -25,6 +25,9 @@ Result = TypeVar("Result")
 # A product with a matrix of 10^7 numbers takes a core about 10 ms, a time slice of a busy system. Threads that share
 # less wait for each other longer than they compute (docs/decisions/0057-threads-of-a-fit.md).
 MIN_SHARED_SIZE = 10**7
+
+
+_IMPORTED_BY = os.getpid()  # a process with another number is a fork of it
 
 
 def parallel_map(function: Callable[[Item], Result], items: Sequence[Item]) -> list[Result]:
@@ -52,13 +55,12 @@ def single_threaded_blas() -> AbstractContextManager[None]:
     return _BLAS_LIMITER
 
 
-def threads_for(n_numbers: int) -> AbstractContextManager[None]:
-    """Return a context manager that limits BLAS and OpenMP to one thread if the largest matrix has few numbers."""
-    return nullcontext() if n_numbers >= MIN_SHARED_SIZE else _single_threaded()
-
-
 @contextmanager
-def _single_threaded() -> Iterator[None]:
+def threads_for(n_numbers: int) -> Iterator[None]:
+    """Limit BLAS and OpenMP to one thread in the block if its largest matrix has few numbers."""
+    if n_numbers >= MIN_SHARED_SIZE:
+        yield
+        return
     openmp = _find_libraries("openmp", len(sys.modules))  # its limit is that of the current thread
     with openmp.limit(limits=1), single_threaded_blas():
         yield
@@ -70,20 +72,8 @@ def limit_openmp_after_fork() -> None:
     GNU's OpenMP, which scikit-learn's nearest neighbors use, does not survive a fork after it has started several
     threads: the child process waits forever for the threads of its parent. With one thread it does not wait.
     """
-    if _forked:
+    if os.getpid() != _IMPORTED_BY:
         ThreadpoolController().select(user_api="openmp").limit(limits=1)
-
-
-_forked = False
-
-
-def _set_forked() -> None:
-    global _forked  # noqa: PLW0603 - a property of the process
-    _forked = True
-
-
-if hasattr(os, "register_at_fork"):  # not on Windows
-    os.register_at_fork(after_in_child=_set_forked)
 
 
 class _BlasLimiter(AbstractContextManager[None]):
@@ -96,8 +86,7 @@ class _BlasLimiter(AbstractContextManager[None]):
     def __init__(self) -> None:
         self._n_inside = 0
         self._local = threading.local()  # entries of the current thread
-        self._limits: list[Any] = []
-        self._limited: set[str] = set()
+        self._limits: dict[str, Any] = {}  # of each library, by its path
         self._lock = threading.Lock()
         # Only the forking thread exists in the child: the others never exit, and never release their locks.
         if hasattr(os, "register_at_fork"):
@@ -105,12 +94,10 @@ class _BlasLimiter(AbstractContextManager[None]):
 
     def __enter__(self) -> None:
         with self._lock:
-            paths = [library["filepath"] for library in _blas().info()]
-            loaded = [path for path in paths if path not in self._limited]
+            loaded = {library["filepath"] for library in _blas().info()} - self._limits.keys()
             if loaded:
                 with _claim_openblas():
-                    self._limits.append(_blas().select(filepath=loaded).limit(limits=1))
-                self._limited.update(loaded)
+                    self._limits |= {path: _blas().select(filepath=path).limit(limits=1) for path in loaded}
             self._n_inside += 1
             self._local.n_inside = getattr(self._local, "n_inside", 0) + 1
 
@@ -129,9 +116,9 @@ class _BlasLimiter(AbstractContextManager[None]):
 
     def _restore(self) -> None:
         with _claim_openblas():
-            for limits in self._limits:
-                limits.restore_original_limits()
-        self._limits, self._limited = [], set()
+            for limit in self._limits.values():
+                limit.restore_original_limits()
+        self._limits = {}
 
 
 _BLAS_LIMITER = _BlasLimiter()

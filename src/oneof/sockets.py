@@ -1,6 +1,7 @@
 """Listening sockets and web servers of this machine: of the labeling page, and of predictions."""
 
 import importlib
+import os
 import socket
 from typing import Any
 
@@ -35,20 +36,13 @@ def listen(port: Any, host: str = LOCALHOST) -> socket.socket:
         address = socket.getaddrinfo(host, port, socket.AF_INET, socket.SOCK_STREAM)[0][4]
     except (OSError, UnicodeError):
         raise InputError(f"`host` must be an IPv4 address or a name of this machine; got {host!r}.") from None
-    # asyncio sends small packets at once only if the protocol is given; otherwise a response may take 40 ms longer.
-    listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     try:
-        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        listener.bind(address)
-        listener.listen()
+        listener = socket.create_server(address[:2])
     except OSError as error:
-        listener.close()
         where = f"port {port}" if host == LOCALHOST else f"port {port} of {host}"
-        raise InputError(f"cannot use {where} ({error.strerror}): choose another.") from None
-    except BaseException:
-        listener.close()
-        raise
-    return listener
+        raise InputError(f"cannot use {where} ({os.strerror(error.errno or 0)}): choose another.") from None
+    # asyncio sends small packets at once only if the protocol is given; otherwise a response may take 40 ms longer.
+    return socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP, fileno=listener.detach())
 
 
 def check_server_installed(extra: str) -> None:

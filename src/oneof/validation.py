@@ -74,8 +74,7 @@ def check_finite(rows: FeatureMatrix, *, or_nan: bool = False) -> None:
     if broken.any():
         first = int(broken.argmax())
         problem = "NaN" if np.isnan(values[first]) else "infinity or a number that overflows its type"
-        row, column = _place(rows, first)
-        raise InputError(f"X contains {problem}. Impute the value or drop the row.", row=row, column=column)
+        raise InputError(f"X contains {problem}. Impute the value or drop the row.", **_place(rows, first))
 
 
 def locate_overflow(error: InputError, rows: FeatureMatrix) -> InputError:
@@ -91,8 +90,7 @@ def locate_overflow(error: InputError, rows: FeatureMatrix) -> InputError:
     values = np.abs(_stored(used))
     if not values.size or values.max() < MIN_HUGE:
         return error
-    row, column = _place(used, int(values.argmax()))
-    return InputError(error.reason, source=error.source, row=row + first, column=column)
+    return InputError(error.reason, source=error.source, **_place(used, int(values.argmax()))).at(first_row=first)
 
 
 def check_squares(values: Any, name: str) -> None:
@@ -108,12 +106,11 @@ def check_squares(values: Any, name: str) -> None:
         return
     is_above = np.isfinite(stored) & (np.abs(stored) > largest)
     if is_above.any():
-        row, column = _place(values, first := int(is_above.argmax()))
+        first = int(is_above.argmax())
         raise InputError(
             f"{name} contains {float(stored[first]):.3g}: sums of such squares overflow float64. Correct or remove the "
             "value, or scale the features, for example by dividing the column by its largest value.",
-            row=row,
-            column=column,
+            **_place(values, first),
         )
 
 
@@ -122,14 +119,13 @@ def _stored(rows: Any) -> Any:
     return rows.data if hasattr(rows, "indptr") or sp.issparse(rows) else np.asarray(rows).ravel()
 
 
-def _place(rows: Any, entry: int) -> tuple[int, int | None]:
+def _place(rows: Any, entry: int) -> dict[str, Any]:
     """Return the row and the column of one of the stored values; a vector has no column."""
-    if sp.issparse(rows):
-        places = rows.tocoo()  # the order of CSR entries stays
-        return int(places.row[entry]), int(places.col[entry])
-    if hasattr(rows, "indptr"):  # the arrays of CSR rows, as the online learners read them
-        return int(np.searchsorted(rows.indptr, entry, side="right")) - 1, int(rows.indices[entry])
-    return (entry, None) if rows.ndim == 1 else divmod(entry, rows.shape[1])
+    if hasattr(rows, "indptr") and not sp.issparse(rows):  # the arrays of CSR rows, as the online learners read them
+        rows = sp.csr_array((rows.data, rows.indices, rows.indptr))
+    is_sparse = sp.issparse(rows)
+    place = [index[entry] for index in rows.tocoo().coords] if is_sparse else np.unravel_index(entry, rows.shape)
+    return dict(zip(("row", "column"), map(int, place), strict=False))
 
 
 def is_real(value: Any) -> bool:
@@ -158,11 +154,8 @@ def check_positive(
     """
     fits = is_integer(value) if integer else is_real(value)
     number = value if integer or not fits else _as_float(value)
-    if (
-        not fits
-        or not (0 < number < np.inf or (allow_zero and number == 0))
-        or (max_value is not None and number > max_value)
-    ):
+    is_positive = fits and (0 < number < np.inf or (allow_zero and number == 0))
+    if not is_positive or (max_value is not None and number > max_value):
         requirement = f"{'an integer' if integer else 'a number'} {'of at least' if allow_zero else 'above'} 0"
         limit = "" if max_value is None else f" and at most {max_value:,}"
         raise InputError(f"`{name}` must be {requirement}{limit}{alternatives}; got {_short(value)}.")

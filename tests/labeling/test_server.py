@@ -17,6 +17,7 @@ import oneof
 from oneof.errors import InputError, InputTypeError
 from oneof.labeling.http.server import HEADERS, MAX_BODY_BYTES, LabelingServer, hosts_at
 from oneof.labeling.session import LabelingSession
+from oneof.sockets import listen
 from tests.labeling.conftest import CLASSES, SECRET, make_rows
 from tests.labeling.serving import Client, serving
 
@@ -111,12 +112,11 @@ def test_a_port_that_is_taken(session: LabelingSession, client: Client) -> None:
 def test_a_failed_server_frees_its_port(session: LabelingSession, monkeypatch: pytest.MonkeyPatch) -> None:
     """After any error, also Ctrl-C, the port is free; no port is opened without a session."""
     sockets: list[socket.socket] = []
-    original = socket.socket
 
     def stopped(*_: Any) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(socket, "socket", lambda *kind: sockets.append(original(*kind)) or sockets[-1])
+    monkeypatch.setattr("oneof.labeling.http.server.listen", lambda port: sockets.append(listen(port)) or sockets[-1])
     monkeypatch.setattr("oneof.labeling.http.app.PageApp.make", stopped)
     with pytest.raises(KeyboardInterrupt):
         LabelingServer(session)

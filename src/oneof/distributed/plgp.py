@@ -14,9 +14,8 @@ from oneof.distributed.blocks import RowBlock, RowBlocks, block_error_context
 from oneof.distributed.reduction import compute, delayed_task, map_persist, map_reduce, persist, shared, tree_sum
 from oneof.errors import InputError
 from oneof.estimators.gaussian_process.plgp import PLGP
-from oneof.kernels import total_variance
 from oneof.kernels.nystroem import NystroemFeatures
-from oneof.kernels.pairwise import checked_variance
+from oneof.kernels.pairwise import checked_variance, total_variance
 from oneof.solvers.laplace.covariance import WeightCovariance, weight_curvature
 from oneof.solvers.laplace.mode import RowSums, find_weight_mode, hvp_by_blocks
 from oneof.solvers.laplace.model import FeaturePrior, LikelihoodDerivatives, max_abs

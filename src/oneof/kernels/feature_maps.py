@@ -1,12 +1,13 @@
 """Feature maps that remove the scale and the shape of the features before a kernel computes distances.
 
-Each map is fitted by `fit` to NumPy or CSR rows, and then called with rows of the same number of features. The result
-is dense float64, or CSR from the maps that keep zeros. Maps that standardize drop constant features. A map that
-`move_map` has moved to the device of tensors is called with tensors.
+Each map is fitted to NumPy or CSR rows by a function of `MAPS` or `SPARSE_MAPS`, and then called with rows of the same
+number of features. The result is dense float64, or CSR from the maps that keep zeros. Maps that standardize drop
+constant features. A map that `move_map` has moved to the device of tensors is called with tensors.
 """
 
-from dataclasses import dataclass, fields, is_dataclass, replace
-from typing import Any, Protocol, TypeAlias
+from collections.abc import Callable
+from dataclasses import dataclass, is_dataclass, replace
+from typing import Any, TypeAlias
 
 import numpy as np
 import scipy.sparse as sp
@@ -15,7 +16,7 @@ from scipy.special import ndtri
 
 from oneof.arrays import as_floats, to_namespace_of
 from oneof.errors import InputError
-from oneof.kernels.pairwise import namespace, squares
+from oneof.kernels.pairwise import check_finite, namespace, squares
 from oneof.typing import Array, FeatureMatrix, Floats, Ints
 
 _OVERFLOW = "squares of the features over- or underflow. Scale the features, for example with StandardScaler."
@@ -23,11 +24,8 @@ _CONSTANT_RTOL = 1e-12
 """Range of a feature, relative to its largest absolute value, below which it counts as constant."""
 
 
-class FeatureMap(Protocol):
-    """A fitted map of rows."""
-
-    def __call__(self, X: FeatureMatrix) -> FeatureMatrix:
-        """Return the transformed rows."""
+FeatureMap: TypeAlias = Callable[[FeatureMatrix], FeatureMatrix]
+"""A fitted map of rows."""
 
 
 @dataclass(frozen=True)
@@ -54,7 +52,7 @@ class Standard:
     def __call__(self, X: FeatureMatrix) -> Array:
         """Return the (n, d') z-scores."""
         with np.errstate(over="ignore", invalid="ignore"):
-            return _finite((_dense(X)[:, self.columns] - self.mean) / self.scale)
+            return check_finite((_dense(X)[:, self.columns] - self.mean) / self.scale, _OVERFLOW)
 
 
 @dataclass(frozen=True)
@@ -102,12 +100,6 @@ class Spherical:
 class L2Normalize:
     """Rows scaled to length 1; zeros stay zeros."""
 
-    @classmethod
-    def fit(cls, X: FeatureMatrix) -> "L2Normalize":
-        """Return the map, which has no parameters."""
-        del X
-        return cls()
-
     def __call__(self, X: FeatureMatrix) -> FeatureMatrix:
         """Return the (n, d) scaled rows."""
         X = as_floats(X, "float64")
@@ -133,11 +125,11 @@ class MaxAbsL2:
         return L2Normalize()(_divide(as_floats(X, "float64"), self.max_abs[None, :]))
 
 
-MapClass: TypeAlias = Any
-"""One of the classes of this module."""
-MAPS: dict[str, MapClass] = {"standard": Standard, "quantile": NormalQuantiles, "spherical": Spherical}
+Fit: TypeAlias = Callable[[FeatureMatrix], FeatureMap]
+"""Fit a map to rows."""
+MAPS: dict[str, Fit] = {"standard": Standard.fit, "quantile": NormalQuantiles.fit, "spherical": Spherical.fit}
 """Maps that give all features the same scale."""
-SPARSE_MAPS: dict[str, MapClass] = {"l2": L2Normalize, "maxabs_l2": MaxAbsL2}
+SPARSE_MAPS: dict[str, Fit] = {"l2": lambda _: L2Normalize(), "maxabs_l2": MaxAbsL2.fit}
 """Maps that keep zeros, for rows that are mostly zeros, such as word counts."""
 _MAX_DENSE_FEATURES = 5000
 _SPARSE_DENSITY, _DENSE_DENSITY = 0.1, 0.5
@@ -145,14 +137,12 @@ _SPARSE_DENSITY, _DENSE_DENSITY = 0.1, 0.5
 
 def move_map(feature_map: Any, rows: Array) -> Any:
     """Return a fitted map with its arrays on the device and in the precision of rows, for calls with tensors."""
-    values = {field.name: getattr(feature_map, field.name) for field in fields(feature_map)}
-    moved = {
-        name: (move_map if is_dataclass(value) else to_namespace_of)(value, rows) for name, value in values.items()
-    }
+    values = vars(feature_map).items()
+    moved = {name: (move_map if is_dataclass(value) else to_namespace_of)(value, rows) for name, value in values}
     return replace(feature_map, **moved)
 
 
-def default_maps(X: FeatureMatrix) -> dict[str, MapClass]:
+def default_maps(X: FeatureMatrix) -> dict[str, Fit]:
     """Return the maps for rows of this density (fraction of nonzero entries).
 
     Up to a tenth, or above 5,000 features: the maps that keep zeros, since the others give a rare word the same scale
@@ -208,16 +198,9 @@ def _divide(X: FeatureMatrix, divisor: Floats) -> FeatureMatrix:
 
 def _project_to_sphere(Z: Array) -> Array:
     with np.errstate(over="ignore"):
-        size = (_finite(squares(Z)) / max(Z.shape[1], 1)) ** 0.5
+        size = (check_finite(squares(Z), _OVERFLOW) / max(Z.shape[1], 1)) ** 0.5
     return Z / array_namespace(Z).where(size > 0, size, 1.0)[:, None]
 
 
 def _dense(X: FeatureMatrix) -> Array:
     return as_floats(X.toarray() if sp.issparse(X) else X, "float64")
-
-
-def _finite(values: Array) -> Array:
-    xp = array_namespace(values)
-    if not bool(xp.all(xp.isfinite(values))):
-        raise InputError(_OVERFLOW)
-    return values

@@ -56,15 +56,14 @@ def covariance(kernel: Any, X: FeatureMatrix, Y: FeatureMatrix | None = None) ->
     if not _is_native(kernel, X):
         return _call(kernel, shape, X, Y)
     origin, message = pairwise.center(X), _overflow_message(kernel, X)
-    gram = namespace(X).empty(shape, dtype=X.dtype, device=pairwise.device_of(X))
+    gram = namespace(X).empty(shape, dtype=X.dtype, device=pairwise.stored(X).device)
     for top in range(0, n, _TILE):
         for left in range(0, top + 1 if Y is None else m, _TILE):
             block, other = slice(top, min(top + _TILE, n)), slice(left, min(left + _TILE, m))
             other_rows = None if Y is None and left == top else Z[other, :]
             with np.errstate(all="ignore"):  # the result is checked
                 gram[block, other] = _values(kernel, X[block, :], other_rows, origin)
-            tile = gram[block, other]
-            pairwise.check_finite(tile, message)
+            tile = pairwise.check_finite(gram[block, other], message)
             if other_rows is None:
                 gram[block, other] = 0.5 * (tile + tile.T)
             elif Y is None:
@@ -77,11 +76,10 @@ def variances(kernel: Any, X: FeatureMatrix) -> Array:
     X, _ = pairwise.align_types(X, None)
     if not _is_native(kernel, X):
         return _call(kernel.diag, (X.shape[0],), X)
-    values = namespace(X).zeros(X.shape[0], dtype=X.dtype, device=pairwise.device_of(X))
+    values = namespace(X).zeros(X.shape[0], dtype=X.dtype, device=pairwise.stored(X).device)
     with np.errstate(all="ignore"):
         values += _values(kernel, X, None, None, diagonal=True)
-    pairwise.check_finite(values, _overflow_message(kernel, X))
-    return values
+    return pairwise.check_finite(values, _overflow_message(kernel, X))
 
 
 def is_psd_by_construction(kernel: Any, n_features: int) -> bool:
@@ -91,18 +89,17 @@ def is_psd_by_construction(kernel: Any, n_features: int) -> bool:
     feature only: in a plane, no function of the distance is both periodic and positive semi-definite. A power is a
     kernel if its exponent is a non-negative integer.
     """
-    kind = _kind(kernel)
-    if kind == "ConstantKernel":
-        return bool(kernel.constant_value >= 0)
-    if kind == "WhiteKernel":
-        return bool(kernel.noise_level >= 0)
-    if kind == "RationalQuadratic":
-        return bool(kernel.alpha > 0)
-    if kind == "ExpSineSquared":
-        return n_features == 1
-    if kind == "Exponentiation" and not (kernel.exponent >= 0 and float(kernel.exponent).is_integer()):
-        return False
-    return kind != "" and all(is_psd_by_construction(operand, n_features) for operand in _operands(kernel))
+    conditions: dict[str, Callable[[], Any]] = {
+        "": lambda: False,
+        "ConstantKernel": lambda: kernel.constant_value >= 0,
+        "WhiteKernel": lambda: kernel.noise_level >= 0,
+        "RationalQuadratic": lambda: kernel.alpha > 0,
+        "ExpSineSquared": lambda: n_features == 1,
+        "Exponentiation": lambda: kernel.exponent >= 0 and float(kernel.exponent).is_integer(),
+    }
+    return bool(conditions.get(_kind(kernel), lambda: True)()) and all(
+        is_psd_by_construction(operand, n_features) for operand in _operands(kernel)
+    )
 
 
 def _kind(kernel: Any) -> str:
@@ -133,11 +130,8 @@ def _overflow_message(kernel: Any, X: FeatureMatrix) -> str:
 
 def _call(function: Callable[..., Any], shape: tuple[int, ...], *rows: Any) -> Floats:
     """Return the values of a kernel that is not evaluated natively."""
-    values = function(*[R.toarray() if sp.issparse(R) else R for R in rows])
-    values = np.asarray(values.toarray() if sp.issparse(values) else values)
-    pairwise.check_shape(values, shape)
-    pairwise.check_finite(values, pairwise.NOT_FINITE)
-    return values.astype(rows[0].dtype, copy=False) if rows[0].dtype.kind == "f" else values
+    dense = [R.toarray() if sp.issparse(R) else R for R in rows]
+    return pairwise.call_kernel(function, shape, rows[0].dtype, *dense)
 
 
 def _values(kernel: Any, X: FeatureMatrix, Y: FeatureMatrix | None, origin: Any, *, diagonal: bool = False) -> Any:
@@ -151,8 +145,9 @@ def _values(kernel: Any, X: FeatureMatrix, Y: FeatureMatrix | None, origin: Any,
     if kind == "ConstantKernel":
         return float(kernel.constant_value)
     if kind == "WhiteKernel":
-        same = xp.eye(X.shape[0], dtype=X.dtype, device=pairwise.device_of(X)) if Y is None and not diagonal else None
-        return float(kernel.noise_level) * (float(diagonal) if same is None else same)
+        is_gram = Y is None and not diagonal
+        same = xp.eye(X.shape[0], dtype=X.dtype, device=pairwise.stored(X).device) if is_gram else float(diagonal)
+        return float(kernel.noise_level) * same
     if kind == "DotProduct":
         values = pairwise.squares(X) if diagonal else pairwise.products(X, X if Y is None else Y)
         return values + float(kernel.sigma_0) ** 2

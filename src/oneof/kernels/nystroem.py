@@ -34,16 +34,12 @@ class NystroemFeatures:
 
     def transform(self, X: FeatureMatrix) -> Array:
         """Return the features of n rows, (n, m), computed in blocks."""
-        n = X.shape[0]
-        features = None
-        for start in range(0, n, BLOCK_ROWS):
-            gram = self.kernel.gram if isinstance(self.kernel, Kernel) else partial(covariance, self.kernel)
-            cross = gram(X[start : start + BLOCK_ROWS], self.landmarks)
-            xp = array_namespace(cross)
-            block = xp.astype(cross, self.root.dtype, copy=False) @ self.root
-            if features is None:
-                features = xp.empty((n, block.shape[1]), dtype=block.dtype, device=block.device)
-            features[start : start + block.shape[0], :] = block
+        xp = array_namespace(self.root)
+        gram = self.kernel.gram if isinstance(self.kernel, Kernel) else partial(covariance, self.kernel)
+        features = xp.empty((X.shape[0], self.root.shape[1]), dtype=self.root.dtype, device=self.root.device)
+        for start in range(0, X.shape[0], BLOCK_ROWS):
+            block = slice(start, start + BLOCK_ROWS)
+            features[block, :] = xp.astype(gram(X[block], self.landmarks), self.root.dtype, copy=False) @ self.root
         return features
 
 

@@ -3,15 +3,17 @@
 Rows are dense arrays of any array namespace, or CSR.
 """
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from array_api_compat import array_namespace, device
+from array_api_compat import array_namespace
 from sklearn.utils.sparsefuncs import mean_variance_axis
 
+from oneof.arrays import as_floats
 from oneof.errors import InputError
-from oneof.typing import Array, FeatureMatrix, Floats, Ints
+from oneof.typing import Array, FeatureMatrix, Floats, Ints, Precision
 
 OVERFLOW = "the kernel overflows. Scale the features, for example with StandardScaler."
 NOT_FINITE = "the kernel returned NaN or infinity. It must return finite values."
@@ -25,24 +27,22 @@ _BLOCK = 256
 def align_types(X: FeatureMatrix, Y: FeatureMatrix | None) -> tuple[Any, Any]:
     """Return both as dense arrays, or both as CSR, in one floating-point precision."""
     rows = [X] if Y is None else [X, Y]
-    if any(sp.issparse(R) for R in rows):
+    if any(map(sp.issparse, rows)):
         rows = [sp.csr_array(R) for R in rows]
-    xp = array_namespace(*map(_stored, rows))
-    dtype = xp.result_type(*map(_stored, rows))
-    if xp.isdtype(dtype, ("integral", "bool")):
-        dtype = xp.float64
-    rows = [R.astype(dtype, copy=False) if sp.issparse(R) else xp.astype(R, dtype, copy=False) for R in rows]
+    xp = array_namespace(*map(stored, rows))
+    precision: Precision = "float32" if xp.result_type(*map(stored, rows)) == xp.float32 else "float64"
+    rows = [as_floats(R, precision) for R in rows]
     return rows[0], None if Y is None else rows[1]
 
 
 def namespace(X: FeatureMatrix) -> Any:
     """Return the array namespace of rows: NumPy's for CSR."""
-    return array_namespace(_stored(X))
+    return array_namespace(stored(X))
 
 
-def device_of(X: FeatureMatrix) -> Any:
-    """Return the device of the rows."""
-    return device(_stored(X))
+def stored(X: FeatureMatrix) -> Array:
+    """Return dense rows, or the stored values of CSR rows."""
+    return X.data if sp.issparse(X) else X
 
 
 def center(X: FeatureMatrix) -> Array | None:
@@ -93,15 +93,11 @@ def squared_distances(X: FeatureMatrix, Y: FeatureMatrix | None, origin: Array |
 def _scale(X: FeatureMatrix, origin: Array | None, scale: Floats) -> FeatureMatrix:
     if sp.issparse(X):
         return sp.csr_array(X.multiply((1.0 / scale).astype(X.dtype)))
-    return (X - origin) / namespace(X).asarray(scale, dtype=X.dtype, device=device_of(X))
+    return (X - origin) / namespace(X).asarray(scale, dtype=X.dtype, device=X.device)
 
 
 def _take(X: FeatureMatrix, rows: Array) -> FeatureMatrix:
     return X[rows] if sp.issparse(X) else namespace(X).take(X, rows, axis=0)
-
-
-def _stored(X: FeatureMatrix) -> Array:
-    return X.data if sp.issparse(X) else X
 
 
 # -- variances, for the scale of kernels -------------------------------------------------------------------------------
@@ -151,18 +147,23 @@ def checked_variance(variance: float) -> float:
 # -- checks of Gram matrices -------------------------------------------------------------------------------------------
 
 
-def check_shape(values: Array, shape: tuple[int, ...]) -> None:
-    """Raise unless the values of a kernel have the expected shape."""
-    if tuple(values.shape) != shape:
-        got = tuple(values.shape)
-        raise InputError(f"the kernel returned an array of shape {got}: for these rows it must be of shape {shape}.")
+def call_kernel(kernel: Callable[..., Any], shape: tuple[int, ...], dtype: Any, *rows: Any) -> Floats:
+    """Return the values of a function of rows; raise unless they have the expected shape and are finite."""
+    values = kernel(*rows)
+    values = np.asarray(values.toarray() if sp.issparse(values) else values, dtype=dtype)
+    if values.shape != shape:
+        raise InputError(
+            f"the kernel returned an array of shape {values.shape}: for these rows it must be of shape {shape}."
+        )
+    return check_finite(values, NOT_FINITE)
 
 
-def check_finite(values: Array, message: str) -> None:
-    """Raise with `message` if a value is NaN or infinite."""
+def check_finite(values: Array, message: str) -> Array:
+    """Return the values; raise with `message` if one is NaN or infinite."""
     xp = array_namespace(values)
     if not xp.all(xp.isfinite(values)):
         raise InputError(message)
+    return values
 
 
 def check_square(shape: tuple[int, ...]) -> None:

@@ -2,15 +2,14 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 from sklearn.metrics.pairwise import pairwise_kernels
 
-from oneof.kernels.pairwise import NOT_FINITE, OVERFLOW, check_finite, check_shape, scale_gamma
+from oneof.kernels.pairwise import OVERFLOW, call_kernel, check_finite, scale_gamma
 from oneof.typing import FeatureMatrix, Floats
-from oneof.validation import check_choice, check_positive
+from oneof.validation import check_choice
 
 KERNELS = ("linear", "poly", "rbf")
 
@@ -27,7 +26,7 @@ class Kernel:
 
     @classmethod
     def from_rows(cls, name: Any, X: FeatureMatrix, *, gamma: Any, degree: Any, coef0: Any) -> "Kernel":
-        """Check the parameters, and compute gamma from the training rows.
+        """Check the name, and compute gamma from the training rows.
 
         Parameters
         ----------
@@ -42,10 +41,11 @@ class Kernel:
         """
         if not callable(name):
             check_choice("kernel", name, (*KERNELS, "precomputed"), ", or a function")
-        check_positive("degree", degree, integer=True)
-        check_positive("coef0", coef0, allow_zero=True)
-        used = isinstance(name, str) and name in ("poly", "rbf")
-        return cls(name, _gamma(gamma, X) if used else 1.0, int(degree), float(coef0))
+        if not (isinstance(name, str) and name in ("poly", "rbf")):
+            gamma = 1.0
+        elif isinstance(gamma, str):
+            gamma = scale_gamma(X) if gamma == "scale" else 1.0 / X.shape[1]
+        return cls(name, float(gamma), int(degree), float(coef0))
 
     def gram(self, X: FeatureMatrix, Y: FeatureMatrix) -> Floats:
         """Return k(x_i, y_j), of shape (n, m), in float64.
@@ -57,20 +57,7 @@ class Kernel:
         """
         with np.errstate(over="ignore", invalid="ignore"):
             if callable(self.name):
-                gram = self.name(X, Y)
-                gram = np.asarray(gram.toarray() if sp.issparse(gram) else gram, dtype=np.float64)
-            else:
-                parameters = {"gamma": self.gamma, "degree": self.degree, "coef0": self.coef0}
-                gram = pairwise_kernels(X, Y, metric=self.name, filter_params=True, **parameters)
-        check_shape(gram, (X.shape[0], Y.shape[0]))
-        check_finite(gram, NOT_FINITE if callable(self.name) else OVERFLOW)
-        return gram.astype(np.float64, copy=False)
-
-
-def _gamma(gamma: Any | Literal["scale", "auto"], X: FeatureMatrix) -> float:
-    if isinstance(gamma, str) and gamma == "auto":
-        return 1.0 / X.shape[1]
-    if isinstance(gamma, str) and gamma == "scale":
-        return scale_gamma(X)
-    check_positive("gamma", gamma, alternatives=', "scale" or "auto"')
-    return float(gamma)
+                return call_kernel(self.name, (X.shape[0], Y.shape[0]), np.float64, X, Y)
+            parameters = {"gamma": self.gamma, "degree": self.degree, "coef0": self.coef0}
+            gram = pairwise_kernels(X, Y, metric=self.name, filter_params=True, **parameters)
+        return check_finite(gram.astype(np.float64, copy=False), OVERFLOW)

@@ -6,7 +6,7 @@ import pytest
 from sklearn.gaussian_process.kernels import RBF
 
 from oneof import likelihoods
-from oneof.kernels import covariance, variances
+from oneof.kernels.gaussian_process import covariance, variances
 from oneof.solvers.laplace.mode import find_mode, find_mode_cholesky
 from oneof.solvers.laplace.model import FeaturePrior, GramPrior
 from tests.estimators.panel import table

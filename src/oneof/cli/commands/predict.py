@@ -50,7 +50,7 @@ def run(
     elif prints:
         write_frames(prediction.frames(), sys.stdout.write)
     else:
-        check_not_input([out], prediction.files)
+        check_not_input(out, prediction.files)
         with new_file(out) as temporary, temporary.open("w", encoding="utf-8", newline="") as file:
             write_frames(prediction.frames(), file.write)
     terminal.print_notes(prediction.notes)

@@ -26,7 +26,7 @@ def check_outputs(outputs: Mapping[str, Iterable[Path | None]], inputs: Collecti
     options: dict[Path, str] = {}
     for option, files in outputs.items():
         for file in filter(None, files):
-            check_not_input([file], inputs, option)
+            check_not_input(file, inputs, option)
             if file.is_dir():
                 raise InputError(f"{option}: {file} is a folder. Name a file.")
             check_writable(file.parent)

@@ -15,7 +15,7 @@ from oneof.errors import InputError, InputTypeError
 from oneof.estimators.base import ProbabilityMixin, TrainingRows
 from oneof.estimators.parameters import KW_ONLY, Count, CountOrZero, Positive, estimator
 from oneof.estimators.tensors import TensorClassifier
-from oneof.kernels import total_variance
+from oneof.kernels.pairwise import total_variance
 from oneof.messages import warn
 from oneof.solvers.laplace.hyperparameters import search_hyperparameters
 from oneof.solvers.laplace.mode import LaplaceMode, WeightMode

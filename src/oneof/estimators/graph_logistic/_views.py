@@ -16,7 +16,7 @@ from oneof.errors import InputError
 from oneof.estimators.base import TrainingRows
 from oneof.estimators.deduplicate import merge_rows
 from oneof.graphs import NeighborGraph, check_affinity
-from oneof.kernels import Kernel
+from oneof.kernels.svc import Kernel
 from oneof.solvers.graph_logistic import PriorTerm
 from oneof.solvers.graph_logistic.prior import densify_if_full, disagreement_matrix, smoothness_matrix
 from oneof.solvers.graph_logistic.solve import LabeledInstances

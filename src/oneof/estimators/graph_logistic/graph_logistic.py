@@ -20,7 +20,7 @@ from oneof.estimators.graph_logistic._views import (
 )
 from oneof.estimators.parameters import KW_ONLY, Count, NonNegative, Positive, estimator
 from oneof.graphs import NeighborGraph
-from oneof.kernels import KERNELS, Kernel
+from oneof.kernels.svc import KERNELS, Kernel
 from oneof.likelihoods import softmax
 from oneof.messages import warn
 from oneof.solvers.graph_logistic import LogisticPosterior
@@ -174,7 +174,7 @@ class GraphLogisticRegression(DecisionFunctionMixin, SampleWeightMixin):
     coregularization: bool | Literal["auto"] = "auto"
     fit_intercept: bool = True
     kernel: str | Callable[[Any, Any], Any] = "rbf"
-    gamma: float | Literal["scale", "auto"] = "scale"
+    gamma: Positive | Literal["scale", "auto"] = "scale"
     affinity: Any = "gaussian"
     n_neighbors: int = 5
     symmetrize: Literal["union", "mutual", "sum"] = "union"

@@ -7,10 +7,10 @@ import numpy as np
 
 from oneof.errors import InputError
 from oneof.estimators.base import LinearClassifierMixin, PrecomputedKernelMixin
-from oneof.estimators.parameters import KW_ONLY, Count, estimator
-from oneof.kernels import Kernel, check_gram, check_square
+from oneof.estimators.parameters import KW_ONLY, Count, NonNegative, Positive, estimator
 from oneof.kernels.nystroem import NystroemFeatures, inverse_root
-from oneof.kernels.pairwise import scale_gamma
+from oneof.kernels.pairwise import check_gram, check_square, scale_gamma
+from oneof.kernels.svc import Kernel
 from oneof.solvers.feature_spaces import FeatureSpace, KernelSpace, Space
 from oneof.solvers.row_accessors import sparse_if_few
 from oneof.typing import FeatureMatrix, Floats, Ints
@@ -57,9 +57,9 @@ class KernelSVM(PrecomputedKernelMixin, LinearClassifierMixin):
 
     _: KW_ONLY
     kernel: str | Callable[[Any, Any], Any] = "linear"
-    degree: int = 3
-    gamma: float | Literal["scale", "auto"] = "scale"
-    coef0: float = 0.0
+    degree: Count = 3
+    gamma: Positive | Literal["scale", "auto"] = "scale"
+    coef0: NonNegative = 0.0
     approximation: Literal["nystroem"] | None = None
     n_components: Count = 500
     random_state: Any = None

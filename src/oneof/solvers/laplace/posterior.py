@@ -26,7 +26,7 @@ from array_api_compat import array_namespace, device, is_torch_array
 
 from oneof.arrays import as_numpy
 from oneof.errors import InputError
-from oneof.kernels import covariance, is_psd_by_construction, variances
+from oneof.kernels.gaussian_process import covariance, is_psd_by_construction, variances
 from oneof.kernels.nystroem import NystroemFeatures
 from oneof.likelihoods import softmax
 from oneof.messages import warn

@@ -366,7 +366,7 @@ def test_equal_cells_are_parsed_once(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_errors_of_equal_cells_name_their_rows() -> None:
     """Each row that cannot be read has the error with its own number."""
-    errors = read_cells(["a||b", "a", "a||b", "|"], LabelFormat()).errors_of_rows()
+    errors = read_cells(["a||b", "a", "a||b", "|"], LabelFormat()).errors
     assert {row: error.row for row, error in errors.items()} == {0: 0, 2: 2, 3: 3}
     assert str(errors[2]).startswith("row 2: 'a||b' contains an empty label")
 

@@ -14,9 +14,8 @@ from hypothesis import strategies as st
 
 from oneof import CandidateSets
 from oneof.candidates import as_candidates
-from oneof.candidates.cells import LISTS, literal_kind
+from oneof.candidates.cells import LISTS, literal_kind, parse_text
 from oneof.candidates.labels import clean
-from oneof.candidates.literals import parse_text
 from oneof.candidates.separators import detect_separator
 from oneof.errors import InputError, LabelError, OneofError
 from oneof.io import CellFormat, Table, find_separator, read_labels

@@ -1,9 +1,8 @@
 """Candidate sets: conversion of every form of labels to sets of classes, and back.
 
-Reading order: `labels` (values, text and names of classes), `literals` (lists written as text) and `cells` (every form
-of a cell, by one function), `separators` (their detection), `encoding` (labels, sets, weights and matrices as masks and
-likelihoods), `annotations` (answers), `sets` (the class, and the conversion of any form), `columns` (columns of tables
-and streams), `stratification` (folds), `class_weights` (weights of the rows by their classes).
+Reading order: `labels` (values, text and names of classes), `cells` (every form of a cell, by one function),
+`separators` (their detection), `encoding` (labels, sets, weights, matrices and answers as masks and likelihoods),
+`sets` (the class, and the conversion of any form), `columns` (columns of tables and streams), `stratification` (folds).
 """
 
 from oneof.candidates.encoding import LevelSets

@@ -14,13 +14,14 @@ steps in this order:
 7. Labels are text: 3, 3.0 and "3" are one label, since a batch of a stream does not show the type of its column.
 8. Missing words are left out. A cell without another label, or with -1 alone unless it is a class, is unlabeled.
 9. A label is the class that it equals, or equals by `fold_case`. Any other label is new, or an error if the classes are
-   given.
+   given. A true or checked label is one label, which may be new, and the name of a class before it is anything else.
 10. Weights are finite numbers of at least 0, and not all 0.
 
 `read_cells` parses each distinct cell once, and collects the errors of the rows. Each cell is judged by itself, so that
 a stream has the same errors in batches of any size.
 """
 
+import ast
 import contextlib
 import json
 import math
@@ -45,7 +46,6 @@ from oneof.candidates.labels import (
     unknown_label,
     visible,
 )
-from oneof.candidates.literals import Bare, escape_fences, parse_text, strip_fence
 from oneof.errors import InputError, LabelError
 from oneof.messages import enumerate_items, shorten
 from oneof.typing import Evidence, Ints, Labels, Mask
@@ -59,7 +59,6 @@ DEFAULT_SEPARATOR = "|"
 WRAPPER_KEYS = ("label", "labels", "classes", "candidates", "choices")
 """Keys of an object of one key that holds the label of a row; a list of labels may be under any key."""
 
-_EMPTY = frozenset({"", "[]", "{}", "()"})
 _MAX_SHOWN = 200
 """Maximum number of characters of a cell in an error."""
 _MAX_LISTED = 10
@@ -94,7 +93,7 @@ class LabelFormat:
     separator : str
         The text between two labels, or several signs and words with spaces between them; `LISTS` if cells are lists.
     classes : sequence, optional
-        The classes. A cell with another label is an error, unless `is_open`.
+        The classes. A cell with another label is an error, unless `is_single`.
     weighted : bool
         Whether a cell may have weights.
     rest : bool or str
@@ -103,8 +102,10 @@ class LabelFormat:
         Whether labels that are equal by `fold_case` are one class.
     missing : collection of str
         Words for a missing label, in any case.
-    is_open : bool
-        Whether other labels than `classes` are new ones rather than errors.
+    is_single : bool
+        Whether a cell has one label, which is a class if its whole text is the name of one, and may be a new one.
+    may_be_empty : bool
+        Whether an empty list is an unlabeled row rather than an error.
     names : frozenset of str
         The keys of labels that have weights elsewhere; a number at their end is not a weight.
     known : dict or None
@@ -117,7 +118,8 @@ class LabelFormat:
     rest: bool | str = False
     folds_case: bool = False
     missing: Collection[str] = ()
-    is_open: bool = False
+    is_single: bool = False
+    may_be_empty: bool = False
     names: frozenset[str] = frozenset()
     known: dict[Any, Any] | None = field(init=False, repr=False, compare=False)
 
@@ -169,7 +171,7 @@ class LabelFormat:
     @cached_property
     def of_labels(self) -> "LabelFormat":
         """The format of labels whose weights are in another cell."""
-        return replace(self, weighted=False)
+        return replace(self, weighted=False, may_be_empty=True)
 
     @cached_property
     def separators(self) -> list[str]:
@@ -260,14 +262,19 @@ def parse(cell: Any, form: LabelFormat) -> Pairs | None:
     >>> parse("finch:0.7|wren:0.3", LabelFormat(weighted=True))
     [('finch', 0.7), ('wren', 0.3)]
     """
+    if form.is_single and isinstance(cell, str) and (name := form.match(clean(cell))) is not None:
+        return [(name, None)]
     pairs = _read(cell, form)
-    return pairs and _judge(pairs, form)
+    pairs = pairs and _judge(pairs, form)
+    if form.is_single and len({form.key(label) for label, _ in pairs or ()}) > 1:
+        reason = f"{cell!r} has several labels. Give the one that was checked, or leave the cell empty."
+        raise LabelError(reason, label=cell)
+    return pairs
 
 
 def parse_with_weights(cell: Any, weights: Any, form: LabelFormat) -> Pairs | None:
     """Return the labels of a cell with the weights of another cell, in their order; see `parse`."""
-    is_empty = isinstance(cell, str) and clean(cell) in _EMPTY
-    pairs = None if is_empty or (is_collection(cell) and not len(cell)) else _read(cell, form.of_labels)
+    pairs = _read(cell, form.of_labels)
     numbers = _parse_numbers(weights, form)
     if numbers:
         labels = [label for label, _ in pairs or ()]
@@ -343,7 +350,9 @@ def _read_value(value: Any, form: LabelFormat, text: str | None = None) -> Pairs
             return _read_value(literal, form, member)
     pairs = flatten(value)
     if not pairs:
-        if is_collection(value) and not len(value) and not form.weighted and not (text and form.separator == LISTS):
+        is_plain = form.may_be_empty and text in (None, "[]", "()")
+        may_be_empty = is_plain or form.weighted or (text and form.separator == LISTS)
+        if is_collection(value) and not len(value) and not may_be_empty:
             raise empty_set(f"the candidate set is empty ({text or str(value)!r})", text or value)
         return None
     shown = shorten(text or str(value), _MAX_SHOWN)
@@ -486,6 +495,164 @@ def literal_kind(text: str) -> Literal["list", "weights", "empty"] | None:
     return "list" if all(weight is None for _, weight in pairs) else "weights"
 
 
+# -- lists and mappings written as text --------------------------------------------------------------------------------
+#
+# JSON, or the notation of Python, NumPy, R, PostgreSQL and Java. One pass over the tokens builds the value, so that no
+# text is executed and long text takes linear time.
+
+_MAX_LENGTH = 1_000_000
+"""Maximum number of characters of a list or a mapping."""
+_MAX_DEPTH = 50
+"""Maximum number of brackets within each other."""
+_ESCAPED = r"""\\(?:[\\'"abfnrtv0]|x[\da-f]{2}|u[\da-f]{4}|U[\da-f]{8})"""
+_TOKEN = re.compile(
+    rf"""\s*(?:(?P<text>'(?:[^'\\\n]|{_ESCAPED})*'|"(?:[^"\\\n]|{_ESCAPED})*")
+    |(?P<open>(?:np\.\w+|c|list|tuple|set|frozenset|array)\s*\(|[\[({{])
+    |(?:,\s*dtype=[^,()]*)?(?P<close>[\])}}])
+    |(?P<sign>[,:])
+    |(?P<bare>[^\s,:'"\\()\[\]{{}}](?:[^,:'"\\()\[\]{{}}]*[^\s,:'"\\()\[\]{{}}])?))""",
+    re.VERBOSE | re.ASCII,
+)
+_NUMBER_OF_JSON = re.compile(r"-?(?:(?:0|[1-9]\d*)(?:\.\d*)?|\.\d+)(?:e[-+]?\d+)?", re.ASCII | re.IGNORECASE)
+_WORDS = {"None": None, "True": True, "False": False, "nan": float("nan"), "inf": float("inf"), "-inf": float("-inf")}
+_OBJECT = re.compile("(v:v(,v:v)*,?)?")
+_LIST = re.compile("(v(,v)*,?)?")
+_CLOSED_BY = {"[": "]", "(": ")", "{": "}"}
+_FENCE = re.compile(r"(?<!`)`{3,}+\s*+\w*+\s*+(?=[\[{])")
+"""The beginning of a code fence of Markdown around a list or an object, such as "```json"; found in linear time."""
+
+
+class Bare(str):
+    """Text without quotation marks, as in "[finch, wren]", which may also be a part of a name in brackets."""
+
+    __slots__ = ()
+
+
+def parse_text(text: str) -> Any:
+    """Return the value of JSON, or of lists, tuples and dicts as Python, NumPy, R, PostgreSQL and Java write them.
+
+    Objects are dicts, or lists of pairs if a key is repeated. Text without quotation marks is `Bare`.
+
+    Raises
+    ------
+    ValueError
+        For any other text.
+
+    Examples
+    --------
+    >>> from oneof.candidates.cells import parse_text
+    >>> parse_text('c("finch", "wren")'), parse_text("['finch' 'wren']"), parse_text("{'finch': 0.7}")
+    (['finch', 'wren'], ['finch', 'wren'], {'finch': 0.7})
+    """
+    if len(text) > _MAX_LENGTH:
+        raise ValueError("the text is too long")
+    try:
+        return json.loads(text, object_pairs_hook=as_record, strict=False)  # line ends in labels
+    except (ValueError, RecursionError):
+        return _parse_tokens(text)
+
+
+def _parse_tokens(text: str) -> Any:
+    """Return the value of a text by one pass over its tokens."""
+    levels: list[tuple[str, list[Any], list[str]]] = [("[", [], [])]
+    position, text = 0, text.strip()
+    while position < len(text):
+        match = _TOKEN.match(text, position)
+        if match is None:
+            raise ValueError("the text is not a literal")
+        kind = str(match.lastgroup)
+        token, has_gap, position = match[kind], match.start(kind) > position, match.end()
+        opening, values, form = levels[-1]
+        if kind in ("text", "bare", "open") and form[-1:] == ["v"] and not has_gap:
+            raise ValueError("two values have nothing between them")
+        if kind == "open":
+            if len(levels) > _MAX_DEPTH:
+                raise ValueError("the text has too many levels")
+            levels.append((token, [], []))
+            continue
+        if kind == "close":
+            if len(levels) == 1 or _CLOSED_BY[opening[-1]] != token:
+                raise ValueError("the brackets do not match")
+            levels.pop()
+            own = [_build(opening, values, "".join(form))]
+            _, values, form = levels[-1]
+        else:
+            own = [] if kind == "sign" else _read_quoted(token) if kind == "text" else _read_bare(token)
+        values += own
+        form += [token] if kind == "sign" else ["v"] * len(own)
+    if len(levels) > 1 or levels[0][2] != ["v"] or type(levels[0][1][0]) is Bare:
+        raise ValueError("the text is not one value")
+    return levels[0][1][0]
+
+
+def _build(opening: str, values: list[Any], form: str) -> Any:
+    """Return the value in a pair of brackets; `form` has the values as "v", and the commas and colons between them."""
+    has_words = any(isinstance(value, Bare) for value in values)
+    if opening == "{" and _OBJECT.fullmatch(form):
+        keys = values[::2]
+        if not all(type(key) in (str, int, float) for key in keys):
+            raise ValueError("an object must have keys in quotation marks")
+        return as_record([(str(key), value) for key, value in zip(keys, values[1::2], strict=True)])
+    # The values of an array of NumPy have spaces between them, and no commas.
+    is_array = opening == "[" and not has_words and not any(isinstance(value, list | dict) for value in values)
+    if not (_LIST.fullmatch(form) or (is_array and set(form) == {"v"})):
+        raise ValueError("a comma is missing")
+    if opening[-1] == "(" and has_words:
+        raise ValueError('names have words in parentheses, as in "(Smith, J)"')
+    if opening.startswith("np."):
+        if form != "v":
+            raise ValueError("a scalar of NumPy has one value")
+        return values[0]
+    is_call = len(opening) > 1
+    return values[0] if is_call and len(values) == 1 and isinstance(values[0], list) else values
+
+
+def _read_quoted(token: str) -> list[Any]:
+    try:
+        return [ast.literal_eval(token)]
+    except SyntaxError:
+        raise ValueError("the text has an invalid character") from None
+
+
+def _read_bare(token: str) -> list[Any]:
+    """Return a word, a number, or the numbers of an array of NumPy."""
+    parts = token.split()
+    if not all(part in _WORDS or _NUMBER_OF_JSON.fullmatch(part) for part in parts):
+        return [Bare(token)]
+    return [_WORDS[part] if part in _WORDS else float(part) if set(part) & set(".eE") else int(part) for part in parts]
+
+
+def strip_fence(text: str) -> str:
+    """Return the list or the object in a code fence of Markdown, the usual form of a language model's answers.
+
+    Text before and after the fence is left out, and the end of the fence may be absent. Text without a fence, and a
+    list or an object whose labels contain one, are returned unchanged. Several fences are one text that is not valid.
+
+    Examples
+    --------
+    >>> from oneof.candidates.cells import strip_fence
+    >>> strip_fence('```json {"finch": 0.7} ```')
+    '{"finch": 0.7}'
+    """
+    match = None if "```" not in text or text.lstrip()[:1] in ("[", "{") else _FENCE.search(text)
+    if match is None:
+        return text.strip()
+    content = text[match.end() :]
+    end = content.rfind("```")
+    return (content if end < 0 else content[:end]).rstrip().rstrip("`").strip()
+
+
+def escape_fences(text: str) -> str:
+    """Return text in which a backslash precedes the backticks of every code fence."""
+    return _FENCE.sub(lambda match: match[0].replace("`", "\\`"), text)
+
+
+def as_record(pairs: list[tuple[str, Any]]) -> Any:
+    """Return an object as a dict, or as pairs if it repeats a key."""
+    record = dict(pairs)
+    return record if len(record) == len(pairs) else pairs
+
+
 # -- delimited text ----------------------------------------------------------------------------------------------------
 
 
@@ -549,7 +716,7 @@ def _judge(pairs: Pairs, form: LabelFormat) -> Pairs | None:
     if [(label, name) for label, name, _ in kept] == [("-1", None)]:
         return []
     for label, name, _ in kept:
-        if form.known is not None and name is None and not form.is_open:
+        if form.known is not None and name is None and not form.is_single:
             raise unknown_label(None, label, form.labels)
     pairs = [(label if name is None else name, weight) for label, name, weight in kept]
     if form.weighted and any(weight is not None for _, weight in pairs):
@@ -613,7 +780,7 @@ class ParsedCells:
     pairs : list of length D
         The labels of each distinct cell, None or empty if it is unlabeled or cannot be read.
     errors : dict of int to LabelError
-        The errors of the distinct cells that cannot be read.
+        The errors of the rows that cannot be read, in the order of the rows.
     """
 
     code: Ints
@@ -630,11 +797,6 @@ class ParsedCells:
         """Return the first row with a label."""
         has_label = [any(name == label for name, _ in pairs or ()) for pairs in self.pairs]
         return int(np.argmax(np.array(has_label)[self.code]))
-
-    def errors_of_rows(self) -> dict[int, LabelError]:
-        """Return the errors of the rows that cannot be read, in the order of the rows."""
-        rows = np.flatnonzero(np.isin(self.code, list(self.errors))) if self.errors else np.zeros(0, dtype=int)
-        return {row: at_row(self.errors[code], row) for row, code in zip(rows.tolist(), self.code[rows].tolist())}
 
     def counted(self) -> Iterable[tuple[Pairs | None, int]]:
         """Return the labels of each distinct cell with the number of its rows."""
@@ -664,7 +826,8 @@ def read_cells(cells: Iterable[Any], form: LabelFormat, *, weights: Iterable[Any
         parsed, errors = _parse_all(distinct, replace(form, names=names)) if names else (parsed, errors)
     if form.known is None and any(label == "-1" for pairs in parsed for label, _ in pairs or ()):
         parsed = [[("-1", None)] if pairs == [] else pairs for pairs in parsed]  # -1 is a class of sets
-    return ParsedCells(code, parsed, errors)
+    wrong = np.flatnonzero(np.isin(code, list(errors))).tolist() if errors else []
+    return ParsedCells(code, parsed, {row: at_row(errors[int(code[row])], row) for row in wrong})
 
 
 def _parse_all(

@@ -29,7 +29,6 @@ from oneof.candidates.labels import (
     AMBIGUOUS_SIGNS,
     PLACEHOLDERS,
     clean,
-    is_collection,
     label_to_text,
     most_frequent_spellings,
     object_vector,
@@ -149,7 +148,7 @@ def read_label_columns(
     """
     form = columns.form
     rows = columns.read(frame, form)
-    errors = rows.errors_of_rows()
+    errors = rows.errors
     if on_unreadable is None:
         raise_together(errors)
     elif errors:
@@ -239,10 +238,6 @@ class MatrixRows:
     def is_set(self) -> Mask:
         """(n,): True for rows without numbers."""
         return np.asarray(np.isnan(self.values).all(axis=1))
-
-    def errors_of_rows(self) -> dict[int, LabelError]:
-        """Return the errors by row."""
-        return self.errors
 
 
 def _read_matrix(frame: "pl.DataFrame", names: Sequence[str], form: LabelFormat) -> MatrixRows:
@@ -348,7 +343,7 @@ class LabelReader:
     def _read(self, labels: Any, on_unreadable: OnUnreadable | None) -> ParsedCells | MatrixRows:
         """Return the rows of a batch, of which those that cannot be read are unlabeled or an error."""
         rows = self._columns.read(labels, self._form)
-        errors = rows.errors_of_rows()
+        errors = rows.errors
         if errors and self._on_unreadable is None:
             is_unknown = next(iter(errors.values())).cause == "unknown label"
             raise_together(errors, "Name all classes beforehand (--classes)." * is_unknown)
@@ -437,7 +432,7 @@ def match_true_labels(cells: Iterable[Any], classes: Labels, **options: Any) -> 
     labels, errors, form = _read_single(values, classes, **options)
     unknown = {row: clean(str(values[row])) for row in errors}
     unknown |= {row: label for row, label in enumerate(labels) if label is not None and form.match(label) is None}
-    truth = object_vector(label and form.match(label) for label in labels)
+    truth = object_vector(None if row in unknown else label for row, label in enumerate(labels))
     return truth, dict(sorted(unknown.items()))
 
 
@@ -467,43 +462,32 @@ def match_checked_labels(
         first row, and lists further ones.
     """
     labels, errors, form = _read_single(_values(cells), classes, weighted=has_weights, **options)
-    spellings = Counter(label for label in labels if label is not None)
-    names = most_frequent_spellings(spellings) if form.folds_case else {}
-    matched: list[Any] = []
+    counts = Counter(label for label in labels if label is not None and form.match(label) is None)
+    names = most_frequent_spellings(counts) if form.folds_case else {}
+    new: set[Any] = set()
     for row, label in enumerate(labels):
-        name = None if label is None else form.match(label)
-        if label is not None and name is None:
+        if label in counts:
             try:
-                name = _new_class(names.get(form.key(label), label), classes, adds_classes=adds_classes)
+                labels[row] = _new_class(names.get(form.key(label), label), classes, adds_classes=adds_classes)
+                new.add(labels[row])
             except LabelError as error:
                 errors[row] = at_row(error, row)
-        matched.append(name)
     raise_together(errors)
-    return matched, sort_labels({label for label in matched if label is not None and form.match(label) is None})
+    return labels, sort_labels(new)
 
 
 def _read_single(
     values: list[Any], classes: Labels, *, missing: Sequence[str] = (), **options: Any
-) -> tuple[list[str | None], dict[int, LabelError], LabelFormat]:
-    """Return the label of each cell as text, None if it has none, the errors of cells by their rows, and the format.
+) -> tuple[list[Any], dict[int, LabelError], LabelFormat]:
+    """Return the class or the new label of each cell, None without one, the errors by row, and the format.
 
     A cell is the name of a class before it is anything else, and an empty list is not a label.
     """
-    form = LabelFormat(classes=classes.tolist(), missing=[*missing, "nan"], is_open=True, **options)
-    texts = [clean(value) if isinstance(value, str) else None for value in values]
-    labels = [label_to_text(form.match(text)) for text in texts]
-    is_empty = [text == "[]" or (is_collection(v) and not len(v)) for text, v in zip(texts, values, strict=True)]
-    cells = [None if name is not None or empty else v for v, name, empty in zip(values, labels, is_empty, strict=True)]
-    parsed = read_cells(cells, form)
-    errors = parsed.errors_of_rows()
-    for row, code in enumerate(parsed.code.tolist()):
-        names = {form.key(label): str(label) for label, _ in reversed(parsed.pairs[code] or [])}
-        if len(names) > 1:
-            reason = f"{values[row]!r} has several labels. Give the one that was checked, or leave the cell empty."
-            errors[row] = LabelError(reason, label=values[row], row=row)
-        elif names:
-            labels[row] = next(iter(names.values()))
-    return labels, errors, form
+    names, tokens = classes.tolist(), [*missing, "nan"]
+    form = LabelFormat(classes=names, missing=tokens, is_single=True, may_be_empty=True, **options)
+    cells = read_cells(values, form)
+    labels = [pairs[0][0] if pairs else None for pairs in cells.pairs]
+    return [labels[code] for code in cells.code.tolist()], cells.errors, form
 
 
 def _new_class(label: str, classes: Labels, *, adds_classes: bool) -> Any:

@@ -10,9 +10,8 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from functools import cache
 
-from oneof.candidates.cells import DEFAULT_SEPARATOR, LISTS, LabelFormat, literal_kind, parse
+from oneof.candidates.cells import DEFAULT_SEPARATOR, LISTS, LabelFormat, literal_kind, parse, strip_fence
 from oneof.candidates.labels import clean, describe_spellings, fold_case, labels_with_weights, warn_of_texts
-from oneof.candidates.literals import strip_fence
 from oneof.errors import LabelError, OneofError
 from oneof.messages import warn
 from oneof.typing import Labels

@@ -4,7 +4,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from oneof.candidates.annotations import EncodedAnswers
+from oneof.candidates.encoding import EncodedAnswers
 from oneof.crowd.answers import Answers, as_answers
 from oneof.errors import InputError
 from oneof.solvers.annotators import agreement as solvers

@@ -10,14 +10,14 @@ from typing import Any, Literal, Self, TypeAlias
 import numpy as np
 
 from oneof.candidates import as_candidates
-from oneof.candidates.annotations import (
+from oneof.candidates.encoding import (
+    MISSING,
     EncodedAnswers,
     check_classes,
-    encode_cells,
+    encode_answer_cells,
     encode_table,
     other_columns,
 )
-from oneof.candidates.encoding import MISSING
 from oneof.candidates.labels import as_classes, is_missing, label_vector
 from oneof.errors import DataError, InputError, InputTypeError, LabelError
 from oneof.files import as_path
@@ -205,7 +205,7 @@ class Answers:
         lengths = [len(name_vector(rows, "rows")), len(annotator_vector(annotators)), len(values)]
         if len(set(lengths)) > 1:
             raise InputError(f"`rows`, `annotators` and `answers` must have the same length; got {lengths}.")
-        return cls._from_codes(rows, annotators, *encode_cells(values, 1, classes), index, select_rows)
+        return cls._from_codes(rows, annotators, *encode_answer_cells(values, 1, classes), index, select_rows)
 
     @classmethod
     def _from_codes(

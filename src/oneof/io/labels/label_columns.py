@@ -183,15 +183,14 @@ def _join(
     for name, number in zip_longest(names, numbers):
         detected = DEFAULT_SEPARATOR if numbers or separator else find_separator(table, [name], classes=classes)
         cells = read_cells(frame[name].to_list(), label_format(table, separator or detected))
-        errors = cells.errors_of_rows()
         with _located(table, repr(name)):
-            raise_together({} if is_tolerant else errors)
-        if errors and unreadable is not None:
-            unreadable.add_labels(name, errors)
+            raise_together({} if is_tolerant else cells.errors)
+        if cells.errors and unreadable is not None:
+            unreadable.add_labels(name, cells.errors)
         weights = [None] * frame.height if number is None else frame[number].cast(pl.String).to_list()
         for row, code in enumerate(cells.code.tolist()):
             joined[row] += [(str(label), weights[row]) for label, _ in cells.pairs[code] or ()]
-        wrong.update(errors)
+        wrong.update(cells.errors)
     joined = [[] if row in wrong else pairs if numbers else [*dict.fromkeys(pairs)] for row, pairs in enumerate(joined)]
     merged = [
         pl.Series(name, [[pair[k] for pair in pairs] or None for pairs in joined], dtype=pl.List(pl.String))

@@ -126,6 +126,8 @@ WEIGHTED: list[tuple[str, dict[str, Any], Labels]] = [
     ('{"labels": [{"label": "finch", "probability": 0.8}, {"label": "wren", "probability": 0.2}]}', {}, WEIGHTS),
     ('[{"name": "finch", "weight": "80%"}, {"class": "wren", "confidence": ".2"}]', {}, WEIGHTS),
     ('{"label": "finch", "score": null}', {}, FINCH),
+    ('[{"label": "finch", "score": 0.8}, {"label": "owl", "score": null}, {"label": "wren", "score": 0.2}]', {}, WEIGHTS),
+    ('[{"label": "finch", "score": null}, {"label": "wren", "score": null}]', {}, BOTH),
     ("finch:", {}, "the weight of 'finch' must be a number.*got ''"),
     ("http://x", {}, "the weight of 'http' must be a number.*backslash"),
     ("finch:nan", {}, "the weight of 'finch' must be a number"),

@@ -383,7 +383,7 @@ def flatten(value: Any) -> Pairs:
 
     An object of one key has its labels under it. Any other object is a record, such as {"label": "finch", "score":
     0.7}, or has labels as keys and weights as values; null is not a value. A list has labels, pairs of a label and a
-    weight, and objects.
+    weight, and objects; if only some objects have a weight, the labels of the others are not listed.
     """
     if isinstance(value, Mapping):
         return _flatten_record({key: member for key, member in value.items() if member is not None})
@@ -397,6 +397,8 @@ def flatten(value: Any) -> Pairs:
             pairs += flatten(member)
         else:
             pairs.append((member, None))
+    if all(isinstance(member, Mapping) for member in value) and any(weight is not None for _, weight in pairs):
+        pairs = [pair for pair in pairs if pair[1] is not None]
     return pairs
 
 

@@ -450,7 +450,7 @@ def _divide_by_prior(weights: Floats, classes: Labels, prior: Any) -> Floats:
         warn(
             f"the posteriors of class {names[rare[0]]!r} sum to {rates[rare[0]] * n:.2g} over {n} rows "
             f"(classes below 1: {len(rare)}). Divided by so small a prior, any posterior of the class becomes a large "
-            "weight. Pass `prior`, the class frequencies, or leave the class out.",
+            "weight. Leave the class out, or pass the frequencies of the classes as `prior` in Python.",
         )
     # A prior below the smallest normal number would make the quotient overflow.
     return np.asarray(posterior / np.maximum(rates / rates.max(), MIN_STORED_WEIGHT))

@@ -746,7 +746,7 @@ def _check_reader() -> None:
         frame = frame.f_back
     reads_labels = "check_array" not in utilities or bool(utilities & _READ_LABELS) or is_metric
     if readers and readers[0] != "check_cv" and reads_labels:
-        name = next((name for name in reversed(readers) if name.strip("_") == name), readers[0])
+        name = next((name for name in reversed(readers) if name.strip("_<>") == name), readers[0])
         raise InputTypeError(f"{name} of scikit-learn needs one exact label per row, not candidate sets. {_REMEDY}")
 
 

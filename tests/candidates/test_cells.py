@@ -126,7 +126,7 @@ WEIGHTED: list[tuple[str, dict[str, Any], Labels]] = [
     ('{"labels": [{"label": "finch", "probability": 0.8}, {"label": "wren", "probability": 0.2}]}', {}, WEIGHTS),
     ('[{"name": "finch", "weight": "80%"}, {"class": "wren", "confidence": ".2"}]', {}, WEIGHTS),
     ('{"label": "finch", "score": null}', {}, FINCH),
-    ('[{"label": "finch", "score": 0.8}, {"label": "owl", "score": null}, {"label": "wren", "score": 0.2}]', {}, WEIGHTS),
+    ('[{"label": "finch", "prob": 0.8}, {"label": "owl", "prob": null}, {"label": "wren", "prob": 0.2}]', {}, WEIGHTS),
     ('[{"label": "finch", "score": null}, {"label": "wren", "score": null}]', {}, BOTH),
     ("finch:", {}, "the weight of 'finch' must be a number.*got ''"),
     ("http://x", {}, "the weight of 'http' must be a number.*backslash"),

@@ -12,10 +12,10 @@ from oneof.candidates import CandidateSets
 from oneof.candidates.stratification import folds_by_set
 from oneof.errors import InputError, InputTypeError, reraise_as_input_error
 from oneof.estimators.base import ProbabilityMixin, TrainingRows, check_accepts_candidates
-from oneof.estimators.linear.plem import PLEM
+from oneof.estimators.linear import PLEM
 from oneof.estimators.loo_ridge import LOORidge
 from oneof.estimators.parameters import KW_ONLY, estimator
-from oneof.estimators.wrappers._soft_labels import check_folds, split_rows, with_seeds
+from oneof.estimators.soft_labels import check_folds, split_rows, with_seeds
 from oneof.likelihoods import softmax, weigh
 from oneof.solvers.annotators.temper import temper
 from oneof.solvers.opinion_pool import pool_weights

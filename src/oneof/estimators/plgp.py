@@ -1,4 +1,8 @@
-"""Gaussian process classifier for candidate sets."""
+"""Gaussian process classifier for candidate sets, by Laplace's approximation.
+
+Read next `oneof.solvers.laplace.hyperparameters` (the search of hyperparameters), `oneof.solvers.laplace.posterior`
+(the posterior of the latents), and the other modules of `oneof.solvers.laplace` in the order of its docstring.
+"""
 
 from collections.abc import Callable, Iterator
 from typing import Any, Literal

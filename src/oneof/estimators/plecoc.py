@@ -14,7 +14,7 @@ from sklearn.utils.validation import has_fit_parameter
 from oneof.errors import InputError, reraise_as_input_error
 from oneof.estimators.base import DecisionFunctionMixin, TrainingRows
 from oneof.estimators.parameters import KW_ONLY, Count, PositiveFraction, estimator
-from oneof.estimators.wrappers._soft_labels import check_classifier, run_parallel, with_seeds
+from oneof.estimators.soft_labels import check_classifier, run_parallel, with_seeds
 from oneof.kernels.pairwise import scale_gamma
 from oneof.solvers.ecoc import code_targets, decode, draw_codings, fit_code_weights
 from oneof.typing import FeatureMatrix, Floats, Ints

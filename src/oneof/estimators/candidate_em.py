@@ -18,7 +18,7 @@ from oneof.candidates.stratification import stratified_folds
 from oneof.errors import InputError, InputTypeError, reraise_as_input_error
 from oneof.estimators.base import ProbabilityMixin, TrainingRows
 from oneof.estimators.parameters import KW_ONLY, Count, CountOrZero, Positive, estimator
-from oneof.estimators.wrappers._soft_labels import (
+from oneof.estimators.soft_labels import (
     check_classifier,
     check_folds,
     check_proba,

@@ -229,8 +229,7 @@ class CandidateEM(ProbabilityMixin):
 
             return HistGradientBoostingClassifier(l2_regularization=1.0, early_stopping=False)
         remedy = " Wrap it in sklearn.calibration.CalibratedClassifierCV."
-        check_classifier(self.estimator, ("predict_proba",), "RandomForestClassifier()", remedy)
-        return self.estimator
+        return check_classifier(self.estimator, ("predict_proba",), "RandomForestClassifier()", remedy)
 
     def _classifier_of_rounds(self, classifier: Any) -> Any:
         """Return a clone with the parameters of the rounds."""

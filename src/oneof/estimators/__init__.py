@@ -19,5 +19,5 @@ Families do not import each other; the other modules are common to several of th
   common parts
 * `candidate_stacking`: `CandidateStacking`, a weighted mean of several estimators of any family
 
-`tensors` adds torch tensors to `LOORidge` and `PLGP`; `deduplicate` merges equal rows.
+`deduplicate` merges equal rows.
 """

@@ -30,7 +30,7 @@ from oneof.solvers.generative.em import (
 from oneof.solvers.generative.gaussian import CovarianceType, Gaussian, GaussianParameters, gaussian_log_likelihoods
 from oneof.solvers.generative.multinomial import Multinomial, check_counts, multinomial_log_likelihoods
 from oneof.typing import Evidence, FeatureMatrix, Floats
-from oneof.validation import check_memory, check_positive, check_random_state
+from oneof.validation import as_array, check_memory, check_positive, check_random_state
 
 
 @estimator
@@ -145,9 +145,7 @@ class GenerativeClassifier(SoftmaxMixin, SampleWeightMixin):
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        weights = self.cv_weights
-        is_sequence = weights.ndim > 0 if isinstance(weights, np.ndarray) else isinstance(weights, Sequence)
-        if not is_sequence or isinstance(weights, str) or len(weights) == 0:
+        if as_array(self.cv_weights, "cv_weights").ndim != 1 or not len(self.cv_weights):
             raise InputError(f"`cv_weights` must be a sequence of numbers of at least 0; got {self.cv_weights!r}.")
         for weight in self.cv_weights:
             check_positive("cv_weights", weight, allow_zero=True)
@@ -186,12 +184,7 @@ class GenerativeClassifier(SoftmaxMixin, SampleWeightMixin):
         return solve_em(self._family(rows, weight), evidence, weight, start, max_iter=self.max_iter, tol=self.tol)
 
     def _scores(self, rows: FeatureMatrix) -> Floats:
-        scores = class_scores(self._log_likelihoods(rows) + self._log_weights, len(self.classes_))
-        if not np.isfinite(scores).all():
-            raise InputError(
-                "the likelihood of the rows overflows float64. Scale the features, for example with StandardScaler."
-            )
-        return scores
+        return class_scores(self._log_likelihoods(rows) + self._log_weights, len(self.classes_))
 
 
 def _row_scores(solution: EMSolution[Any], evidence: Evidence) -> Floats:

@@ -12,8 +12,7 @@ import numpy as np
 from oneof.candidates import CandidateSets
 from oneof.errors import InputError
 from oneof.estimators.base import ProbabilityMixin, TrainingRows
-from oneof.estimators.class_prior import check_class_prior
-from oneof.estimators.parameters import KW_ONLY, Count, Fraction, NonNegative, Positive, estimator
+from oneof.estimators.parameters import KW_ONLY, Count, Fraction, NonNegative, Positive, check_class_prior, estimator
 from oneof.graphs import NeighborGraph
 from oneof.likelihoods import normalize_within_sets, support
 from oneof.messages import warn

@@ -102,7 +102,6 @@ class OnlineClassifier(LinearClassifierMixin):
         if plain is not None:
             self._check_options(self._state)
             self._set_fitted_attributes(solve(X, plain, initial=self._state))
-            self._fitted_on = None
             return self
         candidates = self._validate_batch(y, classes, first=first)
         rows = self._validate_rows(X, reset=first, finite=False)
@@ -114,7 +113,6 @@ class OnlineClassifier(LinearClassifierMixin):
             rows = rows.astype(state.V.dtype, copy=False)
         self._set_fitted_attributes(solve(rows, candidates.evidence, initial=state, sample_weight=weight))
         self.classes_ = candidates.classes
-        self._fitted_on = None  # the rows of earlier calls are not available
         return self
 
     def _advance(
@@ -178,7 +176,6 @@ class OnlineClassifier(LinearClassifierMixin):
         self.n_features_in_ = n_features
         self._set_fitted_attributes(state)
         self.classes_ = as_classes(classes)
-        self._fitted_on = None
         return self
 
     def _make_solver(self) -> Callable[..., OnlineState]:
@@ -198,7 +195,7 @@ class OnlineClassifier(LinearClassifierMixin):
         weights = state.mean_weights if self.average else state.weights
         if not np.isfinite(weights).all():
             raise InputError("The weights overflow float64. Scale the features, for example with StandardScaler.")
-        self._state = state
+        self._state, self._fitted_on = state, None  # a state has no rows; `fit` sets those of the last call
         self._set_coefficients(weights, weights.dtype)
         self.t_ = state.n_rows
         self.progressive_loss_ = state.n_mistakes / max(state.n_rows, 1)

@@ -12,8 +12,7 @@ import numpy as np
 from oneof.candidates import CandidateSets
 from oneof.errors import InputError
 from oneof.estimators.base import LinearClassifierMixin, PrecomputedKernelMixin, SampleWeightMixin, TrainingRows
-from oneof.estimators.class_prior import check_class_prior
-from oneof.estimators.parameters import KW_ONLY, Count, NonNegative, Positive, estimator
+from oneof.estimators.parameters import KW_ONLY, Count, NonNegative, Positive, check_class_prior, estimator
 from oneof.kernels import Kernel, check_gram, check_square
 from oneof.kernels.nystroem import NystroemFeatures, inverse_root
 from oneof.kernels.pairwise import scale_gamma
@@ -428,12 +427,11 @@ def _check_positive_fraction(value: Any, n_classes: int) -> list[float] | None:
     """Return the fraction of each class, given those of all classes or, for two classes, that of the second."""
     if value is None:
         return None
-    given = as_array(value, "positive_fraction")
-    fractions = (
-        np.array([1.0 - given, given]) if n_classes == 2 and given.shape == () and given.dtype.kind in "iuf" else given
-    )
-    is_valid = given.dtype.kind in "iuf" and fractions.shape == (n_classes,)
-    if not is_valid or not ((fractions >= 0) & (fractions <= 1)).all():
+    fractions = as_array(value, "positive_fraction")
+    is_numeric = fractions.dtype.kind in "iuf"
+    if is_numeric and n_classes == 2 and fractions.shape == ():
+        fractions = np.array([1.0 - fractions, fractions])
+    if not is_numeric or fractions.shape != (n_classes,) or not ((fractions >= 0) & (fractions <= 1)).all():
         raise InputError(
             f"`positive_fraction` must have one number for each of the {n_classes} classes, from 0 to 1; got {value!r}."
         )

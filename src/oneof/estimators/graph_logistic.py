@@ -2,8 +2,8 @@
 
 A view is a group of columns, such as those of one sensor, which some rows may lack. Reading order:
 `GraphLogisticRegression` at the end, then `parse_views` (the parameter `views`), `ViewFeatures` (a map from rows to the
-features of one view), `ViewModel` (the linear model of all views), `ViewEncoder` (the problem of the solver: features,
-graphs and terms of the prior), and `oneof.solvers.graph_logistic` in the order of its docstring.
+features of one view), `ViewModel` (the linear model of all views), `EncodedView` and `prior_terms` (the problem of the
+solver), and `oneof.solvers.graph_logistic` in the order of its docstring.
 """
 
 from collections.abc import Callable
@@ -125,11 +125,7 @@ def rows_with_view(rows: FeatureMatrix, columns: Ints | None, names: Labels | No
     if columns is None:
         return np.ones(rows.shape[0], dtype=bool)
     view = rows[:, columns]
-    if sp.issparse(view):  # entries that are not stored are 0, a number
-        view.data = np.isnan(view.data).astype(np.float64)
-        missing = view
-    else:
-        missing = np.isnan(view)
+    missing = view != view  # noqa: PLR0124 - NaN, in dense and in sparse rows
     counts = np.asarray(missing.sum(axis=1)).ravel()
     broken = np.flatnonzero((counts > 0) & (counts < len(columns)))
     if len(broken):
@@ -205,12 +201,6 @@ class ViewFeatures:
         scale = float(np.sqrt(variance[variable].mean())) if variable.any() else 1.0
         return cls(columns, kernel, basis, exponent, offset, scale, has_constant)
 
-    @property
-    def total_scale(self) -> float:
-        """Total divisor of the features, scale * 2^exponent."""
-        with np.errstate(over="ignore", under="ignore"):
-            return float(np.ldexp(self.scale, self.exponent))
-
     def instances(self, rows: FeatureMatrix) -> FeatureMatrix:
         """Return the features of rows that have the view, (t, p) or, with a constant, (t, p + 1), in float64."""
         view = rows if self.columns is None else rows[:, self.columns]
@@ -245,7 +235,8 @@ class ViewFeatures:
 
 def _raw_features(view: FeatureMatrix, kernel: Kernel | None, basis: FeatureMatrix | None) -> FeatureMatrix:
     values = view if kernel is None or basis is None else kernel.gram(view, basis)
-    return values.astype(np.float64, copy=False)
+    values = values.astype(np.float64, copy=False)
+    return sp.csr_array(values) if sp.issparse(values) else values  # `*` of a csr_matrix is a matrix product
 
 
 def _common_exponent(values: FeatureMatrix) -> int:
@@ -304,14 +295,6 @@ class ViewModel:
         sizes = [weights.shape[1] for weights in self.weights]
         return present, place_columns(self.features[view].instances(rows[present]), view, sizes)
 
-    def check_view(self, view: Any) -> int:
-        """Return the index of a view, and raise InputError if it is not valid."""
-        if not is_integer(view) or not 0 <= view < len(self.features):
-            raise InputError(
-                f"`view` must be an integer from 0 to {len(self.features) - 1}, or None for all views; got {view!r}."
-            )
-        return int(view)
-
 
 def place_columns(instances: FeatureMatrix, view: int, sizes: list[int]) -> FeatureMatrix:
     """Return the instances of a view in the columns of all views, with 0 in those of other views."""
@@ -323,69 +306,6 @@ def place_columns(instances: FeatureMatrix, view: int, sizes: list[int]) -> Feat
 
 
 # -- encoding of the rows of fit ------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class ViewEncoder:
-    """Rows of `fit`, and the settings by which their views are encoded.
-
-    Attributes
-    ----------
-    training : TrainingRows
-        A row of weight w is equivalent to w equal rows.
-    names : ndarray of shape (d,) or None
-        The column names, for errors.
-    builder : NeighborGraph
-        Parameters of the graph to build.
-    make_kernel : callable or None
-        Function from rows to the kernel fitted to them, for kernel features.
-    has_constant : bool
-        Whether a constant feature 1 is appended.
-    """
-
-    training: TrainingRows
-    names: Labels | None
-    builder: NeighborGraph
-    make_kernel: Callable[[FeatureMatrix], Kernel] | None
-    has_constant: bool
-
-    def encode(self, index: int, columns: Ints | None) -> "EncodedView":
-        """Build the graph of the rows that have a view, and compute its features and its smoothness matrix.
-
-        Raises
-        ------
-        InputError
-            If no row has the view, or no labeled row has it and the features are kernels.
-        """
-        rows, weight = self.training.X, self.training.weight
-        present = rows_with_view(rows, columns, self.names)
-        used = present & (weight > 0)
-        if not used.any():
-            raise InputError(
-                f"`views[{index}]`: no row has this view, since all its columns are NaN. Remove it from `views`."
-            )
-        view = rows if columns is None else rows[:, columns]
-        distinct, total = merge_rows(view, weight * present)
-        vertices, kernel, basis = view[distinct], None, None
-        if self.make_kernel is not None:
-            selected, _ = merge_rows(view, weight * (present & ~self.training.candidates.is_unlabeled))
-            if not len(selected):
-                raise InputError(
-                    f"`views[{index}]`: no labeled row has this view, so that it has no kernel features. "
-                    'Pass features="raw", or label a row that has the view.'
-                )
-            basis = view[selected]
-            kernel = self.make_kernel(basis)
-        features = ViewFeatures.from_rows(
-            vertices, total, columns=columns, kernel=kernel, basis=basis, has_constant=self.has_constant
-        )
-        given = self.builder.affinity
-        if isinstance(given, str) or callable(given):
-            affinity = self.builder.graph(vertices).affinity
-        else:  # a matrix over all rows, including equal ones; a view has the edges between its rows
-            affinity = check_affinity(given, rows.shape[0])[used][:, used]
-            distinct, total = np.flatnonzero(used), weight[used]
-        return EncodedView(features, present, smoothness_matrix(features.instances(rows[distinct]), affinity, total))
 
 
 @dataclass(frozen=True)
@@ -483,7 +403,8 @@ def prior_terms(training: TrainingRows, views: list[EncodedView], prior: str, *,
             entries[start : start + n_features] = scale
             term = PriorTerm(f"{kind}{suffix}", sp.diags_array(entries, format="csr"), per_weight=kind == "ard")
             with np.errstate(over="ignore", under="ignore"):
-                terms.append(ScaledTerm(term, float(scale * np.float64(view.features.total_scale) ** 2)))
+                divisor = np.ldexp(view.features.scale, view.features.exponent)
+                terms.append(ScaledTerm(term, float(scale * divisor**2)))
     matrices, pairs = [], 0.0
     for a, b in combinations(range(len(views)), 2):
         both = np.flatnonzero(views[a].present & views[b].present & unlabeled)
@@ -636,6 +557,8 @@ class GraphLogisticRegression(DecisionFunctionMixin, SampleWeightMixin):
     np.str_('b')
     """
 
+    _not_saved = ("_fitted_on", "_fitted_views")
+
     prior: Literal["graph", "graph+ridge", "graph+ard"] = "graph+ridge"
     precision: Literal["evidence", "em"] = "evidence"
     solver: Literal["newton", "block", "sequential"] = "newton"
@@ -658,11 +581,8 @@ class GraphLogisticRegression(DecisionFunctionMixin, SampleWeightMixin):
     def _fit(self, training: TrainingRows) -> None:
         # The units of the terms are such that one hyper-prior fits all of them; decision 0017 explains "auto".
         strength = 0.0 if self.precision == "em" else 0.01 if self.prior == "graph+ard" else 1.0
-        names = getattr(self, "feature_names_in_", None)
-        make_kernel = self._make_kernel if self.features == "kernel" else None
-        encoder = ViewEncoder(training, names, self._neighbor_graph(), make_kernel, bool(self.fit_intercept))
-        groups = [None] if self.views is None else parse_views(self.views, training.X.shape[1], names)
-        views = [encoder.encode(index, columns) for index, columns in enumerate(groups)]
+        groups = [None] if self.views is None else parse_views(self.views, training.X.shape[1], self._names())
+        views = [self._encode_view(training, index, columns) for index, columns in enumerate(groups)]
         terms = prior_terms(training, views, self.prior, numbered=self.views is not None)
         fitted = fit_views(
             labeled_instances(training, views),
@@ -677,7 +597,6 @@ class GraphLogisticRegression(DecisionFunctionMixin, SampleWeightMixin):
             max_iter=int(self.max_iter),
         )
         self._set_fitted_attributes(views, terms, fitted)
-        self._warn_if_degenerate(fitted)
         self.transduction_ = training.most_probable(self._candidate_proba(training.X, training.candidates))
 
     def predict_proba(self, X: Any, view: int | None = None) -> Floats:
@@ -704,7 +623,10 @@ class GraphLogisticRegression(DecisionFunctionMixin, SampleWeightMixin):
         rows = self._validate_rows(X)
         if view is None:
             return softmax(self._finite_scores(rows))
-        return softmax(self._view_model.view_scores(rows, self._view_model.check_view(view))[0])
+        last = len(self._view_model.features) - 1
+        if not is_integer(view) or not 0 <= view <= last:
+            raise InputError(f"`view` must be an integer from 0 to {last}, or None for all views; got {view!r}.")
+        return softmax(self._view_model.view_scores(rows, view)[0])
 
     def posterior_features(self, X: Any) -> list[tuple[Ints, FeatureMatrix]]:
         """Return, for each view, the rows that have it, and their instances in the features of `posterior_`.
@@ -725,7 +647,7 @@ class GraphLogisticRegression(DecisionFunctionMixin, SampleWeightMixin):
     def posterior_(self) -> LogisticPosterior:
         """The Laplace posterior of the weights; computed on first access."""
         check_is_fitted(self)
-        if self._fitted_views is None:
+        if getattr(self, "_fitted_views", None) is None:
             raise InputError("A model that was saved, pickled or copied has no `posterior_`. Fit it again.")
         return self._fitted_views.posterior
 
@@ -742,8 +664,45 @@ class GraphLogisticRegression(DecisionFunctionMixin, SampleWeightMixin):
     def _neighbor_graph(self) -> NeighborGraph:
         return NeighborGraph(self.affinity, self.n_neighbors, symmetrize=self.symmetrize)
 
-    def _make_kernel(self, rows: FeatureMatrix) -> Kernel:
-        return Kernel.from_rows(self.kernel, rows, gamma=self.gamma, degree=3, coef0=0.0)
+    def _names(self) -> Labels | None:
+        return getattr(self, "feature_names_in_", None)
+
+    def _encode_view(self, training: TrainingRows, index: int, columns: Ints | None) -> EncodedView:
+        """Build the graph of the rows that have a view, and compute its features and its smoothness matrix.
+
+        Raises
+        ------
+        InputError
+            If no row has the view, or no labeled row has it and the features are kernels.
+        """
+        rows, weight, builder = training.X, training.weight, self._neighbor_graph()
+        present = rows_with_view(rows, columns, self._names())
+        used = present & (weight > 0)
+        if not used.any():
+            raise InputError(
+                f"`views[{index}]`: no row has this view, since all its columns are NaN. Remove it from `views`."
+            )
+        view = rows if columns is None else rows[:, columns]
+        distinct, total = merge_rows(view, weight * present)
+        vertices, kernel, basis = view[distinct], None, None
+        if self.features == "kernel":
+            selected, _ = merge_rows(view, weight * (present & ~training.candidates.is_unlabeled))
+            if not len(selected):
+                raise InputError(
+                    f"`views[{index}]`: no labeled row has this view, so that it has no kernel features. "
+                    'Pass features="raw", or label a row that has the view.'
+                )
+            basis = view[selected]
+            kernel = Kernel.from_rows(self.kernel, basis, gamma=self.gamma, degree=3, coef0=0.0)
+        features = ViewFeatures.from_rows(
+            vertices, total, columns=columns, kernel=kernel, basis=basis, has_constant=bool(self.fit_intercept)
+        )
+        if isinstance(builder.affinity, str) or callable(builder.affinity):
+            affinity = builder.graph(vertices).affinity
+        else:  # a matrix over all rows, including equal ones; a view has the edges between its rows
+            affinity = check_affinity(builder.affinity, rows.shape[0])[used][:, used]
+            distinct, total = np.flatnonzero(used), weight[used]
+        return EncodedView(features, present, smoothness_matrix(features.instances(rows[distinct]), affinity, total))
 
     def _set_fitted_attributes(self, views: list[EncodedView], terms: list[ScaledTerm], fitted: FittedViews) -> None:
         solution, starts = fitted.solution, np.cumsum([view.size for view in views])[:-1]
@@ -757,29 +716,19 @@ class GraphLogisticRegression(DecisionFunctionMixin, SampleWeightMixin):
             for scaled in terms
         }
         self._set_path(solution.objective_path, solution.n_iter, solution.converged or solution.degenerate, "")
-        self._fitted_views: FittedViews | None = fitted
+        self._fitted_views = fitted
         self.view_weights_ = fitted.view_weights
-        self._view_model = ViewModel(features, weights, self.view_weights_, getattr(self, "feature_names_in_", None))
-
-    def _warn_if_degenerate(self, fitted: FittedViews) -> None:
-        """Warn if the EM algorithm ended at weights of 0."""
-        n_rows, n_weights = len(fitted.labeled.evidence), fitted.solution.weights.size
-        if fitted.solution.degenerate:
+        self._view_model = ViewModel(features, weights, self.view_weights_, self._names())
+        if solution.degenerate:
             warn(
-                f'precision="em" ended at weights of 0: {n_rows} labeled rows are too few for '
-                f"{n_weights} weights, since a larger precision gives smaller weights, and these give a "
+                f'precision="em" ended at weights of 0: {len(fitted.labeled.evidence)} labeled rows are too few for '
+                f"{solution.weights.size} weights, since a larger precision gives smaller weights, and these give a "
                 'larger precision. Pass precision="evidence", which counts only weights that the labels determine.',
                 ConvergenceWarning,
             )
 
     def _scores(self, rows: FeatureMatrix) -> Floats:
         return self._view_model.scores(rows)
-
-    def __getstate__(self) -> dict[str, Any]:
-        state = super().__getstate__()
-        if "_fitted_views" in state:  # large, and contains the rows of fit
-            state["_fitted_views"] = None
-        return state
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -10,10 +10,8 @@ from oneof.estimators.base import CandidateClassifier
 class Frequencies(CandidateClassifier):
     """Predicts the most frequent class; its scores are class frequencies."""
 
-    def fit(self, X, y):
-        _, candidates = self._validate_fit(X, y)
-        self.shares_ = candidates.mask.sum(axis=0) / candidates.mask.sum()
-        return self._finalize_fit(X, y, candidates)
+    def _fit(self, training):
+        self.shares_ = training.candidates.mask.sum(axis=0) / training.candidates.mask.sum()
 
     def _scores(self, rows):
         return np.tile(self.shares_, (rows.shape[0], 1))

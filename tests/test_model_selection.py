@@ -38,12 +38,10 @@ class Centroids(LinearClassifierMixin, CandidateClassifier):
     def __init__(self, shrink=0.0):
         self.shrink = shrink
 
-    def fit(self, X, y):
-        rows, candidates = self._validate_fit(X, y)
-        weights = candidates.mask / candidates.sizes[:, None]
-        means = (weights.T @ rows) / np.maximum(weights.sum(axis=0), 1)[:, None]
+    def _fit(self, training):
+        weights = training.candidates.mask / training.candidates.sizes[:, None]
+        means = (weights.T @ training.X) / np.maximum(weights.sum(axis=0), 1)[:, None]
         self.coef_, self.intercept_ = (1 - self.shrink) * means, -0.5 * (means**2).sum(axis=1)
-        return self._finalize_fit(X, y, candidates)
 
 
 def draw(seed, *, n=None, K=None, fraction=0.25):

@@ -10,7 +10,7 @@ from sklearn.utils import get_tags
 
 import oneof
 from oneof.estimators.base import CandidateClassifier
-from oneof.estimators.online._base import OnlineClassifier
+from oneof.estimators.online import OnlineClassifier
 
 
 class FoldsByContent:

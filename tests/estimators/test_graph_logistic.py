@@ -1,5 +1,7 @@
 """GraphLogisticRegression with one view: its prior, its equations, and difficult rows."""
 
+import pickle
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -118,6 +120,15 @@ def test_sparse_rows_remain_sparse():
     assert sp.issparse(instances)
 
 
+@pytest.mark.parametrize("fit_intercept", [False, True])
+def test_sparse_matrices_equal_sparse_arrays(fit_intercept):
+    """A CSR matrix, whose `*` is another product, gives the probabilities of a CSR array."""
+    X, y = few_labels()
+    first, second = (kind(X * (X > 0)) for kind in (sp.csr_matrix, sp.csr_array))
+    model = GraphLogisticRegression(fit_intercept=fit_intercept)
+    np.testing.assert_array_equal(model.fit(first, y).predict_proba(first), model.fit(second, y).predict_proba(second))
+
+
 def test_the_posterior_covers_the_instances():
     """The posterior has positive covariances of all instances; a pickled model has no posterior, which is an error."""
     X, y = few_labels()
@@ -127,7 +138,7 @@ def test_the_posterior_covers_the_instances():
     covariance = model.posterior_.covariance(instances)
     assert covariance.shape == (len(X), 2, 2)
     assert (np.linalg.eigvalsh(covariance) > -1e-12).all()
-    model.__setstate__(model.__getstate__())
+    model = pickle.loads(pickle.dumps(model))
     with pytest.raises(InputError, match="has no `posterior_`"):
         model.posterior_  # noqa: B018 - a property
 

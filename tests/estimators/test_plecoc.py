@@ -10,7 +10,7 @@ from sklearn.svm import SVC, LinearSVC
 
 from oneof import PLECOC, CandidateSets
 from oneof.errors import InputError
-from oneof.estimators.wrappers import plecoc
+from oneof.estimators import plecoc
 from tests.estimators.panel import table
 from tests.oracles import plecoc as oracle
 from tests.oracles.levels import stacked

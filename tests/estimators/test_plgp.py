@@ -13,7 +13,7 @@ from sklearn.preprocessing import StandardScaler
 from oneof import PLGP, CandidateSets
 from oneof.datasets import make_partial_labels
 from oneof.errors import InputError
-from oneof.estimators.gaussian_process import plgp
+from oneof.estimators import plgp
 from tests.estimators.panel import further, table
 from tests.oracles.laplace import exactly_labeled, predict
 from tests.retained import peak_bytes

@@ -20,7 +20,7 @@ from oneof import (
     TransductiveSVM,
     make_partial_labels,
 )
-from oneof.estimators.online._base import OnlineClassifier
+from oneof.estimators.online import OnlineClassifier
 from tests.estimators.panel import ALL, further, name, same_model, scores, table, weighted_table
 
 # Parameters by which weights take another path through the code.

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.base import BaseEstimator
 
-from oneof.estimators.online._base import OnlineClassifier
+from oneof.estimators.online import OnlineClassifier
 from tests.estimators.panel import ALL, name, takes_counts
 from tests.fuzz.calls import FAMILIES
 from tests.fuzz.labels import supervision

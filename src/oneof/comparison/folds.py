@@ -15,7 +15,7 @@ from oneof.candidates import CandidateSets, as_candidates, expand_to_predicted
 from oneof.comparison.results import FoldResult, HeldOut
 from oneof.errors import InputError, InputTypeError, LabelError
 from oneof.estimators.base import check_informative, check_lengths, last_step
-from oneof.estimators.wrappers._soft_labels import weight_parameter
+from oneof.estimators.soft_labels import weight_parameter
 from oneof.messages import enumerate_items, warn
 from oneof.metrics import approximated_accuracy, covering_rate
 from oneof.model_selection import compute_sample_weight, get_proba

@@ -12,7 +12,7 @@ from oneof.candidates import CandidateSets
 from oneof.errors import InputError, reraise_as_input_error
 from oneof.estimators.base import accepts_candidates, check_accepts_candidates, last_step
 from oneof.estimators.loo_ridge import LOORidge, loo_logits
-from oneof.estimators.wrappers._soft_labels import with_seeds
+from oneof.estimators.soft_labels import with_seeds
 from oneof.likelihoods import softmax
 from oneof.messages import warn
 from oneof.model_selection import get_proba

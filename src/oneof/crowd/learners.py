@@ -20,7 +20,7 @@ from oneof.candidates import CandidateSets
 from oneof.crowd.annotator_model import AnnotatorModel
 from oneof.errors import InputError, reraise_as_input_error
 from oneof.estimators.base import CandidateClassifier, last_step
-from oneof.estimators.wrappers._soft_labels import check_proba, fit_soft, predict_columns, remove_generators, with_seeds
+from oneof.estimators.soft_labels import check_proba, fit_soft, predict_columns, remove_generators, with_seeds
 from oneof.model_selection.prediction import align_class_columns, as_rows
 from oneof.solvers.annotators.temper import MAX_POWER, mean_distances, temper
 from oneof.solvers.conformal import candidate_proba

@@ -8,9 +8,9 @@ from oneof.distributed.loo_ridge import check_loo_ridge, fit_loo_ridge
 from oneof.distributed.online import check_online, fit_online
 from oneof.distributed.plgp import check_plgp, fit_plgp
 from oneof.errors import InputTypeError
-from oneof.estimators.gaussian_process.plgp import PLGP
 from oneof.estimators.loo_ridge import LOORidge
-from oneof.estimators.online._base import OnlineClassifier
+from oneof.estimators.online import OnlineClassifier
+from oneof.estimators.plgp import PLGP
 
 Estimator = TypeVar("Estimator")
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from oneof.distributed.blocks import RowBlock, RowBlocks, block_error_context
 from oneof.distributed.reduction import compute, delayed_task, map_reduce, shared, tree_sum
-from oneof.estimators.online._base import OnlineClassifier
+from oneof.estimators.online import OnlineClassifier
 from oneof.solvers.online import MixUpdate, OnlineState, average_updates, local_state, weighted_update
 from oneof.validation import check_random_state
 

@@ -13,7 +13,7 @@ import numpy as np
 from oneof.distributed.blocks import RowBlock, RowBlocks, block_error_context
 from oneof.distributed.reduction import compute, delayed_task, map_persist, map_reduce, persist, shared, tree_sum
 from oneof.errors import InputError
-from oneof.estimators.gaussian_process.plgp import PLGP
+from oneof.estimators.plgp import PLGP
 from oneof.kernels.nystroem import NystroemFeatures
 from oneof.kernels.pairwise import checked_variance, total_variance
 from oneof.solvers.laplace.covariance import WeightCovariance, weight_curvature

@@ -4,10 +4,11 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property, wraps
-from typing import Any, NamedTuple, Self, TypeVar, cast
+from typing import Any, ClassVar, NamedTuple, Self, TypeVar, cast
 
 import numpy as np
 import scipy.sparse as sp
+from array_api_compat import array_namespace, is_torch_array
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.pipeline import Pipeline
@@ -18,7 +19,6 @@ from oneof.arrays import as_numpy, to_namespace_of
 from oneof.candidates import CandidateSets, as_candidates
 from oneof.candidates.sets import check_row_weights
 from oneof.errors import InputError, InputTypeError, LabelError, reraise_as_input_error
-from oneof.estimators.parameters import check_parameters
 from oneof.likelihoods import masked_softmax, normalize_within_sets, softmax
 from oneof.messages import warn
 from oneof.metrics import covering_rate
@@ -111,6 +111,8 @@ class CandidateClassifier(ClassifierMixin, BaseEstimator):
         Column names of X; set only if X is a DataFrame.
     """
 
+    _checks: ClassVar[dict[str, Any]] = {}  # of the parameters, by `estimator`
+    _not_saved: tuple[str, ...] = ("_fitted_on",)  # attributes that contain the rows of `fit`
     _uses_gram_matrix = False  # whether the largest matrix of `fit` is (n, n) instead of (n, d)
     _finite: Any = None  # False if the solver checks the values of X in `fit` for NaN and infinity
 
@@ -255,7 +257,10 @@ class CandidateClassifier(ClassifierMixin, BaseEstimator):
 
     def _check_parameters(self) -> None:
         """Raise if a parameter, or a combination of parameters, is invalid; data are not needed."""
-        check_parameters(self)
+        for name, (choices, check) in self._checks.items():
+            value = getattr(self, name)
+            if check and (not isinstance(value, str | None) or value not in choices):
+                check(name, value)
 
     def _set_path(self, path: Floats, n_iter: int, converged: bool, remedy: str = "scale the features, or ") -> None:
         """Set ``objective_path_``, ``objective_`` and ``n_iter_``, and warn if the solver did not converge."""
@@ -280,10 +285,20 @@ class CandidateClassifier(ClassifierMixin, BaseEstimator):
         self._check_parameters()
         n, *columns = getattr(X, "shape", ()) or (0,)
         with threads_for(n * (max((n, *columns)) if self._uses_gram_matrix else math.prod(columns))):
-            rows, candidates = self._validate_fit(X, y)
+            # The results of an earlier fit are discarded: if `fit` fails from here on, the estimator is not fitted.
+            for name in [name for name in vars(self) if name.endswith("_") and not name.startswith("_")]:
+                delattr(self, name)
+            if y is None:
+                as_candidates(None)
+            rows = self._validate_rows(X, reset=True, finite=self._finite)
+            candidates = as_candidates(y)
+            check_lengths(rows, candidates)
+            check_informative(candidates)
             weight = check_row_weights(candidates, sample_weight, getattr(self, "class_weight", None))
             self._fit(TrainingRows(rows, candidates, weight))
-        return self._finalize_fit(X, y, candidates)
+        self.classes_ = candidates.classes  # after all other attributes: it marks the estimator as fitted
+        self._fitted_on: Any = (X, y)
+        return self
 
     def _finite_scores(self, rows: FeatureMatrix) -> Floats:
         """Return the scores, or raise an error that names the row and the column of a value that is too large."""
@@ -292,27 +307,6 @@ class CandidateClassifier(ClassifierMixin, BaseEstimator):
                 return _check_scores(self._scores(rows))
             except InputError as error:
                 raise locate_overflow(error, rows) from error.__cause__
-
-    def _validate_fit(self, X: Any, y: Any) -> tuple[FeatureMatrix, CandidateSets]:
-        """Check X and y for `fit` and set ``n_features_in_``.
-
-        The results of an earlier fit are discarded: if `fit` fails from here on, the estimator is not fitted.
-        """
-        for name in [name for name in vars(self) if name.endswith("_") and not name.startswith("_")]:
-            delattr(self, name)
-        if y is None:
-            as_candidates(None)
-        rows = self._validate_rows(X, reset=True, finite=self._finite)
-        candidates = as_candidates(y)
-        check_lengths(rows, candidates)
-        check_informative(candidates)
-        return rows, candidates
-
-    def _finalize_fit(self, X: Any, y: Any, candidates: CandidateSets) -> Self:
-        """Set ``classes_``, which marks the estimator as fitted, after all other attributes."""
-        self.classes_ = candidates.classes
-        self._fitted_on: Any = (X, y)
-        return self
 
     def _validate_rows(self, X: Any, *, reset: bool = False, finite: Any = None) -> FeatureMatrix:
         if not reset:
@@ -341,9 +335,7 @@ class CandidateClassifier(ClassifierMixin, BaseEstimator):
         return rows
 
     def __getstate__(self) -> dict[str, Any]:
-        state = dict(super().__getstate__())
-        state.pop("_fitted_on", None)
-        return state
+        return {name: value for name, value in super().__getstate__().items() if name not in self._not_saved}
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "classes_")
@@ -408,7 +400,7 @@ class SoftmaxMixin(CandidateClassifier):
         return self._proba(self._validate_rows(X))
 
     def _proba(self, rows: FeatureMatrix) -> Array:
-        return softmax(self._logits(rows))
+        return to_namespace_of(softmax(self._logits(rows)), rows)  # tensors for tensors
 
 
 class ProbabilityMixin(SoftmaxMixin):
@@ -484,6 +476,45 @@ class PrecomputedKernelMixin(CandidateClassifier):
         tags.input_tags.pairwise = self._is_precomputed()
         tags.input_tags.sparse = not self._is_precomputed()
         return tags
+
+
+class TensorClassifier(CandidateClassifier):
+    """Base class of the estimators that compute on the device of the rows if these are tensors.
+
+    Results are tensors on the device of the input then.
+    """
+
+    def _fitted_rows(self) -> FeatureMatrix | None:
+        """Return rows in the precision and on the device of the rows of `fit`; None before `fit`."""
+        raise NotImplementedError
+
+    def _validate_rows(self, X: Any, *, reset: bool = False, finite: Any = None) -> FeatureMatrix:
+        """Check rows; tensors have the errors of scikit-learn's arrays, and the precision and device of those of `fit`.
+
+        NumPy rows are copied to the device if the estimator was fitted to tensors.
+        """
+        fitted = None if reset else self._fitted_rows()
+        if not is_torch_array(X):
+            rows = super()._validate_rows(X, reset=reset, finite=finite)
+            return to_namespace_of(rows, fitted) if is_torch_array(fitted) else rows
+        if not reset:
+            check_is_fitted(self)
+        xp = array_namespace(X)
+        if X.ndim != 2 or 0 in X.shape:
+            raise InputError(f"`X` must be a tensor of shape (n_samples, n_features); got shape {tuple(X.shape)}.")
+        if X.is_sparse or X.is_complex():
+            raise InputError("`X` must be a dense tensor of real numbers; got a sparse or complex tensor.")
+        if fitted is not None and not is_torch_array(fitted):
+            raise InputError("`X` must be a NumPy array, as in `fit`; got a tensor. Pass X.cpu().numpy().")
+        if fitted is not None and X.device != fitted.device:
+            raise InputError(f"`X` must be on {fitted.device}, as in `fit`; got a tensor on {X.device}.")
+        X = X.detach()
+        if fitted is not None or X.dtype not in (xp.float32, xp.float64):
+            X = xp.astype(X, xp.float64 if fitted is None else fitted.dtype)
+        if not bool(xp.all(xp.isfinite(X))):
+            raise InputError("`X` must be finite; got NaN or infinity.")
+        with reraise_as_input_error():
+            return validate_data(self, X, skip_check_array=True, reset=reset)  # the number of the features
 
 
 def _check_scores(scores: Floats) -> Floats:

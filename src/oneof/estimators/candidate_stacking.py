@@ -1,7 +1,7 @@
 """A linear opinion pool of several estimators, weighted by the held-out likelihood of the candidate sets."""
 
 from contextlib import suppress
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 import numpy as np
 from sklearn.base import clone
@@ -12,10 +12,10 @@ from oneof.candidates import CandidateSets
 from oneof.candidates.stratification import folds_by_set
 from oneof.errors import InputError, InputTypeError, reraise_as_input_error
 from oneof.estimators.base import ProbabilityMixin, TrainingRows, check_accepts_candidates
-from oneof.estimators.linear.plem import PLEM
+from oneof.estimators.linear import PLEM
 from oneof.estimators.loo_ridge import LOORidge
 from oneof.estimators.parameters import KW_ONLY, estimator
-from oneof.estimators.wrappers._soft_labels import check_folds, split_rows, with_seeds
+from oneof.estimators.soft_labels import check_folds, split_rows, with_seeds
 from oneof.likelihoods import softmax, weigh
 from oneof.solvers.annotators.temper import temper
 from oneof.solvers.opinion_pool import pool_weights
@@ -111,14 +111,11 @@ class CandidateStacking(ProbabilityMixin, _BaseComposition):
     def _fit(self, training: TrainingRows) -> None:
         rows, candidates, rng = training.X, training.candidates, check_random_state(self.random_state)
         members = {name: with_seeds(member, rng) for name, member in self._check_members().items()}
-        pool = self._fit_weights(members, rows, candidates, rng)
-        self.weights_ = pool.weights
+        self.weights_, factors = self._fit_weights(members, rows, candidates, rng)
         self.estimators_ = {
-            name: clone(member).fit(rows, candidates) for name, member in members.items() if pool.weights[name]
+            name: clone(member).fit(rows, candidates) for name, member in members.items() if self.weights_[name]
         }
-        self.inverse_temperatures_ = {
-            name: factor for name, factor in pool.inverse_temperatures.items() if name in self.estimators_
-        }
+        self.inverse_temperatures_ = {name: factors[name] for name in self.estimators_ if name in factors}
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Return the parameters, with those of the members as ``name__parameter``.
@@ -157,8 +154,11 @@ class CandidateStacking(ProbabilityMixin, _BaseComposition):
 
     def _fit_weights(
         self, members: dict[str, Any], rows: FeatureMatrix, candidates: CandidateSets, rng: np.random.RandomState
-    ) -> "PoolWeights":
-        """Return the weights of the members, equal ones if no row can be held out, and their inverse temperatures."""
+    ) -> tuple[dict[str, float], dict[str, float]]:
+        """Return the weights of the members by their names, and inverse temperatures of those without `predict_proba`.
+
+        The weights are equal if no row can be held out.
+        """
         labeled = ~candidates.is_unlabeled
         splits = split_rows(self.cv, rows, candidates, folds_by_set, rng)
         splits = [(train, test[labeled[test]]) for train, test in splits if labeled[train].any()]
@@ -174,7 +174,7 @@ class CandidateStacking(ProbabilityMixin, _BaseComposition):
             likelihoods.append(weigh(_proba(values, factors.get(name)), evidence).sum(axis=1))
         weights = pool_weights(np.maximum(np.column_stack(likelihoods), MIN_PROBABILITY))
         weights[weights < MIN_WEIGHT] = 0.0
-        return PoolWeights(dict(zip(members, (weights / weights.sum()).tolist())), factors)
+        return dict(zip(members, (weights / weights.sum()).tolist())), factors
 
     def _check_members(self) -> dict[str, Any]:
         """Return the members by their names."""
@@ -201,13 +201,6 @@ class CandidateStacking(ProbabilityMixin, _BaseComposition):
             tags.input_tags.sparse = all(tag.sparse for tag in inner)
             tags.input_tags.positive_only = any(tag.positive_only for tag in inner)
         return tags
-
-
-class PoolWeights(NamedTuple):
-    """Weights of the members, and inverse temperatures of those without `predict_proba`, by their names."""
-
-    weights: dict[str, float]
-    inverse_temperatures: dict[str, float]
 
 
 def _values(model: Any, rows: FeatureMatrix) -> Floats:

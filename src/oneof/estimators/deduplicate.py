@@ -32,13 +32,10 @@ def merge_rows(rows: FeatureMatrix, weight: Floats) -> tuple[Ints, Floats]:
     """
     used = np.flatnonzero(weight > 0)
     groups: dict[Any, int] = {}
-    group = np.empty(len(used), dtype=np.int64)
-    for i, key in enumerate(_keys(rows[used])):
-        group[i] = groups.setdefault(key, len(groups))
-    first = np.full(len(groups), len(used), dtype=np.int64)
-    np.minimum.at(first, group, np.arange(len(used)))
-    total = np.bincount(group, weights=weight[used], minlength=len(groups)).astype(np.float64)
-    return used[first], total
+    numbers = (groups.setdefault(key, len(groups)) for key in _keys(rows[used]))
+    group = np.fromiter(numbers, dtype=np.int64, count=len(used))
+    first = np.unique(group, return_index=True)[1]
+    return used[first], np.bincount(group, weights=weight[used]).astype(np.float64)
 
 
 def _keys(rows: FeatureMatrix) -> Any:

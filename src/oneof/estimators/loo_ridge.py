@@ -5,11 +5,15 @@ from typing import Any, Literal
 
 import numpy as np
 
-from oneof.arrays import to_namespace_of
 from oneof.errors import InputError
-from oneof.estimators.base import DecisionFunctionMixin, PrecomputedKernelMixin, SoftmaxMixin, TrainingRows
+from oneof.estimators.base import (
+    DecisionFunctionMixin,
+    PrecomputedKernelMixin,
+    SoftmaxMixin,
+    TensorClassifier,
+    TrainingRows,
+)
 from oneof.estimators.parameters import KW_ONLY, Count, NonNegative, Positive, estimator
-from oneof.estimators.tensors import TensorClassifier
 from oneof.kernels.mapped import check_kernel, iter_kernels
 from oneof.kernels.pairwise import check_square
 from oneof.likelihoods import softmax
@@ -22,7 +26,7 @@ from oneof.solvers.loo_ridge.solve import (
     fit_inverse_temperature,
     solve_loo_ridge,
 )
-from oneof.typing import Array, FeatureMatrix, Floats, Ints, Labels
+from oneof.typing import FeatureMatrix, Floats, Ints, Labels
 from oneof.validation import check_random_state
 
 MAX_EXACT_ROWS = 6000
@@ -249,9 +253,8 @@ class LOORidge(PrecomputedKernelMixin, SoftmaxMixin, DecisionFunctionMixin, Tens
 
     def _draw_landmarks(self, n: int) -> Ints | None:
         """Return the indices of the landmarks among n used rows; None if the exact form is used."""
-        if self.approximation is None or (
-            self.approximation == "auto" and (n <= MAX_EXACT_ROWS or self._is_precomputed())
-        ):
+        is_exact = n <= MAX_EXACT_ROWS or self._is_precomputed()
+        if self.approximation is None or (self.approximation == "auto" and is_exact):
             return None
         m = default_n_components(n) if self.n_components is None else self.n_components
         return np.sort(check_random_state(self.random_state).permutation(n)[: int(m)])
@@ -265,9 +268,6 @@ class LOORidge(PrecomputedKernelMixin, SoftmaxMixin, DecisionFunctionMixin, Tens
 
     def _logits(self, rows: FeatureMatrix) -> Floats:
         return np.asarray(self.inverse_temperature_ * self._finite_scores(rows))
-
-    def _proba(self, rows: FeatureMatrix) -> Array:
-        return to_namespace_of(super()._proba(rows), rows)
 
 
 FIRST_CHOICE = LOORidge

@@ -1,15 +1,15 @@
 """Declaration of an estimator by its parameters: constructor, validation and docstring.
 
 The body of the class lists the parameters with their types and defaults. `estimator` adds the constructor, as
-`dataclasses.dataclass` does, and completes the docstring. `check_parameters` compares the values with the types, of
-which `Positive`, `Count` and the other names below have a range.
+`dataclasses.dataclass` does, adds checks of the values by these types, of which `Positive`, `Count` and the other names
+below have a range, and completes the docstring.
 """
 
 import inspect
 import re
 from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass, fields
-from functools import cache, partial
+from functools import partial
 from types import NoneType, UnionType
 from typing import (
     Annotated,
@@ -25,12 +25,14 @@ from typing import (
     get_type_hints,
 )
 
-from oneof.validation import check_bool, check_choice, check_positive
+import numpy as np
+
+from oneof.errors import InputError
+from oneof.solvers.class_sizes import ClassPrior
+from oneof.validation import as_float_array, check_bool, check_choice, check_positive
 
 __all__ = ["KW_ONLY", "Count", "CountOrZero", "Fraction", "NonNegative", "Positive", "PositiveFraction", "estimator"]
 
-Declaration: TypeAlias = tuple[str, list[str | None], Callable[[str, Any], None]]
-"""Name of a parameter, its choices, and the check of other values."""
 Estimator = TypeVar("Estimator", bound=type)
 
 _SECTION = re.compile(r"^(?=[A-Z].*\n-+$)", re.MULTILINE)
@@ -67,8 +69,11 @@ def estimator(cls: Estimator) -> Estimator:
         base.__dataclass_fields__ = base._declared_fields
     declared: Any = dataclass(eq=False, repr=False, match_args=False)(cls)
     declared._declared_fields = declared.__dataclass_fields__
+    types = get_type_hints(declared.__init__, include_extras=True)
+    names = [field.name for field in fields(declared)]
+    declared._checks = {name: _read_type(types[name]) for name in names}
     declared.__init__.__annotations__ = get_type_hints(declared.__init__) | {"return": None}  # without ranges
-    for name in {field.name for field in fields(declared)} & vars(declared).keys():
+    for name in set(names) & vars(declared).keys():
         delattr(declared, name)  # the constructor has the defaults
     for one in (declared, *bases):
         del one.__dataclass_fields__
@@ -76,39 +81,53 @@ def estimator(cls: Estimator) -> Estimator:
     return cast(Estimator, declared)
 
 
-def check_parameters(model: Any) -> None:
-    """Raise InputError for the first parameter whose value does not have the type of its declaration.
+def _read_type(kind: Any) -> tuple[list[str | None], Callable[[str, Any], None] | None]:
+    """Return the choices of a parameter by its type, and the check of other values.
 
-    A type is a range, choices, bool or one of these or None. Parameters of other types are checked by the estimator.
+    A type is a range, choices, bool or one of these or None. Parameters of other types have no check here.
     """
-    cls: Any = type(model)
-    for name, choices, check in _declarations(cls):
-        value = getattr(model, name)
-        if not (value is None or isinstance(value, str)) or value not in choices:
-            check(name, value)
+    kinds = get_args(kind) if get_origin(kind) in (Union, UnionType) else (kind,)
+    choices = [choice for kind in kinds if get_origin(kind) is Literal for choice in get_args(kind)]
+    choices += [None] * (NoneType in kinds)
+    limits = [get_args(kind)[1] for kind in kinds if get_origin(kind) is Annotated]
+    if limits:
+        *others, last = ["", *("None" if choice is None else f'"{choice}"' for choice in choices)]
+        alternatives = ", ".join(others) + (f" or {last}" if last else "")
+        return choices, partial(check_positive, **vars(limits[0]), alternatives=alternatives)
+    if all(kind is NoneType or get_origin(kind) is Literal for kind in kinds):
+        return choices, partial(check_choice, choices=choices)
+    return choices, check_bool if kind is bool else None
 
 
-@cache
-def _declarations(cls: Any) -> list[Declaration]:
-    """Return names, choices and checks of other values of the parameters with a range, choices or the type bool."""
-    declarations: list[Declaration] = []
-    names = getattr(cls, "_declared_fields", ())
-    types = get_type_hints(cls, include_extras=True) if names else {}
-    for name in names:
-        kind = types[name]
-        kinds = get_args(kind) if get_origin(kind) in (Union, UnionType) else (kind,)
-        choices = [choice for kind in kinds if get_origin(kind) is Literal for choice in get_args(kind)]
-        choices += [None] * (NoneType in kinds)
-        limits = [get_args(kind)[1] for kind in kinds if get_origin(kind) is Annotated]
-        if limits:
-            *others, last = ["", *("None" if choice is None else f'"{choice}"' for choice in choices)]
-            alternatives = ", ".join(others) + (f" or {last}" if last else "")
-            declarations.append((name, choices, partial(check_positive, **vars(limits[0]), alternatives=alternatives)))
-        elif all(kind is NoneType or get_origin(kind) is Literal for kind in kinds):
-            declarations.append((name, choices, partial(check_choice, choices=choices)))
-        elif kind is bool:
-            declarations.append((name, choices, check_bool))
-    return declarations
+def check_class_prior(value: Any, n_classes: int) -> ClassPrior:
+    """Return "labels", None, or the proportions of the classes.
+
+    Parameters
+    ----------
+    value : "labels", "uniform", array-like of shape (n_classes,) or None
+    n_classes : int
+
+    Returns
+    -------
+    "labels", ndarray of shape (n_classes,) or None
+
+    Raises
+    ------
+    InputError
+        If the value is something else, or the sizes are negative, not finite, or all 0.
+    """
+    if value is None or isinstance(value, str):
+        check_choice("class_prior", value, ("labels", "uniform", None), f" or one size for each of {n_classes} classes")
+        return np.full(n_classes, 1.0 / n_classes) if value == "uniform" else value  # type: ignore[return-value]
+    sizes = as_float_array(value, "class_prior")
+    with np.errstate(over="ignore"):
+        total = sizes.sum()
+    if sizes.shape != (n_classes,) or not (0 < total < np.inf and (sizes >= 0).all()):
+        raise InputError(
+            f"`class_prior` must have one size of at least 0 for each of the {n_classes} classes, with a finite sum "
+            f"above 0; got {value!r}."
+        )
+    return np.asarray(sizes / total)
 
 
 def _complete_docstring(cls: type) -> str:

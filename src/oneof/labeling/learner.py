@@ -13,7 +13,7 @@ from sklearn.metrics.pairwise import euclidean_distances
 
 from oneof.active import AnswerModel, local_density, query
 from oneof.candidates import CandidateSets
-from oneof.estimators.graph_logistic.graph_logistic import GraphLogisticRegression
+from oneof.estimators.graph_logistic import GraphLogisticRegression
 from oneof.graphs import NeighborGraph
 from oneof.likelihoods import softmax
 from oneof.typing import FeatureMatrix, Floats, Ints, Labels

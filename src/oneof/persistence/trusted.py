@@ -4,7 +4,7 @@ from oneof.lazy import read_stub
 
 _PARTS = {
     "oneof.conformal.conformal_classifier": ("ConformalClassifier",),
-    "oneof.estimators.graph_logistic._views": ("ViewFeatures", "ViewModel"),
+    "oneof.estimators.graph_logistic": ("ViewFeatures", "ViewModel"),
     "oneof.graphs.builder": ("Graph", "NeighborGraph"),  # plain arrays and parameters
     "oneof.graphs.kernels": ("PrecomputedKernel",),
     "oneof.graphs.neighbors": ("NeighborIndex",),  # rows of fit, without the search index

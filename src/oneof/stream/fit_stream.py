@@ -13,7 +13,7 @@ import numpy as np
 from oneof.candidates.cells import LabelFormat
 from oneof.candidates.columns import LabelColumns, LabelCounts, LabelReader
 from oneof.errors import DataError, InputError, InputTypeError, LabelError
-from oneof.estimators.online._base import OnlineClassifier
+from oneof.estimators.online import OnlineClassifier
 from oneof.io import (
     Column,
     Finding,

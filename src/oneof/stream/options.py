@@ -6,7 +6,7 @@ from typing import Any
 
 from oneof.candidates.encoding import WeightOptions
 from oneof.errors import InputError, InputTypeError
-from oneof.estimators.online._base import check_online
+from oneof.estimators.online import check_online
 from oneof.io import CellFormat, Column, Dialect, Overrides, TableOptions, TextOptions
 from oneof.io.batches import BATCH_ROWS
 from oneof.io.features import BatchSpec

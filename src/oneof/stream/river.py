@@ -10,7 +10,7 @@ import numpy as np
 from oneof.candidates import CandidateSets, as_classes
 from oneof.candidates.labels import is_collection
 from oneof.errors import InputError, InputTypeError
-from oneof.estimators.online._base import check_online
+from oneof.estimators.online import check_online
 from oneof.io.formats.svmlight import MAX_INDEX_BITS
 from oneof.likelihoods import softmax
 from oneof.solvers.online import OnlineState

@@ -1,4 +1,8 @@
-"""Gaussian process classifier for candidate sets."""
+"""Gaussian process classifier for candidate sets, by Laplace's approximation.
+
+Read next `oneof.solvers.laplace.hyperparameters` (the search of hyperparameters), `oneof.solvers.laplace.posterior`
+(the posterior of the latents), and the other modules of `oneof.solvers.laplace` in the order of its docstring.
+"""
 
 from collections.abc import Callable, Iterator
 from typing import Any, Literal
@@ -12,9 +16,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from oneof.arrays import as_numpy, to_namespace_of
 from oneof.errors import InputError, InputTypeError
-from oneof.estimators.base import ProbabilityMixin, TrainingRows
+from oneof.estimators.base import ProbabilityMixin, TensorClassifier, TrainingRows
 from oneof.estimators.parameters import KW_ONLY, Count, CountOrZero, Positive, estimator
-from oneof.estimators.tensors import TensorClassifier
 from oneof.kernels.pairwise import total_variance
 from oneof.messages import warn
 from oneof.solvers.laplace.hyperparameters import search_hyperparameters
@@ -368,10 +371,7 @@ class PLGP(ProbabilityMixin, TensorClassifier):
         return None if posterior is None else posterior.rows
 
     def __getstate__(self) -> dict[str, Any]:
-        state = super().__getstate__()
-        if "_cache" in state:
-            state["_cache"] = {}  # covariances are large, and are computed again when needed
-        return state
+        return {**super().__getstate__(), "_cache": {}}  # covariances are large, and are computed again when needed
 
 
 def _make_kernels(kernel: Any, variance: Callable[[], float], n_classes: int) -> list[Any]:

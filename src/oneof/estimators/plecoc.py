@@ -14,13 +14,12 @@ from sklearn.utils.validation import has_fit_parameter
 from oneof.errors import InputError, reraise_as_input_error
 from oneof.estimators.base import DecisionFunctionMixin, TrainingRows
 from oneof.estimators.parameters import KW_ONLY, Count, PositiveFraction, estimator
-from oneof.estimators.wrappers._soft_labels import check_classifier, run_parallel, with_seeds
+from oneof.estimators.soft_labels import check_classifier, run_parallel, with_seeds
 from oneof.kernels.pairwise import scale_gamma
 from oneof.solvers.ecoc import code_targets, decode, draw_codings, fit_code_weights
 from oneof.typing import FeatureMatrix, Floats, Ints
 from oneof.validation import check_n_jobs, check_random_state, check_squares
 
-OVERFLOW = "The margins overflow float64. Scale the features, for example with StandardScaler."
 MAX_KERNEL_SIZE = 10**6
 """Maximum number of entries of a kernel matrix that are computed at once."""
 
@@ -145,8 +144,7 @@ class PLECOC(DecisionFunctionMixin):
         """Return the classifier that is cloned for each coding."""
         if self.estimator is None:
             return SVC()
-        check_classifier(self.estimator, ("decision_function", "predict_proba"), "SVC()")
-        return self.estimator
+        return check_classifier(self.estimator, ("decision_function", "predict_proba"), "SVC()")
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -213,7 +211,7 @@ def _margin(classifier: Any, rows: FeatureMatrix) -> Floats:
         else:
             margin = 2.0 * np.asarray(classifier.predict_proba(rows), dtype=np.float64)[:, 1] - 1.0
     if not np.isfinite(margin).all():
-        raise InputError(OVERFLOW)
+        raise InputError("The margins overflow float64. Scale the features, for example with StandardScaler.")
     return margin.reshape(rows.shape[0])
 
 

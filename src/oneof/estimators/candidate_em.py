@@ -18,7 +18,7 @@ from oneof.candidates.stratification import stratified_folds
 from oneof.errors import InputError, InputTypeError, reraise_as_input_error
 from oneof.estimators.base import ProbabilityMixin, TrainingRows
 from oneof.estimators.parameters import KW_ONLY, Count, CountOrZero, Positive, estimator
-from oneof.estimators.wrappers._soft_labels import (
+from oneof.estimators.soft_labels import (
     check_classifier,
     check_folds,
     check_proba,
@@ -229,8 +229,7 @@ class CandidateEM(ProbabilityMixin):
 
             return HistGradientBoostingClassifier(l2_regularization=1.0, early_stopping=False)
         remedy = " Wrap it in sklearn.calibration.CalibratedClassifierCV."
-        check_classifier(self.estimator, ("predict_proba",), "RandomForestClassifier()", remedy)
-        return self.estimator
+        return check_classifier(self.estimator, ("predict_proba",), "RandomForestClassifier()", remedy)
 
     def _classifier_of_rounds(self, classifier: Any) -> Any:
         """Return a clone with the parameters of the rounds."""

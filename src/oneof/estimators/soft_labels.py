@@ -24,12 +24,13 @@ from oneof.typing import Evidence, FeatureMatrix, Floats, Ints
 from oneof.validation import is_integer
 
 
-def check_classifier(estimator: Any, methods: tuple[str, ...], example: str, remedy: str = "") -> None:
-    """Raise unless the estimator of a wrapper is an object that has `fit` and one of the methods."""
+def check_classifier(estimator: Any, methods: tuple[str, ...], example: str, remedy: str = "") -> Any:
+    """Return the estimator of a wrapper; raise unless it is an object that has `fit` and one of the methods."""
     if isinstance(estimator, type) or not hasattr(estimator, "fit"):
         raise InputTypeError(f"`estimator` must be a classifier object, such as {example}; got {estimator!r}.")
     if not any(hasattr(estimator, method) for method in methods):
         raise InputError(f"`estimator` must have {' or '.join(methods)}; got {estimator!r}.{remedy}")
+    return estimator
 
 
 def run_parallel(calls: Iterable[Any], n_jobs: int | None) -> list[Any]:

@@ -163,7 +163,7 @@ def test_a_prior_by_label_is_matched_by_label(form):
 def test_a_rare_class_of_many_posteriors_causes_a_warning():
     """The default prior of a class whose posteriors sum below 1 over 100 rows is unreliable, with a warning."""
     rows = [{"a": 0.995, "b": 0.005}] * 100
-    message = r"class 'b' sum to 0.5 over 100 rows \(classes below 1: 1\).* Pass `prior`"
+    message = r"class 'b' sum to 0.5 over 100 rows \(classes below 1: 1\).* Leave the class out"
     with pytest.warns(UserWarning, match=message) as caught:
         CandidateSets.from_weights(rows, kind="posterior")
     assert caught[0].filename == __file__

@@ -13,10 +13,9 @@ from sklearn.base import clone
 from oneof import PLKNN, CandidateSets, compare
 from oneof.audit import find_label_issues
 from oneof.audit.accuracy import AccuracyEstimate
-from oneof.cli.auditing.issues import describe_rest
-from oneof.cli.options import FitOptions
+from oneof.cli.auditing import describe_rest
+from oneof.cli.options import FitOptions, ReadOptions
 from oneof.cli.tables.inputs import prepare
-from oneof.cli.tables.read_options import ReadOptions
 from oneof.cli.training import assessment, train
 from oneof.cli.training.train import Fit
 from oneof.comparison import Comparison

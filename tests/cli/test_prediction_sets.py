@@ -11,11 +11,10 @@ import polars as pl
 import pytest
 
 from oneof import CandidateSets, persistence
-from oneof.cli.auditing.issues import find_issues
-from oneof.cli.options import CoverageGroup
-from oneof.cli.prediction.sets import print_sets
+from oneof.cli.auditing import find_issues
+from oneof.cli.options import CoverageGroup, ReadOptions
+from oneof.cli.prediction import print_sets
 from oneof.cli.tables.inputs import prepare
-from oneof.cli.tables.read_options import ReadOptions
 from oneof.cli.training import assessment
 from oneof.solvers.conformal import calibrate, candidate_proba, class_scores, p_values, prediction_sets
 from tests.cli.conftest import QUICK, Run, check_error, make_birds, read_json

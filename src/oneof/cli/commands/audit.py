@@ -7,9 +7,9 @@ from typing import ClassVar
 import typer
 
 from oneof.cli import options
+from oneof.cli.options import ReadOptions
 from oneof.cli.output import terminal
 from oneof.cli.output.progress import step
-from oneof.cli.tables.read_options import ReadOptions
 
 NAME = "audit"
 EXAMPLES = """\b
@@ -64,7 +64,7 @@ def run(
     interval, and the most probably wrong rows with the label proposed instead. The table is not changed; fit with
     --noise-rate auto learns from it without relying on these rows, and label --audit opens them for labeling.
     """
-    from oneof.cli.auditing import issues as auditing
+    from oneof.cli import auditing
     from oneof.cli.output.files import check_outputs, input_files
     from oneof.cli.tables.inputs import check_unchecked_rows, prepare
     from oneof.errors import InputError

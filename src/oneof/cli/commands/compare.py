@@ -3,8 +3,8 @@
 import typer
 
 from oneof.cli import options
+from oneof.cli.options import ReadOptions
 from oneof.cli.output import terminal
-from oneof.cli.tables.read_options import ReadOptions
 
 NAME = "compare"
 EXAMPLES = """\b
@@ -31,7 +31,7 @@ def run(
     the mixture of the methods for which the sets are most likely. The covering rate is the fraction of held-out rows
     whose prediction is in the row's candidate set. Ctrl-C ends the comparison and prints the methods compared so far.
     """
-    from oneof.cli.answers.annotators import WEIGHTS_NOTE
+    from oneof.cli.answers import WEIGHTS_NOTE
     from oneof.cli.training.train import compare_methods, start
 
     method = compare_options.method

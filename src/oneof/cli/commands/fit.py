@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from oneof.cli import options
-from oneof.cli.options import FitOptions, OnlineFitOptions
+from oneof.cli.options import FitOptions, OnlineFitOptions, ReadOptions
 from oneof.cli.output import terminal
-from oneof.cli.tables.read_options import ReadOptions
 
 if TYPE_CHECKING:
     from oneof.cli.training.train import Fitted
@@ -50,7 +49,7 @@ def run(
     if json:
         terminal.print_json(summary)
         return
-    from oneof.cli.answers.annotators import print_annotators
+    from oneof.cli.answers import print_annotators
 
     n_sparse, comparison = summary["sparse_features"], fitted.comparison
     features = f"feature columns: {len(summary['features'])}" if n_sparse is None else f"sparse features: {n_sparse:,}"

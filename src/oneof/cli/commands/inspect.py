@@ -7,8 +7,8 @@ from typing import Annotated, Any
 import typer
 
 from oneof.cli import options
+from oneof.cli.options import LabelGroup, LabelWeightGroup, ReadOptions
 from oneof.cli.output import terminal
-from oneof.cli.tables.read_options import LabelGroup, LabelWeightGroup, ReadOptions
 
 NAME = "inspect"
 EXAMPLES = """\b
@@ -48,8 +48,7 @@ def run(
     if not read_options.labels and read_options.answers is None:
         names = [one.name for group in (LabelGroup, LabelWeightGroup) for one in options.option_fields(group)]
         options.check_unused(context, [*names[1:], "gold"], "needs --labels: add it")  # the first one is --labels
-    from oneof.cli.inspection import inspect_stream
-    from oneof.cli.tables.facts import inspect_rows
+    from oneof.cli.tables.facts import inspect_rows, inspect_stream
     from oneof.cli.tables.inputs import read_rows
 
     if online_options.online:
@@ -70,7 +69,7 @@ def run(
 
 def _inspect_model(path: Path, *, json: bool) -> None:
     """Print the description of a model file."""
-    from oneof.cli.prediction.predictions import load_model
+    from oneof.cli.prediction import load_model
 
     model = load_model(path)
     summary = model.summary

@@ -6,10 +6,9 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from oneof.cli import options
-from oneof.cli.labeling.options import AnnotatorGroup, ExportGroup, LabelOptions, PageGroup, SessionGroup
 from oneof.cli.labeling.settings import StoredSettings
+from oneof.cli.options import AnnotatorGroup, ExportGroup, LabelOptions, PageGroup, SessionGroup, TableReadOptions
 from oneof.cli.output import terminal
-from oneof.cli.tables.read_options import TableReadOptions
 
 if TYPE_CHECKING:
     from oneof.cli.labeling.session import OpenedSession
@@ -42,8 +41,7 @@ def run(
     or "don't know". Answers are stored in a file, and labeling resumes from it with the same options, which are stored
     in the file. The page and --export write the table with its labels in a form that fit reads.
     """
-    from oneof.cli.labeling.answers import import_files
-    from oneof.cli.labeling.session import open_session
+    from oneof.cli.labeling.session import import_files, open_session
 
     answers_file = session.answers_file(table)
     settings = StoredSettings.read(context, (table_options, page, session, annotators), answers_file)
@@ -104,7 +102,7 @@ def _export(
     opened: "OpenedSession", output: ExportGroup, label_options: LabelOptions, summary: dict[str, Any], *, json: bool
 ) -> None:
     """Write the files of the options, and print the progress or a summary."""
-    from oneof.cli.labeling.answers import note_chance, print_annotators, row_column
+    from oneof.cli.labeling.session import note_chance, print_annotators, row_column
 
     session, files = opened.session, {}
     terminal.print_notes(note_chance(session))

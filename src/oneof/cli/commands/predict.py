@@ -5,11 +5,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from oneof.cli import options
+from oneof.cli.options import PredictOptions
 from oneof.cli.output import terminal
-from oneof.cli.prediction.options import PredictOptions
 
 if TYPE_CHECKING:
-    from oneof.cli.prediction.predictions import Prediction
+    from oneof.cli.prediction import Prediction
 
 NAME = "predict"
 EXAMPLES = """\b
@@ -32,7 +32,7 @@ def run(
     memory.
     """
     from oneof.cli.output.files import check_outputs, new_file, write_frames
-    from oneof.cli.prediction.predictions import load_model, predict
+    from oneof.cli.prediction import load_model, predict
     from oneof.errors import InputError
     from oneof.files import check_not_input
     from oneof.io import stem_of
@@ -69,6 +69,6 @@ def _print_rates(prediction: "Prediction") -> None:
         rows = f"{prediction.n_true:,} row{'s' * (prediction.n_true != 1)} with a true label"
         terminal.print_line(f"Accuracy: {terminal.format_percent(prediction.accuracy)} of {rows}")
     if prediction.sets is not None:
-        from oneof.cli.prediction.sets import print_sets
+        from oneof.cli.prediction import print_sets
 
         print_sets(prediction.sets)

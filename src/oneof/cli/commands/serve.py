@@ -60,7 +60,7 @@ def run(
     classes, GET /openapi.json the description for clients, and GET /health the status. Stop with Ctrl-C. A model of a
     sparse matrix cannot be served, since it has no columns.
     """
-    from oneof.cli.prediction.predictions import load_model
+    from oneof.cli.prediction import load_model
     from oneof.persistence.saved_model import check_calibrated, check_stemmer
     from oneof.serving.server import PredictionServer
     from oneof.sockets import check_server_installed

@@ -13,7 +13,7 @@ from oneof.files import atomic_write, check_not_input, check_writable, create_di
 if TYPE_CHECKING:
     import polars as pl
 
-    from oneof.cli.tables.read_options import ReadOptions
+    from oneof.cli.options import ReadOptions
 
 
 def input_files(table: Path, read_options: "ReadOptions") -> list[Path]:

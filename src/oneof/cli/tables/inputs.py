@@ -5,6 +5,7 @@ from collections.abc import Collection, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
+from itertools import compress
 from pathlib import Path
 from typing import Any
 
@@ -14,12 +15,11 @@ import polars as pl
 from oneof.candidates import CandidateSets
 from oneof.candidates.cells import DEFAULT_SEPARATOR, LISTS
 from oneof.candidates.sets import insert_checked_labels
-from oneof.cli.answers.files import TableAnswers, join_candidates, read_answers
-from oneof.cli.tables.groups import count_groups, find_groups, read_groups
-from oneof.cli.tables.leaks import find_leaks
-from oneof.cli.tables.read_options import ReadOptions
+from oneof.cli.answers import TableAnswers, join_candidates, read_answers
+from oneof.cli.options import ReadOptions
+from oneof.cli.tables.leaks import find_groups, find_leaks
 from oneof.crowd import AnnotatorModel
-from oneof.errors import InputError, LabelError, OneofError
+from oneof.errors import DataError, InputError, LabelError, OneofError
 from oneof.io import (
     CellFormat,
     Finding,
@@ -33,12 +33,12 @@ from oneof.io import (
     check_texts,
     choose_features,
     describe_checked_labels,
+    find_column,
     find_separator,
     label_findings,
     notes,
     read_checked_labels,
     read_labels,
-    read_text_options,
     read_truth,
 )
 from oneof.io.features import TableFeatures
@@ -111,11 +111,6 @@ class PreparedTable(TableFeatures, TableLabels):
         return labels[0] if len(labels) == 1 and self.read_options.weight_column is None else None
 
     @cached_property
-    def text_options(self) -> TextOptions:
-        """Stop words and stems of the text columns."""
-        return read_text_options(self.read_options.stop_words, self.read_options.stem)
-
-    @cached_property
     def written_weights(self) -> Floats:
         """The weights as they are written, (n, K) in the classes of the candidates, in any scale for each row.
 
@@ -154,7 +149,10 @@ class PreparedTable(TableFeatures, TableLabels):
     @property
     def n_groups(self) -> int | None:
         """Number of groups that have labeled rows; None without groups."""
-        return count_groups(self.groups, self.candidates)
+        if self.groups is None:
+            return None
+        is_labeled = (~self.candidates.is_unlabeled).tolist()
+        return len(set(compress(self.groups, is_labeled)))
 
     @property
     def identifiers(self) -> list[str]:
@@ -185,7 +183,7 @@ def prepare(path: Path, read_options: ReadOptions) -> PreparedTable:
         raise InputError(
             f"--labels must name the label column of {path}; got none. Add --labels COLUMN, or --answers FILE."
         )
-    read_text_options(read_options.stop_words, read_options.stem)  # defects are errors before the file is read
+    _ = read_options.text_options  # defects are errors before the file is read
     return prepare_rows(read_rows(path, read_options), read_options)
 
 
@@ -213,6 +211,29 @@ def prepare_rows(table: Table, read_options: ReadOptions) -> PreparedTable:
         )
     of_table = vars(features) | {"findings": replace(features.findings, others=tuple(found))}
     return PreparedTable(**vars(labels) | of_table, table=table, read_options=read_options, truth=truth, groups=groups)
+
+
+def read_groups(table: Table, read_options: ReadOptions) -> list[str] | None:
+    """Return the group of each row, from a column without labels and empty cells; None without groups."""
+    name = read_options.groups
+    if name is None:
+        return None
+    given = (("--labels", read_options.labels), ("--truth", (read_options.truth,)), ("--gold", (read_options.gold,)))
+    for option, names in given:
+        if name in names:
+            raise InputError(f"--groups and {option} must name different columns; got {name!r} for both.")
+    column = find_column(name, table.frame.columns, table.path)
+    groups = ["" if cell is None else str(cell).strip() for cell in table.frame[column].to_list()]
+    if n_missing := groups.count(""):
+        raise DataError(
+            f"column {name!r} of --groups has empty cells (such rows: {n_missing:,}). Name the group of each row; a "
+            "row without a group has a group of its own.",
+            source=str(table.path),
+            row=groups.index(""),
+        )
+    if len(set(groups)) == 1:
+        raise InputError(f"column {name!r} of --groups has one value. Name another column, or remove --groups.")
+    return groups
 
 
 def read_sets(table: Table, read_options: ReadOptions) -> TableLabels:
@@ -287,9 +308,9 @@ def read_rows(path: Path, read_options: ReadOptions) -> Table:
 
 def prepare_features(table: Table, read_options: ReadOptions, hidden: Collection[str] = ()) -> TableFeatures:
     """Return the features of a table: its columns but labels, truth and `hidden`, or the rows of a sparse matrix."""
-    overrides, words = read_options.overrides, (read_options.stop_words, read_options.stem)
+    overrides, text_options = read_options.overrides, read_options.text_options
     if table.rows is not None:
-        if overrides != Overrides() or any(value.lower() != "none" for value in words):
+        if overrides != Overrides() or text_options != TextOptions():
             raise InputError(
                 f"{table.path} has a sparse matrix, which has no columns: remove --numeric, --categorical, --text, "
                 "--drop, --stop-words and --stem."
@@ -297,7 +318,7 @@ def prepare_features(table: Table, read_options: ReadOptions, hidden: Collection
         return TableFeatures([], TableFindings(remarks=table.remarks), table.rows)
     exclude = {*read_options.text_columns, *hidden}
     chosen = choose_features(table, exclude=exclude, overrides=overrides, strict=read_options.table.strict)
-    check_texts(chosen.frame, chosen.columns, read_text_options(*words), table.path)
+    check_texts(chosen.frame, chosen.columns, text_options, table.path)
     return chosen
 
 

@@ -31,7 +31,9 @@ def resolve_methods(
     "best" requests all methods except slow ones, and with class weights those that have weights. A method may have
     parameters, see `split_method`.
     """
-    encoder = None if prepared.table.rows is not None else make_encoder(prepared.columns, prepared.text_options)
+    encoder = (
+        None if prepared.table.rows is not None else make_encoder(prepared.columns, prepared.read_options.text_options)
+    )
     encoded = prepared.frame if encoder is None else encoder.fit_transform(prepared.frame)
     if encoder is not None:  # the folds have other words, and the same scaler
         encoder.set_params(sparse_output=sp.issparse(encoded))

@@ -14,9 +14,8 @@ from oneof.audit import LabelIssues
 from oneof.audit.accuracy import AccuracyEstimate, estimate_accuracy
 from oneof.audit.label_issues import MIN_CORRECTION
 from oneof.candidates import CandidateSets
-from oneof.cli.auditing.issues import SHARED_LISTS, describe_rest
-from oneof.cli.prediction.sets import MIN_CHECKED_ROWS
-from oneof.cli.tables.first_labels import measure_first_labels, named_classes
+from oneof.cli.auditing import SHARED_LISTS, describe_rest, measure_first_labels, named_classes
+from oneof.cli.prediction import MIN_CHECKED_ROWS
 from oneof.cli.training.train import Fit, Fitted
 from oneof.comparison import Comparison
 from oneof.conformal import evaluate_sets

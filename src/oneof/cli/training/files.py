@@ -9,16 +9,15 @@ import polars as pl
 
 import oneof
 from oneof import report
-from oneof.cli.answers.annotators import ANNOTATORS_FILE, write_annotators
-from oneof.cli.answers.annotators import to_dict as describe_annotators
-from oneof.cli.auditing import issues as auditing
+from oneof.cli import auditing
+from oneof.cli.answers import ANNOTATORS_FILE, describe_annotators, write_annotators
+from oneof.cli.options import ReadOptions
 from oneof.cli.options import to_dict as options_to_dict
 from oneof.cli.output.files import today, write_json
-from oneof.cli.prediction.sets import to_dict as describe_sets
+from oneof.cli.prediction import evaluation_to_dict
 from oneof.cli.tables.facts import describe_prepared
 from oneof.cli.tables.inputs import PreparedTable
 from oneof.cli.tables.methods import split_method
-from oneof.cli.tables.read_options import ReadOptions
 from oneof.cli.training.train import Fitted
 from oneof.estimators.base import Disambiguation
 from oneof.files import atomic_directory, hash_file
@@ -57,7 +56,7 @@ def summarize(fitted: Fitted, assessment: Assessment) -> dict[str, Any]:
             "expected_coverage": assessment.expected_coverage,
             "guarantee": assessment.guarantee,
         }
-        summary |= {"prediction_sets": nominal | describe_sets(assessment.sets)}
+        summary |= {"prediction_sets": nominal | evaluation_to_dict(assessment.sets)}
     if evaluation.issues is not None:
         summary |= {"audit": auditing.summarize(evaluation.issues, fit.prepared)}
     return summary | {"notes": [*fit.notes, *evaluation.notes, *fitted.notes, *assessment.notes]}
@@ -78,7 +77,7 @@ def _summarize_table(prepared: PreparedTable, read_options: ReadOptions) -> dict
         "findings": prepared.findings.to_dict(),
         "unreadable_labels": prepared.unreadable_labels.to_dict(),
         "separator": prepared.separator,
-        "words": prepared.text_options.to_dict() if has_text else None,
+        "words": read_options.text_options.to_dict() if has_text else None,
     }
 
 

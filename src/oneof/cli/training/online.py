@@ -13,21 +13,20 @@ import polars as pl
 import oneof
 from oneof import stream
 from oneof.candidates.cells import DEFAULT_SEPARATOR
-from oneof.cli.inspection import inspect_first_rows, read_first_rows
-from oneof.cli.options import FitOptions, OnlineFitOptions, OnlineOptions
+from oneof.cli.options import FitOptions, OnlineFitOptions, OnlineOptions, ReadOptions
 from oneof.cli.options import to_dict as options_to_dict
 from oneof.cli.output import terminal
 from oneof.cli.output.files import check_outputs, write_json
 from oneof.cli.output.progress import Progress, step
 from oneof.cli.output.terminal import format_percent
+from oneof.cli.tables.facts import inspect_first_rows, read_first_rows
 from oneof.cli.tables.inputs import naming_the_option, resolve_separator
 from oneof.cli.tables.methods import set_parameters, split_method
-from oneof.cli.tables.read_options import ReadOptions
 from oneof.cli.training.files import model_of
 from oneof.errors import InputError, OneofError
 from oneof.files import atomic_directory, hash_file
 from oneof.io import describe as describe_findings
-from oneof.io import describe_cells, read_text_options
+from oneof.io import describe_cells
 from oneof.io.batches import BATCH_ROWS
 from oneof.persistence import save
 
@@ -97,7 +96,7 @@ def _stream_options(read_options: ReadOptions, online_options: OnlineOptions) ->
         classes=read_options.classes,
         **asdict(read_options.weights),
         overrides=read_options.overrides,
-        text_options=read_text_options(read_options.stop_words, read_options.stem),
+        text_options=read_options.text_options,
         batch_rows=online_options.batch_rows,
         hash_bits=online_options.hash_bits,
         n_epochs=online_options.epochs,

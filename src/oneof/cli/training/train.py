@@ -15,14 +15,13 @@ import numpy as np
 
 from oneof.audit import LabelIssues
 from oneof.candidates import CandidateSets
-from oneof.cli.answers.annotators import summarize_annotators
-from oneof.cli.auditing import issues as auditing
-from oneof.cli.options import FitOptions
+from oneof.cli import auditing
+from oneof.cli.answers import summarize_annotators
+from oneof.cli.options import FitOptions, ReadOptions
 from oneof.cli.output import terminal
 from oneof.cli.output.progress import Progress, step
 from oneof.cli.tables.inputs import PreparedTable, check_unchecked_rows, prepare
 from oneof.cli.tables.methods import describe_comparison, is_default_method, resolve_methods
-from oneof.cli.tables.read_options import ReadOptions
 from oneof.comparison import Comparison, LearningCurve, compare, learning_curve
 from oneof.comparison.folds import check_task, columns_of, fit_with_class_weights, make_folds
 from oneof.comparison.methods import DEFAULT_METHOD

@@ -14,23 +14,23 @@ from sklearn.utils import _safe_indexing
 import oneof
 from oneof.audit import LabelIssues, find_label_issues
 from oneof.audit.detection import only_in_one_group
+from oneof.audit.label_issues import widen
 from oneof.candidates import CandidateSets
-from oneof.cli.answers.annotators import WEIGHTS_NOTE, describe_answers
+from oneof.cli.answers import WEIGHTS_NOTE, describe_answers
+from oneof.cli.options import ReadOptions
 from oneof.cli.output import terminal
 from oneof.cli.output.files import new_file, today
 from oneof.cli.output.progress import Progress
-from oneof.cli.tables import first_labels as first
 from oneof.cli.tables.inputs import PreparedTable, insert_identifiers
 from oneof.cli.tables.methods import resolve_methods
-from oneof.cli.tables.read_options import ReadOptions
 from oneof.comparison import Comparison
 from oneof.comparison.folds import columns_of
 from oneof.comparison.methods import DEFAULT_METHOD
 from oneof.io import find_column
-from oneof.report import render_audit, table_preview
+from oneof.report import FirstLabelRate, render_audit, table_preview
 from oneof.report.data import Preview
 from oneof.solvers.loo_ridge.distractors import CandidateGroups
-from oneof.typing import Ints
+from oneof.typing import Floats, Ints, Mask
 
 N_FOLDS = 5
 """Number of folds of the held-out predictions, unless there are fewer labeled rows or groups."""
@@ -76,8 +76,8 @@ def find_issues(
         auditor,
         cv=max(2, min(N_FOLDS, n_parts)) if folds is None else folds,
         groups=groups,
-        checked=take(first.excluded_rows(prepared)),
-        named=take(first.named_classes(prepared)),
+        checked=take(excluded_rows(prepared)),
+        named=take(named_classes(prepared)),
         noise_rate=noise_rate,
         random_state=seed,
         progress=progress,
@@ -86,7 +86,7 @@ def find_issues(
 
 def can_audit(prepared: PreparedTable, rows: Ints | slice = slice(None)) -> bool:
     """Return whether some rows can be audited: they are labeled, not checked, and their class is in several groups."""
-    excluded, candidates = first.excluded_rows(prepared), prepared.candidates[rows]
+    excluded, candidates = excluded_rows(prepared), prepared.candidates[rows]
     left_out = candidates.is_unlabeled if excluded is None else candidates.is_unlabeled | excluded[rows]
     if prepared.groups is not None:
         left_out = left_out | only_in_one_group(candidates, np.asarray(prepared.groups)[rows])
@@ -113,13 +113,92 @@ def share_lists(prepared: PreparedTable) -> bool:
     return bool(n_same >= MIN_SHARED_PAIRS and n_same >= MIN_SHARED_FRACTION * np.count_nonzero(pairs))
 
 
+def named_classes(prepared: PreparedTable) -> Mask | None:
+    """Return the classes that rows name, (n, K), if the others have the weight of a rest; None without rest.
+
+    A row that names no class has all its candidates.
+    """
+    if not prepared.has_rest:
+        return None
+    candidates, named = prepared.candidates, _listed(prepared)
+    nameless = ~named.any(axis=1)
+    named[nameless] = candidates.mask[nameless]
+    return named
+
+
+def nameless_rows(prepared: PreparedTable) -> Mask:
+    """Return the mask of the rows with weights that name no class, (n,), such as those of a rest alone."""
+    if not prepared.has_rest:
+        return np.zeros(len(prepared.candidates), dtype=bool)
+    return prepared.candidates.is_weighted & ~_listed(prepared).any(axis=1)
+
+
+def _listed(prepared: PreparedTable) -> Mask:
+    """Return the candidates with a weight in the table, (n, K)."""
+    return (prepared.written_weights > 0) & prepared.candidates.mask
+
+
+def excluded_rows(prepared: PreparedTable) -> Mask | None:
+    """Return the mask of the rows that are not audited, which are checked or name no class; None without such rows."""
+    nameless = nameless_rows(prepared)
+    excluded = nameless if prepared.is_checked is None else nameless | prepared.is_checked
+    return excluded if excluded.any() or prepared.is_checked is not None else None
+
+
+def first_labels(weights: Floats) -> Ints:
+    """Return the code of the largest weight of each row, (n,); -1 if several are equal, as those of a row of zeros."""
+    is_tied = (weights == weights.max(axis=1, keepdims=True)).sum(axis=1) > 1
+    return np.where(is_tied, -1, weights.argmax(axis=1))
+
+
+def describe_first_label(prepared: PreparedTable) -> str:
+    """Return the meaning of the first label of a row."""
+    if prepared.is_posterior:
+        return "that of the largest probability in the table"
+    return "that of the largest weight in the table"
+
+
+def measure_first_labels(prepared: PreparedTable) -> FirstLabelRate | None:
+    """Return the accuracy of the first labels by the true or checked labels; None without such a row.
+
+    Rows with several labels of the largest weight have no first label.
+    """
+    candidates = prepared.candidates
+    if prepared.answers is not None or not candidates.is_weighted.any():
+        return None
+    if prepared.truth is None and prepared.is_checked is None:
+        return None
+    true = np.full(len(candidates), -1) if prepared.truth is None else columns_of(prepared.truth, candidates)
+    if prepared.is_checked is not None:
+        checked = prepared.is_checked & (true == -1)
+        true[checked] = candidates.mask[checked].argmax(axis=1)
+    first = first_labels(prepared.written_weights)
+    rows = (first >= 0) & (true != -1)
+    if not rows.any():
+        return None
+    accuracy, n_rows = float(np.mean(first[rows] == true[rows])), int(rows.sum())
+    return FirstLabelRate(accuracy, widen([accuracy], n_rows), n_rows, describe_first_label(prepared))
+
+
+def describe_first_labels(rate: FirstLabelRate | None) -> list[str]:
+    """Return a sentence with the accuracy of the first labels; none if it is unknown."""
+    if rate is None:
+        return []
+    low, high = (100 * end for end in rate.interval)
+    rows = "1 labeled row" if rate.n_rows == 1 else f"{rate.n_rows:,} labeled rows"
+    return [
+        f"the first label, {rate.meaning}, is the true one in {100 * rate.accuracy:.1f} % of {rows} with a known true "
+        f"label (95 % interval {low:.1f} to {high:.1f} %)."
+    ]
+
+
 def describe_rest(read_options: ReadOptions, prepared: PreparedTable) -> list[str]:
     """Return a note if posteriors rule out the classes that rows do not list, or if rows list no class at all.
 
     The first makes the noise rate too high.
     """
     weights, candidates = read_options.weights, prepared.candidates
-    n_nameless = int(first.nameless_rows(prepared).sum())
+    n_nameless = int(nameless_rows(prepared).sum())
     if n_nameless:
         have = "row names no label and is" if n_nameless == 1 else "rows name no label and are"
         return [f"{n_nameless:,} {have} not audited: all of the probability is that of the rest."]
@@ -175,7 +254,7 @@ def issue_table(issues: LabelIssues, prepared: PreparedTable) -> pl.DataFrame:
         "suspected": issues.is_issue[rows],
     }
     if issues.candidates.is_weighted.any():
-        codes, posterior = first.first_labels(prepared.written_weights)[rows], issues.posterior[rows]
+        codes, posterior = first_labels(prepared.written_weights)[rows], issues.posterior[rows]
         wrong = 1.0 - posterior[np.arange(len(rows)), codes]
         columns |= {
             "first": _names(issues)[codes].tolist(),
@@ -197,7 +276,7 @@ def wrong_first_labels(table: pl.DataFrame) -> pl.DataFrame:
 
 def summarize_first_labels(issues: LabelIssues, prepared: PreparedTable, table: pl.DataFrame) -> dict[str, Any]:
     """Return the number of rows with a first label, and of those that are wrong, with an interval of 95 %."""
-    _, (low, high) = issues.estimate_accuracy(_names(issues)[first.first_labels(prepared.written_weights)])
+    _, (low, high) = issues.estimate_accuracy(_names(issues)[first_labels(prepared.written_weights)])
     n_first = table["first_wrong"].count()
     return {
         "n_first_labels": n_first,
@@ -210,7 +289,7 @@ def describe_wrong_first_labels(issues: LabelIssues, prepared: PreparedTable, ta
     """Return the expected number of rows with a wrong first label in a sentence, with its interval and its basis."""
     n_first, n_wrong, (low, high) = summarize_first_labels(issues, prepared, table).values()
     return (
-        f"The first label, {first.describe_first_label(prepared)}, is wrong in about {n_wrong:.0f} of {n_first:,} rows "
+        f"The first label, {describe_first_label(prepared)}, is wrong in about {n_wrong:.0f} of {n_first:,} rows "
         f"({low:.0f} to {high:.0f}), and more probably wrong than right in {len(wrong_first_labels(table)):,}. "
         "This is estimated from the held-out predictions and the weights, which must not be too large or too small."
     )
@@ -235,7 +314,7 @@ def preview(prepared: PreparedTable) -> Preview:
 
 def summarize(issues: LabelIssues, prepared: PreparedTable) -> dict[str, Any]:
     """Return the issues for JSON, with the first labels that are probably wrong if labels have weights."""
-    rate, table = first.measure_first_labels(prepared), issue_table(issues, prepared)
+    rate, table = measure_first_labels(prepared), issue_table(issues, prepared)
     suspected = table.filter("suspected").select("row", "proposed", "probability", "runner_up", candidates="labels")
     facts = {
         "rows": len(issues.candidates),
@@ -261,7 +340,7 @@ def compare_with_truth(issues: LabelIssues, prepared: PreparedTable) -> dict[str
     """Return numbers of the audited rows with a true label: all, wrong, suspected, and both; None without any."""
     if prepared.truth is None:
         return None
-    codes, mask = columns_of(prepared.truth, issues.candidates), first.named_classes(prepared)
+    codes, mask = columns_of(prepared.truth, issues.candidates), named_classes(prepared)
     rows = issues.ranking[codes[issues.ranking] >= 0]
     wrong = ~(issues.candidates.mask if mask is None else mask)[rows, codes[rows]]
     suspected = issues.is_issue[rows]
@@ -275,7 +354,7 @@ def audit_notes(prepared: PreparedTable, read_options: ReadOptions) -> list[str]
     if prepared.answers is None and share_lists(prepared):
         found.append(f"{SHARED_LISTS}: the noise rate tends to be too low, and its interval too narrow.")
     if prepared.is_checked is not None:
-        found += [CHECKED_NOTE, *first.describe_first_labels(first.measure_first_labels(prepared))]
+        found += [CHECKED_NOTE, *describe_first_labels(measure_first_labels(prepared))]
     return found
 
 

@@ -17,8 +17,8 @@ from sklearn.exceptions import ConvergenceWarning
 
 import oneof
 from oneof import LOORidge, persistence
+from oneof.cli import training
 from oneof.cli.output import progress, terminal
-from oneof.cli.training import train
 from oneof.comparison import compare, folds, methods
 from tests.blobs import Frequencies, draw
 from tests.cli.conftest import N_ROWS, QUICK, Run, check_error, make_birds, read_json
@@ -247,7 +247,7 @@ class Fits:
 def test_large_tables_are_fitted_twice(run: Run, birds: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Above the limit of cross-validation there is one split, a learning curve on few rows, and the final fit."""
     monkeypatch.setattr(folds, "MAX_ROWS_CROSS_VALIDATION", 40)
-    monkeypatch.setattr(train, "MAX_CURVE_ROWS", 20)
+    monkeypatch.setattr(training, "MAX_CURVE_ROWS", 20)
     fits = Fits(monkeypatch, oneof.AvgPerceptron)
     args = [birds, "--labels", "species", "--truth", "truth", "--method", "AvgPerceptron"]
     result = run.done("fit", *args, "--json")

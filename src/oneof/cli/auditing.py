@@ -17,7 +17,6 @@ from oneof.audit.detection import only_in_one_group
 from oneof.audit.label_issues import widen
 from oneof.candidates import CandidateSets
 from oneof.cli.answers import WEIGHTS_NOTE, describe_answers
-from oneof.cli.options import ReadOptions
 from oneof.cli.output import terminal
 from oneof.cli.output.files import new_file, today
 from oneof.cli.output.progress import Progress
@@ -30,7 +29,7 @@ from oneof.io import find_column
 from oneof.report import FirstLabelRate, render_audit, table_preview
 from oneof.report.data import Preview
 from oneof.solvers.loo_ridge.distractors import CandidateGroups
-from oneof.typing import Floats, Ints, Mask
+from oneof.typing import Ints, Mask
 
 N_FOLDS = 5
 """Number of folds of the held-out predictions, unless there are fewer labeled rows or groups."""
@@ -145,17 +144,11 @@ def excluded_rows(prepared: PreparedTable) -> Mask | None:
     return excluded if excluded.any() or prepared.is_checked is not None else None
 
 
-def first_labels(weights: Floats) -> Ints:
+def first_labels(prepared: PreparedTable) -> Ints:
     """Return the code of the largest weight of each row, (n,); -1 if several are equal, as those of a row of zeros."""
+    weights = prepared.written_weights
     is_tied = (weights == weights.max(axis=1, keepdims=True)).sum(axis=1) > 1
     return np.where(is_tied, -1, weights.argmax(axis=1))
-
-
-def describe_first_label(prepared: PreparedTable) -> str:
-    """Return the meaning of the first label of a row."""
-    if prepared.is_posterior:
-        return "that of the largest probability in the table"
-    return "that of the largest weight in the table"
 
 
 def measure_first_labels(prepared: PreparedTable) -> FirstLabelRate | None:
@@ -172,12 +165,12 @@ def measure_first_labels(prepared: PreparedTable) -> FirstLabelRate | None:
     if prepared.is_checked is not None:
         checked = prepared.is_checked & (true == -1)
         true[checked] = candidates.mask[checked].argmax(axis=1)
-    first = first_labels(prepared.written_weights)
+    first = first_labels(prepared)
     rows = (first >= 0) & (true != -1)
     if not rows.any():
         return None
     accuracy, n_rows = float(np.mean(first[rows] == true[rows])), int(rows.sum())
-    return FirstLabelRate(accuracy, widen([accuracy], n_rows), n_rows, describe_first_label(prepared))
+    return FirstLabelRate(accuracy, widen([accuracy], n_rows), n_rows, f"that of {prepared.largest} in the table")
 
 
 def describe_first_labels(rate: FirstLabelRate | None) -> list[str]:
@@ -192,12 +185,12 @@ def describe_first_labels(rate: FirstLabelRate | None) -> list[str]:
     ]
 
 
-def describe_rest(read_options: ReadOptions, prepared: PreparedTable) -> list[str]:
+def describe_rest(prepared: PreparedTable) -> list[str]:
     """Return a note if posteriors rule out the classes that rows do not list, or if rows list no class at all.
 
     The first makes the noise rate too high.
     """
-    weights, candidates = read_options.weights, prepared.candidates
+    weights, candidates = prepared.read_options.weights, prepared.candidates
     n_nameless = int(nameless_rows(prepared).sum())
     if n_nameless:
         have = "row names no label and is" if n_nameless == 1 else "rows name no label and are"
@@ -254,7 +247,7 @@ def issue_table(issues: LabelIssues, prepared: PreparedTable) -> pl.DataFrame:
         "suspected": issues.is_issue[rows],
     }
     if issues.candidates.is_weighted.any():
-        codes, posterior = first_labels(prepared.written_weights)[rows], issues.posterior[rows]
+        codes, posterior = first_labels(prepared)[rows], issues.posterior[rows]
         wrong = 1.0 - posterior[np.arange(len(rows)), codes]
         columns |= {
             "first": _names(issues)[codes].tolist(),
@@ -276,7 +269,7 @@ def wrong_first_labels(table: pl.DataFrame) -> pl.DataFrame:
 
 def summarize_first_labels(issues: LabelIssues, prepared: PreparedTable, table: pl.DataFrame) -> dict[str, Any]:
     """Return the number of rows with a first label, and of those that are wrong, with an interval of 95 %."""
-    _, (low, high) = issues.estimate_accuracy(_names(issues)[first_labels(prepared.written_weights)])
+    _, (low, high) = issues.estimate_accuracy(_names(issues)[first_labels(prepared)])
     n_first = table["first_wrong"].count()
     return {
         "n_first_labels": n_first,
@@ -289,8 +282,8 @@ def describe_wrong_first_labels(issues: LabelIssues, prepared: PreparedTable, ta
     """Return the expected number of rows with a wrong first label in a sentence, with its interval and its basis."""
     n_first, n_wrong, (low, high) = summarize_first_labels(issues, prepared, table).values()
     return (
-        f"The first label, {describe_first_label(prepared)}, is wrong in about {n_wrong:.0f} of {n_first:,} rows "
-        f"({low:.0f} to {high:.0f}), and more probably wrong than right in {len(wrong_first_labels(table)):,}. "
+        f"The first label, that of {prepared.largest} in the table, is wrong in about {n_wrong:.0f} of {n_first:,} "
+        f"rows ({low:.0f} to {high:.0f}), and more probably wrong than right in {len(wrong_first_labels(table)):,}. "
         "This is estimated from the held-out predictions and the weights, which must not be too large or too small."
     )
 
@@ -348,9 +341,9 @@ def compare_with_truth(issues: LabelIssues, prepared: PreparedTable) -> dict[str
     return {name: int(count) for name, count in counts.items()} if len(rows) else None
 
 
-def audit_notes(prepared: PreparedTable, read_options: ReadOptions) -> list[str]:
+def audit_notes(prepared: PreparedTable) -> list[str]:
     """Return notes on labels that an audit treats in another way than a fit."""
-    found = [*([] if prepared.answers is None else [WEIGHTS_NOTE]), *describe_rest(read_options, prepared)]
+    found = [*([] if prepared.answers is None else [WEIGHTS_NOTE]), *describe_rest(prepared)]
     if prepared.answers is None and share_lists(prepared):
         found.append(f"{SHARED_LISTS}: the noise rate tends to be too low, and its interval too narrow.")
     if prepared.is_checked is not None:

@@ -76,7 +76,7 @@ def run(
     check_outputs({"--out": [out], "--report": [report]}, inputs)
     prepared = prepare(table, read_options)
     check_unchecked_rows(prepared.candidates, prepared.is_checked, "remove --gold to audit the labels themselves")
-    terminal.print_notes((*prepared.notes, *auditing.audit_notes(prepared, read_options)))
+    terminal.print_notes((*prepared.notes, *auditing.audit_notes(prepared)))
     with step("Predicting held-out rows", each_name=True) as bar:
         name, issues = auditing.find_issues(
             prepared, method, folds=audit_options.folds, seed=audit_options.seed, progress=bar

@@ -32,7 +32,7 @@ def run(
     whose prediction is in the row's candidate set. Ctrl-C ends the comparison and prints the methods compared so far.
     """
     from oneof.cli.answers import WEIGHTS_NOTE
-    from oneof.cli.training.train import compare_methods, start
+    from oneof.cli.training import compare_methods, start
 
     method = compare_options.method
     named = vars(compare_options) | {"method": "best" if method.lower() == "auto" else method}

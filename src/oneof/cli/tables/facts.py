@@ -181,7 +181,7 @@ def inspect_rows(table: Table, read_options: ReadOptions) -> Inspection:
                 raise
             others = notes("labels", [f"the labels cannot be described: {error}"])
         else:
-            facts = describe_prepared(prepared, read_options)
+            facts = describe_prepared(prepared)
             return Inspection(facts, prepared.findings, prepared.unreadable_labels)
     features = prepare_features(table, read_options)
     findings = replace(features.findings, others=tuple(others))
@@ -202,9 +202,9 @@ def _describe_columns(table: Table, features: TableFeatures, read_options: ReadO
     return TableFacts(str(table.path), n_rows, of_columns, list(labels), sparse_features=n_features)
 
 
-def describe_prepared(prepared: PreparedTable, read_options: ReadOptions) -> TableFacts:
+def describe_prepared(prepared: PreparedTable) -> TableFacts:
     """Return the facts of a table with labels."""
-    candidates = prepared.candidates
+    candidates, read_options = prepared.candidates, prepared.read_options
     weights = candidates.evidence
     if candidates.is_weighted.any():
         weights = prepared.written_weights.copy()
@@ -227,7 +227,7 @@ def describe_prepared(prepared: PreparedTable, read_options: ReadOptions) -> Tab
         unlabeled=int(np.sum(~labeled)),
         weighted=int(candidates.is_weighted.sum()),
         classes=tuple(ClassFacts(*one) for one in counts),
-        largest="the largest probability" if prepared.is_posterior else TableFacts.largest,
+        largest=prepared.largest,
         first_labels="".join(describe_first_labels(measure_first_labels(prepared))).rstrip("."),
         answers=answers,
         groups=groups,

@@ -83,7 +83,7 @@ class PreparedTable(TableFeatures, TableLabels):
     ----------
     table : Table
     read_options : ReadOptions
-        The options by which it was read; candidates in a file of answers are columns of labels and weights.
+        The options by which it was read.
     truth : ndarray or None
     groups : list of str or None
         The group of each row, which folds keep together.
@@ -98,6 +98,11 @@ class PreparedTable(TableFeatures, TableLabels):
     def is_posterior(self) -> bool:
         """Whether the weights were divided by class frequencies."""
         return self.read_options.weights.weighted and self.read_options.weights.kind == "posterior"
+
+    @property
+    def largest(self) -> str:
+        """The name of the number that a row with weights has for its first label."""
+        return "the largest probability" if self.is_posterior else "the largest weight"
 
     @property
     def has_rest(self) -> bool:
@@ -117,7 +122,8 @@ class PreparedTable(TableFeatures, TableLabels):
         They are without rest, not divided by the frequencies of the classes, and not replaced by checked labels. Rows
         that name no class, such as those of a rest alone, have weights of 0, as all have if no row has other weights.
         """
-        candidates, options, rest = self.candidates, self.read_options, self.read_options.weights.rest
+        candidates, rest = self.candidates, self.read_options.weights.rest
+        options = self.read_options.with_candidate_columns()
         if self.answers is not None or not (self.is_posterior or self.has_rest or self.is_checked is not None):
             return candidates.weights
         named = None if options.classes is None else (*options.classes, *([rest] if isinstance(rest, str) else []))
@@ -190,9 +196,10 @@ def prepare(path: Path, read_options: ReadOptions) -> PreparedTable:
 def prepare_rows(table: Table, read_options: ReadOptions) -> PreparedTable:
     """Return the rows of a file with their labels and features."""
     found: list[Finding] = []
-    if read_options.answers is not None and read_options.answers.weight is not None:
-        table, sentences = join_candidates(read_options.answers, table)
-        read_options, found = read_options.with_candidate_columns(), notes("answers", sentences)
+    given = read_options
+    if given.answers is not None and given.answers.weight is not None:
+        table, sentences = join_candidates(given.answers, table)
+        read_options, found = given.with_candidate_columns(), notes("answers", sentences)
     labels = _use_gold(table, read_options, read_sets(table, read_options))
     truth = None
     if read_options.truth is not None:
@@ -210,7 +217,7 @@ def prepare_rows(table: Table, read_options: ReadOptions) -> PreparedTable:
             given=read_options.groups,
         )
     of_table = vars(features) | {"findings": replace(features.findings, others=tuple(found))}
-    return PreparedTable(**vars(labels) | of_table, table=table, read_options=read_options, truth=truth, groups=groups)
+    return PreparedTable(**vars(labels) | of_table, table=table, read_options=given, truth=truth, groups=groups)
 
 
 def read_groups(table: Table, read_options: ReadOptions) -> list[str] | None:

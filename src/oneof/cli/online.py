@@ -22,7 +22,7 @@ from oneof.cli.output.terminal import format_percent
 from oneof.cli.tables.facts import inspect_first_rows, read_first_rows
 from oneof.cli.tables.inputs import naming_the_option, resolve_separator
 from oneof.cli.tables.methods import set_parameters, split_method
-from oneof.cli.training.files import model_of
+from oneof.cli.training import model_of
 from oneof.errors import InputError, OneofError
 from oneof.files import atomic_directory, hash_file
 from oneof.io import describe as describe_findings

@@ -23,7 +23,6 @@ from oneof.cli.output.progress import Progress
 from oneof.cli.tables.inputs import PreparedTable, insert_identifiers
 from oneof.cli.tables.methods import resolve_methods
 from oneof.comparison import Comparison
-from oneof.comparison.folds import columns_of
 from oneof.comparison.methods import DEFAULT_METHOD
 from oneof.io import find_column
 from oneof.report import FirstLabelRate, render_audit, table_preview
@@ -156,20 +155,14 @@ def measure_first_labels(prepared: PreparedTable) -> FirstLabelRate | None:
 
     Rows with several labels of the largest weight have no first label.
     """
-    candidates = prepared.candidates
-    if prepared.answers is not None or not candidates.is_weighted.any():
+    known = prepared.known_codes
+    if prepared.answers is not None or not prepared.candidates.is_weighted.any() or known.max() < 0:
         return None
-    if prepared.truth is None and prepared.is_checked is None:
-        return None
-    true = np.full(len(candidates), -1) if prepared.truth is None else columns_of(prepared.truth, candidates)
-    if prepared.is_checked is not None:
-        checked = prepared.is_checked & (true == -1)
-        true[checked] = candidates.mask[checked].argmax(axis=1)
     first = first_labels(prepared)
-    rows = (first >= 0) & (true != -1)
+    rows = (first >= 0) & (known >= 0)
     if not rows.any():
         return None
-    accuracy, n_rows = float(np.mean(first[rows] == true[rows])), int(rows.sum())
+    accuracy, n_rows = float(np.mean(first[rows] == known[rows])), int(rows.sum())
     return FirstLabelRate(accuracy, widen([accuracy], n_rows), n_rows, f"that of {prepared.largest} in the table")
 
 
@@ -309,16 +302,10 @@ def summarize(issues: LabelIssues, prepared: PreparedTable) -> dict[str, Any]:
     """Return the issues for JSON, with the first labels that are probably wrong if labels have weights."""
     rate, table = measure_first_labels(prepared), issue_table(issues, prepared)
     suspected = table.filter("suspected").select("row", "proposed", "probability", "runner_up", candidates="labels")
-    facts = {
-        "rows": len(issues.candidates),
-        "labeled": len(issues.ranking),
-        "n_wrong": issues.n_wrong,
-        "n_wrong_interval": list(issues.n_wrong_interval),
-        "noise_rate": issues.noise_rate,
-        "is_rate_given": issues.is_rate_given,
-        "noise_rate_interval": list(issues.noise_rate_interval),
-        "noise_rate_by_size": issues.noise_rate_by_size,
-        "noise_rate_by_label": issues.noise_rate_by_label,
+    rates = ("n_wrong", "n_wrong_interval", "noise_rate", "is_rate_given", "noise_rate_interval")
+    facts: dict[str, Any] = {"rows": len(issues.candidates), "labeled": len(issues.ranking)}
+    facts |= {name: getattr(issues, name) for name in (*rates, "noise_rate_by_size", "noise_rate_by_label")}
+    facts |= {
         "truth": compare_with_truth(issues, prepared),
         "checked_first_labels": None if rate is None else rate._asdict(),
         "issues": suspected.to_dicts(),
@@ -331,9 +318,7 @@ def summarize(issues: LabelIssues, prepared: PreparedTable) -> dict[str, Any]:
 
 def compare_with_truth(issues: LabelIssues, prepared: PreparedTable) -> dict[str, int] | None:
     """Return numbers of the audited rows with a true label: all, wrong, suspected, and both; None without any."""
-    if prepared.truth is None:
-        return None
-    codes, mask = columns_of(prepared.truth, issues.candidates), named_classes(prepared)
+    codes, mask = prepared.true_codes, named_classes(prepared)
     rows = issues.ranking[codes[issues.ranking] >= 0]
     wrong = ~(issues.candidates.mask if mask is None else mask)[rows, codes[rows]]
     suspected = issues.is_issue[rows]

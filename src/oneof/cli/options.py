@@ -27,8 +27,6 @@ if TYPE_CHECKING:
 
 NAMES = tuple[str, ...]
 """Type of the options whose values are names separated by commas; see `read_names`."""
-DEFAULT_BUDGET = 10.0
-"""Minutes for a comparison of methods."""
 TYPED = "oneof.typed"
 """Key of the line that was typed, in `Context.meta`."""
 
@@ -239,10 +237,8 @@ class FeatureGroup:
 
 
 @dataclass(frozen=True)
-class WordGroup:
-    """Options of the words of texts."""
-
-    TITLE: ClassVar[str] = FeatureGroup.TITLE
+class WordGroup(FeatureGroup):
+    """Options of features, with those of the words of texts."""
 
     stop_words: str = option("LIST", "Words to remove from text: english, none, or a file.", "none")
     stem: str = option("LANGUAGE", "Stem the words of text: english, german, ..., or none.", "none")
@@ -303,10 +299,8 @@ class TableReadOptions(FileGroup, FeatureGroup, LabelGroup):
 
 
 @dataclass(frozen=True)
-class LabelWeightGroup:
-    """Further options of labels, of all commands but `oneof label`."""
-
-    TITLE: ClassVar[str] = LabelGroup.TITLE
+class LabelWeightGroup(LabelGroup):
+    """Options of labels, with those of all commands but `oneof label`."""
 
     weight_column: str | None = option(
         "COLUMN",
@@ -319,8 +313,6 @@ class LabelWeightGroup:
 @dataclass(frozen=True)
 class AnswerGroup(JoinGroup):
     """Options of the answers of annotators."""
-
-    TITLE: ClassVar[str] = JoinGroup.TITLE
 
     answers_file: Path | None = option(
         "FILE",
@@ -375,6 +367,10 @@ class ReadOptions(AnswerGroup, WordGroup, LabelWeightGroup, TableReadOptions):
         others = frozenset(filter(None, (self.truth, self.gold, self.groups)))
         more = {"excluded": self.exclude_annotator, "rules": self.rules, "weight": self.weight_column}
         return self.answer_options(self.answers_file, other_uses=others, **more)
+
+    def input_files(self, table: Path) -> list[Path]:
+        """Return the files that are read: the table, and that of the answers."""
+        return [table, *([] if self.answers_file is None else [self.answers_file])]
 
     @property
     def weights(self) -> WeightArguments:
@@ -463,7 +459,7 @@ class CompareOptions:
         "Folds of the cross-validation; 1 holds out a fifth. By default 5, or 1 for more than 2,000 labeled rows.",
         min=1,
     )
-    budget: float = option("MINUTES", "Time for a comparison of methods.", DEFAULT_BUDGET, min=0.01)
+    budget: float = option("MINUTES", "Time for a comparison of methods.", 10.0, min=0.01)
     seed: int = option("N", "Random seed.", 0, min=0)
 
     @property
@@ -475,8 +471,6 @@ class CompareOptions:
 @dataclass(frozen=True)
 class FitOptions(CompareOptions):
     """Options of a fit; auto is the default method."""
-
-    TITLE: ClassVar[str] = "Model"
 
     out: Path | None = option("DIR", "Output folder; by default TABLE-oneof.")
     noise_rate: str | None = option(
@@ -576,8 +570,6 @@ class OnlineOptions:
 @dataclass(frozen=True)
 class OnlineFitOptions(OnlineOptions):
     """Options of online learning, with those of checkpoints."""
-
-    TITLE: ClassVar[str] = OnlineOptions.TITLE
 
     checkpoint_rows: int | None = option("N", "Save a checkpoint after N rows too, not only each minute.", min=1)
     resume: bool | None = flag(

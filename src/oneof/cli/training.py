@@ -28,14 +28,14 @@ from oneof.cli.answers import ANNOTATORS_FILE, describe_annotators, summarize_an
 from oneof.cli.options import FitOptions, ReadOptions
 from oneof.cli.options import to_dict as options_to_dict
 from oneof.cli.output import terminal
-from oneof.cli.output.files import check_outputs, input_files, today, write_json
+from oneof.cli.output.files import check_outputs, today, write_json
 from oneof.cli.output.progress import Progress, step
 from oneof.cli.prediction import MIN_CHECKED_ROWS, evaluation_to_dict
 from oneof.cli.tables.facts import describe_prepared
 from oneof.cli.tables.inputs import PreparedTable, check_unchecked_rows, prepare
 from oneof.cli.tables.methods import describe_comparison, is_default_method, resolve_methods, split_method
 from oneof.comparison import Comparison, LearningCurve, compare, learning_curve
-from oneof.comparison.folds import check_task, columns_of, fit_with_class_weights, make_folds
+from oneof.comparison.folds import check_task, fit_with_class_weights, make_folds
 from oneof.comparison.methods import DEFAULT_METHOD
 from oneof.conformal import evaluate_sets
 from oneof.crowd import CrowdClassifier
@@ -107,22 +107,6 @@ class Fit:
     def has_shared_lists(self) -> bool:
         """Whether rows share lists, such as those of a recording."""
         return auditing.share_lists(self.prepared)
-
-    @cached_property
-    def true_codes(self) -> Ints:
-        """The class of each labeled row with a true label, (n,); -1 for another row."""
-        candidates, truth = self.prepared.candidates, self.prepared.truth
-        known = np.full(len(candidates), -1) if truth is None else columns_of(truth, candidates)
-        return np.where(candidates.is_unlabeled, -1, known)
-
-    @cached_property
-    def known_codes(self) -> Ints:
-        """The class of each labeled row with a true or else a checked label, (n,); -1 for another row."""
-        checked, candidates = self.prepared.is_checked, self.prepared.candidates
-        if checked is None:
-            return self.true_codes
-        label = candidates.mask.argmax(axis=1)  # the checked label is the only candidate
-        return np.where(checked & (self.true_codes < 0) & ~candidates.is_unlabeled, label, self.true_codes)
 
 
 @dataclass(frozen=True)
@@ -196,7 +180,7 @@ def fit_table(
     sentences of each step after it.
     """
     folder = fit_options.folder(table)
-    check_outputs({"--out": [folder / name for name in OUTPUTS]}, input_files(table, read_options))
+    check_outputs({"--out": [folder / name for name in OUTPUTS]}, read_options.input_files(table))
     fit = start(table, read_options, fit_options)
     check_calibration(fit)
     terminal.print_notes(fit.notes)
@@ -396,7 +380,7 @@ def check_calibration(fit: Fit) -> None:
     if not fit.options.calibrate:
         return
     held_out = np.unique(np.concatenate([test for _, test in fit.splits]))
-    n_rows = int((fit.known_codes[held_out] >= 0).sum())
+    n_rows = int((fit.prepared.known_codes[held_out] >= 0).sum())
     if n_rows < temperature.MIN_CHECKED_ROWS:
         raise InputError(
             f"--calibrate needs at least {temperature.MIN_CHECKED_ROWS} held-out rows with a true label (--truth) or a "
@@ -411,7 +395,7 @@ def check_calibration(fit: Fit) -> None:
 def calibrate(fitted: Fitted) -> Fitted:
     """Return the fit with its confidences compared with known labels, and scaled if this is requested and helps."""
     fit, comparison = fitted.fit, fitted.comparison
-    confidences = measure_confidences(comparison, fit.known_codes, fitted.proba, fit.options.seed)
+    confidences = measure_confidences(comparison, fit.prepared.known_codes, fitted.proba, fit.options.seed)
     name, calibrates = comparison.best_method, fit.options.calibrate
     notes = [f"the probabilities of {name} are not scaled (--calibrate), since {name} has none for enough known rows."]
     notes = (
@@ -558,7 +542,7 @@ def calibration_rows(fitted: Fitted) -> dict[str, Any] | None:
     candidates = fit.prepared.candidates
     if proba is None or rows is None:
         return None
-    checked = np.flatnonzero(fit.true_codes[rows] >= 0)
+    checked = np.flatnonzero(fit.prepared.true_codes[rows] >= 0)
     by_truth = len(checked) >= MIN_CHECKED_ROWS
     kept = checked if by_truth else np.flatnonzero(~candidates.is_unlabeled[rows])
     limit = min(_MAX_ROWS, max(_MIN_ROWS, _MAX_ENTRIES // candidates.shape[1]))
@@ -569,7 +553,7 @@ def calibration_rows(fitted: Fitted) -> dict[str, Any] | None:
     values, used = proba[kept], rows[kept]
     evidence = candidates[used].evidence
     if by_truth:
-        evidence = fit.true_codes[used][:, None] == np.arange(candidates.shape[1])
+        evidence = fit.prepared.true_codes[used][:, None] == np.arange(candidates.shape[1])
         if fitted.crowd is not None and np.ptp(values.argmax(axis=1)) == 0:
             final = fitted.model.predict_proba(fit.prepared.frame)[used]
             is_worse = (final * evidence).sum(axis=1) < (values * evidence).sum(axis=1)
@@ -598,7 +582,7 @@ def evaluate_rows(fitted: Fitted, assessment: Assessment) -> Assessment:
         if len(other):
             calibrated = calibrate_rows({name: values[other] for name, values in calibration.items()}, options)
             mask[part] = predict_mask(calibrated, calibration["proba"][part], options)
-    has_truth, expected = bool((fit.true_codes[rows] >= 0).any()), None
+    has_truth, expected = bool((fit.prepared.true_codes[rows] >= 0).any()), None
     if fitted.posterior is not None and not has_truth:
         expected = float((fitted.posterior[rows] * mask).sum(axis=1).mean())
     known = fit.prepared.truth[rows] if has_truth else candidates[rows]
@@ -624,7 +608,7 @@ def _describe_assessment(fitted: Fitted, assessment: Assessment) -> list[str]:
         notes += auditing.describe_rest(prepared)
         notes += [_WEIGHTS] * (bool(prepared.candidates.is_weighted.any()) and not has_known)
     rows = comparison.held_out_rows
-    n_true = 0 if rows is None else int((fit.true_codes[rows] >= 0).sum())
+    n_true = 0 if rows is None else int((fit.prepared.true_codes[rows] >= 0).sum())
     has_sets = prepared.answers is None and assessment.calibration is not None and not prepared.has_rest
     if has_sets and n_true < MIN_CHECKED_ROWS:
         notes += describe_noise(fitted.issues or accuracy, has_checked=prepared.is_checked is not None)

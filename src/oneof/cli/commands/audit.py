@@ -65,15 +65,14 @@ def run(
     --noise-rate auto learns from it without relying on these rows, and label --audit opens them for labeling.
     """
     from oneof.cli import auditing
-    from oneof.cli.output.files import check_outputs, input_files
+    from oneof.cli.output.files import check_outputs
     from oneof.cli.tables.inputs import check_unchecked_rows, prepare
     from oneof.errors import InputError
 
     method, out, report = audit_options.method, audit_options.out, audit_options.report
     if method.lower() == "best":
         raise InputError("--method must name one method, or be auto; got best. `oneof compare` finds the best.")
-    inputs = input_files(table, read_options.checked(context))
-    check_outputs({"--out": [out], "--report": [report]}, inputs)
+    check_outputs({"--out": [out], "--report": [report]}, read_options.checked(context).input_files(table))
     prepared = prepare(table, read_options)
     check_unchecked_rows(prepared.candidates, prepared.is_checked, "remove --gold to audit the labels themselves")
     terminal.print_notes((*prepared.notes, *auditing.audit_notes(prepared)))

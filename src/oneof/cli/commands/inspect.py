@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from oneof.cli import options
-from oneof.cli.options import LabelGroup, LabelWeightGroup, ReadOptions
+from oneof.cli.options import ReadOptions
 from oneof.cli.output import terminal
 
 NAME = "inspect"
@@ -46,8 +46,8 @@ def run(
     read_options = replace(read_options.checked(context), lists_unreadable=read_options.unreadable_labels is None)
     online_options.check(context)
     if not read_options.labels and read_options.answers is None:
-        names = [one.name for group in (LabelGroup, LabelWeightGroup) for one in options.option_fields(group)]
-        options.check_unused(context, [*names[1:], "gold"], "needs --labels: add it")  # the first one is --labels
+        names = [one.name for one in options.option_fields(options.LabelWeightGroup) if one.name != "labels"]
+        options.check_unused(context, [*names, "gold"], "needs --labels: add it")
     from oneof.cli.tables.facts import inspect_rows, inspect_stream
     from oneof.cli.tables.inputs import read_rows
 

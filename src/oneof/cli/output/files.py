@@ -13,13 +13,6 @@ from oneof.files import atomic_write, check_not_input, check_writable, create_di
 if TYPE_CHECKING:
     import polars as pl
 
-    from oneof.cli.options import ReadOptions
-
-
-def input_files(table: Path, read_options: "ReadOptions") -> list[Path]:
-    """Return the files that are read: the table, and that of the answers."""
-    return [table, *filter(None, [read_options.answers_file])]
-
 
 def check_outputs(outputs: Mapping[str, Iterable[Path | None]], inputs: Collection[Path]) -> None:
     """Raise unless the files of each option can be written, are not inputs, and are those of no other option."""

@@ -18,6 +18,7 @@ from oneof.candidates.sets import insert_checked_labels
 from oneof.cli.answers import TableAnswers, join_candidates, read_answers
 from oneof.cli.options import ReadOptions
 from oneof.cli.tables.leaks import find_groups, find_leaks
+from oneof.comparison.folds import columns_of
 from oneof.crowd import AnnotatorModel
 from oneof.errors import DataError, InputError, LabelError, OneofError
 from oneof.io import (
@@ -42,7 +43,7 @@ from oneof.io import (
     read_truth,
 )
 from oneof.io.features import TableFeatures
-from oneof.typing import Floats, Mask
+from oneof.typing import Floats, Ints, Mask
 
 REFUSED = " Other commands stop at such a row: correct it, or add --unreadable-labels unlabeled."
 """The remedy for labels that cannot be read, in a note of `oneof inspect`."""
@@ -136,6 +137,20 @@ class PreparedTable(TableFeatures, TableLabels):
             given = dict(zip(map(str, written.classes.tolist()), columns, strict=True))
             weights = {name: given.get(name, none) for name, none in weights.items()}  # without that of the rest
         return np.stack([*weights.values()], axis=1)
+
+    @cached_property
+    def true_codes(self) -> Ints:
+        """The class of each labeled row with a true label, (n,); -1 for another row."""
+        known = -1 if self.truth is None else columns_of(self.truth, self.candidates)
+        return np.where(self.candidates.is_unlabeled, -1, known)
+
+    @cached_property
+    def known_codes(self) -> Ints:
+        """The class of each labeled row with a true or else a checked label, (n,); -1 for another row."""
+        if self.is_checked is None:
+            return self.true_codes
+        label = self.candidates.mask.argmax(axis=1)  # the checked label is the only candidate
+        return np.where(self.is_checked & (self.true_codes < 0) & ~self.candidates.is_unlabeled, label, self.true_codes)
 
     @property
     def notes(self) -> tuple[str, ...]:

@@ -37,6 +37,8 @@ WEIGHTS_NOTE = (
     "rates are approximate. `oneof fit` fits the annotators and a method in turn."
 )
 """Note of the commands that do not fit the annotators and a method in turn."""
+RULES_REMEDY = f"{RULES}add --rules no."
+"""Note that sources are read as rules, with the option of the other reading."""
 _MAX_JSON_PAIRS = 1000
 MAX_LISTED = 10
 """Maximum number of annotators or columns that an error lists."""
@@ -94,22 +96,13 @@ def read_answers(
         answers = answers_of_file(parsed, index=row_names, select_rows=options.select_rows)
     answers.rows = np.arange(len(row_names))  # the rows of the features
     notes = [*parsed.notes, *(str(warning.message) for warning in caught)]
-    notes += [rules_note()] if options.rules == "auto" and answers.are_rules else []
+    notes += [RULES_REMEDY] if options.rules == "auto" and answers.are_rules else []
     if repeated := int((parsed.code >= 0).sum()) - answers.n_answers:
         notes.append(f"{repeated:,} repeated answers (of equal row, annotator and label) count once.")
-    checked = None
-    if gold is not None:
-        checked = read_checked_labels(table, gold, answers.classes, separator=parsed.separator)[0]
+    known = None if gold is None else read_checked_labels(table, gold, answers.classes, separator=parsed.separator)[0]
     is_in_table = options.path.resolve() == Path(table.path).resolve()
     columns = frozenset(one.column for one in file.answers if is_in_table and one.column is not None)
-    return TableAnswers(
-        answers, row_names, checked, tuple(notes), parsed.separator, column or "", file.answers, columns
-    )
-
-
-def rules_note() -> str:
-    """Return the note that sources are read as rules, with the option of the other reading."""
-    return f"{RULES}add --rules no."
+    return TableAnswers(answers, row_names, known, tuple(notes), parsed.separator, column or "", file.answers, columns)
 
 
 def join_candidates(options: AnswerOptions, table: Table) -> tuple[Table, list[str]]:
@@ -148,9 +141,7 @@ def _read_joined(options: AnswerOptions, table: Table) -> tuple[AnswerFile, list
         )
     if not is_archive and (options.row or (table.rows is None and ROW in table.frame.columns)):
         column = find_row_column([options.row or ROW], table.frame.columns, options, Path(table.path))
-    row_names = name_rows(table.frame, column, str(table.path))
-    if column is None and table.rows is not None:
-        row_names = [str(row) for row in range(table.rows.shape[0])]
+    row_names = [*map(str, range(len(table)))] if column is None else name_rows(table.frame, column, str(table.path))
     file, names, notes = read_answer_file(options), set(row_names), []
     answers = [one for one in file.answers if one.annotator not in options.excluded]
     if options.excluded:
@@ -207,7 +198,7 @@ def summarize_annotators(crowd: CrowdClassifier, given: TableAnswers) -> Annotat
         copies=[(str(pair.annotators[0]), str(pair.annotators[1])) for pair in model.copied_pairs_],
         no_better_than_chance=[str(name) for name in model.no_better_than_chance_],
         few_answers=[str(name) for name in model.few_answers_],
-        notes=[rules_note() if note == RULES_NOTE else note for note in model.notes_],
+        notes=[RULES_REMEDY if note == RULES_NOTE else note for note in model.notes_],
         by_class=model.class_accuracies(),
         pairs=pairwise_agreement(given.answers, "masi" if masi else "nominal"),
         alpha=krippendorff_alpha(given.answers),
@@ -294,7 +285,7 @@ def print_annotators(summary: AnnotatorSummary) -> None:
     ]
     table(title, ["annotator", "answers", "accuracy", f"{100 * summary.coverage:.0f} % interval", "note"], lines)
     for note in summary.notes:
-        if note != rules_note():  # which is printed when the answers are read
+        if note != RULES_REMEDY:  # which is printed when the answers are read
             terminal.print_line(note)
     terminal.print_line(f"Agreement of the annotators: {summary.agreement}")
     if summary.disputed:

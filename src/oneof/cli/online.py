@@ -13,8 +13,7 @@ import polars as pl
 import oneof
 from oneof import stream
 from oneof.candidates.cells import DEFAULT_SEPARATOR
-from oneof.cli.options import FitOptions, OnlineFitOptions, OnlineOptions, ReadOptions
-from oneof.cli.options import to_dict as options_to_dict
+from oneof.cli.options import FitOptions, OnlineFitOptions, OnlineOptions, ReadOptions, options_to_dict
 from oneof.cli.output import terminal
 from oneof.cli.output.files import check_outputs, write_json
 from oneof.cli.output.progress import Progress, step

@@ -100,16 +100,12 @@ def option_name(one: Any) -> str:
     return one.metadata["name"] or f"--{one.name.replace('_', '-')}"
 
 
-def to_dict(*records: Any) -> dict[str, Any]:
+def options_to_dict(*records: Any) -> dict[str, Any]:
     """Return the options of records that differ from their defaults, by name, in the types of JSON."""
     options = {
         one.name: (one.default, getattr(record, one.name)) for record in records for one in option_fields(record)
     }
-    given = {name: value for name, (default, value) in options.items() if value != default}
-    return {
-        name: list(value) if isinstance(value, list | tuple) else str(value) if isinstance(value, Path) else value
-        for name, value in given.items()
-    }
+    return {name: terminal.to_builtin(value) for name, (default, value) in options.items() if value != default}
 
 
 def _declare(record: Any, one: Any) -> inspect.Parameter:

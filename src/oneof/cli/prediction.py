@@ -165,7 +165,7 @@ class TablePrediction(Prediction):
         yield insert_identifiers(frame, table.frame, dict.fromkeys([*kept, *identifiers]))
 
     def _predict_sets(self, rows: Any, known: Any, options: CoverageOptions) -> list[pl.Series]:
-        """Return the columns of the prediction sets, and keep their summary and their notes."""
+        """Return the columns `set`, which `oneof fit` reads, and `set_size`; keep the summary and the notes."""
         model = self.model
         saved_model.check_calibrated(model, "--coverage needs")
         predicted, notes = saved_model.predict_sets(model, get_proba(model.pipeline, rows).proba, options)
@@ -173,7 +173,8 @@ class TablePrediction(Prediction):
         self.sets = describe_sets(predicted, known, options) | {
             "calibration": saved_model.describe_calibration(model, options)
         }
-        return to_columns(predicted, written_separator(model))
+        texts = predicted.to_strings(separator=written_separator(model), write_full=True)
+        return [pl.Series("set", texts, dtype=pl.String), pl.Series("set_size", predicted.sizes)]
 
     def _read_labels(self, table: Table, separator: str) -> CandidateSets | None:
         """Return the labels of the table if it has any; labels that cannot be read only add a note."""
@@ -389,12 +390,6 @@ def _scores(model: SavedModel, rows: Any) -> Any:
     """Return a score for each class; for two classes, the score of the second class and its negative."""
     scores = np.asarray(model.pipeline.decision_function(rows), dtype=float)
     return np.column_stack([-scores, scores]) if scores.ndim == 1 else scores
-
-
-def to_columns(sets: CandidateSets, separator: str) -> list[pl.Series]:
-    """Return the columns `set`, which `oneof fit` reads as labels, and `set_size`."""
-    texts = sets.to_strings(separator=separator, write_full=True)
-    return [pl.Series("set", texts, dtype=pl.String), pl.Series("set_size", sets.sizes)]
 
 
 def describe_sets(sets: CandidateSets, known: Any, options: CoverageOptions) -> dict[str, Any]:

@@ -25,15 +25,14 @@ from oneof.audit.label_issues import MIN_CORRECTION
 from oneof.candidates import CandidateSets
 from oneof.cli import auditing
 from oneof.cli.answers import ANNOTATORS_FILE, describe_annotators, summarize_annotators, write_annotators
-from oneof.cli.options import FitOptions, ReadOptions
-from oneof.cli.options import to_dict as options_to_dict
+from oneof.cli.options import FitOptions, ReadOptions, options_to_dict
 from oneof.cli.output import terminal
 from oneof.cli.output.files import check_outputs, today, write_json
 from oneof.cli.output.progress import Progress, step
 from oneof.cli.prediction import MIN_CHECKED_ROWS, evaluation_to_dict
 from oneof.cli.tables.facts import describe_prepared
 from oneof.cli.tables.inputs import PreparedTable, check_unchecked_rows, prepare
-from oneof.cli.tables.methods import describe_comparison, is_default_method, resolve_methods, split_method
+from oneof.cli.tables.methods import is_default_method, resolve_methods, split_method
 from oneof.comparison import Comparison, LearningCurve, compare, learning_curve
 from oneof.comparison.folds import check_task, fit_with_class_weights, make_folds
 from oneof.comparison.methods import DEFAULT_METHOD
@@ -97,11 +96,6 @@ class Fit:
     methods: Mapping[str, Any]
     splits: Sequence[Any]
     notes: tuple[str, ...]
-
-    @property
-    def folder(self) -> Path:
-        """The folder of the files that a fit writes."""
-        return self.options.folder(self.prepared.table.path)
 
     @cached_property
     def has_shared_lists(self) -> bool:
@@ -246,8 +240,9 @@ def evaluate(fit: Fit) -> Evaluation:
 def compare_methods(fit: Fit) -> Comparison:
     """Return the comparison of the methods on held-out rows."""
     several = len(fit.methods) > 1
-    if several:
-        terminal.print_note(describe_comparison(len(fit.methods), fit.options.limit))
+    if several:  # only with a limit of time
+        limit = f"for up to {fit.options.limit:g} min (--budget)"
+        terminal.print_note(f"comparing {len(fit.methods)} methods {limit}; Ctrl-C ends with the best so far.")
     with step("Comparing methods" if several else "Estimating the rates on held-out rows", each_name=several) as bar:
         return _compare(fit, fit.methods, bar, budget=fit.options.limit)
 
@@ -683,8 +678,8 @@ def _summarize_table(prepared: PreparedTable) -> dict[str, Any]:
 
 def write(fitted: Fitted, assessment: Assessment, command: str) -> dict[str, Any]:
     """Write the model, the labels, the report and the summary into the folder; return the summary and the files."""
-    fit, folder, summary = fitted.fit, fitted.fit.folder, summarize(fitted, assessment)
-    prepared, read_options = fit.prepared, fit.prepared.read_options
+    prepared, summary = fitted.fit.prepared, summarize(fitted, assessment)
+    folder, read_options = fitted.fit.options.folder(prepared.table.path), prepared.read_options
     with atomic_directory(folder) as stage:
         model_file, labels_file, report_file, summary_file, annotators_file = (stage / name for name in OUTPUTS)
         more = {

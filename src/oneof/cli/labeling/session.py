@@ -21,6 +21,7 @@ from oneof.cli.answers import check_have_answers, read_answers
 from oneof.cli.auditing import CHECKED_NOTE, describe_rate, find_issues
 from oneof.cli.options import AnnotatorGroup, LabelOptions, PageGroup, ReadOptions
 from oneof.cli.output import terminal
+from oneof.cli.tables.facts import count_missing
 from oneof.cli.tables.inputs import (
     PreparedTable,
     TableLabels,
@@ -32,6 +33,7 @@ from oneof.cli.tables.inputs import (
     read_sets,
 )
 from oneof.cli.tables.methods import resolve_methods
+from oneof.comparison.results import format_duration
 from oneof.errors import DataError, InputError
 from oneof.io import (
     Table,
@@ -155,7 +157,7 @@ def _read_labels(table: Table, read_options: ReadOptions, answers_file: Path) ->
         new, named = (), named or stored
     sentences = [describe_new_classes(new)] if new else []
     is_new = label not in table.frame.columns
-    if not is_new and not _is_empty(table.frame[label]):
+    if not is_new and count_missing(table.frame[label]) < len(table):
         labels = read_sets(table, replace(read_options, classes=named))
     elif named is None:
         remedy = "To add a label column, name its classes (--classes a,b,c)."
@@ -213,12 +215,6 @@ def _find_suspects(prepared: PreparedTable, gold: dict[int, str] | None) -> tupl
     issues = result.top()
     asked = f"; the {len(issues)} suspected rows are asked first" if issues else ""
     return issues, [*sentences, f"{describe_rate(result)}{asked}."]
-
-
-def _is_empty(cells: pl.Series) -> bool:
-    """Return whether all cells are null or blank."""
-    cells = cells.str.strip_chars().replace("", None) if cells.dtype == pl.String else cells
-    return cells.null_count() == len(cells)
 
 
 def import_files(
@@ -292,7 +288,7 @@ def print_annotators(progress: Sequence[AnnotatorProgress]) -> None:
     rows = []
     for one in progress:
         gold = "" if one.gold.rate is None else f"{one.gold.rate:.0%} ({one.gold.low:.0%} to {one.gold.high:.0%})"
-        since = "" if one.seconds_since_last is None else terminal.format_duration(one.seconds_since_last)
+        since = "" if one.seconds_since_last is None else format_duration(one.seconds_since_last)
         rate = "" if one.rate is None else f"{one.rate:.0f}"
         counts = (one.n_answers, one.n_sets, one.n_unknown, one.n_skipped)
         rows.append((one.name, *map(str, counts), rate, since, gold))

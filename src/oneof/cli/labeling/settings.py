@@ -13,6 +13,7 @@ from typing import Any
 import typer
 
 from oneof.cli.options import NAMES, is_given, option_fields, option_name
+from oneof.cli.output import terminal
 from oneof.messages import write_names
 
 _OF_ONE_RUN = frozenset({"labels", "classes", "name", "port", "browser", "session_file", "exclude_annotator"})
@@ -58,8 +59,8 @@ class StoredSettings:
 
     def apply(self, record: Any) -> Any:
         """Return a record of options with the stored values in place of those that are not given."""
-        used = {name: self.stored[name] for name in stored_fields(record) if name in self.resumed}
-        return replace(record, **{name: _from_json(self.fields[name], value) for name, value in used.items()})
+        used = self.resumed.keys() & stored_fields(record)
+        return replace(record, **{name: _from_json(self.fields[name], self.stored[name]) for name in used})
 
     @property
     def resumed(self) -> dict[str, Any]:
@@ -109,7 +110,7 @@ def to_json(name: str, value: Any) -> Any:
     """Return the value of an option in the types of JSON."""
     if name in _FILES and Path(value).exists():
         return str(Path(value).absolute())
-    return list(value) if isinstance(value, list | tuple) else str(value) if isinstance(value, Path) else value
+    return terminal.to_builtin(value)
 
 
 def _from_json(one: Any, value: Any) -> Any:

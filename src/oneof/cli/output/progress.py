@@ -99,6 +99,8 @@ def _estimate_left(done: int, total: int | None, seconds: float) -> float | None
 
 def _format_left(seconds_left: float | None) -> str:
     """Format the time left, which is 0 or less at the end, and if it was estimated too low."""
+    from oneof.comparison.results import format_duration  # heavy for --help
+
     if seconds_left is None:
         return ""
-    return f"about {terminal.format_duration(round(seconds_left))} left" if seconds_left > 0 else "finishing"
+    return f"about {format_duration(round(seconds_left))} left" if seconds_left > 0 else "finishing"

@@ -12,14 +12,11 @@ import threading
 import traceback
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import typer
 
 from oneof.errors import OneofError
-
-if TYPE_CHECKING:
-    from rich.console import Console
 
 BAD_INPUT = 2
 INTERNAL = 1
@@ -130,6 +127,7 @@ def print_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]
     In a narrow table the words of all columns but the first remain whole.
     """
     from rich import box
+    from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
@@ -140,13 +138,8 @@ def print_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]
         table.add_column(column, justify=justify, overflow="fold", min_width=max(map(len, words), default=None))
     for row in rows:
         table.add_row(*map(Text, row))
-    _console().print(table)
-
-
-def _console() -> "Console":
-    from rich.console import Console
-
-    return Console(width=None if sys.stdout.isatty() else 200)  # the table of a file or a pipe is not folded
+    width = None if sys.stdout.isatty() else 200  # the table of a file or a pipe is not folded
+    Console(width=width).print(table)
 
 
 def print_line(sentence: str) -> None:
@@ -169,13 +162,6 @@ def print_facts(facts: Any) -> None:
     """Write the facts of a table to standard error, so that standard output has the results only."""
     for line in facts.lines():
         typer.echo(line, err=True)
-
-
-def format_duration(seconds: float) -> str:
-    """Format a time with its unit, as `oneof.comparison` does."""
-    from oneof.comparison.results import format_duration
-
-    return format_duration(seconds)
 
 
 def format_percent(fraction: float | None, std: float | None = None) -> str:

@@ -193,13 +193,13 @@ def _describe_columns(table: Table, features: TableFeatures, read_options: ReadO
     kinds, labels = {column.name: column.kind for column in features.columns}, read_options.label_columns
     skipped = {*labels, *read_options.text_columns, *table.label_columns}
     of_columns = [
-        ColumnFacts(name, kinds.get(name), _count_missing((features.frame if name in kinds else table.frame)[name]))
+        ColumnFacts(name, kinds.get(name), count_missing((features.frame if name in kinds else table.frame)[name]))
         for name in table.frame.columns
         if name not in skipped
     ]
     of_columns += [ColumnFacts(name, None, None) for name in table.dropped if name not in skipped]
-    n_rows, n_features = (table.frame.height, None) if table.rows is None else table.rows.shape
-    return TableFacts(str(table.path), n_rows, of_columns, list(labels), sparse_features=n_features)
+    n_features = None if table.rows is None else table.rows.shape[1]
+    return TableFacts(str(table.path), len(table), of_columns, list(labels), sparse_features=n_features)
 
 
 def describe_prepared(prepared: PreparedTable) -> TableFacts:
@@ -269,7 +269,8 @@ def inspect_first_rows(source: Source, table: Table, read_options: ReadOptions) 
     return replace(inspection, facts=replace(inspection.facts, table=source.name, is_complete=is_complete))
 
 
-def _count_missing(cells: pl.Series) -> int:
+def count_missing(cells: pl.Series) -> int:
+    """Return the number of cells that are null, NaN or blank."""
     cells = cells.fill_nan(None) if cells.dtype.is_float() else cells
     return (cells.str.strip_chars().replace("", None) if cells.dtype == pl.String else cells).null_count()
 

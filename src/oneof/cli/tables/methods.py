@@ -140,13 +140,6 @@ def is_default_method(method: str) -> bool:
     return split_method(method)[0].lower() in ("auto", DEFAULT_METHOD.lower())
 
 
-def describe_comparison(n_methods: int, budget: float | None) -> str:
-    """Return the announcement of a comparison, which takes long."""
-    limit = "" if budget is None else f" for up to {budget:g} min (--budget)"
-    methods = f"{n_methods} method{'s' * (n_methods != 1)}"
-    return f"comparing {methods}{limit}; Ctrl-C ends with the best so far."
-
-
 def _match_name(method: str, estimators: Mapping[str, Any]) -> str:
     """Return the name of the method, compared without case."""
     by_lower = {name.lower(): name for name in estimators}

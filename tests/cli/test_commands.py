@@ -17,8 +17,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 import oneof
 from oneof import LOORidge, persistence
-from oneof.cli import training
-from oneof.cli.output import progress, terminal
+from oneof.cli import terminal, training
 from oneof.comparison import compare, folds, methods
 from tests.blobs import Frequencies, draw
 from tests.cli.conftest import N_ROWS, QUICK, Run, check_error, make_birds, read_json
@@ -362,14 +361,14 @@ def open_screen(monkeypatch: pytest.MonkeyPatch) -> Terminal:
     """Return a terminal in place of standard error, on which the bar appears at once."""
     stream = Terminal()
     monkeypatch.setattr(sys, "stderr", stream)
-    monkeypatch.setattr(progress, "_DELAY", 0.0)
+    monkeypatch.setattr(terminal, "_DELAY", 0.0)
     return stream
 
 
 def test_a_bar_appears_without_a_call(monkeypatch: pytest.MonkeyPatch) -> None:
     """The bar has its title although no part of the work is done, and the time left after the first part."""
     screen, deadline = open_screen(monkeypatch), time.monotonic() + 30  # its thread starts late on a busy machine
-    with progress.step("Fitting all rows") as bar:
+    with terminal.step("Fitting all rows") as bar:
         while "Fitting all rows" not in screen.getvalue() and time.monotonic() < deadline:
             time.sleep(0.01)
         assert "left" not in screen.getvalue()

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from oneof.cli.output import terminal
+from oneof.cli import terminal
 from oneof.crowd import Answers, CrowdClassifier, krippendorff_alpha, pairwise_agreement
 from oneof.crowd.annotator_model import RULES, RULES_NOTE
 from oneof.crowd.answers import answers_of_file

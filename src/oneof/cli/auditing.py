@@ -16,12 +16,11 @@ from oneof.audit import LabelIssues, find_label_issues
 from oneof.audit.detection import only_in_one_group
 from oneof.audit.label_issues import widen
 from oneof.candidates import CandidateSets
+from oneof.cli import terminal
 from oneof.cli.answers import WEIGHTS_NOTE, describe_answers
-from oneof.cli.output import terminal
-from oneof.cli.output.files import new_file, today
-from oneof.cli.output.progress import Progress
 from oneof.cli.tables.inputs import PreparedTable, insert_identifiers
 from oneof.cli.tables.methods import resolve_methods
+from oneof.cli.terminal import Progress, new_file, today
 from oneof.comparison import Comparison
 from oneof.comparison.methods import DEFAULT_METHOD
 from oneof.io import find_column

@@ -13,14 +13,12 @@ import polars as pl
 import oneof
 from oneof import stream
 from oneof.candidates.cells import DEFAULT_SEPARATOR
+from oneof.cli import terminal
 from oneof.cli.options import FitOptions, OnlineFitOptions, OnlineOptions, ReadOptions, options_to_dict
-from oneof.cli.output import terminal
-from oneof.cli.output.files import check_outputs, write_json
-from oneof.cli.output.progress import Progress, step
-from oneof.cli.output.terminal import format_percent
 from oneof.cli.tables.facts import inspect_first_rows, read_first_rows
 from oneof.cli.tables.inputs import naming_the_option, resolve_separator
 from oneof.cli.tables.methods import set_parameters, split_method
+from oneof.cli.terminal import Progress, check_outputs, format_percent, step, write_json
 from oneof.cli.training import model_of
 from oneof.errors import InputError, OneofError
 from oneof.files import atomic_directory, hash_file

@@ -14,8 +14,8 @@ from oneof import io
 from oneof.candidates import CandidateSets
 from oneof.candidates.cells import DEFAULT_SEPARATOR, separators_of, write_cells
 from oneof.candidates.columns import match_true_labels
+from oneof.cli import terminal
 from oneof.cli.options import PredictOptions
-from oneof.cli.output import terminal
 from oneof.cli.tables.inputs import insert_identifiers
 from oneof.errors import DataError, InputError, LabelError, ModelFileError, OneofError
 from oneof.files import hash_file

@@ -23,16 +23,14 @@ from oneof.audit import LabelIssues
 from oneof.audit.accuracy import AccuracyEstimate, estimate_accuracy
 from oneof.audit.label_issues import MIN_CORRECTION
 from oneof.candidates import CandidateSets
-from oneof.cli import auditing
+from oneof.cli import auditing, terminal
 from oneof.cli.answers import ANNOTATORS_FILE, describe_annotators, summarize_annotators, write_annotators
 from oneof.cli.options import FitOptions, ReadOptions, options_to_dict
-from oneof.cli.output import terminal
-from oneof.cli.output.files import check_outputs, today, write_json
-from oneof.cli.output.progress import Progress, step
 from oneof.cli.prediction import MIN_CHECKED_ROWS, evaluation_to_dict
 from oneof.cli.tables.facts import describe_prepared
 from oneof.cli.tables.inputs import PreparedTable, check_unchecked_rows, prepare
 from oneof.cli.tables.methods import is_default_method, resolve_methods, split_method
+from oneof.cli.terminal import Progress, check_outputs, step, today, write_json
 from oneof.comparison import Comparison, LearningCurve, compare, learning_curve
 from oneof.comparison.folds import check_task, fit_with_class_weights, make_folds
 from oneof.comparison.methods import DEFAULT_METHOD

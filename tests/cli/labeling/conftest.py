@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from oneof.cli.labeling.session import OpenedSession, open_session
+from oneof.cli.labeling import OpenedSession, open_session
 from oneof.cli.options import AnnotatorGroup, LabelOptions, PageGroup, ReadOptions, SessionGroup
 from oneof.labeling.http.server import LabelingServer
 from tests.cli.conftest import Run, make_birds

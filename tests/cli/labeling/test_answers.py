@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 
 from oneof.candidates import CandidateSets
-from oneof.cli.labeling.session import OpenedSession
+from oneof.cli.labeling import OpenedSession
 from oneof.cli.options import ReadOptions
 from oneof.errors import DataError
 from tests.cli.conftest import Run, make_birds

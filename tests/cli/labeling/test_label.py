@@ -13,8 +13,18 @@ import pytest
 
 from oneof.candidates import CandidateSets
 from oneof.cli.answers import read_answers
-from oneof.cli.labeling.settings import StoredSettings, as_words, stored_fields, to_json
-from oneof.cli.options import AnnotatorGroup, PageGroup, ReadOptions, SessionGroup, TableReadOptions, option_fields
+from oneof.cli.options import (
+    AnnotatorGroup,
+    PageGroup,
+    ReadOptions,
+    SessionGroup,
+    StoredSettings,
+    TableReadOptions,
+    as_words,
+    option_fields,
+    stored_fields,
+    to_json,
+)
 from oneof.cli.tables.inputs import prepare
 from oneof.errors import InputError
 from oneof.io import read_table

@@ -6,10 +6,9 @@ from typing import ClassVar
 
 import typer
 
-from oneof.cli import options
+from oneof.cli import options, terminal
 from oneof.cli.options import ReadOptions
-from oneof.cli.output import terminal
-from oneof.cli.output.progress import step
+from oneof.cli.terminal import step
 
 NAME = "audit"
 EXAMPLES = """\b
@@ -65,8 +64,8 @@ def run(
     --noise-rate auto learns from it without relying on these rows, and label --audit opens them for labeling.
     """
     from oneof.cli import auditing
-    from oneof.cli.output.files import check_outputs
     from oneof.cli.tables.inputs import check_unchecked_rows, prepare
+    from oneof.cli.terminal import check_outputs
     from oneof.errors import InputError
 
     method, out, report = audit_options.method, audit_options.out, audit_options.report

@@ -2,9 +2,8 @@
 
 import typer
 
-from oneof.cli import options
+from oneof.cli import options, terminal
 from oneof.cli.options import ReadOptions
-from oneof.cli.output import terminal
 
 NAME = "compare"
 EXAMPLES = """\b

@@ -1,7 +1,6 @@
 """`oneof datasets`: list the data sets that can be loaded."""
 
-from oneof.cli import options
-from oneof.cli.output import terminal
+from oneof.cli import options, terminal
 
 NAME = "datasets"
 EXAMPLES = """\b

@@ -8,8 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from oneof.cli import options
-from oneof.cli.output import terminal
+from oneof.cli import options, terminal
 
 NAME = "demo"
 EXAMPLES = """\b

@@ -7,9 +7,8 @@ from typing import Any
 
 import typer
 
-from oneof.cli import options
+from oneof.cli import options, terminal
 from oneof.cli.options import FitOptions, OnlineFitOptions, ReadOptions
-from oneof.cli.output import terminal
 
 NAME = "fit"
 EXAMPLES = """\b

@@ -6,9 +6,8 @@ from typing import Annotated, Any
 
 import typer
 
-from oneof.cli import options
+from oneof.cli import options, terminal
 from oneof.cli.options import ReadOptions
-from oneof.cli.output import terminal
 
 NAME = "inspect"
 EXAMPLES = """\b

@@ -5,13 +5,19 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from oneof.cli import options
-from oneof.cli.labeling.settings import StoredSettings
-from oneof.cli.options import AnnotatorGroup, ExportGroup, LabelOptions, PageGroup, SessionGroup, TableReadOptions
-from oneof.cli.output import terminal
+from oneof.cli import options, terminal
+from oneof.cli.options import (
+    AnnotatorGroup,
+    ExportGroup,
+    LabelOptions,
+    PageGroup,
+    SessionGroup,
+    StoredSettings,
+    TableReadOptions,
+)
 
 if TYPE_CHECKING:
-    from oneof.cli.labeling.session import OpenedSession
+    from oneof.cli.labeling import OpenedSession
 
 NAME = "label"
 EXAMPLES = """\b
@@ -41,7 +47,7 @@ def run(
     or "don't know". Answers are stored in a file, and labeling resumes from it with the same options, which are stored
     in the file. The page and --export write the table with its labels in a form that fit reads.
     """
-    from oneof.cli.labeling.session import import_files, open_session
+    from oneof.cli.labeling import import_files, open_session
 
     answers_file = session.answers_file(table)
     settings = StoredSettings.read(context, (table_options, page, session, annotators), answers_file)
@@ -83,7 +89,7 @@ def run(
 
 def _check(table: Path, label_options: LabelOptions, output: ExportGroup) -> None:
     """Raise if options are missing, or a file would be overwritten."""
-    from oneof.cli.output.files import check_outputs
+    from oneof.cli.terminal import check_outputs
     from oneof.errors import InputError
     from oneof.sockets import check_server_installed
 
@@ -102,7 +108,7 @@ def _export(
     opened: "OpenedSession", output: ExportGroup, label_options: LabelOptions, summary: dict[str, Any], *, json: bool
 ) -> None:
     """Write the files of the options, and print the progress or a summary."""
-    from oneof.cli.labeling.session import note_chance, print_annotators, row_column
+    from oneof.cli.labeling import note_chance, print_annotators, row_column
 
     session, files = opened.session, {}
     terminal.print_notes(note_chance(session))

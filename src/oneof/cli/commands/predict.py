@@ -4,9 +4,8 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from oneof.cli import options
+from oneof.cli import options, terminal
 from oneof.cli.options import PredictOptions
-from oneof.cli.output import terminal
 
 if TYPE_CHECKING:
     from oneof.cli.prediction import Prediction
@@ -31,8 +30,8 @@ def run(
     file of predictions is replaced. A model of fit --online predicts in batches, so the table may be larger than
     memory.
     """
-    from oneof.cli.output.files import check_outputs, new_file, write_frames
     from oneof.cli.prediction import load_model, predict
+    from oneof.cli.terminal import check_outputs, new_file, write_frames
     from oneof.errors import InputError
     from oneof.files import check_not_input
     from oneof.io import stem_of

@@ -3,8 +3,7 @@
 from dataclasses import asdict, dataclass
 from typing import ClassVar
 
-from oneof.cli import options
-from oneof.cli.output import terminal
+from oneof.cli import options, terminal
 from oneof.serving.limits import DEFAULT_PORT, MAX_BODY_BYTES, MAX_ROWS
 from oneof.sockets import LOCALHOST
 

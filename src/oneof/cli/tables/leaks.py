@@ -14,7 +14,7 @@ import polars as pl
 import scipy.sparse as sp
 
 from oneof.candidates import CandidateSets
-from oneof.cli.output.terminal import format_percent
+from oneof.cli.terminal import format_percent
 from oneof.io import Column, Finding
 from oneof.typing import Ints
 

@@ -17,10 +17,10 @@ from oneof.audit import LabelIssue
 from oneof.candidates import CandidateSets
 from oneof.candidates.cells import DEFAULT_SEPARATOR
 from oneof.candidates.sets import insert_checked_labels
+from oneof.cli import terminal
 from oneof.cli.answers import check_have_answers, read_answers
 from oneof.cli.auditing import CHECKED_NOTE, describe_rate, find_issues
 from oneof.cli.options import AnnotatorGroup, LabelOptions, PageGroup, ReadOptions
-from oneof.cli.output import terminal
 from oneof.cli.tables.facts import count_missing
 from oneof.cli.tables.inputs import (
     PreparedTable,

@@ -410,7 +410,7 @@ def test_words_are_whole_in_a_narrow_table(
     X, y, truth = draw()
     methods = {"LogisticRegressionWithALongName": Frequencies(), "b": Interrupted(), "c": Interrupted()}
     comparison = compare(X, y, methods, cv=2, truth=truth, refit=False)
-    monkeypatch.setattr(terminal, "_console", lambda: Console(width=width))
+    monkeypatch.setattr("rich.console.Console", lambda **_: Console(width=width))
     terminal.print_comparison("t.csv", comparison)
     printed = capsys.readouterr().out
     for word in ("interrupted", "accuracy", "covering", "approx.", "b, c: interrupted"):

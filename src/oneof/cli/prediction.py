@@ -2,7 +2,7 @@
 
 import shlex
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -85,6 +85,11 @@ class Prediction:
     def frames(self) -> Iterator[pl.DataFrame]:
         """Yield the predictions: row, copied columns, label, confidence, and a probability or score for each class."""
         raise NotImplementedError
+
+    def write(self, write: Callable[[str], Any]) -> None:
+        """Write the predictions as one CSV text."""
+        for number, frame in enumerate(self.frames()):
+            write(frame.write_csv(include_header=number == 0))
 
     def to_dict(self) -> dict[str, Any]:
         """Return the rates in the types of JSON."""
@@ -396,17 +401,18 @@ def describe_sets(sets: CandidateSets, known: Any, options: CoverageOptions) -> 
     """Return the nominal coverage and the mean size for JSON, and the coverage if some labels are known."""
     from oneof.conformal import evaluate_sets  # heavy for predictions without sets
 
-    reference = "labels" if isinstance(known, CandidateSets) else "truth"
-    if reference == "truth" and known is not None and sets.classes.dtype.kind in "iuf":
-        labels = [label for label in known.tolist() if label is not None]
-        if any(isinstance(label, str) for label in labels):  # new labels that are not numbers
-            known = np.array([label if label is None else str(label) for label in known.tolist()], dtype=object)
-            sets = CandidateSets(sets.mask, [str(label) for label in sets.classes.tolist()])
     mean_size = float(sets.sizes.mean()) if len(sets) else None
     summary: dict[str, Any] = {"nominal_coverage": options.coverage, "mean_size": mean_size}
-    summary |= {} if known is None else {"reference": reference}
+    if known is None:
+        return summary
+    if not isinstance(known, CandidateSets) and sets.classes.dtype.kind in "iuf":
+        labels = known.tolist()
+        if any(isinstance(label, str) for label in labels):  # new labels that are not numbers
+            known = np.array([label if label is None else str(label) for label in labels], dtype=object)
+            sets = CandidateSets(sets.mask, [str(label) for label in sets.classes.tolist()])
+    summary |= {"reference": "labels" if isinstance(known, CandidateSets) else "truth"}
     try:
-        return summary if known is None else summary | evaluation_to_dict(evaluate_sets(sets, known))
+        return summary | evaluation_to_dict(evaluate_sets(sets, known))
     except LabelError:  # all rows are unlabeled
         return summary
 

@@ -13,17 +13,14 @@ import threading
 import time
 import traceback
 import warnings
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from typing import Any, Literal, Protocol
 
 import typer
 
 from oneof.errors import InputError, OneofError
 from oneof.files import atomic_write, check_not_input, check_writable, create_directories
-
-if TYPE_CHECKING:
-    import polars as pl
 
 BAD_INPUT = 2
 INTERNAL = 1
@@ -170,10 +167,10 @@ def print_notes(sentences: Iterable[str]) -> None:
         print_note(sentence)
 
 
-def print_facts(facts: Any) -> None:
-    """Write the facts of a table to standard error, so that standard output has the results only."""
+def print_facts(facts: Any, *, err: bool = True) -> None:
+    """Write the facts of a table, to standard error before a fit, so that standard output has the results only."""
     for line in facts.lines():
-        typer.echo(line, err=True)
+        typer.echo(line, err=err)
 
 
 def format_percent(fraction: float | None, std: float | None = None) -> str:
@@ -361,12 +358,6 @@ def new_file(path: Path) -> Iterator[Path]:
     """Yield a temporary path whose file replaces `path` at the end; missing folders are created."""
     with create_directories(path.absolute().parent), atomic_write(path) as temporary:
         yield temporary
-
-
-def write_frames(frames: "Iterable[pl.DataFrame]", write: Callable[[str], Any]) -> None:
-    """Write the parts of a table as one CSV text."""
-    for number, frame in enumerate(frames):
-        write(frame.write_csv(include_header=number == 0))
 
 
 def write_json(path: Path, content: Mapping[str, Any]) -> None:

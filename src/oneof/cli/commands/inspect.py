@@ -60,8 +60,7 @@ def run(
         content = {"findings": findings.to_dict(), "notes": findings.sentences(None)}
         terminal.print_json(facts.to_dict() | content | {"unreadable_labels": inspection.unreadable_labels.to_dict()})
         return
-    for line in facts.lines():
-        terminal.print_line(line)
+    terminal.print_facts(facts, err=False)
     if not facts.labels and not facts.classes:
         terminal.print_line("Add --labels COLUMN for the classes.")
 

@@ -96,10 +96,8 @@ def _check(table: Path, label_options: LabelOptions, output: ExportGroup) -> Non
     annotators, session = label_options.annotators, label_options.session
     if annotators.answers_row is not None and not annotators.imports:
         raise InputError("--answers-row needs --import: add it.")
-    written = {"--export": output.export, "--export-answers": output.export_answers}
-    written |= {"--session": session.answers_file(table)}
-    inputs = [table, *(annotators.imports or ())]
-    check_outputs({option: [path] for option, path in written.items()}, inputs)
+    written = {"--export": [output.export], "--export-answers": [output.export_answers]}
+    check_outputs(written | {"--session": [session.answers_file(table)]}, [table, *(annotators.imports or ())])
     if not output.exits:
         check_server_installed("labeling")  # before the file of the answers is created
 

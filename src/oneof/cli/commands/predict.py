@@ -31,7 +31,7 @@ def run(
     memory.
     """
     from oneof.cli.prediction import load_model, predict
-    from oneof.cli.terminal import check_outputs, new_file, write_frames
+    from oneof.cli.terminal import check_outputs, new_file
     from oneof.errors import InputError
     from oneof.files import check_not_input
     from oneof.io import stem_of
@@ -47,11 +47,11 @@ def run(
     if prints and json:
         content = {"predictions": [row for frame in prediction.frames() for row in frame.to_dicts()]}
     elif prints:
-        write_frames(prediction.frames(), sys.stdout.write)
+        prediction.write(sys.stdout.write)
     else:
         check_not_input([out], prediction.files)
         with new_file(out) as temporary, temporary.open("w", encoding="utf-8", newline="") as file:
-            write_frames(prediction.frames(), file.write)
+            prediction.write(file.write)
     terminal.print_notes(prediction.notes)
     if json:
         terminal.print_json({"table": prediction.name, "model": str(model), **prediction.to_dict(), **content})

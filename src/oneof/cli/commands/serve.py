@@ -64,14 +64,13 @@ def run(
     from oneof.serving.server import PredictionServer
     from oneof.sockets import check_server_installed
 
-    has_sets = coverage_group.set_options() is not None
+    set_options = coverage_group.set_options()
     check_server_installed("serving")
     saved = load_model(model)
-    if has_sets:
+    if set_options is not None:
         check_calibrated(saved, "--coverage needs")
     terminal.print_notes(check_stemmer(saved))
-    sets = asdict(coverage_group) if has_sets else {}
-    server = PredictionServer(saved, sets=sets, **asdict(server_options))
+    server = PredictionServer(saved, sets=asdict(coverage_group), **asdict(server_options))
     terminal.print_notes(server.notes)
     if not server.is_local:
         terminal.print_note("other machines can connect; there is no password and no encryption. A proxy can add both.")

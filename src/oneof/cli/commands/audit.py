@@ -1,4 +1,13 @@
-"""`oneof audit`: find the rows of a table whose labels are probably wrong."""
+"""`oneof audit`: find the rows of a table whose labels are probably wrong.
+
+oneof audit birds.csv --labels species
+oneof audit birds.csv --labels species --out issues.csv --report issues.html
+oneof audit birds.csv --labels species --groups recorder
+oneof audit birds.csv --labels species --method LOORidge:distractors=cooccurring
+oneof audit birds.csv --labels species --gold checked
+oneof audit birds.csv --answers answers.csv --row id
+oneof audit birds.csv --labels species --weighted --kind posterior
+"""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,18 +18,6 @@ import typer
 from oneof.cli import options, terminal
 from oneof.cli.options import ReadOptions
 from oneof.cli.terminal import step
-
-NAME = "audit"
-EXAMPLES = """\b
-Examples:
-  oneof audit birds.csv --labels species
-  oneof audit birds.csv --labels species --out issues.csv --report issues.html
-  oneof audit birds.csv --labels species --groups recorder
-  oneof audit birds.csv --labels species --method LOORidge:distractors=cooccurring
-  oneof audit birds.csv --labels species --gold checked
-  oneof audit birds.csv --answers answers.csv --row id
-  oneof audit birds.csv --labels species --weighted --kind posterior
-"""
 
 
 @dataclass(frozen=True)

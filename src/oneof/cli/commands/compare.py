@@ -1,19 +1,16 @@
-"""`oneof compare`: cross-validate several methods on a table."""
+"""`oneof compare`: cross-validate several methods on a table.
+
+oneof compare birds.csv --labels species
+oneof compare birds.csv --labels species --truth checked --json
+oneof compare birds.csv --labels species --groups recorder
+oneof compare birds.csv --answers answers.csv --row id
+oneof compare birds.csv --labels species --weighted --kind posterior
+"""
 
 import typer
 
 from oneof.cli import options, terminal
 from oneof.cli.options import ReadOptions
-
-NAME = "compare"
-EXAMPLES = """\b
-Examples:
-  oneof compare birds.csv --labels species
-  oneof compare birds.csv --labels species --truth checked --json
-  oneof compare birds.csv --labels species --groups recorder
-  oneof compare birds.csv --answers answers.csv --row id
-  oneof compare birds.csv --labels species --weighted --kind posterior
-"""
 
 
 def run(

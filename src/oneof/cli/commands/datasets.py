@@ -1,13 +1,10 @@
-"""`oneof datasets`: list the data sets that can be loaded."""
+"""`oneof datasets`: list the data sets that can be loaded.
+
+oneof datasets
+ONEOF_DATA=~/data oneof datasets --json
+"""
 
 from oneof.cli import options, terminal
-
-NAME = "datasets"
-EXAMPLES = """\b
-Examples:
-  oneof datasets
-  ONEOF_DATA=~/data oneof datasets --json
-"""
 
 
 def run(*, json: options.Json = False) -> None:

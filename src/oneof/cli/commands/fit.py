@@ -1,4 +1,10 @@
-"""`oneof fit`: fit a model on a table and write the model, a report and the disambiguated labels."""
+"""`oneof fit`: fit a model on a table and write the model, a report and the disambiguated labels.
+
+oneof fit birds.csv --labels species --truth checked
+oneof fit birds.csv --labels species --weighted --kind posterior --method best
+oneof fit birds.csv --answers answers.csv --row id --annotator worker --answer label
+zcat clicks.csv.gz | oneof fit - --format csv --labels topic --classes news,sport --online
+"""
 
 import sys
 from collections.abc import Mapping
@@ -9,15 +15,6 @@ import typer
 
 from oneof.cli import options, terminal
 from oneof.cli.options import FitOptions, OnlineFitOptions, ReadOptions
-
-NAME = "fit"
-EXAMPLES = """\b
-Examples:
-  oneof fit birds.csv --labels species --truth checked
-  oneof fit birds.csv --labels species --weighted --kind posterior --method best
-  oneof fit birds.csv --answers answers.csv --row id --annotator worker --answer label
-  zcat clicks.csv.gz | oneof fit - --format csv --labels topic --classes news,sport --online
-"""
 
 
 def run(

@@ -1,4 +1,12 @@
-"""`oneof inspect`: print a summary of a table, or a description of a model."""
+"""`oneof inspect`: print a summary of a table, or a description of a model.
+
+oneof inspect birds.csv
+oneof inspect birds.csv --labels species
+oneof inspect birds.csv --labels species --json
+oneof inspect birds.csv --answers answers.csv --row id --annotator worker --answer label
+oneof inspect clicks/ --labels topic --online
+oneof inspect birds-oneof/model.skops
+"""
 
 from dataclasses import replace
 from pathlib import Path
@@ -8,17 +16,6 @@ import typer
 
 from oneof.cli import options, terminal
 from oneof.cli.options import ReadOptions
-
-NAME = "inspect"
-EXAMPLES = """\b
-Examples:
-  oneof inspect birds.csv
-  oneof inspect birds.csv --labels species
-  oneof inspect birds.csv --labels species --json
-  oneof inspect birds.csv --answers answers.csv --row id --annotator worker --answer label
-  oneof inspect clicks/ --labels topic --online
-  oneof inspect birds-oneof/model.skops
-"""
 
 
 def run(

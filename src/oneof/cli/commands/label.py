@@ -1,4 +1,11 @@
-"""`oneof label`: label the most informative rows of a table on a local page."""
+"""`oneof label`: label the most informative rows of a table on a local page.
+
+oneof label birds.csv --labels species --classes finch,owl,wren
+oneof label letters.csv --labels topic --classes bill,order --show text body
+oneof label photos.csv --labels animal --classes cat,dog --show image file
+oneof label birds.csv --labels species --audit --groups recorder
+oneof label birds.csv --labels species --classes finch,owl,wren --export labeled.csv
+"""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,16 +25,6 @@ from oneof.cli.options import (
 
 if TYPE_CHECKING:
     from oneof.cli.labeling import OpenedSession
-
-NAME = "label"
-EXAMPLES = """\b
-Examples:
-  oneof label birds.csv --labels species --classes finch,owl,wren
-  oneof label letters.csv --labels topic --classes bill,order --show text body
-  oneof label photos.csv --labels animal --classes cat,dog --show image file
-  oneof label birds.csv --labels species --audit --groups recorder
-  oneof label birds.csv --labels species --classes finch,owl,wren --export labeled.csv
-"""
 
 
 def run(

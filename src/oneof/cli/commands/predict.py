@@ -1,4 +1,10 @@
-"""`oneof predict`: predict a label for every row of a table."""
+"""`oneof predict`: predict a label for every row of a table.
+
+oneof predict birds-oneof/model.skops new.csv
+oneof predict birds-oneof/model.skops new.csv --out - | head
+oneof predict birds-oneof/model.skops new.csv --as-labels
+oneof predict birds-oneof/model.skops new.csv --coverage 0.9
+"""
 
 import sys
 from pathlib import Path
@@ -9,15 +15,6 @@ from oneof.cli.options import PredictOptions
 
 if TYPE_CHECKING:
     from oneof.cli.prediction import Prediction
-
-NAME = "predict"
-EXAMPLES = """\b
-Examples:
-  oneof predict birds-oneof/model.skops new.csv
-  oneof predict birds-oneof/model.skops new.csv --out - | head
-  oneof predict birds-oneof/model.skops new.csv --as-labels
-  oneof predict birds-oneof/model.skops new.csv --coverage 0.9
-"""
 
 
 def run(

@@ -1,4 +1,11 @@
-"""`oneof serve`: serve the predictions of a model over HTTP."""
+"""`oneof serve`: serve the predictions of a model over HTTP.
+
+oneof serve birds-oneof/model.skops
+oneof serve birds-oneof/model.skops --port 9000 --max-rows 100
+oneof serve birds-oneof/model.skops --coverage 0.9
+curl http://127.0.0.1:8000/model
+curl http://127.0.0.1:8000/predict --json '{"row": {"span": 21.5, "color": "gray"}}'
+"""
 
 from dataclasses import asdict, dataclass
 from typing import ClassVar
@@ -6,16 +13,6 @@ from typing import ClassVar
 from oneof.cli import options, terminal
 from oneof.serving.limits import DEFAULT_PORT, MAX_BODY_BYTES, MAX_ROWS
 from oneof.sockets import LOCALHOST
-
-NAME = "serve"
-EXAMPLES = """\b
-Examples:
-  oneof serve birds-oneof/model.skops
-  oneof serve birds-oneof/model.skops --port 9000 --max-rows 100
-  oneof serve birds-oneof/model.skops --coverage 0.9
-  curl http://127.0.0.1:8000/model
-  curl http://127.0.0.1:8000/predict --json '{"row": {"span": 21.5, "color": "gray"}}'
-"""
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,6 @@
 Reading order: `find_issues`, `issue_table` and `summarize`; `print_issues`, `write_table` and `write_page`.
 """
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -22,19 +21,17 @@ from oneof.cli.tables.inputs import PreparedTable, insert_identifiers
 from oneof.cli.tables.methods import resolve_methods
 from oneof.cli.terminal import Progress, new_file, today
 from oneof.comparison import Comparison
+from oneof.comparison.folds import count_groups
 from oneof.comparison.methods import DEFAULT_METHOD
 from oneof.io import find_column
 from oneof.report import FirstLabelRate, render_audit, table_preview
 from oneof.report.data import Preview
-from oneof.solvers.loo_ridge.distractors import CandidateGroups
 from oneof.typing import Ints, Mask
 
 N_FOLDS = 5
 """Number of folds of the held-out predictions, unless there are fewer labeled rows or groups."""
 MAX_PRINTED = 0.995
 """Probabilities above this would be rounded to 1.00."""
-MIN_SHARED_PAIRS, MIN_SHARED_FRACTION = 20, 0.5
-"""Number and fraction of neighboring rows with the same partial set from which rows are said to share lists."""
 MAX_CELL = 40
 """Number of characters of a text in the printed list."""
 CHECKED_NOTE = (
@@ -63,8 +60,8 @@ def find_issues(
         return values if values is None or rows is None else _safe_indexing(values, rows)
 
     groups, candidates = take(prepared.groups), prepared.candidates if rows is None else prepared.candidates[rows]
-    labeled = np.flatnonzero(~candidates.is_unlabeled)
-    n_parts = len(labeled if groups is None else np.unique(np.asarray(groups)[labeled]))
+    n_labeled = int((~candidates.is_unlabeled).sum())
+    n_parts = n_labeled if groups is None else count_groups(groups, candidates)
     method = DEFAULT_METHOD if method.lower() == "auto" else method
     [(name, auditor)] = resolve_methods(prepared, method, seed)[0].items()
     return name, find_label_issues(
@@ -94,20 +91,6 @@ def has_predictions_of_all_rows(comparison: Comparison, candidates: CandidateSet
     """Return whether wrong labels are searched for: not in a table so large that one split of its sets is held out."""
     is_exact = bool((candidates.is_exact | candidates.is_unlabeled).all())
     return comparison.n_folds > 1 or (comparison.n_groups is None and is_exact)
-
-
-def share_lists(prepared: PreparedTable) -> bool:
-    """Return whether rows share lists, such as those of a recording.
-
-    This is the case if most neighboring rows with several candidates have the same ones, or if columns of the table
-    identify the sets.
-    """
-    if prepared.set_columns:
-        return True
-    main = CandidateGroups.from_evidence(prepared.candidates.evidence).main  # without small weights of softened sets
-    pairs = main.partial[:-1] & main.partial[1:]
-    n_same = int((pairs & (main.group[:-1] == main.group[1:])).sum())
-    return bool(n_same >= MIN_SHARED_PAIRS and n_same >= MIN_SHARED_FRACTION * np.count_nonzero(pairs))
 
 
 def named_classes(prepared: PreparedTable) -> Mask | None:
@@ -283,9 +266,10 @@ def describe_wrong_first_labels(issues: LabelIssues, prepared: PreparedTable, ta
 def written_labels(issues: LabelIssues, prepared: PreparedTable) -> list[str]:
     """Return the labels of each row as text: the cell if the labels have weights and are one column of text."""
     texts, frame = issues.candidates.to_strings(separator=prepared.separator), prepared.table.frame
-    if prepared.label_column is None or not issues.candidates.is_weighted.any():
+    labels, weights = prepared.read_options.labels, prepared.read_options.weight_column
+    if len(labels) != 1 or weights is not None or not issues.candidates.is_weighted.any():
         return texts
-    cells = frame[find_column(prepared.label_column, frame.columns, prepared.table.path)]
+    cells = frame[find_column(labels[0], frame.columns, prepared.table.path)]
     if cells.dtype != pl.String:
         return texts
     return [text if cell is None else " ".join(cell.split()) for cell, text in zip(cells.to_list(), texts, strict=True)]
@@ -293,7 +277,7 @@ def written_labels(issues: LabelIssues, prepared: PreparedTable) -> list[str]:
 
 def preview(prepared: PreparedTable) -> Preview:
     """Return the first identifier and the first features of each row, as texts, for a page."""
-    columns = [*prepared.identifiers[:1], *(column.name for column in prepared.columns)]
+    columns = [*prepared.findings.identifiers[:1], *(column.name for column in prepared.columns)]
     return table_preview(prepared.table.frame, columns, prepared.table.rows)
 
 
@@ -328,7 +312,7 @@ def compare_with_truth(issues: LabelIssues, prepared: PreparedTable) -> dict[str
 def audit_notes(prepared: PreparedTable) -> list[str]:
     """Return notes on labels that an audit treats in another way than a fit."""
     found = [*([] if prepared.answers is None else [WEIGHTS_NOTE]), *describe_rest(prepared)]
-    if prepared.answers is None and share_lists(prepared):
+    if prepared.answers is None and prepared.has_shared_lists:
         found.append(f"{SHARED_LISTS}: the noise rate tends to be too low, and its interval too narrow.")
     if prepared.is_checked is not None:
         found += [CHECKED_NOTE, *describe_first_labels(measure_first_labels(prepared))]
@@ -364,8 +348,7 @@ def _print_rows(title: str, rows: pl.DataFrame, columns: dict[str, str], top: in
 
     The last three are `columns`, with their headings if these are not their names.
     """
-    texts = [column.name for column in prepared.columns if column.kind == "text"]
-    shown, answers = with_names(rows.head(top), prepared, [*prepared.identifiers[:1], *texts[:1]]), prepared.answers
+    shown, answers = with_names(rows.head(top), prepared, limit=1), prepared.answers
     names, lines = shown.columns[: shown.columns.index("labels")], []
     for row in shown.to_dicts():
         labels = _first_words(row["labels"]) if answers is None else describe_answers(answers.answers, row["row"])
@@ -378,11 +361,16 @@ def _print_rows(title: str, rows: pl.DataFrame, columns: dict[str, str], top: in
         terminal.print_table(title, headings, lines, text_columns=len(headings) - 1)
 
 
-def with_names(result: pl.DataFrame, prepared: PreparedTable, columns: Sequence[str]) -> pl.DataFrame:
-    """Return a table of results with columns of the table after its column `row`: those of names in the answers first.
+def with_names(
+    result: pl.DataFrame, prepared: PreparedTable, *, limit: int | None = None, has_texts: bool = True
+) -> pl.DataFrame:
+    """Return a table of results with columns of the table after its column `row`.
 
+    They are those of names in the answers, at most `limit` identifiers, and, with `has_texts`, as many texts at most.
     If the names are in a column `row`, they are `id` in the results, where `row` is the number of the row.
     """
+    texts = [column.name for column in prepared.columns if has_texts and column.kind == "text"]
+    columns = [*prepared.findings.identifiers[:limit], *texts[:limit]]
     frame, names = prepared.table.frame, [*prepared.answer_rows, *columns]
     if "row" in prepared.answer_rows:
         frame, names = frame.with_columns(id=pl.col("row")), ["id", *columns]
@@ -397,9 +385,8 @@ def _first_words(cell: Any) -> str:
 
 def write_table(path: Path, issues: LabelIssues, prepared: PreparedTable) -> None:
     """Write all labeled rows as CSV, the most probably wrong first, with their identifiers and texts."""
-    texts = [column.name for column in prepared.columns if column.kind == "text"]
     with new_file(path) as temporary:
-        with_names(issue_table(issues, prepared), prepared, [*prepared.identifiers, *texts]).write_csv(temporary)
+        with_names(issue_table(issues, prepared), prepared).write_csv(temporary)
 
 
 def write_page(path: Path, issues: LabelIssues, prepared: PreparedTable, method: str, command: str) -> None:

@@ -9,7 +9,6 @@ labels, and scaled for `--calibrate`); `assess` with `estimate_held_out`, `make_
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -94,11 +93,6 @@ class Fit:
     methods: Mapping[str, Any]
     splits: Sequence[Any]
     notes: tuple[str, ...]
-
-    @cached_property
-    def has_shared_lists(self) -> bool:
-        """Whether rows share lists, such as those of a recording."""
-        return auditing.share_lists(self.prepared)
 
 
 @dataclass(frozen=True)
@@ -474,7 +468,7 @@ def estimate_held_out(fit: Fit, comparison: Comparison) -> AccuracyEstimate | No
     """
     prepared, result, rows = fit.prepared, comparison.results[0], comparison.held_out_rows
     candidates, given = prepared.candidates, prepared.answers
-    if given is None and fit.has_shared_lists:
+    if given is None and fit.prepared.has_shared_lists:
         return None
     if comparison.n_groups is not None or result.probabilities is None or result.predictions is None or rows is None:
         return None
@@ -497,7 +491,7 @@ def make_headline(fit: Fit, comparison: Comparison, accuracy: AccuracyEstimate |
     `is_vote` says that the labels are votes of unknown accuracy: agreement with them is not an accuracy.
     """
     result, candidates, leaks = comparison.results[0], fit.prepared.candidates, fit.prepared.leaks
-    if accuracy is None and (is_vote or fit.has_shared_lists):
+    if accuracy is None and (is_vote or fit.prepared.has_shared_lists):
         result = replace(result, expected_accuracy=None)
     headline = choose_headline(result, accuracy, candidates, is_grouped=comparison.n_groups is not None)
     if headline.measure == "accuracy" and comparison.truth_note:
@@ -591,7 +585,7 @@ def _describe_assessment(fitted: Fitted, assessment: Assessment) -> list[str]:
     """Return notes on the estimated accuracy and on prediction sets; few if an audit has corrected the labels."""
     fit, comparison, accuracy = fitted.fit, fitted.comparison, assessment.accuracy
     prepared, notes = fit.prepared, []
-    if prepared.answers is None and fit.has_shared_lists and comparison.results[0].accuracy is None:
+    if prepared.answers is None and fit.prepared.has_shared_lists and comparison.results[0].accuracy is None:
         groups = "" if comparison.n_groups is not None else ", and hold out entire recordings or documents (--groups)"
         notes.append(f"{auditing.SHARED_LISTS}. {_NO_ACCURACY}{groups}.")
     if fitted.evaluation.issues is not None:
@@ -683,7 +677,7 @@ def write(fitted: Fitted, assessment: Assessment, command: str) -> dict[str, Any
         more = {
             "estimate": summary["estimate"],
             "confidences": summary["confidences"],
-            "identifiers": list(dict.fromkeys([*prepared.answer_rows, *prepared.identifiers])),
+            "identifiers": list(dict.fromkeys([*prepared.answer_rows, *prepared.findings.identifiers])),
             "weights": asdict(read_options.weights),
             "quote": read_options.table.dialect.quote,
             "groups": read_options.groups,
@@ -733,7 +727,7 @@ def write_labels(path: Path, prepared: PreparedTable, decisions: Disambiguation)
         columns["checked"] = prepared.is_checked.tolist()
     if prepared.truth is not None:
         columns["truth"] = prepared.truth.tolist()
-    auditing.with_names(pl.DataFrame(columns), prepared, prepared.identifiers).write_csv(path)
+    auditing.with_names(pl.DataFrame(columns), prepared, has_texts=False).write_csv(path)
 
 
 def _report_data(fitted: Fitted, assessment: Assessment, command: str) -> report.ReportData:

@@ -5,7 +5,6 @@ from collections.abc import Collection, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
-from itertools import compress
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +17,7 @@ from oneof.candidates.sets import insert_checked_labels
 from oneof.cli.answers import TableAnswers, join_candidates, read_answers
 from oneof.cli.options import ReadOptions
 from oneof.cli.tables.leaks import find_groups, find_leaks
-from oneof.comparison.folds import columns_of
+from oneof.comparison.folds import columns_of, count_groups
 from oneof.crowd import AnnotatorModel
 from oneof.errors import DataError, InputError, LabelError, OneofError
 from oneof.io import (
@@ -43,10 +42,13 @@ from oneof.io import (
     read_truth,
 )
 from oneof.io.features import TableFeatures
+from oneof.solvers.loo_ridge.distractors import CandidateGroups
 from oneof.typing import Floats, Ints, Mask
 
 REFUSED = " Other commands stop at such a row: correct it, or add --unreadable-labels unlabeled."
 """The remedy for labels that cannot be read, in a note of `oneof inspect`."""
+MIN_SHARED_PAIRS, MIN_SHARED_FRACTION = 20, 0.5
+"""Number and fraction of neighboring rows with the same partial set from which rows are said to share lists."""
 UNREADABLE_OPTION = "--unreadable-labels unlabeled reads such rows as unlabeled rows."
 
 
@@ -110,12 +112,6 @@ class PreparedTable(TableFeatures, TableLabels):
         """Whether a rest was spread."""
         return self.read_options.weights.weighted and bool(self.read_options.weights.rest)
 
-    @property
-    def label_column(self) -> str | None:
-        """The column of the labels and of their weights; None with several columns, or with answers."""
-        labels = self.read_options.labels
-        return labels[0] if len(labels) == 1 and self.read_options.weight_column is None else None
-
     @cached_property
     def written_weights(self) -> Floats:
         """The weights as they are written, (n, K) in the classes of the candidates, in any scale for each row.
@@ -162,23 +158,24 @@ class PreparedTable(TableFeatures, TableLabels):
         """Features that reveal the labels: the rates are those of rows in which they are known."""
         return [finding.column for finding in self.findings.others if finding.kind == "class leak"]
 
-    @property
-    def set_columns(self) -> list[str]:
-        """Features that nearly identify the candidate sets, such as the name of a recording."""
-        return [finding.column for finding in self.findings.others if finding.kind == "set leak"]
+    @cached_property
+    def has_shared_lists(self) -> bool:
+        """Whether rows share lists, such as those of a recording.
+
+        This is the case if most neighboring rows with several candidates have the same ones, or if columns of the table
+        identify the sets.
+        """
+        if any(finding.kind == "set leak" for finding in self.findings.others):
+            return True
+        main = CandidateGroups.from_evidence(self.candidates.evidence).main  # without small weights of softened sets
+        pairs = main.partial[:-1] & main.partial[1:]
+        n_same = int((pairs & (main.group[:-1] == main.group[1:])).sum())
+        return bool(n_same >= MIN_SHARED_PAIRS and n_same >= MIN_SHARED_FRACTION * np.count_nonzero(pairs))
 
     @property
     def n_groups(self) -> int | None:
         """Number of groups that have labeled rows; None without groups."""
-        if self.groups is None:
-            return None
-        is_labeled = (~self.candidates.is_unlabeled).tolist()
-        return len(set(compress(self.groups, is_labeled)))
-
-    @property
-    def identifiers(self) -> list[str]:
-        """Columns that are not features since they identify the rows."""
-        return self.findings.identifiers
+        return None if self.groups is None else count_groups(self.groups, self.candidates)
 
     @property
     def answer_rows(self) -> list[str]:

@@ -383,11 +383,8 @@ def calibrate(fitted: Fitted) -> Fitted:
     """Return the fit with its confidences compared with known labels, and scaled if this is requested and helps."""
     fit, comparison = fitted.fit, fitted.comparison
     confidences = measure_confidences(comparison, fit.prepared.known_codes, fitted.proba, fit.options.seed)
-    name, calibrates = comparison.best_method, fit.options.calibrate
-    notes = [f"the probabilities of {name} are not scaled (--calibrate), since {name} has none for enough known rows."]
-    notes = (
-        notes * calibrates if confidences is None else describe_confidences(confidences, name, calibrates=calibrates)
-    )
+    calibrates = fit.options.calibrate
+    notes = describe_confidences(confidences, comparison.best_method, calibrates=calibrates)
     fitted = replace(fitted, confidences=confidences, notes=(*fitted.notes, *notes))
     if confidences is None or fitted.proba is None or not (calibrates and confidences.lowers_loss):
         return fitted
@@ -416,8 +413,11 @@ def measure_confidences(
     return temperature.evaluate_temperature(values, predicted, codes[rows[known]], seed=seed)
 
 
-def describe_confidences(result: CalibrationResult, method: str, *, calibrates: bool) -> list[str]:
+def describe_confidences(result: CalibrationResult | None, method: str, *, calibrates: bool) -> list[str]:
     """Return a note on the temperature of the probabilities, or that confidences differ from the accuracy."""
+    if result is None:
+        reason = f"since {method} has none for enough known rows"
+        return [f"the probabilities of {method} are not scaled (--calibrate), {reason}."] * calibrates
     of_rows = (
         f"On {result.n_rows:,} labeled held-out rows with a true label, {_percent(result.accuracy)} are predicted "
         f"correctly, with a mean confidence of {_percent(result.confidence)} and a log loss of {result.log_loss:.3f}"
@@ -451,9 +451,8 @@ def assess(fitted: Fitted) -> Assessment:
     accuracy = None if is_vote else estimate_held_out(fit, fitted.comparison)
     headline = make_headline(fit, fitted.comparison, accuracy, is_vote=is_vote)
     first_labels, calibration = auditing.measure_first_labels(fit.prepared), calibration_rows(fitted)
-    assessment = Assessment(headline, accuracy, first_labels, calibration)
-    if assessment.calibration is not None:
-        assessment = evaluate_rows(fitted, assessment)
+    sets = {} if calibration is None else evaluate_rows(fitted, calibration)
+    assessment = Assessment(headline, accuracy, first_labels, calibration, **sets)
     return replace(assessment, notes=tuple(_describe_assessment(fitted, assessment)))
 
 
@@ -554,14 +553,15 @@ def calibration_rows(fitted: Fitted) -> dict[str, Any] | None:
     return {"rows": used, "proba": values.astype(np.float32), "evidence": as_stored}
 
 
-def evaluate_rows(fitted: Fitted, assessment: Assessment) -> Assessment:
-    """Return the assessment with coverage and size of the sets of the calibration rows, each half by the other one.
+def evaluate_rows(fitted: Fitted, calibration: dict[str, Any]) -> dict[str, Any]:
+    """Return coverage, size and guarantee of the sets of the calibration rows, each half calibrated by the other one.
+
+    They are fields of an `Assessment`.
 
     Without true labels the coverage is that of the rows with a single candidate, and the expected coverage is that by
     the posterior of the labels, if there is one.
     """
-    fit, calibration, options = fitted.fit, assessment.calibration, CoverageOptions(assessment.set_coverage)
-    assert calibration is not None
+    fit, options = fitted.fit, CoverageOptions(Assessment.set_coverage)
     rows, candidates = calibration["rows"], fit.prepared.candidates
     order = np.random.default_rng(0).permutation(len(rows))
     halves, mask = (order[::2], order[1::2]), np.ones(calibration["evidence"].shape, dtype=bool)
@@ -573,12 +573,11 @@ def evaluate_rows(fitted: Fitted, assessment: Assessment) -> Assessment:
     if fitted.posterior is not None and not has_truth:
         expected = float((fitted.posterior[rows] * mask).sum(axis=1).mean())
     known = fit.prepared.truth[rows] if has_truth else candidates[rows]
-    return replace(
-        assessment,
-        sets=evaluate_sets(CandidateSets(mask, candidates.classes), known),
-        expected_coverage=expected,
-        guarantee=guarantee(calibration, options, of_groups=fitted.comparison.n_groups is not None),
-    )
+    return {
+        "sets": evaluate_sets(CandidateSets(mask, candidates.classes), known),
+        "expected_coverage": expected,
+        "guarantee": guarantee(calibration, options, of_groups=fitted.comparison.n_groups is not None),
+    }
 
 
 def _describe_assessment(fitted: Fitted, assessment: Assessment) -> list[str]:

@@ -80,8 +80,8 @@ def find_issues(
 
 def can_audit(prepared: PreparedTable, rows: Ints | slice = slice(None)) -> bool:
     """Return whether some rows can be audited: they are labeled, not checked, and their class is in several groups."""
-    excluded, candidates = excluded_rows(prepared), prepared.candidates[rows]
-    left_out = candidates.is_unlabeled if excluded is None else candidates.is_unlabeled | excluded[rows]
+    candidates = prepared.candidates[rows]
+    left_out = candidates.is_unlabeled | excluded_rows(prepared)[rows]
     if prepared.groups is not None:
         left_out = left_out | only_in_one_group(candidates, np.asarray(prepared.groups)[rows])
     return not left_out.all()
@@ -118,11 +118,10 @@ def _listed(prepared: PreparedTable) -> Mask:
     return (prepared.written_weights > 0) & prepared.candidates.mask
 
 
-def excluded_rows(prepared: PreparedTable) -> Mask | None:
-    """Return the mask of the rows that are not audited, which are checked or name no class; None without such rows."""
+def excluded_rows(prepared: PreparedTable) -> Mask:
+    """Return the mask of the rows that are not audited, which are checked or name no class."""
     nameless = nameless_rows(prepared)
-    excluded = nameless if prepared.is_checked is None else nameless | prepared.is_checked
-    return excluded if excluded.any() or prepared.is_checked is not None else None
+    return nameless if prepared.is_checked is None else nameless | prepared.is_checked
 
 
 def first_labels(prepared: PreparedTable) -> Ints:

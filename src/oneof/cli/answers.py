@@ -31,7 +31,6 @@ from oneof.messages import MAX_NAMED, enumerate_items, write_names
 from oneof.report import AnnotatorSummary, DisputedRow
 from oneof.report.annotators import annotator_rows
 
-ANNOTATORS_FILE = "annotators.csv"
 WEIGHTS_NOTE = (
     "the labels are weights by the answers alone, with accuracies of the annotators estimated from all answers: the "
     "rates are approximate. `oneof fit` fits the annotators and a method in turn."

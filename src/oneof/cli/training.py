@@ -23,12 +23,12 @@ from oneof.audit.accuracy import AccuracyEstimate, estimate_accuracy
 from oneof.audit.label_issues import MIN_CORRECTION
 from oneof.candidates import CandidateSets
 from oneof.cli import auditing, terminal
-from oneof.cli.answers import ANNOTATORS_FILE, describe_annotators, summarize_annotators, write_annotators
+from oneof.cli.answers import describe_annotators, summarize_annotators, write_annotators
 from oneof.cli.options import FitOptions, ReadOptions, options_to_dict
 from oneof.cli.prediction import MIN_CHECKED_ROWS, evaluation_to_dict
 from oneof.cli.tables.facts import describe_prepared
 from oneof.cli.tables.inputs import PreparedTable, check_unchecked_rows, prepare
-from oneof.cli.tables.methods import is_default_method, resolve_methods, split_method
+from oneof.cli.tables.methods import resolve_methods, split_method
 from oneof.cli.terminal import Progress, check_outputs, step, today, write_json
 from oneof.comparison import Comparison, LearningCurve, compare, learning_curve
 from oneof.comparison.folds import check_task, fit_with_class_weights, make_folds
@@ -69,7 +69,7 @@ _WEIGHTS = (
     "the estimated accuracy is too high if the weights of the labels are too close to each other, and too low if they "
     "are too different. Give the true labels of 50 to 100 rows (--truth)."
 )
-OUTPUTS = ("model.skops", "training_labels.csv", "report.html", "summary.json", ANNOTATORS_FILE)
+OUTPUTS = ("model.skops", "training_labels.csv", "report.html", "summary.json", "annotators.csv")
 
 
 @dataclass(frozen=True)
@@ -309,8 +309,9 @@ def _search(fit: Fit, rows: Ints | None = None, **options: Any) -> LabelIssues |
 
 def _audit(fit: Fit, **options: Any) -> tuple[str, LabelIssues]:
     """Return the name of the method that predicts the rows of an audit, the fitted one if it is the default, and it."""
-    method = fit.options.method if is_default_method(fit.options.method) else "auto"
-    return auditing.find_issues(fit.prepared, method, seed=fit.options.seed, **options)
+    method = fit.options.method
+    is_default = split_method(method)[0].lower() in ("auto", DEFAULT_METHOD.lower())
+    return auditing.find_issues(fit.prepared, method if is_default else "auto", seed=fit.options.seed, **options)
 
 
 def fit_final(evaluation: Evaluation) -> Fitted:

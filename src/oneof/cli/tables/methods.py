@@ -12,7 +12,6 @@ from sklearn.preprocessing import StandardScaler
 from oneof.cli.tables.inputs import PreparedTable
 from oneof.comparison.folds import has_class_weights
 from oneof.comparison.methods import (
-    DEFAULT_METHOD,
     auto_methods,
     default_estimators,
     excluded_from_auto,
@@ -133,11 +132,6 @@ def set_parameters(method: Any, parameters: Mapping[str, Any]) -> None:
                 f"{type(estimator).__name__} has no parameter {name!r}: {hint}Its parameters are {', '.join(known)}."
             )
         estimator.set_params(**{name: value})
-
-
-def is_default_method(method: str) -> bool:
-    """Return whether the method is the default one, with or without parameters."""
-    return split_method(method)[0].lower() in ("auto", DEFAULT_METHOD.lower())
 
 
 def _match_name(method: str, estimators: Mapping[str, Any]) -> str:

@@ -180,7 +180,7 @@ def only(monkeypatch: pytest.MonkeyPatch) -> Only:
 
     def select(*names: str) -> None:
         monkeypatch.setattr(
-            "oneof.cli.tables.methods.default_estimators",
+            "oneof.comparison.methods.default_estimators",
             lambda **options: {name: all_estimators(**options)[name] for name in names},
         )
 

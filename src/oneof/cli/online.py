@@ -11,7 +11,7 @@ from typing import Any
 import polars as pl
 
 import oneof
-from oneof import stream
+from oneof import io, stream
 from oneof.candidates.cells import DEFAULT_SEPARATOR
 from oneof.cli import terminal
 from oneof.cli.options import FitOptions, OnlineFitOptions, OnlineOptions, ReadOptions, options_to_dict
@@ -22,8 +22,6 @@ from oneof.cli.terminal import Progress, check_outputs, format_percent, step, wr
 from oneof.cli.training import model_of
 from oneof.errors import InputError, OneofError
 from oneof.files import atomic_directory, hash_file
-from oneof.io import describe as describe_findings
-from oneof.io import describe_cells
 from oneof.io.batches import BATCH_ROWS
 from oneof.persistence import save
 
@@ -72,7 +70,7 @@ def fit_online(
         "progressive_validation": summary["progressive_validation"],
         "online": True,
         "weights": asdict(read_options.weights) | {"prior": fit.prior},
-        "cells": describe_cells(fit.columns, read_options.table.cell_format),
+        "cells": io.describe_cells(fit.columns, read_options.table.cell_format),
         "file_hash": hash_file(path),
     }
     with atomic_directory(folder) as stage:
@@ -119,7 +117,7 @@ def _inspect_first_rows(
         if inspection.facts.classes:  # the labels of the first rows could be read
             terminal.print_facts(inspection.facts)
         leaks = [finding for finding in inspection.findings.others if finding.kind.endswith("leak")]
-    return separator, [*describe_findings(leaks), *sentences]
+    return separator, [*io.describe(leaks), *sentences]
 
 
 def resume_notes(folder: Path, arguments: list[str]) -> list[str]:

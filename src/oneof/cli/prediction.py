@@ -19,7 +19,6 @@ from oneof.cli.options import PredictOptions
 from oneof.cli.tables.inputs import insert_identifiers
 from oneof.errors import DataError, InputError, LabelError, ModelFileError, OneofError
 from oneof.files import hash_file
-from oneof.io import Table, UnreadableCells
 from oneof.io.batches import BATCH_ROWS, iterate_batches
 from oneof.io.columns import absent_columns, match_columns
 from oneof.io.features import describe_dates
@@ -63,7 +62,7 @@ class Prediction:
         self.name, self.files = str(table), [table]
         self.rows = self.n_true = 0
         self.notes: list[str] = []
-        self.unreadable, self.new_categories = UnreadableCells(), UnreadableCells()
+        self.unreadable, self.new_categories = io.UnreadableCells(), io.UnreadableCells()
         self.sets: dict[str, Any] | None = None
         self.model, self._path, self._options = model, table, options
         self._n_covered, self._n_labeled, self._n_correct = 0.0, 0, 0
@@ -176,9 +175,9 @@ class TablePrediction(Prediction):
         texts = predicted.to_strings(separator=written_separator(model), write_full=True)
         return [pl.Series("set", texts, dtype=pl.String), pl.Series("set_size", predicted.sizes)]
 
-    def _read_labels(self, table: Table, separator: str) -> CandidateSets | None:
+    def _read_labels(self, table: io.Table, separator: str) -> CandidateSets | None:
         """Return the labels of the table if it has any; labels that cannot be read only add a note."""
-        model, unreadable = self.model, UnreadableCells()
+        model, unreadable = self.model, io.UnreadableCells()
         if not model.label_columns or not set(self._label_columns) <= set(table.frame.columns):
             return None
         classes = None if len(model.label_columns) > 1 else [str(label) for label in model.classes]
@@ -223,7 +222,7 @@ class StreamPrediction(Prediction):
             table=table_options,
             **weight_arguments(model),
         )
-        self._has_rate, self._unreadable_labels = True, UnreadableCells()
+        self._has_rate, self._unreadable_labels = True, io.UnreadableCells()
 
     def frames(self) -> Iterator[pl.DataFrame]:
         """Yield the predictions of each batch."""
@@ -269,13 +268,13 @@ class StreamPrediction(Prediction):
             *self.unreadable.sentences(),
         ]
 
-    def _encode(self, batch: Table) -> Any:
+    def _encode(self, batch: io.Table) -> Any:
         """Return the rows of a batch as the input of the method."""
         if not self._columns:
             return batch.rows
         return self.model.pipeline[:-1].transform(self._trained.table.align(batch, self._columns, self.unreadable))
 
-    def _read_labels(self, batch: Table) -> Any:
+    def _read_labels(self, batch: io.Table) -> Any:
         """Return the evidence of the labels of a batch; None without labels, or after one that cannot be read."""
         from oneof.stream.fit_stream import label_reader
 
@@ -291,7 +290,7 @@ class StreamPrediction(Prediction):
             self._has_rate, self._n_labeled = False, 0
             return None
 
-    def _read_truth(self, batch: Table) -> Any:
+    def _read_truth(self, batch: io.Table) -> Any:
         """Return the true labels of a batch, also those that are not classes: None if they are missing."""
         name, cell_format = self._options.truth, self._trained.table.cell_format
         if name is None:

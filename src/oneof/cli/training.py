@@ -17,7 +17,7 @@ import polars as pl
 from sklearn.pipeline import Pipeline
 
 import oneof
-from oneof import report
+from oneof import io, report
 from oneof.audit import LabelIssues
 from oneof.audit.accuracy import AccuracyEstimate, estimate_accuracy
 from oneof.audit.label_issues import MIN_CORRECTION
@@ -40,14 +40,12 @@ from oneof.errors import InputError
 from oneof.estimators.base import Disambiguation
 from oneof.estimators.loo_ridge import LOORidge
 from oneof.files import atomic_directory, hash_file
-from oneof.io import Column, describe_cells
 from oneof.io.findings import describe_columns, drop_option
 from oneof.io.vectors import used_vectors
 from oneof.model_selection import get_proba, temperature
 from oneof.model_selection.temperature import CalibrationResult
 from oneof.persistence import SavedModel, save
 from oneof.persistence.prediction_sets import CoverageOptions, calibrate_rows, guarantee, predict_mask
-from oneof.report import AnnotatorSummary, Assessment, Headline, choose_headline
 from oneof.report.statistics import MIN_NOISE
 from oneof.typing import Floats, Ints
 
@@ -138,7 +136,7 @@ class Fitted:
     decisions: Disambiguation
     issues: LabelIssues | None = None
     crowd: CrowdClassifier | None = None
-    annotators: AnnotatorSummary | None = None
+    annotators: report.AnnotatorSummary | None = None
     proba: Floats | None = None
     posterior: Floats | None = None
     confidences: CalibrationResult | None = None
@@ -158,7 +156,7 @@ class Fitted:
 
 def fit_table(
     table: Path, read_options: ReadOptions, fit_options: FitOptions, command: str
-) -> tuple[Fitted, Assessment, dict[str, Any]]:
+) -> tuple[Fitted, report.Assessment, dict[str, Any]]:
     """Select a method, fit it on all rows of a table, and write model, labels, report and summary into a folder.
 
     The scores in the summary, which is the last result, are computed on held-out rows, even if one method is requested
@@ -444,20 +442,20 @@ def _percent(rate: float) -> str:
     return f"{100 * rate:.0f} %"
 
 
-def assess(fitted: Fitted) -> Assessment:
+def assess(fitted: Fitted) -> report.Assessment:
     """Return the headline, and the prediction sets by held-out rows."""
-    fit, annotators = fitted.fit, fitted.annotators
+    annotators = fitted.annotators
     # Without the accuracy of any source, the answers do not determine that of the predictions either.
     is_vote = annotators is not None and bool(np.isnan(annotators.accuracy).all())
-    accuracy = None if is_vote else estimate_held_out(fit, fitted.comparison)
-    headline = make_headline(fit, fitted.comparison, accuracy, is_vote=is_vote)
-    first_labels, calibration = auditing.measure_first_labels(fit.prepared), calibration_rows(fitted)
+    accuracy = None if is_vote else estimate_held_out(fitted)
+    headline = make_headline(fitted, accuracy, is_vote=is_vote)
+    first_labels, calibration = auditing.measure_first_labels(fitted.fit.prepared), calibration_rows(fitted)
     sets = {} if calibration is None else evaluate_rows(fitted, calibration)
-    assessment = Assessment(headline, accuracy, first_labels, calibration, **sets)
+    assessment = report.Assessment(headline, accuracy, first_labels, calibration, **sets)
     return replace(assessment, notes=tuple(_describe_assessment(fitted, assessment)))
 
 
-def estimate_held_out(fit: Fit, comparison: Comparison) -> AccuracyEstimate | None:
+def estimate_held_out(fitted: Fitted) -> AccuracyEstimate | None:
     """Return the estimated accuracy of the best method; None if it has no probabilities, or would be too high.
 
     Its noise rate is that of its own predictions, and not printed: an audit has that of others.
@@ -466,9 +464,10 @@ def estimate_held_out(fit: Fit, comparison: Comparison) -> AccuracyEstimate | No
     20 intervals held in simulations. It is None for folds by groups as well: the model of noise assumes independent
     rows and counts common errors as wrong labels, so that the estimate is too high. The same holds if rows share lists.
     """
-    prepared, result, rows = fit.prepared, comparison.results[0], comparison.held_out_rows
+    prepared, comparison = fitted.fit.prepared, fitted.comparison
+    result, rows = comparison.results[0], comparison.held_out_rows
     candidates, given = prepared.candidates, prepared.answers
-    if given is None and fit.prepared.has_shared_lists:
+    if given is None and prepared.has_shared_lists:
         return None
     if comparison.n_groups is not None or result.probabilities is None or result.predictions is None or rows is None:
         return None
@@ -485,15 +484,16 @@ def estimate_held_out(fit: Fit, comparison: Comparison) -> AccuracyEstimate | No
     )
 
 
-def make_headline(fit: Fit, comparison: Comparison, accuracy: AccuracyEstimate | None, *, is_vote: bool) -> Headline:
+def make_headline(fitted: Fitted, accuracy: AccuracyEstimate | None, *, is_vote: bool) -> report.Headline:
     """Return the headline of the best method, with the conditions under which it is the rate of new rows.
 
     `is_vote` says that the labels are votes of unknown accuracy: agreement with them is not an accuracy.
     """
-    result, candidates, leaks = comparison.results[0], fit.prepared.candidates, fit.prepared.leaks
-    if accuracy is None and (is_vote or fit.prepared.has_shared_lists):
+    comparison, prepared = fitted.comparison, fitted.fit.prepared
+    result, leaks = comparison.results[0], prepared.leaks
+    if accuracy is None and (is_vote or prepared.has_shared_lists):
         result = replace(result, expected_accuracy=None)
-    headline = choose_headline(result, accuracy, candidates, is_grouped=comparison.n_groups is not None)
+    headline = report.choose_headline(result, accuracy, prepared.candidates, is_grouped=comparison.n_groups is not None)
     if headline.measure == "accuracy" and comparison.truth_note:
         meaning = f"of the held-out predictions of {comparison.n_true:,} rows with a true label equal it."
         headline = headline._replace(meaning=meaning)
@@ -562,7 +562,7 @@ def evaluate_rows(fitted: Fitted, calibration: dict[str, Any]) -> dict[str, Any]
     Without true labels the coverage is that of the rows with a single candidate, and the expected coverage is that by
     the posterior of the labels, if there is one.
     """
-    fit, options = fitted.fit, CoverageOptions(Assessment.set_coverage)
+    fit, options = fitted.fit, CoverageOptions(report.Assessment.set_coverage)
     rows, candidates = calibration["rows"], fit.prepared.candidates
     order = np.random.default_rng(0).permutation(len(rows))
     halves, mask = (order[::2], order[1::2]), np.ones(calibration["evidence"].shape, dtype=bool)
@@ -581,7 +581,7 @@ def evaluate_rows(fitted: Fitted, calibration: dict[str, Any]) -> dict[str, Any]
     }
 
 
-def _describe_assessment(fitted: Fitted, assessment: Assessment) -> list[str]:
+def _describe_assessment(fitted: Fitted, assessment: report.Assessment) -> list[str]:
     """Return notes on the estimated accuracy and on prediction sets; few if an audit has corrected the labels."""
     fit, comparison, accuracy = fitted.fit, fitted.comparison, assessment.accuracy
     prepared, notes = fit.prepared, []
@@ -616,7 +616,7 @@ def describe_noise(estimate: AccuracyEstimate | LabelIssues | None, *, has_check
     ]
 
 
-def summarize(fitted: Fitted, assessment: Assessment) -> dict[str, Any]:
+def summarize(fitted: Fitted, assessment: report.Assessment) -> dict[str, Any]:
     """Return the summary in the types of JSON: the data, the rates, and the prediction sets."""
     fit, evaluation, comparison = fitted.fit, fitted.evaluation, fitted.comparison
     curve, first, confidences = evaluation.curve, assessment.first_labels, fitted.confidences
@@ -668,7 +668,7 @@ def _summarize_table(prepared: PreparedTable) -> dict[str, Any]:
     }
 
 
-def write(fitted: Fitted, assessment: Assessment, command: str) -> dict[str, Any]:
+def write(fitted: Fitted, assessment: report.Assessment, command: str) -> dict[str, Any]:
     """Write the model, the labels, the report and the summary into the folder; return the summary and the files."""
     prepared, summary = fitted.fit.prepared, summarize(fitted, assessment)
     folder, read_options = fitted.fit.options.folder(prepared.table.path), prepared.read_options
@@ -682,7 +682,7 @@ def write(fitted: Fitted, assessment: Assessment, command: str) -> dict[str, Any
             "quote": read_options.table.dialect.quote,
             "groups": read_options.groups,
             "vectors": used_vectors(prepared.table.vectors, [column.name for column in prepared.columns]),
-            "cells": describe_cells(prepared.columns, prepared.table.cell_format),
+            "cells": io.describe_cells(prepared.columns, prepared.table.cell_format),
             "file_hash": hash_file(prepared.table.path),
         }
         save(model_file, model_of(fitted.model, prepared.columns, summary, more, assessment.calibration))
@@ -697,7 +697,7 @@ def write(fitted: Fitted, assessment: Assessment, command: str) -> dict[str, Any
 
 def model_of(
     pipeline: Any,
-    columns: Iterable[Column],
+    columns: Iterable[io.Column],
     summary: dict[str, Any],
     more: dict[str, Any],
     calibration: dict[str, Any] | None = None,
@@ -730,7 +730,7 @@ def write_labels(path: Path, prepared: PreparedTable, decisions: Disambiguation)
     auditing.with_names(pl.DataFrame(columns), prepared, has_texts=False).write_csv(path)
 
 
-def _report_data(fitted: Fitted, assessment: Assessment, command: str) -> report.ReportData:
+def _report_data(fitted: Fitted, assessment: report.Assessment, command: str) -> report.ReportData:
     fit, evaluation, prepared = fitted.fit, fitted.evaluation, fitted.fit.prepared
     return report.ReportData(
         title=f"Training report: {prepared.table.path.name}",

@@ -10,14 +10,8 @@ from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import StandardScaler
 
 from oneof.cli.tables.inputs import PreparedTable
+from oneof.comparison import methods
 from oneof.comparison.folds import has_class_weights
-from oneof.comparison.methods import (
-    auto_methods,
-    default_estimators,
-    excluded_from_auto,
-    has_negative_values,
-    has_unit_rows,
-)
 from oneof.errors import InputError
 from oneof.io import make_encoder
 
@@ -37,10 +31,10 @@ def resolve_methods(
     if encoder is not None:  # the folds have other words, and the same scaler
         encoder.set_params(sparse_output=sp.issparse(encoded))
     n_features = encoded.shape[1]
-    estimators = default_estimators(
+    estimators = methods.default_estimators(
         sparse=sp.issparse(encoded),
-        negative=has_negative_values(encoded),
-        scaled=has_unit_rows(encoded),
+        negative=methods.has_negative_values(encoded),
+        scaled=methods.has_unit_rows(encoded),
         n_rows=int((~prepared.candidates.is_unlabeled).sum()),
         random_state=seed,
     )
@@ -75,10 +69,10 @@ def _select_names(
                 f"--method {', '.join(weighted[:-1])} or {weighted[-1]}, or best, which compares them."
             )
         return [name], []
-    names = list(auto_methods(estimators, n_features))
+    names = list(methods.auto_methods(estimators, n_features))
     notes = [
         f"{name} is not compared: it is slow with {n_features:,} features; --method {name} fits it."
-        for name in excluded_from_auto(n_features)
+        for name in methods.excluded_from_auto(n_features)
     ]
     if without := [name for name in names if name not in weighted]:
         notes.append(f"methods without class weights are not compared: {', '.join(without)}.")

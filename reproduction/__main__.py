@@ -6,9 +6,8 @@ from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 import typer
 
-from oneof.cli import options
-from oneof.cli.output import terminal
-from oneof.cli.output.progress import step as show_progress
+from oneof.cli import options, terminal
+from oneof.cli.terminal import step as show_progress
 
 if TYPE_CHECKING:
     from reproduction import Claim, Experiment, Records

@@ -15,7 +15,7 @@ import typer
 
 import oneof
 from oneof.candidates import CandidateSets
-from oneof.cli.output.terminal import TERMINATED, handle_errors
+from oneof.cli.terminal import TERMINATED, handle_errors
 from oneof.errors import DataError, InputError, WriteError
 from oneof.files import atomic_directory, atomic_write
 from oneof.labeling.answers.log import AnswerLog, Entry

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from oneof import CandidateSets
 from oneof.candidates.cells import LISTS, LabelFormat, parse, read_cells
 from oneof.candidates.labels import clean
-from oneof.cli.answers.files import read_answers
+from oneof.cli.answers import read_answers
 from oneof.errors import DataError, InputError, LabelError
 from oneof.io import CellFormat, Table, read_checked_labels, read_labels, read_table, read_truth
 from oneof.io.answers import AnswerOptions

@@ -12,8 +12,8 @@ import pytest
 from typer import testing
 from typer.testing import CliRunner
 
+from oneof.cli import training
 from oneof.cli.app import app
-from oneof.cli.training import train
 from oneof.report import page
 
 # Otherwise each call builds the options of all commands anew, which takes 30 ms.
@@ -56,7 +56,7 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.Fixture
     """
     if request.node.get_closest_marker("figures") is None:
         monkeypatch.setattr(page, "draw_figures", lambda _: [])
-        monkeypatch.setattr(train, "CURVE_FRACTIONS", (0.4,))
+        monkeypatch.setattr(training, "CURVE_FRACTIONS", (0.4,))
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("ONEOF_DEBUG", raising=False)
     return Run()

@@ -11,8 +11,8 @@ import scipy.sparse as sp
 from sklearn.base import clone
 
 from oneof.candidates import CandidateSets
+from oneof.cli.options import ReadOptions
 from oneof.cli.tables.inputs import prepare
-from oneof.cli.tables.read_options import ReadOptions
 from oneof.crowd import Answers
 from oneof.persistence import load as load_model
 from tests.cli.conftest import QUICK, Run, check_error

@@ -13,12 +13,11 @@ from sklearn.base import clone
 from oneof import PLKNN, CandidateSets, compare
 from oneof.audit import find_label_issues
 from oneof.audit.accuracy import AccuracyEstimate
-from oneof.cli.auditing.issues import describe_rest
-from oneof.cli.options import FitOptions
+from oneof.cli import training
+from oneof.cli.auditing import describe_rest
+from oneof.cli.options import FitOptions, ReadOptions
 from oneof.cli.tables.inputs import prepare
-from oneof.cli.tables.read_options import ReadOptions
-from oneof.cli.training import assessment, train
-from oneof.cli.training.train import Fit
+from oneof.cli.training import Fit
 from oneof.comparison import Comparison
 from oneof.likelihoods import softmax
 from oneof.model_selection.temperature import evaluate_temperature
@@ -104,10 +103,10 @@ def test_no_accuracy_is_estimated_from_shared_lists(run: Run) -> None:
 @pytest.mark.parametrize(("low", "n_notes"), [(0.0, 0), (0.09, 1)])
 def test_certain_noise_has_a_note_on_prediction_sets(low: float, n_notes: int) -> None:
     """If the interval of the noise rate is clearly above 0, prediction sets are too large without a correction."""
-    notes = assessment.describe_noise(AccuracyEstimate(0.8, (0.7, 0.9), 0.12, (low, 0.2), 500))
+    notes = training.describe_noise(AccuracyEstimate(0.8, (0.7, 0.9), 0.12, (low, 0.2), 500))
     assert len(notes) == n_notes
     assert all(note.startswith("about 12 % of the rows have labels without the true one.") for note in notes)
-    assert assessment.describe_noise(None) == []
+    assert training.describe_noise(None) == []
 
 
 @pytest.mark.parametrize(("sharpness", "size"), [(0.02, "low"), (1.0, None), (20.0, "high")])
@@ -120,13 +119,13 @@ def test_confidences_that_differ_from_the_accuracy_have_a_note(sharpness: float,
     comparison = compare(X, y, {"PLKNN": PLKNN()}, cv=2, refit=False, keep_predictions=True)
     result = replace(comparison.results[0], predictions=names[scores.argmax(axis=1)])
     measured = replace(comparison, results=(result,))
-    confidences = assessment.measure_confidences(measured, codes, softmax(sharpness * scores), 0)
+    confidences = training.measure_confidences(measured, codes, softmax(sharpness * scores), 0)
     assert confidences is not None
-    notes = assessment.describe_confidences(confidences, "PLKNN", calibrates=False)
+    notes = training.describe_confidences(confidences, "PLKNN", calibrates=False)
     assert len(notes) == (size is not None)
     assert all(f"are too {size}" in note and "--calibrate" in note for note in notes)
-    assert assessment.measure_confidences(measured, codes, None, 0) is None  # some folds are missing
-    assert assessment.measure_confidences(measured, np.where(np.arange(300) < 49, codes, -1), scores, 0) is None
+    assert training.measure_confidences(measured, codes, None, 0) is None  # some folds are missing
+    assert training.measure_confidences(measured, np.where(np.arange(300) < 49, codes, -1), scores, 0) is None
 
 
 def test_a_temperature_that_does_not_lower_the_loss_is_not_applied() -> None:
@@ -139,7 +138,7 @@ def test_a_temperature_that_does_not_lower_the_loss_is_not_applied() -> None:
         evaluations.append(evaluate_temperature(softmax(scores), scores.argmax(axis=1), codes))
     assert {one.lowers_loss for one in evaluations} == {True, False}
     for one in evaluations:
-        [note] = assessment.describe_confidences(one, "PLKNN", calibrates=True)
+        [note] = training.describe_confidences(one, "PLKNN", calibrates=True)
         assert ("PLKNN are not scaled" in note) == (one.scaled_log_loss >= one.log_loss)
         assert f"{one.log_loss:.3f}" in note
 
@@ -169,7 +168,7 @@ def test_classes_ruled_out_by_a_posterior_have_a_note(run: Run, kind: Any, rest:
     labels = [f"{'abc'[i]}:0.7|{'abc'[(i + 1) % 3]}:0.3" for i in k]
     pl.DataFrame({"x": k + 0.1 * rng.normal(size=120), "y": labels}).write_csv("t.csv")
     read_options, has_note = ReadOptions(("y",), weighted=True, kind=kind, rest=rest), kind is not None and rest is None
-    assert len(describe_rest(read_options, prepare(Path("t.csv"), read_options))) == has_note
+    assert len(describe_rest(prepare(Path("t.csv"), read_options))) == has_note
     words = ("fit", "t.csv", "--labels", "y", "--weighted", "--method", "PLEM", "--folds", "2")
     summary = read_json(run, *words, *(["--kind", kind] if kind else []), *(["--rest", rest] if rest else []))
     assert summary["headline"]["measure"] == "estimated accuracy"
@@ -181,8 +180,8 @@ def start_birds(label: str = "species", rate: str = "0.2", **options: Any) -> tu
     """Return a fit of LOORidge on the birds with three folds, and its comparison without a correction."""
     drop = tuple({"species", "weighted", "truth", "site", "checked"} - {label, *options.values()})
     read_options = ReadOptions((label,), drop=drop, weighted=label == "weighted", **options)
-    fit = train.start(Path("birds.csv"), read_options, FitOptions(method="LOORidge", folds=3, noise_rate=rate))
-    return fit, train.compare_methods(fit)
+    fit = training.start(Path("birds.csv"), read_options, FitOptions(method="LOORidge", folds=3, noise_rate=rate))
+    return fit, training.compare_methods(fit)
 
 
 @pytest.mark.long
@@ -192,7 +191,7 @@ def test_corrected_rates_equal_those_of_a_loop_over_the_folds(
 ) -> None:
     """In each fold, the training rows alone are audited, by their groups, and their corrected weights are fitted."""
     fit, plain = start_birds(label, groups=groups)
-    result, note = train.compare_corrected(fit, plain, lambda *_: None)
+    result, note = training.compare_corrected(fit, plain, lambda *_: None)
     assert note.startswith("the held-out estimate is that of the corrected fit")
     frame = fit.prepared.frame
     for rows, test in fit.splits:
@@ -208,7 +207,7 @@ def test_checked_rows_of_a_fold_are_not_corrected(run: Run, noisy: Any) -> None:
     """Rows with a checked label keep it in the audit of the training rows of a fold."""
     fit, _ = start_birds(rate="0.3", gold="checked")
     rows = np.arange(200)
-    sets, corrected = fit.prepared.candidates[rows], train.corrected_sets(fit, rows)
+    sets, corrected = fit.prepared.candidates[rows], training.corrected_sets(fit, rows)
     np.testing.assert_array_equal(corrected.evidence[::2], sets.evidence[::2])
     assert (corrected.evidence[1::2] != sets.evidence[1::2]).any()
 
@@ -224,10 +223,10 @@ def test_the_note_says_if_the_correction_does_not_help(
         raise error or AssertionError
 
     if error is not None:
-        monkeypatch.setattr(train, "corrected_sets", fail)
+        monkeypatch.setattr(training, "corrected_sets", fail)
     for loss, is_worse in ((-1.0, True), (1.0, False)):
-        monkeypatch.setattr(train, "MIN_LOSS", loss)
-        result, note = train.compare_corrected(fit, plain, lambda *_: None)
+        monkeypatch.setattr(training, "MIN_LOSS", loss)
+        result, note = training.compare_corrected(fit, plain, lambda *_: None)
         assert (result is plain) == (error is not None)
         assert ("the audit or the fit of a fold failed" in note) == (error is not None)
         assert ("does not help" in note) == (is_worse and error is None)

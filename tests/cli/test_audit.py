@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from oneof.cli.auditing.issues import format_probability
+from oneof.cli.auditing import format_probability
 from oneof.labeling.http.app import question_to_dict
 from tests.cli.conftest import Run, read_json
 from tests.cli.labeling.conftest import READ_OPTIONS, open_birds

@@ -17,8 +17,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 import oneof
 from oneof import LOORidge, persistence
-from oneof.cli.output import progress, terminal
-from oneof.cli.training import train
+from oneof.cli import terminal, training
 from oneof.comparison import compare, folds, methods
 from tests.blobs import Frequencies, draw
 from tests.cli.conftest import N_ROWS, QUICK, Run, check_error, make_birds, read_json
@@ -181,7 +180,8 @@ def only(monkeypatch: pytest.MonkeyPatch) -> Only:
 
     def select(*names: str) -> None:
         monkeypatch.setattr(
-            methods, "default_estimators", lambda **options: {name: all_estimators(**options)[name] for name in names}
+            "oneof.comparison.methods.default_estimators",
+            lambda **options: {name: all_estimators(**options)[name] for name in names},
         )
 
     return select
@@ -246,7 +246,7 @@ class Fits:
 def test_large_tables_are_fitted_twice(run: Run, birds: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Above the limit of cross-validation there is one split, a learning curve on few rows, and the final fit."""
     monkeypatch.setattr(folds, "MAX_ROWS_CROSS_VALIDATION", 40)
-    monkeypatch.setattr(train, "MAX_CURVE_ROWS", 20)
+    monkeypatch.setattr(training, "MAX_CURVE_ROWS", 20)
     fits = Fits(monkeypatch, oneof.AvgPerceptron)
     args = [birds, "--labels", "species", "--truth", "truth", "--method", "AvgPerceptron"]
     result = run.done("fit", *args, "--json")
@@ -361,14 +361,14 @@ def open_screen(monkeypatch: pytest.MonkeyPatch) -> Terminal:
     """Return a terminal in place of standard error, on which the bar appears at once."""
     stream = Terminal()
     monkeypatch.setattr(sys, "stderr", stream)
-    monkeypatch.setattr(progress, "_DELAY", 0.0)
+    monkeypatch.setattr(terminal, "_DELAY", 0.0)
     return stream
 
 
 def test_a_bar_appears_without_a_call(monkeypatch: pytest.MonkeyPatch) -> None:
     """The bar has its title although no part of the work is done, and the time left after the first part."""
     screen, deadline = open_screen(monkeypatch), time.monotonic() + 30  # its thread starts late on a busy machine
-    with progress.step("Fitting all rows") as bar:
+    with terminal.step("Fitting all rows") as bar:
         while "Fitting all rows" not in screen.getvalue() and time.monotonic() < deadline:
             time.sleep(0.01)
         assert "left" not in screen.getvalue()
@@ -410,7 +410,7 @@ def test_words_are_whole_in_a_narrow_table(
     X, y, truth = draw()
     methods = {"LogisticRegressionWithALongName": Frequencies(), "b": Interrupted(), "c": Interrupted()}
     comparison = compare(X, y, methods, cv=2, truth=truth, refit=False)
-    monkeypatch.setattr(terminal, "_console", lambda: Console(width=width))
+    monkeypatch.setattr("rich.console.Console", lambda **_: Console(width=width))
     terminal.print_comparison("t.csv", comparison)
     printed = capsys.readouterr().out
     for word in ("interrupted", "accuracy", "covering", "approx.", "b, c: interrupted"):

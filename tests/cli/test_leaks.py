@@ -11,12 +11,11 @@ import polars as pl
 import pytest
 
 from oneof import CandidateSets
-from oneof.cli.auditing.issues import find_issues
-from oneof.cli.tables.groups import find_groups
+from oneof.cli.auditing import find_issues
+from oneof.cli.options import ReadOptions
 from oneof.cli.tables.inputs import prepare
-from oneof.cli.tables.leaks import class_name_columns, find_leaks, label_columns, set_columns
+from oneof.cli.tables.leaks import class_name_columns, find_groups, find_leaks, label_columns, set_columns
 from oneof.cli.tables.methods import resolve_methods
-from oneof.cli.tables.read_options import ReadOptions
 from oneof.comparison import compare
 from oneof.comparison.folds import check_task, make_folds
 from oneof.io import Column, describe

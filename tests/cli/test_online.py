@@ -12,7 +12,7 @@ import polars as pl
 import pytest
 
 from oneof import persistence
-from oneof.cli.training import online
+from oneof.cli import online
 from tests.cli.conftest import QUICK, Run, check_error, make_birds, read_json
 
 DOCS = Path(__file__).parents[2] / "docs" / "streaming.md"

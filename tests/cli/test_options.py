@@ -15,10 +15,10 @@ from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 import oneof
+from oneof.cli import training
 from oneof.cli.app import app
 from oneof.cli.options import NAMES, expand, option, read_names
 from oneof.cli.tables.methods import split_method
-from oneof.cli.training import files
 from oneof.errors import InputError
 from oneof.messages import write_names
 from oneof.persistence import load
@@ -238,7 +238,7 @@ def test_endings(
     run: Run, birds: Path, monkeypatch: pytest.MonkeyPatch, error: BaseException, code: int, message: str
 ) -> None:
     """Each error has its exit code and one sentence; partial files and a new folder are removed."""
-    monkeypatch.setattr(files, "write_labels", _fails_with(error))
+    monkeypatch.setattr(training, "write_labels", _fails_with(error))
     args = ["fit", birds, "--labels", "species", "--drop", "truth", *QUICK]
     result = run(*args)
     assert (result.code, result.out) == (code, "")

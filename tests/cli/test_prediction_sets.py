@@ -11,12 +11,11 @@ import polars as pl
 import pytest
 
 from oneof import CandidateSets, persistence
-from oneof.cli.auditing.issues import find_issues
-from oneof.cli.options import CoverageGroup
-from oneof.cli.prediction.sets import print_sets
+from oneof.cli import training
+from oneof.cli.auditing import find_issues
+from oneof.cli.options import CoverageGroup, ReadOptions
+from oneof.cli.prediction import print_sets
 from oneof.cli.tables.inputs import prepare
-from oneof.cli.tables.read_options import ReadOptions
-from oneof.cli.training import assessment
 from oneof.solvers.conformal import calibrate, candidate_proba, class_scores, p_values, prediction_sets
 from tests.cli.conftest import QUICK, Run, check_error, make_birds, read_json
 from tests.cli.test_audit import make_noisy
@@ -201,7 +200,7 @@ def test_checked_rows_calibrate_alone(run: Run) -> None:
 
 def test_rows_are_kept_up_to_a_limit(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     """Of many held-out rows, a random sample is kept."""
-    monkeypatch.setattr(assessment, "_MAX_ROWS", 40)
+    monkeypatch.setattr(training, "_MAX_ROWS", 40)
     noisy().write_csv("birds.csv")
     assert run("fit", "birds.csv", *FIT, "--out", "out").code == 0
     kept = persistence.load("out/model.skops").calibration

@@ -95,9 +95,9 @@ def test_tfidf_is_not_scaled_again(run: Run, table: Path) -> None:
 
 def test_cubic_methods_are_excluded_with_many_words(table: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """With many words, a method of cubic cost is compared only by name, and a note says so."""
+    from oneof.cli.options import ReadOptions
     from oneof.cli.tables.inputs import prepare
     from oneof.cli.tables.methods import resolve_methods
-    from oneof.cli.tables.read_options import ReadOptions
     from oneof.comparison import methods
 
     prepared = prepare(table, ReadOptions(("topic",)))

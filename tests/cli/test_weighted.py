@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 from oneof import AvgPegasos, CandidateSets, persistence
 from oneof.candidates.labels import fold_case
+from oneof.cli.options import ReadOptions
 from oneof.cli.tables.inputs import PreparedTable, prepare
-from oneof.cli.tables.read_options import ReadOptions
 from oneof.errors import DataError
 from oneof.io import Column, align_columns
 from oneof.persistence import load

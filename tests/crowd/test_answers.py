@@ -5,7 +5,7 @@ import pandas as pd
 import polars as pl
 import pytest
 
-from oneof.cli.answers.files import read_answers
+from oneof.cli.answers import read_answers
 from oneof.crowd import AnnotatorModel, Answers
 from oneof.crowd.answers import as_answers
 from oneof.errors import DataError, InputError, OneofError

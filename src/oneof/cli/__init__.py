@@ -1,20 +1,15 @@
 """Command line `oneof`. Heavy imports happen only when a command runs, so every ``--help`` is quick.
 
 Reading order: `app` (the application), `options` (records of options, and the parameters of commands made from them),
-one file for each of the `commands`, and the steps of the commands:
+`terminal` (output, notes, exit codes, progress and files), one file for each of the `commands`, and their steps:
 
-* `output`: `terminal` (tables, notes, exit codes), `progress` (bars and lines of progress), `files` (written files)
-* `tables`: `read_options` (the options of reading), `inputs` (a table as candidate sets and features), `groups`
-  and `first_labels` (groups, and labels before the first answer), `leaks` (columns that reveal the labels), `methods`
-  (pipelines of the methods), `facts` (the facts of a table)
-* `answers`: `files` (answers of annotators), `annotators` (their accuracies)
-* `training`: `train` (the steps of a fit, which `commands.fit` calls, and their records), `assessment` (its first
-  number, confidences and prediction sets), `files` (its files), `online` (the fit on a stream)
-* `inspection`: facts of a table, or of the first rows of a stream
-* `prediction`: `predictions` (of a table or a stream), `sets` (sets of classes)
-* `auditing`: `issues` (rows whose labels are probably wrong)
-* `labeling`: `options` and `settings` (of a session, and stored), `session` (the rows that are labeled),
-  `answers` (answers from files)
+* `answers`: answers of annotators, and their accuracies
+* `tables`: `inputs` (a table as candidate sets and features), `leaks` (columns that reveal the labels or name groups),
+  `methods` (pipelines of the methods), `facts` (the facts of a table, or of the first rows of a stream)
+* `auditing`: rows whose labels are probably wrong
+* `training`: the steps of a fit, which `commands.fit` calls, and their records; `online`: the fit on a stream
+* `prediction`: predictions of a table or a stream, and sets of classes
+* `labeling`: the session in which rows are labeled, and answers from files
 """
 
 import io

@@ -1,6 +1,8 @@
-"""Typer application with all commands."""
+"""Typer application with all commands: each is a module with the examples of its help and a function `run`."""
 
 import shlex
+from inspect import cleandoc
+from textwrap import indent
 from typing import Annotated, Any
 
 import typer
@@ -48,8 +50,10 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
-for command in (fit, predict, compare, inspect, audit, serve, label, demo, datasets):
-    app.command(command.NAME, cls=Command, epilog=command.EXAMPLES)(options.expand(command.run))
+for module in (fit, predict, compare, inspect, audit, serve, label, demo, datasets):
+    name, examples = module.__name__.rpartition(".")[2], cleandoc(str(module.__doc__)).partition("\n\n")[2]
+    epilog = f"\b\nExamples:\n{indent(examples, '  ')}"
+    app.command(name, cls=Command, epilog=epilog)(options.expand(module.run))
 
 
 def _print_help(context: typer.Context, requested: bool) -> None:

@@ -7,8 +7,8 @@ import numpy as np
 import polars as pl
 import pytest
 
+from oneof.cli.options import ReadOptions
 from oneof.cli.tables.inputs import PreparedTable, prepare
-from oneof.cli.tables.read_options import ReadOptions
 from tests.cli.answers.conftest import ANSWERS, FIT, NAMES, at, make_answers, write_answers
 from tests.cli.conftest import Run, check_error, make_birds
 

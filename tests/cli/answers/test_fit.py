@@ -9,10 +9,10 @@ import numpy as np
 import polars as pl
 import pytest
 
-from oneof.cli.auditing.issues import find_issues
+from oneof.cli.auditing import find_issues
+from oneof.cli.options import ReadOptions
 from oneof.cli.tables.inputs import prepare
 from oneof.cli.tables.methods import resolve_methods
-from oneof.cli.tables.read_options import ReadOptions
 from oneof.comparison import compare
 from oneof.comparison.folds import check_task, make_folds
 from oneof.crowd import Answers, CrowdClassifier

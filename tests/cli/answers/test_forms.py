@@ -11,9 +11,9 @@ import numpy as np
 import polars as pl
 import pytest
 
-from oneof.cli.answers.files import read_answers
+from oneof.cli.answers import read_answers
+from oneof.cli.options import ReadOptions
 from oneof.cli.tables.inputs import prepare
-from oneof.cli.tables.read_options import ReadOptions
 from oneof.crowd import Answers
 from oneof.errors import OneofError
 from oneof.io import read_table

@@ -7,9 +7,8 @@ from typing import Any
 
 import pytest
 
-from oneof.cli.labeling.options import AnnotatorGroup, LabelOptions, PageGroup, SessionGroup
-from oneof.cli.labeling.session import OpenedSession, open_session
-from oneof.cli.tables.read_options import ReadOptions
+from oneof.cli.labeling import OpenedSession, open_session
+from oneof.cli.options import AnnotatorGroup, LabelOptions, PageGroup, ReadOptions, SessionGroup
 from oneof.labeling.http.server import LabelingServer
 from tests.cli.conftest import Run, make_birds
 from tests.labeling.serving import Client

@@ -11,8 +11,8 @@ import polars as pl
 import pytest
 
 from oneof.candidates import CandidateSets
-from oneof.cli.labeling.session import OpenedSession
-from oneof.cli.tables.read_options import ReadOptions
+from oneof.cli.labeling import OpenedSession
+from oneof.cli.options import ReadOptions
 from oneof.errors import DataError
 from tests.cli.conftest import Run, make_birds
 from tests.cli.labeling.conftest import CLASSES, LABEL, READ_OPTIONS, open_birds

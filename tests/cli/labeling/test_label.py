@@ -12,12 +12,20 @@ import polars as pl
 import pytest
 
 from oneof.candidates import CandidateSets
-from oneof.cli.answers.files import read_answers
-from oneof.cli.labeling.options import AnnotatorGroup, PageGroup, SessionGroup
-from oneof.cli.labeling.settings import StoredSettings, as_words, stored_fields, to_json
-from oneof.cli.options import option_fields
+from oneof.cli.answers import read_answers
+from oneof.cli.options import (
+    AnnotatorGroup,
+    PageGroup,
+    ReadOptions,
+    SessionGroup,
+    StoredSettings,
+    TableReadOptions,
+    as_words,
+    option_fields,
+    stored_fields,
+    to_json,
+)
 from oneof.cli.tables.inputs import prepare
-from oneof.cli.tables.read_options import ReadOptions, TableReadOptions
 from oneof.errors import InputError
 from oneof.io import read_table
 from oneof.io.answers import AnswerOptions

@@ -1,4 +1,13 @@
-"""`oneof audit`: find the rows of a table whose labels are probably wrong."""
+"""`oneof audit`: find the rows of a table whose labels are probably wrong.
+
+oneof audit birds.csv --labels species
+oneof audit birds.csv --labels species --out issues.csv --report issues.html
+oneof audit birds.csv --labels species --groups recorder
+oneof audit birds.csv --labels species --method LOORidge:distractors=cooccurring
+oneof audit birds.csv --labels species --gold checked
+oneof audit birds.csv --answers answers.csv --row id
+oneof audit birds.csv --labels species --weighted --kind posterior
+"""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -6,22 +15,9 @@ from typing import ClassVar
 
 import typer
 
-from oneof.cli import options
-from oneof.cli.output import terminal
-from oneof.cli.output.progress import step
-from oneof.cli.tables.read_options import ReadOptions
-
-NAME = "audit"
-EXAMPLES = """\b
-Examples:
-  oneof audit birds.csv --labels species
-  oneof audit birds.csv --labels species --out issues.csv --report issues.html
-  oneof audit birds.csv --labels species --groups recorder
-  oneof audit birds.csv --labels species --method LOORidge:distractors=cooccurring
-  oneof audit birds.csv --labels species --gold checked
-  oneof audit birds.csv --answers answers.csv --row id
-  oneof audit birds.csv --labels species --weighted --kind posterior
-"""
+from oneof.cli import options, terminal
+from oneof.cli.options import ReadOptions
+from oneof.cli.terminal import step
 
 
 @dataclass(frozen=True)
@@ -64,19 +60,18 @@ def run(
     interval, and the most probably wrong rows with the label proposed instead. The table is not changed; fit with
     --noise-rate auto learns from it without relying on these rows, and label --audit opens them for labeling.
     """
-    from oneof.cli.auditing import issues as auditing
-    from oneof.cli.output.files import check_outputs, input_files
+    from oneof.cli import auditing
     from oneof.cli.tables.inputs import check_unchecked_rows, prepare
+    from oneof.cli.terminal import check_outputs
     from oneof.errors import InputError
 
     method, out, report = audit_options.method, audit_options.out, audit_options.report
     if method.lower() == "best":
         raise InputError("--method must name one method, or be auto; got best. `oneof compare` finds the best.")
-    inputs = input_files(table, read_options.checked(context))
-    check_outputs({"--out": [out], "--report": [report]}, inputs)
+    check_outputs({"--out": [out], "--report": [report]}, read_options.checked(context).input_files(table))
     prepared = prepare(table, read_options)
     check_unchecked_rows(prepared.candidates, prepared.is_checked, "remove --gold to audit the labels themselves")
-    terminal.print_notes((*prepared.notes, *auditing.audit_notes(prepared, read_options)))
+    terminal.print_notes((*prepared.notes, *auditing.audit_notes(prepared)))
     with step("Predicting held-out rows", each_name=True) as bar:
         name, issues = auditing.find_issues(
             prepared, method, folds=audit_options.folds, seed=audit_options.seed, progress=bar

@@ -1,20 +1,16 @@
-"""`oneof compare`: cross-validate several methods on a table."""
+"""`oneof compare`: cross-validate several methods on a table.
+
+oneof compare birds.csv --labels species
+oneof compare birds.csv --labels species --truth checked --json
+oneof compare birds.csv --labels species --groups recorder
+oneof compare birds.csv --answers answers.csv --row id
+oneof compare birds.csv --labels species --weighted --kind posterior
+"""
 
 import typer
 
-from oneof.cli import options
-from oneof.cli.output import terminal
-from oneof.cli.tables.read_options import ReadOptions
-
-NAME = "compare"
-EXAMPLES = """\b
-Examples:
-  oneof compare birds.csv --labels species
-  oneof compare birds.csv --labels species --truth checked --json
-  oneof compare birds.csv --labels species --groups recorder
-  oneof compare birds.csv --answers answers.csv --row id
-  oneof compare birds.csv --labels species --weighted --kind posterior
-"""
+from oneof.cli import options, terminal
+from oneof.cli.options import ReadOptions
 
 
 def run(
@@ -31,8 +27,8 @@ def run(
     the mixture of the methods for which the sets are most likely. The covering rate is the fraction of held-out rows
     whose prediction is in the row's candidate set. Ctrl-C ends the comparison and prints the methods compared so far.
     """
-    from oneof.cli.answers.annotators import WEIGHTS_NOTE
-    from oneof.cli.training.train import compare_methods, start
+    from oneof.cli.answers import WEIGHTS_NOTE
+    from oneof.cli.training import compare_methods, start
 
     method = compare_options.method
     named = vars(compare_options) | {"method": "best" if method.lower() == "auto" else method}

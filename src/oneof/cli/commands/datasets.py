@@ -1,14 +1,10 @@
-"""`oneof datasets`: list the data sets that can be loaded."""
+"""`oneof datasets`: list the data sets that can be loaded.
 
-from oneof.cli import options
-from oneof.cli.output import terminal
-
-NAME = "datasets"
-EXAMPLES = """\b
-Examples:
-  oneof datasets
-  ONEOF_DATA=~/data oneof datasets --json
+oneof datasets
+ONEOF_DATA=~/data oneof datasets --json
 """
+
+from oneof.cli import options, terminal
 
 
 def run(*, json: options.Json = False) -> None:

@@ -1,4 +1,8 @@
-"""`oneof demo`: fit and predict handwritten digits with ambiguous labels."""
+"""`oneof demo`: fit and predict handwritten digits with ambiguous labels.
+
+oneof demo
+oneof demo --out digits --json
+"""
 
 import contextlib
 import io
@@ -8,15 +12,7 @@ from typing import Annotated, Any
 
 import typer
 
-from oneof.cli import options
-from oneof.cli.output import terminal
-
-NAME = "demo"
-EXAMPLES = """\b
-Examples:
-  oneof demo
-  oneof demo --out digits --json
-"""
+from oneof.cli import options, terminal
 
 _PARTIAL, _UNLABELED = 0.75, 0.15
 """Fractions of the training rows; the remaining rows have one label."""

@@ -1,29 +1,20 @@
-"""`oneof fit`: fit a model on a table and write the model, a report and the disambiguated labels."""
+"""`oneof fit`: fit a model on a table and write the model, a report and the disambiguated labels.
+
+oneof fit birds.csv --labels species --truth checked
+oneof fit birds.csv --labels species --weighted --kind posterior --method best
+oneof fit birds.csv --answers answers.csv --row id --annotator worker --answer label
+zcat clicks.csv.gz | oneof fit - --format csv --labels topic --classes news,sport --online
+"""
 
 import sys
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import typer
 
-from oneof.cli import options
-from oneof.cli.options import FitOptions, OnlineFitOptions
-from oneof.cli.output import terminal
-from oneof.cli.tables.read_options import ReadOptions
-
-if TYPE_CHECKING:
-    from oneof.cli.training.train import Fitted
-    from oneof.report import Assessment
-
-NAME = "fit"
-EXAMPLES = """\b
-Examples:
-  oneof fit birds.csv --labels species --truth checked
-  oneof fit birds.csv --labels species --weighted --kind posterior --method best
-  oneof fit birds.csv --answers answers.csv --row id --annotator worker --answer label
-  zcat clicks.csv.gz | oneof fit - --format csv --labels topic --classes news,sport --online
-"""
+from oneof.cli import options, terminal
+from oneof.cli.options import FitOptions, OnlineFitOptions, ReadOptions
 
 
 def run(
@@ -46,12 +37,13 @@ def run(
     if online_options.online:
         _fit_online(table, read_options, online_options, fit_options, json=json)
         return
-    fitted, assessment, summary = _fit_table(table, read_options, fit_options, context.meta[options.TYPED])
+    from oneof.cli.answers import print_annotators
+    from oneof.cli.training import fit_table
+
+    fitted, assessment, summary = fit_table(table, read_options, fit_options, context.meta[options.TYPED])
     if json:
         terminal.print_json(summary)
         return
-    from oneof.cli.answers.annotators import print_annotators
-
     n_sparse, comparison = summary["sparse_features"], fitted.comparison
     features = f"feature columns: {len(summary['features'])}" if n_sparse is None else f"sparse features: {n_sparse:,}"
     _print_rows(summary["table"], summary, f"; {features}.")
@@ -60,38 +52,6 @@ def run(
     if fitted.annotators is not None:
         print_annotators(fitted.annotators)
     _print_files(f"{summary['method']} was fitted on all rows", summary["files"])
-
-
-def _fit_table(
-    table: Path, read_options: ReadOptions, fit_options: FitOptions, command: str
-) -> "tuple[Fitted, Assessment, dict[str, Any]]":
-    """Select a method, fit it on all rows of a table, and write model, labels, report and summary into a folder.
-
-    The scores in the summary, which is the last result, are computed on held-out rows, even if one method is requested
-    by name. `command` is the command for the report. The facts of the table are printed before the first fit, and the
-    sentences of each step after it.
-    """
-    from oneof.cli.output.files import check_outputs, input_files
-    from oneof.cli.output.progress import step
-    from oneof.cli.tables.facts import describe_prepared
-    from oneof.cli.training.assessment import assess, calibrate, check_calibration
-    from oneof.cli.training.files import OUTPUTS, write
-    from oneof.cli.training.train import evaluate, fit_final, start
-
-    folder = fit_options.folder(table)
-    check_outputs({"--out": [folder / name for name in OUTPUTS]}, input_files(table, read_options))
-    fit = start(table, read_options, fit_options)
-    check_calibration(fit)
-    terminal.print_notes(fit.notes)
-    terminal.print_facts(describe_prepared(fit.prepared, read_options))
-    evaluation = evaluate(fit)
-    terminal.print_notes(evaluation.notes)
-    fitted = calibrate(fit_final(evaluation))
-    terminal.print_notes(fitted.notes)
-    assessment = assess(fitted)
-    terminal.print_notes(assessment.notes)
-    with step("Writing the model and the report"):
-        return fitted, assessment, write(fitted, assessment, command)
 
 
 def _print_rows(table: str, summary: Mapping[str, Any], rest: str) -> None:
@@ -113,7 +73,7 @@ def _fit_online(
     table: Path, read_options: ReadOptions, online_options: OnlineFitOptions, fit_options: FitOptions, *, json: bool
 ) -> None:
     """Fit an online method on a stream and print its progressive validation."""
-    from oneof.cli.training import online
+    from oneof.cli import online
 
     try:
         summary, fit = online.fit_online(table, read_options, online_options, fit_options)

@@ -1,4 +1,12 @@
-"""`oneof inspect`: print a summary of a table, or a description of a model."""
+"""`oneof inspect`: print a summary of a table, or a description of a model.
+
+oneof inspect birds.csv
+oneof inspect birds.csv --labels species
+oneof inspect birds.csv --labels species --json
+oneof inspect birds.csv --answers answers.csv --row id --annotator worker --answer label
+oneof inspect clicks/ --labels topic --online
+oneof inspect birds-oneof/model.skops
+"""
 
 from dataclasses import replace
 from pathlib import Path
@@ -6,20 +14,8 @@ from typing import Annotated, Any
 
 import typer
 
-from oneof.cli import options
-from oneof.cli.output import terminal
-from oneof.cli.tables.read_options import LabelGroup, LabelWeightGroup, ReadOptions
-
-NAME = "inspect"
-EXAMPLES = """\b
-Examples:
-  oneof inspect birds.csv
-  oneof inspect birds.csv --labels species
-  oneof inspect birds.csv --labels species --json
-  oneof inspect birds.csv --answers answers.csv --row id --annotator worker --answer label
-  oneof inspect clicks/ --labels topic --online
-  oneof inspect birds-oneof/model.skops
-"""
+from oneof.cli import options, terminal
+from oneof.cli.options import ReadOptions
 
 
 def run(
@@ -46,10 +42,9 @@ def run(
     read_options = replace(read_options.checked(context), lists_unreadable=read_options.unreadable_labels is None)
     online_options.check(context)
     if not read_options.labels and read_options.answers is None:
-        names = [one.name for group in (LabelGroup, LabelWeightGroup) for one in options.option_fields(group)]
-        options.check_unused(context, [*names[1:], "gold"], "needs --labels: add it")  # the first one is --labels
-    from oneof.cli.inspection import inspect_stream
-    from oneof.cli.tables.facts import inspect_rows
+        names = [one.name for one in options.option_fields(options.LabelWeightGroup) if one.name != "labels"]
+        options.check_unused(context, [*names, "gold"], "needs --labels: add it")
+    from oneof.cli.tables.facts import inspect_rows, inspect_stream
     from oneof.cli.tables.inputs import read_rows
 
     if online_options.online:
@@ -62,15 +57,14 @@ def run(
         content = {"findings": findings.to_dict(), "notes": findings.sentences(None)}
         terminal.print_json(facts.to_dict() | content | {"unreadable_labels": inspection.unreadable_labels.to_dict()})
         return
-    for line in facts.lines():
-        terminal.print_line(line)
+    terminal.print_facts(facts, err=False)
     if not facts.labels and not facts.classes:
         terminal.print_line("Add --labels COLUMN for the classes.")
 
 
 def _inspect_model(path: Path, *, json: bool) -> None:
     """Print the description of a model file."""
-    from oneof.cli.prediction.predictions import load_model
+    from oneof.cli.prediction import load_model
 
     model = load_model(path)
     summary = model.summary

@@ -1,28 +1,30 @@
-"""`oneof label`: label the most informative rows of a table on a local page."""
+"""`oneof label`: label the most informative rows of a table on a local page.
+
+oneof label birds.csv --labels species --classes finch,owl,wren
+oneof label letters.csv --labels topic --classes bill,order --show text body
+oneof label photos.csv --labels animal --classes cat,dog --show image file
+oneof label birds.csv --labels species --audit --groups recorder
+oneof label birds.csv --labels species --classes finch,owl,wren --export labeled.csv
+"""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
 
-from oneof.cli import options
-from oneof.cli.labeling.options import AnnotatorGroup, ExportGroup, LabelOptions, PageGroup, SessionGroup
-from oneof.cli.labeling.settings import StoredSettings
-from oneof.cli.output import terminal
-from oneof.cli.tables.read_options import TableReadOptions
+from oneof.cli import options, terminal
+from oneof.cli.options import (
+    AnnotatorGroup,
+    ExportGroup,
+    LabelOptions,
+    PageGroup,
+    SessionGroup,
+    StoredSettings,
+    TableReadOptions,
+)
 
 if TYPE_CHECKING:
-    from oneof.cli.labeling.session import OpenedSession
-
-NAME = "label"
-EXAMPLES = """\b
-Examples:
-  oneof label birds.csv --labels species --classes finch,owl,wren
-  oneof label letters.csv --labels topic --classes bill,order --show text body
-  oneof label photos.csv --labels animal --classes cat,dog --show image file
-  oneof label birds.csv --labels species --audit --groups recorder
-  oneof label birds.csv --labels species --classes finch,owl,wren --export labeled.csv
-"""
+    from oneof.cli.labeling import OpenedSession
 
 
 def run(
@@ -42,8 +44,7 @@ def run(
     or "don't know". Answers are stored in a file, and labeling resumes from it with the same options, which are stored
     in the file. The page and --export write the table with its labels in a form that fit reads.
     """
-    from oneof.cli.labeling.answers import import_files
-    from oneof.cli.labeling.session import open_session
+    from oneof.cli.labeling import import_files, open_session
 
     answers_file = session.answers_file(table)
     settings = StoredSettings.read(context, (table_options, page, session, annotators), answers_file)
@@ -85,17 +86,15 @@ def run(
 
 def _check(table: Path, label_options: LabelOptions, output: ExportGroup) -> None:
     """Raise if options are missing, or a file would be overwritten."""
-    from oneof.cli.output.files import check_outputs
+    from oneof.cli.terminal import check_outputs
     from oneof.errors import InputError
     from oneof.sockets import check_server_installed
 
     annotators, session = label_options.annotators, label_options.session
     if annotators.answers_row is not None and not annotators.imports:
         raise InputError("--answers-row needs --import: add it.")
-    written = {"--export": output.export, "--export-answers": output.export_answers}
-    written |= {"--session": session.answers_file(table)}
-    inputs = [table, *(annotators.imports or ())]
-    check_outputs({option: [path] for option, path in written.items()}, inputs)
+    written = {"--export": [output.export], "--export-answers": [output.export_answers]}
+    check_outputs(written | {"--session": [session.answers_file(table)]}, [table, *(annotators.imports or ())])
     if not output.exits:
         check_server_installed("labeling")  # before the file of the answers is created
 
@@ -104,7 +103,7 @@ def _export(
     opened: "OpenedSession", output: ExportGroup, label_options: LabelOptions, summary: dict[str, Any], *, json: bool
 ) -> None:
     """Write the files of the options, and print the progress or a summary."""
-    from oneof.cli.labeling.answers import note_chance, print_annotators, row_column
+    from oneof.cli.labeling import note_chance, print_annotators, row_column
 
     session, files = opened.session, {}
     terminal.print_notes(note_chance(session))

@@ -1,24 +1,20 @@
-"""`oneof predict`: predict a label for every row of a table."""
+"""`oneof predict`: predict a label for every row of a table.
+
+oneof predict birds-oneof/model.skops new.csv
+oneof predict birds-oneof/model.skops new.csv --out - | head
+oneof predict birds-oneof/model.skops new.csv --as-labels
+oneof predict birds-oneof/model.skops new.csv --coverage 0.9
+"""
 
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from oneof.cli import options
-from oneof.cli.output import terminal
-from oneof.cli.prediction.options import PredictOptions
+from oneof.cli import options, terminal
+from oneof.cli.options import PredictOptions
 
 if TYPE_CHECKING:
-    from oneof.cli.prediction.predictions import Prediction
-
-NAME = "predict"
-EXAMPLES = """\b
-Examples:
-  oneof predict birds-oneof/model.skops new.csv
-  oneof predict birds-oneof/model.skops new.csv --out - | head
-  oneof predict birds-oneof/model.skops new.csv --as-labels
-  oneof predict birds-oneof/model.skops new.csv --coverage 0.9
-"""
+    from oneof.cli.prediction import Prediction
 
 
 def run(
@@ -31,8 +27,8 @@ def run(
     file of predictions is replaced. A model of fit --online predicts in batches, so the table may be larger than
     memory.
     """
-    from oneof.cli.output.files import check_outputs, new_file, write_frames
-    from oneof.cli.prediction.predictions import load_model, predict
+    from oneof.cli.prediction import load_model, predict
+    from oneof.cli.terminal import check_outputs, new_file
     from oneof.errors import InputError
     from oneof.files import check_not_input
     from oneof.io import stem_of
@@ -48,11 +44,11 @@ def run(
     if prints and json:
         content = {"predictions": [row for frame in prediction.frames() for row in frame.to_dicts()]}
     elif prints:
-        write_frames(prediction.frames(), sys.stdout.write)
+        prediction.write(sys.stdout.write)
     else:
         check_not_input(out, prediction.files)
         with new_file(out) as temporary, temporary.open("w", encoding="utf-8", newline="") as file:
-            write_frames(prediction.frames(), file.write)
+            prediction.write(file.write)
     terminal.print_notes(prediction.notes)
     if json:
         terminal.print_json({"table": prediction.name, "model": str(model), **prediction.to_dict(), **content})
@@ -69,6 +65,6 @@ def _print_rates(prediction: "Prediction") -> None:
         rows = f"{prediction.n_true:,} row{'s' * (prediction.n_true != 1)} with a true label"
         terminal.print_line(f"Accuracy: {terminal.format_percent(prediction.accuracy)} of {rows}")
     if prediction.sets is not None:
-        from oneof.cli.prediction.sets import print_sets
+        from oneof.cli.prediction import print_sets
 
         print_sets(prediction.sets)

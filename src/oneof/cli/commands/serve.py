@@ -1,22 +1,18 @@
-"""`oneof serve`: serve the predictions of a model over HTTP."""
+"""`oneof serve`: serve the predictions of a model over HTTP.
+
+oneof serve birds-oneof/model.skops
+oneof serve birds-oneof/model.skops --port 9000 --max-rows 100
+oneof serve birds-oneof/model.skops --coverage 0.9
+curl http://127.0.0.1:8000/model
+curl http://127.0.0.1:8000/predict --json '{"row": {"span": 21.5, "color": "gray"}}'
+"""
 
 from dataclasses import asdict, dataclass
 from typing import ClassVar
 
-from oneof.cli import options
-from oneof.cli.output import terminal
+from oneof.cli import options, terminal
 from oneof.serving.limits import DEFAULT_PORT, MAX_BODY_BYTES, MAX_ROWS
 from oneof.sockets import LOCALHOST
-
-NAME = "serve"
-EXAMPLES = """\b
-Examples:
-  oneof serve birds-oneof/model.skops
-  oneof serve birds-oneof/model.skops --port 9000 --max-rows 100
-  oneof serve birds-oneof/model.skops --coverage 0.9
-  curl http://127.0.0.1:8000/model
-  curl http://127.0.0.1:8000/predict --json '{"row": {"span": 21.5, "color": "gray"}}'
-"""
 
 
 @dataclass(frozen=True)
@@ -60,19 +56,18 @@ def run(
     classes, GET /openapi.json the description for clients, and GET /health the status. Stop with Ctrl-C. A model of a
     sparse matrix cannot be served, since it has no columns.
     """
-    from oneof.cli.prediction.predictions import load_model
+    from oneof.cli.prediction import load_model
     from oneof.persistence.saved_model import check_calibrated, check_stemmer
     from oneof.serving.server import PredictionServer
     from oneof.sockets import check_server_installed
 
-    has_sets = coverage_group.set_options() is not None
+    set_options = coverage_group.set_options()
     check_server_installed("serving")
     saved = load_model(model)
-    if has_sets:
+    if set_options is not None:
         check_calibrated(saved, "--coverage needs")
     terminal.print_notes(check_stemmer(saved))
-    sets = asdict(coverage_group) if has_sets else {}
-    server = PredictionServer(saved, sets=sets, **asdict(server_options))
+    server = PredictionServer(saved, sets=asdict(coverage_group), **asdict(server_options))
     terminal.print_notes(server.notes)
     if not server.is_local:
         terminal.print_note("other machines can connect; there is no password and no encryption. A proxy can add both.")

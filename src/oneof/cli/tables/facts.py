@@ -2,17 +2,20 @@
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import polars as pl
 
-from oneof.cli.tables.first_labels import describe_first_labels, measure_first_labels
+from oneof.cli.auditing import describe_first_labels, measure_first_labels
+from oneof.cli.options import OnlineOptions, ReadOptions
 from oneof.cli.tables.inputs import PreparedTable, prepare_features, prepare_rows
-from oneof.cli.tables.read_options import ReadOptions
-from oneof.errors import LabelError
-from oneof.io import Finding, Table, TableFindings, UnreadableCells, notes
-from oneof.io.features import TableFeatures
+from oneof.errors import InputError, LabelError
+from oneof.io import Finding, Table, TableFindings, UnreadableCells, check_indicator, notes
+from oneof.io.batches import file_sizes, iterate_batches, progress_fraction
+from oneof.io.features import BatchSpec, TableFeatures
+from oneof.io.formats.source import Source, open_source
 from oneof.messages import enumerate_items, write_names
 
 _MAX_LISTED = 8
@@ -178,7 +181,7 @@ def inspect_rows(table: Table, read_options: ReadOptions) -> Inspection:
                 raise
             others = notes("labels", [f"the labels cannot be described: {error}"])
         else:
-            facts = describe_prepared(prepared, read_options)
+            facts = describe_prepared(prepared)
             return Inspection(facts, prepared.findings, prepared.unreadable_labels)
     features = prepare_features(table, read_options)
     findings = replace(features.findings, others=tuple(others))
@@ -190,18 +193,18 @@ def _describe_columns(table: Table, features: TableFeatures, read_options: ReadO
     kinds, labels = {column.name: column.kind for column in features.columns}, read_options.label_columns
     skipped = {*labels, *read_options.text_columns, *table.label_columns}
     of_columns = [
-        ColumnFacts(name, kinds.get(name), _count_missing((features.frame if name in kinds else table.frame)[name]))
+        ColumnFacts(name, kinds.get(name), count_missing((features.frame if name in kinds else table.frame)[name]))
         for name in table.frame.columns
         if name not in skipped
     ]
     of_columns += [ColumnFacts(name, None, None) for name in table.dropped if name not in skipped]
-    n_rows, n_features = (table.frame.height, None) if table.rows is None else table.rows.shape
-    return TableFacts(str(table.path), n_rows, of_columns, list(labels), sparse_features=n_features)
+    n_features = None if table.rows is None else table.rows.shape[1]
+    return TableFacts(str(table.path), len(table), of_columns, list(labels), sparse_features=n_features)
 
 
-def describe_prepared(prepared: PreparedTable, read_options: ReadOptions) -> TableFacts:
+def describe_prepared(prepared: PreparedTable) -> TableFacts:
     """Return the facts of a table with labels."""
-    candidates = prepared.candidates
+    candidates, read_options = prepared.candidates, prepared.read_options
     weights = candidates.evidence
     if candidates.is_weighted.any():
         weights = prepared.written_weights.copy()
@@ -224,14 +227,50 @@ def describe_prepared(prepared: PreparedTable, read_options: ReadOptions) -> Tab
         unlabeled=int(np.sum(~labeled)),
         weighted=int(candidates.is_weighted.sum()),
         classes=tuple(ClassFacts(*one) for one in counts),
-        largest="the largest probability" if prepared.is_posterior else TableFacts.largest,
+        largest=prepared.largest,
         first_labels="".join(describe_first_labels(measure_first_labels(prepared))).rstrip("."),
         answers=answers,
         groups=groups,
     )
 
 
-def _count_missing(cells: pl.Series) -> int:
+def inspect_stream(path: Path, read_options: ReadOptions, online_options: OnlineOptions) -> Inspection:
+    """Return the facts of the first batch of a stream."""
+    source = open_source(path, read_options.table.format)
+    if not source.can_be_read_again:
+        raise InputError("standard input is read once: inspect a file with its first rows instead.")
+    table = read_first_rows(source, read_options, online_options.batch_rows, 2**online_options.hash_bits)
+    return inspect_first_rows(source, table, read_options)
+
+
+def read_first_rows(source: Source, read_options: ReadOptions, n_rows: int, n_columns: int) -> Table:
+    """Return the first rows of a stream; those of an svmlight file have the given number of features."""
+    names, overrides = read_options.text_columns, read_options.overrides
+    spec = BatchSpec(
+        () if source.format == "svmlight" else tuple(names),
+        as_text={*overrides.texts, *overrides.categories} - names,
+        labels_required=False,
+        n_columns=n_columns,
+        dialect=read_options.table.dialect,
+        cell_format=read_options.table.cell_format,
+    )
+    table = next(iter(iterate_batches(source, n_rows, spec)), None)
+    if table is None:
+        raise InputError(f"{source.display_name} has no rows.")
+    return table if table.rows is None else replace(table, frame=pl.DataFrame())
+
+
+def inspect_first_rows(source: Source, table: Table, read_options: ReadOptions) -> Inspection:
+    """Return the facts of the first rows of a stream, without those of labels that cannot be described."""
+    if not read_options.weights.weighted and len(read_options.labels) > 1:
+        check_indicator(table, read_options.labels)
+    inspection = inspect_rows(table, read_options)
+    is_complete = progress_fraction(file_sizes(source), table.after) == 1.0
+    return replace(inspection, facts=replace(inspection.facts, table=source.name, is_complete=is_complete))
+
+
+def count_missing(cells: pl.Series) -> int:
+    """Return the number of cells that are null, NaN or blank."""
     cells = cells.fill_nan(None) if cells.dtype.is_float() else cells
     return (cells.str.strip_chars().replace("", None) if cells.dtype == pl.String else cells).null_count()
 

@@ -11,41 +11,24 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from oneof import io
 from oneof.candidates import CandidateSets
 from oneof.candidates.cells import DEFAULT_SEPARATOR, LISTS
 from oneof.candidates.sets import insert_checked_labels
-from oneof.cli.answers.files import TableAnswers, join_candidates, read_answers
-from oneof.cli.tables.groups import count_groups, find_groups, read_groups
-from oneof.cli.tables.leaks import find_leaks
-from oneof.cli.tables.read_options import ReadOptions
+from oneof.cli.answers import TableAnswers, join_candidates, read_answers
+from oneof.cli.options import ReadOptions
+from oneof.cli.tables.leaks import find_groups, find_leaks
+from oneof.comparison.folds import columns_of, count_groups
 from oneof.crowd import AnnotatorModel
-from oneof.errors import InputError, LabelError, OneofError
-from oneof.io import (
-    CellFormat,
-    Finding,
-    Overrides,
-    Table,
-    TableFindings,
-    TextOptions,
-    UnreadableCells,
-    are_class_columns,
-    check_no_weights,
-    check_texts,
-    choose_features,
-    describe_checked_labels,
-    find_separator,
-    label_findings,
-    notes,
-    read_checked_labels,
-    read_labels,
-    read_text_options,
-    read_truth,
-)
+from oneof.errors import DataError, InputError, LabelError, OneofError
 from oneof.io.features import TableFeatures
-from oneof.typing import Floats, Mask
+from oneof.solvers.loo_ridge.distractors import CandidateGroups
+from oneof.typing import Floats, Ints, Mask
 
 REFUSED = " Other commands stop at such a row: correct it, or add --unreadable-labels unlabeled."
 """The remedy for labels that cannot be read, in a note of `oneof inspect`."""
+MIN_SHARED_PAIRS, MIN_SHARED_FRACTION = 20, 0.5
+"""Number and fraction of neighboring rows with the same partial set from which rows are said to share lists."""
 UNREADABLE_OPTION = "--unreadable-labels unlabeled reads such rows as unlabeled rows."
 
 
@@ -68,11 +51,11 @@ class TableLabels:
     """
 
     candidates: CandidateSets
-    label_findings: tuple[Finding, ...] = ()
+    label_findings: tuple[io.Finding, ...] = ()
     separator: str = DEFAULT_SEPARATOR
     answers: TableAnswers | None = None
     is_checked: Mask | None = None
-    unreadable_labels: UnreadableCells = field(default_factory=UnreadableCells)
+    unreadable_labels: io.UnreadableCells = field(default_factory=io.UnreadableCells)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -83,13 +66,13 @@ class PreparedTable(TableFeatures, TableLabels):
     ----------
     table : Table
     read_options : ReadOptions
-        The options by which it was read; candidates in a file of answers are columns of labels and weights.
+        The options by which it was read.
     truth : ndarray or None
     groups : list of str or None
         The group of each row, which folds keep together.
     """
 
-    table: Table
+    table: io.Table
     read_options: ReadOptions
     truth: Any = None
     groups: list[str] | None = None
@@ -100,20 +83,14 @@ class PreparedTable(TableFeatures, TableLabels):
         return self.read_options.weights.weighted and self.read_options.weights.kind == "posterior"
 
     @property
+    def largest(self) -> str:
+        """The name of the number that a row with weights has for its first label."""
+        return "the largest probability" if self.is_posterior else "the largest weight"
+
+    @property
     def has_rest(self) -> bool:
         """Whether a rest was spread."""
         return self.read_options.weights.weighted and bool(self.read_options.weights.rest)
-
-    @property
-    def label_column(self) -> str | None:
-        """The column of the labels and of their weights; None with several columns, or with answers."""
-        labels = self.read_options.labels
-        return labels[0] if len(labels) == 1 and self.read_options.weight_column is None else None
-
-    @cached_property
-    def text_options(self) -> TextOptions:
-        """Stop words and stems of the text columns."""
-        return read_text_options(self.read_options.stop_words, self.read_options.stem)
 
     @cached_property
     def written_weights(self) -> Floats:
@@ -122,7 +99,8 @@ class PreparedTable(TableFeatures, TableLabels):
         They are without rest, not divided by the frequencies of the classes, and not replaced by checked labels. Rows
         that name no class, such as those of a rest alone, have weights of 0, as all have if no row has other weights.
         """
-        candidates, options, rest = self.candidates, self.read_options, self.read_options.weights.rest
+        candidates, rest = self.candidates, self.read_options.weights.rest
+        options = self.read_options.with_candidate_columns()
         if self.answers is not None or not (self.is_posterior or self.has_rest or self.is_checked is not None):
             return candidates.weights
         named = None if options.classes is None else (*options.classes, *([rest] if isinstance(rest, str) else []))
@@ -136,6 +114,20 @@ class PreparedTable(TableFeatures, TableLabels):
             weights = {name: given.get(name, none) for name, none in weights.items()}  # without that of the rest
         return np.stack([*weights.values()], axis=1)
 
+    @cached_property
+    def true_codes(self) -> Ints:
+        """The class of each labeled row with a true label, (n,); -1 for another row."""
+        known = -1 if self.truth is None else columns_of(self.truth, self.candidates)
+        return np.where(self.candidates.is_unlabeled, -1, known)
+
+    @cached_property
+    def known_codes(self) -> Ints:
+        """The class of each labeled row with a true or else a checked label, (n,); -1 for another row."""
+        if self.is_checked is None:
+            return self.true_codes
+        label = self.candidates.mask.argmax(axis=1)  # the checked label is the only candidate
+        return np.where(self.is_checked & (self.true_codes < 0) & ~self.candidates.is_unlabeled, label, self.true_codes)
+
     @property
     def notes(self) -> tuple[str, ...]:
         """Sentences for the user about the file, its columns and its labels."""
@@ -146,20 +138,24 @@ class PreparedTable(TableFeatures, TableLabels):
         """Features that reveal the labels: the rates are those of rows in which they are known."""
         return [finding.column for finding in self.findings.others if finding.kind == "class leak"]
 
-    @property
-    def set_columns(self) -> list[str]:
-        """Features that nearly identify the candidate sets, such as the name of a recording."""
-        return [finding.column for finding in self.findings.others if finding.kind == "set leak"]
+    @cached_property
+    def has_shared_lists(self) -> bool:
+        """Whether rows share lists, such as those of a recording.
+
+        This is the case if most neighboring rows with several candidates have the same ones, or if columns of the table
+        identify the sets.
+        """
+        if any(finding.kind == "set leak" for finding in self.findings.others):
+            return True
+        main = CandidateGroups.from_evidence(self.candidates.evidence).main  # without small weights of softened sets
+        pairs = main.partial[:-1] & main.partial[1:]
+        n_same = int((pairs & (main.group[:-1] == main.group[1:])).sum())
+        return bool(n_same >= MIN_SHARED_PAIRS and n_same >= MIN_SHARED_FRACTION * np.count_nonzero(pairs))
 
     @property
     def n_groups(self) -> int | None:
         """Number of groups that have labeled rows; None without groups."""
-        return count_groups(self.groups, self.candidates)
-
-    @property
-    def identifiers(self) -> list[str]:
-        """Columns that are not features since they identify the rows."""
-        return self.findings.identifiers
+        return None if self.groups is None else count_groups(self.groups, self.candidates)
 
     @property
     def answer_rows(self) -> list[str]:
@@ -185,20 +181,21 @@ def prepare(path: Path, read_options: ReadOptions) -> PreparedTable:
         raise InputError(
             f"--labels must name the label column of {path}; got none. Add --labels COLUMN, or --answers FILE."
         )
-    read_text_options(read_options.stop_words, read_options.stem)  # defects are errors before the file is read
+    _ = read_options.text_options  # defects are errors before the file is read
     return prepare_rows(read_rows(path, read_options), read_options)
 
 
-def prepare_rows(table: Table, read_options: ReadOptions) -> PreparedTable:
+def prepare_rows(table: io.Table, read_options: ReadOptions) -> PreparedTable:
     """Return the rows of a file with their labels and features."""
-    found: list[Finding] = []
-    if read_options.answers is not None and read_options.answers.weight is not None:
-        table, sentences = join_candidates(read_options.answers, table)
-        read_options, found = read_options.with_candidate_columns(), notes("answers", sentences)
+    found: list[io.Finding] = []
+    given = read_options
+    if given.answers is not None and given.answers.weight is not None:
+        table, sentences = join_candidates(given.answers, table)
+        read_options, found = given.with_candidate_columns(), io.notes("answers", sentences)
     labels = _use_gold(table, read_options, read_sets(table, read_options))
     truth = None
     if read_options.truth is not None:
-        truth = read_truth(table, read_options.truth, labels.candidates.classes, separator=labels.separator)
+        truth = io.read_truth(table, read_options.truth, labels.candidates.classes, separator=labels.separator)
     groups = read_groups(table, read_options)
     features = prepare_features(table, read_options, hidden=labels.answers.columns if labels.answers else ())
     found += labels.label_findings
@@ -212,12 +209,35 @@ def prepare_rows(table: Table, read_options: ReadOptions) -> PreparedTable:
             given=read_options.groups,
         )
     of_table = vars(features) | {"findings": replace(features.findings, others=tuple(found))}
-    return PreparedTable(**vars(labels) | of_table, table=table, read_options=read_options, truth=truth, groups=groups)
+    return PreparedTable(**vars(labels) | of_table, table=table, read_options=given, truth=truth, groups=groups)
 
 
-def read_sets(table: Table, read_options: ReadOptions) -> TableLabels:
+def read_groups(table: io.Table, read_options: ReadOptions) -> list[str] | None:
+    """Return the group of each row, from a column without labels and empty cells; None without groups."""
+    name = read_options.groups
+    if name is None:
+        return None
+    given = (("--labels", read_options.labels), ("--truth", (read_options.truth,)), ("--gold", (read_options.gold,)))
+    for option, names in given:
+        if name in names:
+            raise InputError(f"--groups and {option} must name different columns; got {name!r} for both.")
+    column = io.find_column(name, table.frame.columns, table.path)
+    groups = ["" if cell is None else str(cell).strip() for cell in table.frame[column].to_list()]
+    if n_missing := groups.count(""):
+        raise DataError(
+            f"column {name!r} of --groups has empty cells (such rows: {n_missing:,}). Name the group of each row; a "
+            "row without a group has a group of its own.",
+            source=str(table.path),
+            row=groups.index(""),
+        )
+    if len(set(groups)) == 1:
+        raise InputError(f"column {name!r} of --groups has one value. Name another column, or remove --groups.")
+    return groups
+
+
+def read_sets(table: io.Table, read_options: ReadOptions) -> TableLabels:
     """Read the label columns of a table, or return the likelihoods of the answers of annotators to each row."""
-    weighting, unreadable, answers = read_options.weights, UnreadableCells(), None
+    weighting, unreadable, answers = read_options.weights, io.UnreadableCells(), None
     separator, sentences = resolve_separator(table, read_options)
     with (
         naming_the_option(table.cell_format, lists_unreadable=read_options.lists_unreadable),
@@ -238,14 +258,14 @@ def read_sets(table: Table, read_options: ReadOptions) -> TableLabels:
             candidates, separator = AnnotatorModel().fit(answers.answers, answers.gold).candidates_, answers.separator
             sentences = answers.notes
     if read_options.classes is None and not weighting.weighted:
-        check_no_weights(candidates.classes.tolist(), table.path, are_answers=answers is not None)
+        io.check_no_weights(candidates.classes.tolist(), table.path, are_answers=answers is not None)
     found = unreadable.findings("unreadable labels", REFUSED * read_options.lists_unreadable)
     if answers is None:
         has_rest = weighting.weighted and bool(weighting.rest)
         source, kind = str(table.path), weighting.kind
-        found += label_findings(candidates, separator, source=source, kind=kind, has_rest=has_rest)
+        found += io.label_findings(candidates, separator, source=source, kind=kind, has_rest=has_rest)
     sentences += tuple(dict.fromkeys(str(warning.message) for warning in caught))
-    found += notes("labels" if answers is None else "answers", sentences)
+    found += io.notes("labels" if answers is None else "answers", sentences)
     return TableLabels(
         candidates=candidates,
         label_findings=tuple(found),
@@ -256,16 +276,16 @@ def read_sets(table: Table, read_options: ReadOptions) -> TableLabels:
 
 
 def _read_candidates(
-    table: Table, read_options: ReadOptions, separator: str, unreadable: UnreadableCells | None = None
+    table: io.Table, read_options: ReadOptions, separator: str, unreadable: io.UnreadableCells | None = None
 ) -> CandidateSets:
     """Return the sets of the label columns; the separator of several ones is detected in each, if it is not given."""
     options = asdict(read_options.weights) | {"weights": read_options.weight_columns, "unreadable": unreadable}
     given = separator if len(read_options.labels) == 1 else read_options.separator
-    return read_labels(table, read_options.labels, separator=given, classes=read_options.classes, **options)
+    return io.read_labels(table, read_options.labels, separator=given, classes=read_options.classes, **options)
 
 
 @contextmanager
-def naming_the_option(cell_format: CellFormat, *, lists_unreadable: bool = False) -> Iterator[None]:
+def naming_the_option(cell_format: io.CellFormat, *, lists_unreadable: bool = False) -> Iterator[None]:
     """Add the option for labels that cannot be read to an error about them, unless it is set.
 
     A command that only lists such labels has the option although it is not set.
@@ -278,42 +298,42 @@ def naming_the_option(cell_format: CellFormat, *, lists_unreadable: bool = False
         raise error.because(f"{error.reason} {UNREADABLE_OPTION}") from None
 
 
-def read_rows(path: Path, read_options: ReadOptions) -> Table:
+def read_rows(path: Path, read_options: ReadOptions) -> io.Table:
     """Read the file of a table."""
     text_columns, overrides = read_options.text_columns, read_options.overrides
     as_text = {*overrides.texts, *overrides.categories} - text_columns
     return read_options.table.read(path, as_text=as_text, labels=text_columns, drop=overrides.drop)
 
 
-def prepare_features(table: Table, read_options: ReadOptions, hidden: Collection[str] = ()) -> TableFeatures:
+def prepare_features(table: io.Table, read_options: ReadOptions, hidden: Collection[str] = ()) -> TableFeatures:
     """Return the features of a table: its columns but labels, truth and `hidden`, or the rows of a sparse matrix."""
-    overrides, words = read_options.overrides, (read_options.stop_words, read_options.stem)
+    overrides, text_options = read_options.overrides, read_options.text_options
     if table.rows is not None:
-        if overrides != Overrides() or any(value.lower() != "none" for value in words):
+        if overrides != io.Overrides() or text_options != io.TextOptions():
             raise InputError(
                 f"{table.path} has a sparse matrix, which has no columns: remove --numeric, --categorical, --text, "
                 "--drop, --stop-words and --stem."
             )
-        return TableFeatures([], TableFindings(remarks=table.remarks), table.rows)
+        return TableFeatures([], io.TableFindings(remarks=table.remarks), table.rows)
     exclude = {*read_options.text_columns, *hidden}
-    chosen = choose_features(table, exclude=exclude, overrides=overrides, strict=read_options.table.strict)
-    check_texts(chosen.frame, chosen.columns, read_text_options(*words), table.path)
+    chosen = io.choose_features(table, exclude=exclude, overrides=overrides, strict=read_options.table.strict)
+    io.check_texts(chosen.frame, chosen.columns, text_options, table.path)
     return chosen
 
 
-def resolve_separator(table: Table, read_options: ReadOptions) -> tuple[str, tuple[str, ...]]:
+def resolve_separator(table: io.Table, read_options: ReadOptions) -> tuple[str, tuple[str, ...]]:
     """Return the text between two labels, given or detected, and a note if it was detected."""
     if read_options.separator is not None:
         return read_options.separator, ()
     weighted = read_options.weights.weighted
-    separator = find_separator(table, read_options.labels, classes=read_options.classes, weighted=weighted)
+    separator = io.find_separator(table, read_options.labels, classes=read_options.classes, weighted=weighted)
     if separator == LISTS:
         return separator, (f"the cells of column {read_options.labels[0]!r} are read as lists of labels.",)
     note = f"labels are separated by {separator!r}; --separator sets another text."
     return separator, (note,) * (separator != DEFAULT_SEPARATOR)
 
 
-def _use_gold(table: Table, read_options: ReadOptions, labels: TableLabels) -> TableLabels:
+def _use_gold(table: io.Table, read_options: ReadOptions, labels: TableLabels) -> TableLabels:
     """Return the labels, in which the rows with a checked label have this label alone.
 
     The labels of answers have been estimated with the checked ones. Checked labels add classes to cells with labels,
@@ -327,10 +347,10 @@ def _use_gold(table: Table, read_options: ReadOptions, labels: TableLabels) -> T
         return replace(labels, is_checked=np.array([label is not None for label in labels.answers.gold or []]))
     if gold in (*read_options.labels, *read_options.weight_columns):
         raise InputError(f"--gold and --labels must name different columns; got {gold!r} for both.")
-    is_fixed = read_options.classes is not None or are_class_columns(
+    is_fixed = read_options.classes is not None or io.are_class_columns(
         table, read_options.labels, read_options.weight_columns, weighted=weights.weighted
     )
-    known, new = read_checked_labels(
+    known, new = io.read_checked_labels(
         table,
         gold,
         candidates.classes,
@@ -343,7 +363,7 @@ def _use_gold(table: Table, read_options: ReadOptions, labels: TableLabels) -> T
         names = tuple(map(str, sorted([*candidates.classes.tolist(), *new])))
         candidates = _read_candidates(table, replace(read_options, classes=names), labels.separator)
     checked = insert_checked_labels(candidates, known)
-    found = (*labels.label_findings, *notes("labels", describe_checked_labels(gold, checked, new)))
+    found = (*labels.label_findings, *io.notes("labels", io.describe_checked_labels(gold, checked, new)))
     return replace(labels, candidates=checked.candidates, is_checked=checked.is_checked, label_findings=found)
 
 

@@ -1,9 +1,12 @@
-"""Columns that reveal the labels: they have class names, determine the label, or identify the candidate sets.
+"""Columns that make held-out rates too high: they reveal the labels, or name groups of similar rows.
 
-Reading order: `find_leaks` returns the findings of `class_name_columns`, `label_columns` and `set_columns`.
+Reading order: `find_leaks` returns the findings of `class_name_columns`, `label_columns` and `set_columns`: columns
+that have class names, determine the label, or identify the candidate sets. `find_groups` returns those of recordings or
+patients: the rates of held-out rows of the same groups are too high for rows of new groups.
 """
 
-from collections.abc import Sequence
+import re
+from collections.abc import Collection, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,7 +14,7 @@ import polars as pl
 import scipy.sparse as sp
 
 from oneof.candidates import CandidateSets
-from oneof.cli.output.terminal import format_percent
+from oneof.cli.terminal import format_percent
 from oneof.io import Column, Finding
 from oneof.typing import Ints
 
@@ -37,6 +40,17 @@ _MAX_ENTRIES = 5_000_000
 """Number of rows times classes that are read at once."""
 _MAX_COLUMNS = 3
 """Number of columns that identify the sets together."""
+_GROUP = re.compile(
+    "(account|animal|article|author|batch|camera|client|clinic|cluster|colony|customer|device|doc|document|experiment|"
+    "farm|field|file|filename|group|hospital|household|image|individual|location|nest|participant|patient|person|photo|"
+    "picture|plate|plot|recorder|recording|scene|school|sensor|session|site|source|speaker|station|subject|transect|"
+    "user|video)s?"
+)
+"""Words in the names of columns whose values are usually groups."""
+_WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
+_MIN_GROUPS = 3
+_MIN_ROWS_PER_GROUP = 2.0
+"""Number of values of a column of groups, and the mean number of rows of a value."""
 
 
 def find_leaks(frame: pl.DataFrame, columns: Sequence[Column], candidates: CandidateSets) -> list[Finding]:
@@ -200,3 +214,54 @@ def _set_accuracy(rows: pl.DataFrame, names: Sequence[str]) -> float:
     # Only rows of the most frequent set can be predicted, and without the row itself it must still be that.
     predicted = groups.filter(pl.col("first") - 1 > pl.col("second"))
     return int(predicted["first"].sum()) / rows.height
+
+
+def find_groups(
+    frame: pl.DataFrame,
+    exclude: Collection[str],
+    dropped: Collection[str] = (),
+    *,
+    identifiers: Collection[str] = (),
+    given: str | None = None,
+) -> list[Finding]:
+    """Return findings about columns that probably name groups of rows.
+
+    Parameters
+    ----------
+    frame : polars.DataFrame
+        The table as read, with columns that are not features.
+    exclude : collection of str
+        Columns of labels and of true labels.
+    dropped : collection of str
+        Columns of the file that were not read; one that is dropped may still name the groups of the folds.
+    identifiers : collection of str
+        Columns that are not features, since nearly all their values differ. One with the name of groups, such as a
+        patient, may have a group of several rows, whether or not most groups have one.
+    given : str, optional
+        The column of groups, among the excluded ones. The findings are then about further groups that are features.
+    """
+    stripped = {name.strip() for name in exclude}  # as `find_column` finds them
+    few = set(identifiers) if given is None else set()
+    sizes = {
+        cells.name: _count_groups(cells, 1.0 if cells.name in few else _MIN_ROWS_PER_GROUP)
+        for cells in frame.iter_columns()
+        if cells.name.strip() not in stripped
+    }
+    names = sorted((name for name, size in sizes.items() if size), key=lambda name: -sizes[name])
+    if given is not None:
+        return [Finding("further groups", name) for name in names]
+    return [Finding("groups", name) for name in names or filter(_has_name_of_groups, dropped)]
+
+
+def _has_name_of_groups(name: str) -> bool:
+    return any(_GROUP.fullmatch(word.lower()) for word in _WORD.findall(name))
+
+
+def _count_groups(cells: pl.Series, rows_per_group: float) -> int:
+    """Return the number of values of a column of texts or whole numbers with the name of groups, 0 for another one."""
+    if not (cells.dtype in (pl.String, pl.Categorical, pl.Enum) or cells.dtype.is_integer()):
+        return 0
+    values = cells.cast(pl.String).str.strip_chars().replace("", None).drop_nulls()
+    n_values = values.n_unique()
+    recurs = n_values >= _MIN_GROUPS and len(values) >= rows_per_group * n_values and len(values) > n_values
+    return n_values if recurs and _has_name_of_groups(cells.name) else 0

@@ -10,8 +10,8 @@ from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import StandardScaler
 
 from oneof.cli.tables.inputs import PreparedTable
+from oneof.comparison import methods
 from oneof.comparison.folds import Task, has_class_weights
-from oneof.comparison.methods import DEFAULT_METHOD, auto_methods, estimators_for, excluded_from_auto
 from oneof.errors import InputError
 from oneof.io import make_encoder
 
@@ -24,12 +24,14 @@ def resolve_methods(
     "best" requests all methods except slow ones, and with class weights those that have weights. A method may have
     parameters, see `split_method`.
     """
-    encoder = None if prepared.table.rows is not None else make_encoder(prepared.columns, prepared.text_options)
+    encoder = (
+        None if prepared.table.rows is not None else make_encoder(prepared.columns, prepared.read_options.text_options)
+    )
     encoded = prepared.frame if encoder is None else encoder.fit_transform(prepared.frame)
     if encoder is not None:  # the folds have other words, and the same scaler
         encoder.set_params(sparse_output=sp.issparse(encoded))
     n_features = encoded.shape[1]
-    estimators = estimators_for(Task(encoded, prepared.candidates, None), seed)
+    estimators = methods.estimators_for(Task(encoded, prepared.candidates, None), seed)
     names, notes = _select_names(method, estimators, n_features, class_weight)
     # The steps of a method that is a pipeline are inserted one by one, since `pipeline[-1]` must be the estimator. The
     # encoder has scaled sparse features: a second scaler would give rare words the same weight as frequent ones. It has
@@ -61,10 +63,10 @@ def _select_names(
                 f"--method {', '.join(weighted[:-1])} or {weighted[-1]}, or best, which compares them."
             )
         return [name], []
-    names = list(auto_methods(estimators, n_features))
+    names = list(methods.auto_methods(estimators, n_features))
     notes = [
         f"{name} is not compared: it is slow with {n_features:,} features; --method {name} fits it."
-        for name in excluded_from_auto(n_features)
+        for name in methods.excluded_from_auto(n_features)
     ]
     if without := [name for name in names if name not in weighted]:
         notes.append(f"methods without class weights are not compared: {', '.join(without)}.")
@@ -118,18 +120,6 @@ def set_parameters(method: Any, parameters: Mapping[str, Any]) -> None:
                 f"{type(estimator).__name__} has no parameter {name!r}: {hint}Its parameters are {', '.join(known)}."
             )
         estimator.set_params(**{name: value})
-
-
-def is_default_method(method: str) -> bool:
-    """Return whether the method is the default one, with or without parameters."""
-    return split_method(method)[0].lower() in ("auto", DEFAULT_METHOD.lower())
-
-
-def describe_comparison(n_methods: int, budget: float | None) -> str:
-    """Return the announcement of a comparison, which takes long."""
-    limit = "" if budget is None else f" for up to {budget:g} min (--budget)"
-    methods = f"{n_methods} method{'s' * (n_methods != 1)}"
-    return f"comparing {methods}{limit}; Ctrl-C ends with the best so far."
 
 
 def _match_name(method: str, estimators: Mapping[str, Any]) -> str:

@@ -1,6 +1,7 @@
-"""Terminal output and exit codes: tables, notes, JSON, and the handling of errors."""
+"""Output of commands: errors and exit codes, tables, notes and JSON, progress on standard error, and files."""
 
 import contextlib
+import datetime
 import functools
 import json
 import math
@@ -9,17 +10,17 @@ import os
 import signal
 import sys
 import threading
+import time
 import traceback
 import warnings
-from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, Literal
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Literal, Protocol
 
 import typer
 
-from oneof.errors import OneofError
-
-if TYPE_CHECKING:
-    from rich.console import Console
+from oneof.errors import InputError, OneofError
+from oneof.files import atomic_write, check_not_input, check_writable, create_directories
 
 BAD_INPUT = 2
 INTERNAL = 1
@@ -40,6 +41,11 @@ _ABOVE = (
 )
 _MAX_WINDOWS = 10
 """Maximum number of table rows for the windows of a stream."""
+_DELAY = 1.0
+"""Seconds before the progress bar appears."""
+_REDRAWS_PER_SECOND = 2
+_LINE_SECONDS = 60.0
+"""Seconds between two lines without a terminal."""
 
 
 class Terminated(KeyboardInterrupt):
@@ -130,6 +136,7 @@ def print_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]
     In a narrow table the words of all columns but the first remain whole.
     """
     from rich import box
+    from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
@@ -140,13 +147,8 @@ def print_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]
         table.add_column(column, justify=justify, overflow="fold", min_width=max(map(len, words), default=None))
     for row in rows:
         table.add_row(*map(Text, row))
-    _console().print(table)
-
-
-def _console() -> "Console":
-    from rich.console import Console
-
-    return Console(width=None if sys.stdout.isatty() else 200)  # the table of a file or a pipe is not folded
+    width = None if sys.stdout.isatty() else 200  # the table of a file or a pipe is not folded
+    Console(width=width).print(table)
 
 
 def print_line(sentence: str) -> None:
@@ -165,17 +167,10 @@ def print_notes(sentences: Iterable[str]) -> None:
         print_note(sentence)
 
 
-def print_facts(facts: Any) -> None:
-    """Write the facts of a table to standard error, so that standard output has the results only."""
+def print_facts(facts: Any, *, err: bool = True) -> None:
+    """Write the facts of a table, to standard error before a fit, so that standard output has the results only."""
     for line in facts.lines():
-        typer.echo(line, err=True)
-
-
-def format_duration(seconds: float) -> str:
-    """Format a time with its unit, as `oneof.comparison` does."""
-    from oneof.comparison.results import format_duration
-
-    return format_duration(seconds)
+        typer.echo(line, err=err)
 
 
 def format_percent(fraction: float | None, std: float | None = None) -> str:
@@ -253,3 +248,123 @@ def to_builtin(value: Any) -> Any:
     if value is None or isinstance(value, str | int | bool):
         return value
     return to_builtin(value.item()) if hasattr(value, "item") else str(value)
+
+
+class Progress(Protocol):
+    """Progress callback; the total and the time left are None if unknown."""
+
+    def __call__(self, n_done: int, n_total: int | None, name: str, seconds_left: float | None = None, /) -> None:
+        """Show the progress."""
+
+
+@contextlib.contextmanager
+def step(title: str, *, each_name: bool = False) -> Iterator[Progress]:
+    """Yield a callback that shows a progress bar and the remaining time of a step of a command on standard error.
+
+    The bar appears after a second. Its time left, known from the first finished part on, decreases between two calls.
+    If standard error is not a terminal, the step has a line, and the callback writes at most one a minute; or one for
+    each name with `each_name`.
+    """
+    if not sys.stderr.isatty():
+        if not each_name:
+            print_note(f"{title}.")
+        yield _write_lines(title, each_name=each_name)
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, ProgressColumn, Task, TextColumn
+    from rich.progress import Progress as Bar
+    from rich.text import Text
+
+    class TimeLeftColumn(ProgressColumn):
+        """Column of the time left, which decreases at every redraw."""
+
+        def render(self, task: Task) -> Text:
+            end = task.fields["end"]
+            return Text(_format_left(None if end is None else end - time.monotonic()))
+
+    start = time.monotonic()
+    columns = TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[count]}"), TimeLeftColumn()
+    bar = Bar(*columns, console=Console(stderr=True), transient=True, refresh_per_second=_REDRAWS_PER_SECOND)
+    task = bar.add_task(title, total=None, count="", end=None)
+    # The first call may come after minutes.
+    timer = threading.Timer(_DELAY, bar.start)
+    timer.daemon = True
+
+    def update(done: int, total: int | None, name: str, seconds_left: float | None = None) -> None:
+        now = time.monotonic()
+        left = _estimate_left(done, total, now - start) if seconds_left is None else seconds_left
+        count = f"{done}/{'?' if total is None else total}"
+        bar.update(task, completed=done, total=total, description=f"{title}: {name}", count=count)
+        if left is not None:
+            bar.update(task, end=now + left)
+
+    timer.start()
+    try:
+        yield update
+    finally:
+        timer.cancel()
+        timer.join()
+        bar.stop()
+
+
+def _write_lines(title: str, *, each_name: bool) -> Progress:
+    """Return a callback that writes a line when a fit begins or the first step of a name is done, or one a minute."""
+    start = last_time = time.monotonic()
+    last_name = ""
+
+    def update(done: int, total: int | None, name: str, seconds_left: float | None = None) -> None:
+        nonlocal last_name, last_time
+        now = time.monotonic()
+        is_new = name != last_name and (bool(done) or name.startswith("fitting "))
+        if not (is_new if each_name else done and now - last_time >= _LINE_SECONDS):
+            return
+        last_name, last_time = name, now
+        left = _format_left(_estimate_left(done, total, now - start) if seconds_left is None else seconds_left)
+        count = f"{done} of {'an unknown number' if total is None else total} done"
+        print_note(f"{title}: {name} ({', '.join(filter(None, [count, left]))}).")
+
+    return update
+
+
+def _estimate_left(done: int, total: int | None, seconds: float) -> float | None:
+    """Return the time left by the mean time of a step so far; None if it is unknown."""
+    return None if not done or total is None else seconds / done * (total - done)
+
+
+def _format_left(seconds_left: float | None) -> str:
+    """Format the time left, which is 0 or less at the end, and if it was estimated too low."""
+    from oneof.comparison.results import format_duration  # heavy for --help
+
+    if seconds_left is None:
+        return ""
+    return f"about {format_duration(round(seconds_left))} left" if seconds_left > 0 else "finishing"
+
+
+def check_outputs(outputs: Mapping[str, Iterable[Path | None]], inputs: Collection[Path]) -> None:
+    """Raise unless the files of each option can be written, are not inputs, and are those of no other option."""
+    options: dict[Path, str] = {}
+    for option, files in outputs.items():
+        for file in filter(None, files):
+            check_not_input(file, inputs, option)
+            if file.is_dir():
+                raise InputError(f"{option}: {file} is a folder. Name a file.")
+            check_writable(file.parent)
+            if (other := options.setdefault(file.resolve(), option)) != option:
+                raise InputError(f"{other} and {option} must be different files; got {file} for both.")
+
+
+@contextlib.contextmanager
+def new_file(path: Path) -> Iterator[Path]:
+    """Yield a temporary path whose file replaces `path` at the end; missing folders are created."""
+    with create_directories(path.absolute().parent), atomic_write(path) as temporary:
+        yield temporary
+
+
+def write_json(path: Path, content: Mapping[str, Any]) -> None:
+    """Write an object of JSON for people too."""
+    path.write_text(json.dumps(content, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
+def today() -> str:
+    """Return the date of a page."""
+    return datetime.datetime.now().astimezone().date().isoformat()

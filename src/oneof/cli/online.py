@@ -11,23 +11,17 @@ from typing import Any
 import polars as pl
 
 import oneof
-from oneof import stream
+from oneof import io, stream
 from oneof.candidates.cells import DEFAULT_SEPARATOR
-from oneof.cli.inspection import inspect_first_rows, read_first_rows
-from oneof.cli.options import FitOptions, OnlineFitOptions, OnlineOptions
-from oneof.cli.options import to_dict as options_to_dict
-from oneof.cli.output import terminal
-from oneof.cli.output.files import check_outputs, write_json
-from oneof.cli.output.progress import Progress, step
-from oneof.cli.output.terminal import format_percent
+from oneof.cli import terminal
+from oneof.cli.options import FitOptions, OnlineFitOptions, OnlineOptions, ReadOptions, options_to_dict
+from oneof.cli.tables.facts import inspect_first_rows, read_first_rows
 from oneof.cli.tables.inputs import naming_the_option, resolve_separator
 from oneof.cli.tables.methods import set_parameters, split_method
-from oneof.cli.tables.read_options import ReadOptions
-from oneof.cli.training.files import model_of
+from oneof.cli.terminal import Progress, check_outputs, format_percent, step, write_json
+from oneof.cli.training import model_of
 from oneof.errors import InputError, OneofError
 from oneof.files import atomic_directory, hash_file
-from oneof.io import describe as describe_findings
-from oneof.io import describe_cells, read_text_options
 from oneof.io.batches import BATCH_ROWS
 from oneof.persistence import save
 
@@ -76,7 +70,7 @@ def fit_online(
         "progressive_validation": summary["progressive_validation"],
         "online": True,
         "weights": asdict(read_options.weights) | {"prior": fit.prior},
-        "cells": describe_cells(fit.columns, read_options.table.cell_format),
+        "cells": io.describe_cells(fit.columns, read_options.table.cell_format),
         "file_hash": hash_file(path),
     }
     with atomic_directory(folder) as stage:
@@ -97,7 +91,7 @@ def _stream_options(read_options: ReadOptions, online_options: OnlineOptions) ->
         classes=read_options.classes,
         **asdict(read_options.weights),
         overrides=read_options.overrides,
-        text_options=read_text_options(read_options.stop_words, read_options.stem),
+        text_options=read_options.text_options,
         batch_rows=online_options.batch_rows,
         hash_bits=online_options.hash_bits,
         n_epochs=online_options.epochs,
@@ -123,7 +117,7 @@ def _inspect_first_rows(
         if inspection.facts.classes:  # the labels of the first rows could be read
             terminal.print_facts(inspection.facts)
         leaks = [finding for finding in inspection.findings.others if finding.kind.endswith("leak")]
-    return separator, [*describe_findings(leaks), *sentences]
+    return separator, [*io.describe(leaks), *sentences]
 
 
 def resume_notes(folder: Path, arguments: list[str]) -> list[str]:

@@ -3,7 +3,6 @@
 Reading order: `find_issues`, `issue_table` and `summarize`; `print_issues`, `write_table` and `write_page`.
 """
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,30 +13,25 @@ from sklearn.utils import _safe_indexing
 import oneof
 from oneof.audit import LabelIssues, find_label_issues
 from oneof.audit.detection import only_in_one_group
+from oneof.audit.label_issues import widen
 from oneof.candidates import CandidateSets
-from oneof.cli.answers.annotators import WEIGHTS_NOTE, describe_answers
-from oneof.cli.output import terminal
-from oneof.cli.output.files import new_file, today
-from oneof.cli.output.progress import Progress
-from oneof.cli.tables import first_labels as first
+from oneof.cli import terminal
+from oneof.cli.answers import WEIGHTS_NOTE, describe_answers
 from oneof.cli.tables.inputs import PreparedTable, insert_identifiers
 from oneof.cli.tables.methods import resolve_methods
-from oneof.cli.tables.read_options import ReadOptions
+from oneof.cli.terminal import Progress, new_file, today
 from oneof.comparison import Comparison
-from oneof.comparison.folds import columns_of
+from oneof.comparison.folds import count_groups
 from oneof.comparison.methods import DEFAULT_METHOD
 from oneof.io import find_column
-from oneof.report import render_audit, table_preview
+from oneof.report import FirstLabelRate, render_audit, table_preview
 from oneof.report.data import Preview
-from oneof.solvers.loo_ridge.distractors import CandidateGroups
-from oneof.typing import Ints
+from oneof.typing import Ints, Mask
 
 N_FOLDS = 5
 """Number of folds of the held-out predictions, unless there are fewer labeled rows or groups."""
 MAX_PRINTED = 0.995
 """Probabilities above this would be rounded to 1.00."""
-MIN_SHARED_PAIRS, MIN_SHARED_FRACTION = 20, 0.5
-"""Number and fraction of neighboring rows with the same partial set from which rows are said to share lists."""
 MAX_CELL = 40
 """Number of characters of a text in the printed list."""
 CHECKED_NOTE = (
@@ -66,8 +60,8 @@ def find_issues(
         return values if values is None or rows is None else _safe_indexing(values, rows)
 
     groups, candidates = take(prepared.groups), prepared.candidates if rows is None else prepared.candidates[rows]
-    labeled = np.flatnonzero(~candidates.is_unlabeled)
-    n_parts = len(labeled if groups is None else np.unique(np.asarray(groups)[labeled]))
+    n_labeled = int((~candidates.is_unlabeled).sum())
+    n_parts = n_labeled if groups is None else count_groups(groups, candidates)
     method = DEFAULT_METHOD if method.lower() == "auto" else method
     [(name, auditor)] = resolve_methods(prepared, method, seed)[0].items()
     return name, find_label_issues(
@@ -76,8 +70,8 @@ def find_issues(
         auditor,
         cv=max(2, min(N_FOLDS, n_parts)) if folds is None else folds,
         groups=groups,
-        checked=take(first.excluded_rows(prepared)),
-        named=take(first.named_classes(prepared)),
+        checked=take(excluded_rows(prepared)),
+        named=take(named_classes(prepared)),
         noise_rate=noise_rate,
         random_state=seed,
         progress=progress,
@@ -86,8 +80,8 @@ def find_issues(
 
 def can_audit(prepared: PreparedTable, rows: Ints | slice = slice(None)) -> bool:
     """Return whether some rows can be audited: they are labeled, not checked, and their class is in several groups."""
-    excluded, candidates = first.excluded_rows(prepared), prepared.candidates[rows]
-    left_out = candidates.is_unlabeled if excluded is None else candidates.is_unlabeled | excluded[rows]
+    candidates = prepared.candidates[rows]
+    left_out = candidates.is_unlabeled | excluded_rows(prepared)[rows]
     if prepared.groups is not None:
         left_out = left_out | only_in_one_group(candidates, np.asarray(prepared.groups)[rows])
     return not left_out.all()
@@ -99,27 +93,79 @@ def has_predictions_of_all_rows(comparison: Comparison, candidates: CandidateSet
     return comparison.n_folds > 1 or (comparison.n_groups is None and is_exact)
 
 
-def share_lists(prepared: PreparedTable) -> bool:
-    """Return whether rows share lists, such as those of a recording.
+def named_classes(prepared: PreparedTable) -> Mask | None:
+    """Return the classes that rows name, (n, K), if the others have the weight of a rest; None without rest.
 
-    This is the case if most neighboring rows with several candidates have the same ones, or if columns of the table
-    identify the sets.
+    A row that names no class has all its candidates.
     """
-    if prepared.set_columns:
-        return True
-    main = CandidateGroups.from_evidence(prepared.candidates.evidence).main  # without small weights of softened sets
-    pairs = main.partial[:-1] & main.partial[1:]
-    n_same = int((pairs & (main.group[:-1] == main.group[1:])).sum())
-    return bool(n_same >= MIN_SHARED_PAIRS and n_same >= MIN_SHARED_FRACTION * np.count_nonzero(pairs))
+    if not prepared.has_rest:
+        return None
+    candidates, named = prepared.candidates, _listed(prepared)
+    nameless = ~named.any(axis=1)
+    named[nameless] = candidates.mask[nameless]
+    return named
 
 
-def describe_rest(read_options: ReadOptions, prepared: PreparedTable) -> list[str]:
+def nameless_rows(prepared: PreparedTable) -> Mask:
+    """Return the mask of the rows with weights that name no class, (n,), such as those of a rest alone."""
+    if not prepared.has_rest:
+        return np.zeros(len(prepared.candidates), dtype=bool)
+    return prepared.candidates.is_weighted & ~_listed(prepared).any(axis=1)
+
+
+def _listed(prepared: PreparedTable) -> Mask:
+    """Return the candidates with a weight in the table, (n, K)."""
+    return (prepared.written_weights > 0) & prepared.candidates.mask
+
+
+def excluded_rows(prepared: PreparedTable) -> Mask:
+    """Return the mask of the rows that are not audited, which are checked or name no class."""
+    nameless = nameless_rows(prepared)
+    return nameless if prepared.is_checked is None else nameless | prepared.is_checked
+
+
+def first_labels(prepared: PreparedTable) -> Ints:
+    """Return the code of the largest weight of each row, (n,); -1 if several are equal, as those of a row of zeros."""
+    weights = prepared.written_weights
+    is_tied = (weights == weights.max(axis=1, keepdims=True)).sum(axis=1) > 1
+    return np.where(is_tied, -1, weights.argmax(axis=1))
+
+
+def measure_first_labels(prepared: PreparedTable) -> FirstLabelRate | None:
+    """Return the accuracy of the first labels by the true or checked labels; None without such a row.
+
+    Rows with several labels of the largest weight have no first label.
+    """
+    known = prepared.known_codes
+    if prepared.answers is not None or not prepared.candidates.is_weighted.any() or known.max() < 0:
+        return None
+    first = first_labels(prepared)
+    rows = (first >= 0) & (known >= 0)
+    if not rows.any():
+        return None
+    accuracy, n_rows = float(np.mean(first[rows] == known[rows])), int(rows.sum())
+    return FirstLabelRate(accuracy, widen([accuracy], n_rows), n_rows, f"that of {prepared.largest} in the table")
+
+
+def describe_first_labels(rate: FirstLabelRate | None) -> list[str]:
+    """Return a sentence with the accuracy of the first labels; none if it is unknown."""
+    if rate is None:
+        return []
+    low, high = (100 * end for end in rate.interval)
+    rows = "1 labeled row" if rate.n_rows == 1 else f"{rate.n_rows:,} labeled rows"
+    return [
+        f"the first label, {rate.meaning}, is the true one in {100 * rate.accuracy:.1f} % of {rows} with a known true "
+        f"label (95 % interval {low:.1f} to {high:.1f} %)."
+    ]
+
+
+def describe_rest(prepared: PreparedTable) -> list[str]:
     """Return a note if posteriors rule out the classes that rows do not list, or if rows list no class at all.
 
     The first makes the noise rate too high.
     """
-    weights, candidates = read_options.weights, prepared.candidates
-    n_nameless = int(first.nameless_rows(prepared).sum())
+    weights, candidates = prepared.read_options.weights, prepared.candidates
+    n_nameless = int(nameless_rows(prepared).sum())
     if n_nameless:
         have = "row names no label and is" if n_nameless == 1 else "rows name no label and are"
         return [f"{n_nameless:,} {have} not audited: all of the probability is that of the rest."]
@@ -175,7 +221,7 @@ def issue_table(issues: LabelIssues, prepared: PreparedTable) -> pl.DataFrame:
         "suspected": issues.is_issue[rows],
     }
     if issues.candidates.is_weighted.any():
-        codes, posterior = first.first_labels(prepared.written_weights)[rows], issues.posterior[rows]
+        codes, posterior = first_labels(prepared)[rows], issues.posterior[rows]
         wrong = 1.0 - posterior[np.arange(len(rows)), codes]
         columns |= {
             "first": _names(issues)[codes].tolist(),
@@ -197,7 +243,7 @@ def wrong_first_labels(table: pl.DataFrame) -> pl.DataFrame:
 
 def summarize_first_labels(issues: LabelIssues, prepared: PreparedTable, table: pl.DataFrame) -> dict[str, Any]:
     """Return the number of rows with a first label, and of those that are wrong, with an interval of 95 %."""
-    _, (low, high) = issues.estimate_accuracy(_names(issues)[first.first_labels(prepared.written_weights)])
+    _, (low, high) = issues.estimate_accuracy(_names(issues)[first_labels(prepared)])
     n_first = table["first_wrong"].count()
     return {
         "n_first_labels": n_first,
@@ -210,8 +256,8 @@ def describe_wrong_first_labels(issues: LabelIssues, prepared: PreparedTable, ta
     """Return the expected number of rows with a wrong first label in a sentence, with its interval and its basis."""
     n_first, n_wrong, (low, high) = summarize_first_labels(issues, prepared, table).values()
     return (
-        f"The first label, {first.describe_first_label(prepared)}, is wrong in about {n_wrong:.0f} of {n_first:,} rows "
-        f"({low:.0f} to {high:.0f}), and more probably wrong than right in {len(wrong_first_labels(table)):,}. "
+        f"The first label, that of {prepared.largest} in the table, is wrong in about {n_wrong:.0f} of {n_first:,} "
+        f"rows ({low:.0f} to {high:.0f}), and more probably wrong than right in {len(wrong_first_labels(table)):,}. "
         "This is estimated from the held-out predictions and the weights, which must not be too large or too small."
     )
 
@@ -219,9 +265,10 @@ def describe_wrong_first_labels(issues: LabelIssues, prepared: PreparedTable, ta
 def written_labels(issues: LabelIssues, prepared: PreparedTable) -> list[str]:
     """Return the labels of each row as text: the cell if the labels have weights and are one column of text."""
     texts, frame = issues.candidates.to_strings(separator=prepared.separator), prepared.table.frame
-    if prepared.label_column is None or not issues.candidates.is_weighted.any():
+    labels, weights = prepared.read_options.labels, prepared.read_options.weight_column
+    if len(labels) != 1 or weights is not None or not issues.candidates.is_weighted.any():
         return texts
-    cells = frame[find_column(prepared.label_column, frame.columns, prepared.table.path)]
+    cells = frame[find_column(labels[0], frame.columns, prepared.table.path)]
     if cells.dtype != pl.String:
         return texts
     return [text if cell is None else " ".join(cell.split()) for cell, text in zip(cells.to_list(), texts, strict=True)]
@@ -229,24 +276,18 @@ def written_labels(issues: LabelIssues, prepared: PreparedTable) -> list[str]:
 
 def preview(prepared: PreparedTable) -> Preview:
     """Return the first identifier and the first features of each row, as texts, for a page."""
-    columns = [*prepared.identifiers[:1], *(column.name for column in prepared.columns)]
+    columns = [*prepared.findings.identifiers[:1], *(column.name for column in prepared.columns)]
     return table_preview(prepared.table.frame, columns, prepared.table.rows)
 
 
 def summarize(issues: LabelIssues, prepared: PreparedTable) -> dict[str, Any]:
     """Return the issues for JSON, with the first labels that are probably wrong if labels have weights."""
-    rate, table = first.measure_first_labels(prepared), issue_table(issues, prepared)
+    rate, table = measure_first_labels(prepared), issue_table(issues, prepared)
     suspected = table.filter("suspected").select("row", "proposed", "probability", "runner_up", candidates="labels")
-    facts = {
-        "rows": len(issues.candidates),
-        "labeled": len(issues.ranking),
-        "n_wrong": issues.n_wrong,
-        "n_wrong_interval": list(issues.n_wrong_interval),
-        "noise_rate": issues.noise_rate,
-        "is_rate_given": issues.is_rate_given,
-        "noise_rate_interval": list(issues.noise_rate_interval),
-        "noise_rate_by_size": issues.noise_rate_by_size,
-        "noise_rate_by_label": issues.noise_rate_by_label,
+    rates = ("n_wrong", "n_wrong_interval", "noise_rate", "is_rate_given", "noise_rate_interval")
+    facts: dict[str, Any] = {"rows": len(issues.candidates), "labeled": len(issues.ranking)}
+    facts |= {name: getattr(issues, name) for name in (*rates, "noise_rate_by_size", "noise_rate_by_label")}
+    facts |= {
         "truth": compare_with_truth(issues, prepared),
         "checked_first_labels": None if rate is None else rate._asdict(),
         "issues": suspected.to_dicts(),
@@ -259,9 +300,7 @@ def summarize(issues: LabelIssues, prepared: PreparedTable) -> dict[str, Any]:
 
 def compare_with_truth(issues: LabelIssues, prepared: PreparedTable) -> dict[str, int] | None:
     """Return numbers of the audited rows with a true label: all, wrong, suspected, and both; None without any."""
-    if prepared.truth is None:
-        return None
-    codes, mask = columns_of(prepared.truth, issues.candidates), first.named_classes(prepared)
+    codes, mask = prepared.true_codes, named_classes(prepared)
     rows = issues.ranking[codes[issues.ranking] >= 0]
     wrong = ~(issues.candidates.mask if mask is None else mask)[rows, codes[rows]]
     suspected = issues.is_issue[rows]
@@ -269,13 +308,13 @@ def compare_with_truth(issues: LabelIssues, prepared: PreparedTable) -> dict[str
     return {name: int(count) for name, count in counts.items()} if len(rows) else None
 
 
-def audit_notes(prepared: PreparedTable, read_options: ReadOptions) -> list[str]:
+def audit_notes(prepared: PreparedTable) -> list[str]:
     """Return notes on labels that an audit treats in another way than a fit."""
-    found = [*([] if prepared.answers is None else [WEIGHTS_NOTE]), *describe_rest(read_options, prepared)]
-    if prepared.answers is None and share_lists(prepared):
+    found = [*([] if prepared.answers is None else [WEIGHTS_NOTE]), *describe_rest(prepared)]
+    if prepared.answers is None and prepared.has_shared_lists:
         found.append(f"{SHARED_LISTS}: the noise rate tends to be too low, and its interval too narrow.")
     if prepared.is_checked is not None:
-        found += [CHECKED_NOTE, *first.describe_first_labels(first.measure_first_labels(prepared))]
+        found += [CHECKED_NOTE, *describe_first_labels(measure_first_labels(prepared))]
     return found
 
 
@@ -308,8 +347,7 @@ def _print_rows(title: str, rows: pl.DataFrame, columns: dict[str, str], top: in
 
     The last three are `columns`, with their headings if these are not their names.
     """
-    texts = [column.name for column in prepared.columns if column.kind == "text"]
-    shown, answers = with_names(rows.head(top), prepared, [*prepared.identifiers[:1], *texts[:1]]), prepared.answers
+    shown, answers = with_names(rows.head(top), prepared, limit=1), prepared.answers
     names, lines = shown.columns[: shown.columns.index("labels")], []
     for row in shown.to_dicts():
         labels = _first_words(row["labels"]) if answers is None else describe_answers(answers.answers, row["row"])
@@ -322,11 +360,16 @@ def _print_rows(title: str, rows: pl.DataFrame, columns: dict[str, str], top: in
         terminal.print_table(title, headings, lines, text_columns=len(headings) - 1)
 
 
-def with_names(result: pl.DataFrame, prepared: PreparedTable, columns: Sequence[str]) -> pl.DataFrame:
-    """Return a table of results with columns of the table after its column `row`: those of names in the answers first.
+def with_names(
+    result: pl.DataFrame, prepared: PreparedTable, *, limit: int | None = None, has_texts: bool = True
+) -> pl.DataFrame:
+    """Return a table of results with columns of the table after its column `row`.
 
+    They are those of names in the answers, at most `limit` identifiers, and, with `has_texts`, as many texts at most.
     If the names are in a column `row`, they are `id` in the results, where `row` is the number of the row.
     """
+    texts = [column.name for column in prepared.columns if has_texts and column.kind == "text"]
+    columns = [*prepared.findings.identifiers[:limit], *texts[:limit]]
     frame, names = prepared.table.frame, [*prepared.answer_rows, *columns]
     if "row" in prepared.answer_rows:
         frame, names = frame.with_columns(id=pl.col("row")), ["id", *columns]
@@ -341,9 +384,8 @@ def _first_words(cell: Any) -> str:
 
 def write_table(path: Path, issues: LabelIssues, prepared: PreparedTable) -> None:
     """Write all labeled rows as CSV, the most probably wrong first, with their identifiers and texts."""
-    texts = [column.name for column in prepared.columns if column.kind == "text"]
     with new_file(path) as temporary:
-        with_names(issue_table(issues, prepared), prepared, [*prepared.identifiers, *texts]).write_csv(temporary)
+        with_names(issue_table(issues, prepared), prepared).write_csv(temporary)
 
 
 def write_page(path: Path, issues: LabelIssues, prepared: PreparedTable, method: str, command: str) -> None:

@@ -1,6 +1,11 @@
-"""Opening of a session by `oneof label`: the rows of the table, their initial labels, features and suspects."""
+"""Session of `oneof label`: the rows of the table, their initial labels, features and suspects, and answers in files.
 
+`--import` reads the files that `oneof fit --answers` reads.
+"""
+
+import shlex
 import warnings
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -8,32 +13,31 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
+from oneof import io
 from oneof.audit import LabelIssue
 from oneof.candidates import CandidateSets
 from oneof.candidates.cells import DEFAULT_SEPARATOR
 from oneof.candidates.sets import insert_checked_labels
-from oneof.cli.auditing.issues import CHECKED_NOTE, describe_rate, find_issues
-from oneof.cli.labeling.answers import read_gold
-from oneof.cli.labeling.options import LabelOptions, PageGroup
-from oneof.cli.tables.groups import read_groups
-from oneof.cli.tables.inputs import (
-    PreparedTable,
-    TableLabels,
-    check_unchecked_rows,
-    prepare_features,
-    read_rows,
-    read_sets,
-)
+from oneof.cli import terminal
+from oneof.cli.answers import check_have_answers, read_answers
+from oneof.cli.auditing import CHECKED_NOTE, describe_rate, find_issues
+from oneof.cli.options import AnnotatorGroup, LabelOptions, PageGroup, ReadOptions
+from oneof.cli.tables import inputs
+from oneof.cli.tables.facts import count_missing
 from oneof.cli.tables.methods import resolve_methods
-from oneof.cli.tables.read_options import ReadOptions
+from oneof.comparison.results import format_duration
 from oneof.errors import DataError, InputError
-from oneof.io import Table, TableFindings, find_column, make_encoder, notes
+from oneof.io.answers import ITEM, ROW, name_rows
 from oneof.io.features import TableFeatures
 from oneof.labeling import LabelingSession
+from oneof.labeling.annotators import AnnotatorProgress
 from oneof.labeling.answers.database import stored_classes
+from oneof.labeling.answers.importing import read_degrees
 from oneof.labeling.content.media import AudioFolder, ImageFolder, MediaFolder
 from oneof.labeling.content.table import LabelTable
 from oneof.labeling.validation import NewClassesWarning, check_gold, describe_new_classes
+from oneof.messages import MAX_NAMED, enumerate_items, write_names
+from oneof.typing import Labels
 
 DEFAULT = "auto"
 _FOLDERS = {"image": ImageFolder, "audio": AudioFolder}
@@ -44,7 +48,7 @@ class OpenedSession:
     """Session, table, folder of the images or audio files shown, and warnings about the table."""
 
     session: LabelingSession
-    table: Table
+    table: io.Table
     images: MediaFolder | None
     notes: tuple[str, ...]
 
@@ -70,7 +74,7 @@ def open_session(
         queue, of_suspects = _find_suspects(prepared, gold)
         sentences += of_suspects
     is_encoded = prepared.table.rows is not None
-    encoder = None if is_encoded else make_encoder(prepared.columns, prepared.text_options)
+    encoder = None if is_encoded else io.make_encoder(prepared.columns, read_options.text_options)
     estimator = None
     if options.session.method.lower() != DEFAULT:
         [pipeline] = resolve_methods(prepared, options.session.method, 0)[0].values()
@@ -95,24 +99,24 @@ def open_session(
     return OpenedSession(session, table, media, tuple(sentences))
 
 
-def _read_table(path: Path, read_options: ReadOptions, page: PageGroup) -> tuple[Table, MediaFolder | None]:
+def _read_table(path: Path, read_options: ReadOptions, page: PageGroup) -> tuple[io.Table, MediaFolder | None]:
     """Read the table, and find the folder of images or sounds, if they are shown."""
     show, column = page.show or ("table", None)
     if show not in ("table", "text", *_FOLDERS):
         raise InputError(f"--show must be `text COLUMN`, `image COLUMN` or `audio COLUMN`; got `{show} {column}`.")
     as_text = () if column is None else (column,)
-    table = read_rows(path, replace(read_options, drop=(), text=(*read_options.text, *as_text)))
+    table = inputs.read_rows(path, replace(read_options, drop=(), text=(*read_options.text, *as_text)))
     if table.rows is not None:
         raise InputError(f"{path} has a sparse matrix, which has no columns to show. Label a table.")
     for name in (*page.hide, *page.pin, *as_text):
-        find_column(name, table.frame.columns, path)
+        io.find_column(name, table.frame.columns, path)
     return table, _FOLDERS[show](page.images or path.absolute().parent) if show in _FOLDERS else None
 
 
-def _show(table: Table, page: PageGroup, gold: list[str], separator: str, read_options: ReadOptions) -> LabelTable:
+def _show(table: io.Table, page: PageGroup, gold: list[str], separator: str, read_options: ReadOptions) -> LabelTable:
     """Return the rows as they are shown; columns of known labels are hidden."""
     hidden, pinned = (
-        tuple(find_column(name, table.frame.columns, table.path) for name in names)
+        tuple(io.find_column(name, table.frame.columns, table.path) for name in names)
         for names in ((*page.hide, *gold), page.pin)
     )
     label, (show, column) = read_options.labels[0], page.show or ("table", None)
@@ -120,7 +124,7 @@ def _show(table: Table, page: PageGroup, gold: list[str], separator: str, read_o
     return LabelTable(table.frame, label, show, column, hidden, separator, pinned, original)
 
 
-def _read_labels(table: Table, read_options: ReadOptions, answers_file: Path) -> TableLabels:
+def _read_labels(table: io.Table, read_options: ReadOptions, answers_file: Path) -> inputs.TableLabels:
     """Return the initial labels with their separator; with named classes the column may be empty or missing.
 
     The classes of a file of answers keep their order, by which its answers name them; new ones follow.
@@ -133,12 +137,12 @@ def _read_labels(table: Table, read_options: ReadOptions, answers_file: Path) ->
         new, named = (), named or stored
     sentences = [describe_new_classes(new)] if new else []
     is_new = label not in table.frame.columns
-    if not is_new and not _is_empty(table.frame[label]):
-        labels = read_sets(table, replace(read_options, classes=named))
+    if not is_new and count_missing(table.frame[label]) < len(table):
+        labels = inputs.read_sets(table, replace(read_options, classes=named))
     elif named is None:
         remedy = "To add a label column, name its classes (--classes a,b,c)."
         try:
-            find_column(label, table.frame.columns, table.path)
+            io.find_column(label, table.frame.columns, table.path)
         except DataError as error:
             raise DataError(f"{error} {remedy}") from None
         raise DataError(f"column {label!r} of {table.path} has no labels yet. Name the classes (--classes a,b,c).")
@@ -146,33 +150,33 @@ def _read_labels(table: Table, read_options: ReadOptions, answers_file: Path) ->
         raise InputError(f"--classes must name at least two classes, each once; got {', '.join(named)}.")
     else:
         sets = CandidateSets(np.ones((table.frame.height, len(named)), dtype=bool), np.asarray(named))
-        labels = TableLabels(candidates=sets, separator=read_options.separator or DEFAULT_SEPARATOR)
+        labels = inputs.TableLabels(candidates=sets, separator=read_options.separator or DEFAULT_SEPARATOR)
         sentences += [f"column {label!r} is not in the table and is added to exports."] * is_new
-    return replace(labels, label_findings=(*labels.label_findings, *notes("labels", sentences)))
+    return replace(labels, label_findings=(*labels.label_findings, *io.notes("labels", sentences)))
 
 
 def _prepare(
-    table: Table, shown: LabelTable, media: MediaFolder | None, labels: TableLabels, read_options: ReadOptions
-) -> PreparedTable:
+    table: io.Table, shown: LabelTable, media: MediaFolder | None, labels: inputs.TableLabels, read_options: ReadOptions
+) -> inputs.PreparedTable:
     """Return the table with the features of the columns, or of the files if it has no others."""
-    groups, column, hidden = read_groups(table, read_options), str(shown.column), set(shown.hidden)
+    groups, column, hidden = inputs.read_groups(table, read_options), str(shown.column), set(shown.hidden)
     if media is not None:
         hidden.add(column)
     others = {*table.label_columns, *read_options.drop} | hidden | read_options.text_columns
     if media is not None and not set(table.frame.columns) - others:
         table = replace(table, rows=media.features(table.frame[column].to_list()))
-        features = TableFeatures([], TableFindings(), table.rows)
+        features = TableFeatures([], io.TableFindings(), table.rows)
     else:
         overrides = read_options.overrides
         named = (*overrides.texts, *overrides.categories, *overrides.numbers, *overrides.drop)
         if shown.show == "text" and column not in named:  # even if the texts are short
             read_options = replace(read_options, text=(*read_options.text, column))
-        features = prepare_features(table, read_options, hidden)
+        features = inputs.prepare_features(table, read_options, hidden)
     of_table = vars(features) | {"findings": replace(features.findings, others=labels.label_findings)}
-    return PreparedTable(**vars(labels) | of_table, table=table, read_options=read_options, groups=groups)
+    return inputs.PreparedTable(**vars(labels) | of_table, table=table, read_options=read_options, groups=groups)
 
 
-def _find_suspects(prepared: PreparedTable, gold: dict[int, str] | None) -> tuple[list[LabelIssue], list[str]]:
+def _find_suspects(prepared: inputs.PreparedTable, gold: dict[int, str] | None) -> tuple[list[LabelIssue], list[str]]:
     """Return the rows whose labels are probably wrong, the most probable first, and sentences about them.
 
     They are those of `oneof audit`. Gold rows have a checked label: it is used to predict the others, and they are not
@@ -184,7 +188,9 @@ def _find_suspects(prepared: PreparedTable, gold: dict[int, str] | None) -> tupl
     if gold:
         codes, classes = check_gold(gold, start.classes, len(start)), start.classes.tolist()
         checked = insert_checked_labels(start, [classes[codes[i]] if i in codes else None for i in range(len(start))])
-        check_unchecked_rows(checked.candidates, checked.is_checked, "remove --gold to audit the labels themselves")
+        inputs.check_unchecked_rows(
+            checked.candidates, checked.is_checked, "remove --gold to audit the labels themselves"
+        )
         prepared = replace(prepared, candidates=checked.candidates, is_checked=checked.is_checked)
         sentences.append(CHECKED_NOTE)
     _, result = find_issues(prepared, DEFAULT, seed=0)
@@ -193,7 +199,80 @@ def _find_suspects(prepared: PreparedTable, gold: dict[int, str] | None) -> tupl
     return issues, [*sentences, f"{describe_rate(result)}{asked}."]
 
 
-def _is_empty(cells: pl.Series) -> bool:
-    """Return whether all cells are null or blank."""
-    cells = cells.str.strip_chars().replace("", None) if cells.dtype == pl.String else cells
-    return cells.null_count() == len(cells)
+def import_files(
+    group: AnnotatorGroup, table: io.Table, session: LabelingSession, separator: str | None, answers_file: Path
+) -> tuple[int, list[str]]:
+    """Import the answers of all files, or none after an error; return the number of new ones, and notes.
+
+    The classes are those of the session; the tokens of missing labels, and whether labels are read in one spelling,
+    are those of the table. An excluded annotator must have an answer in the file of the session, or in these files.
+    """
+    paths, unreadable, n_new = list(group.imports or ()), io.UnreadableCells(), 0
+    classes = tuple(map(str, session.classes.tolist()))
+    with inputs.naming_the_option(table.cell_format):
+        files = [
+            read_answers(group.answer_options(path), table, separator=separator, classes=classes, unreadable=unreadable)
+            for path in paths
+        ]
+    degrees = [read_degrees(given.records, given.row_names) for given in files]
+    if excluded := group.exclude_annotator:  # the log may be long
+        annotators = {entry.annotator for entry in session.answers.log()}
+        annotators.update(str(name) for given in files for name in given.answers.annotators.tolist())
+        check_have_answers(excluded, annotators, " or ".join(map(str, [answers_file, *paths])))
+    for path, given, of_file in zip(paths, files, degrees, strict=True):
+        match = given.row_column or None
+        n_new += session.import_answers(given.answers, degrees=of_file, match=match, source=str(path))
+    sentences = [sentence for given in files for sentence in given.notes]
+    return n_new, [*sentences, *io.describe(unreadable.findings("unreadable labels"))]
+
+
+def row_column(table: io.Table, row: str | None) -> str | None:
+    """Return the column of the names of the rows in an export of answers; None if they are numbered.
+
+    It is the column by which `read_answers` joins the export to the table.
+    """
+    return ROW if row is None and ROW in table.frame.columns else row
+
+
+def read_gold(group: AnnotatorGroup, table: io.Table, classes: Labels, separator: str) -> dict[int, str] | None:
+    """Return the known labels of --gold by row; None without the option."""
+    if group.gold is None:
+        return None
+    column = group.gold
+    if not group.gold_column():
+        file, column = Path(group.gold), "label"
+        frame = io.read_table(file, as_text=("*",)).frame
+        named = [*([] if group.row is None else [group.row]), ITEM, ROW]
+        items = map(str, frame[io.select_column(None, named, frame.columns, file)].to_list())
+        known = dict(zip(items, frame[io.find_column(column, frame.columns, file)].to_list(), strict=True))
+        names = name_rows(table.frame, group.row, str(table.path))
+        if unknown := known.keys() - {*names}:
+            raise DataError(f"{file}: item {min(unknown)!r} is not in the table. Name the column of the rows by --row.")
+        table = replace(table, frame=pl.DataFrame({column: pl.Series([known.get(name) for name in names])}))
+    labels, _ = io.read_checked_labels(table, column, classes, separator=separator)
+    return {row: str(label) for row, label in enumerate(labels) if label is not None}
+
+
+def note_chance(session: LabelingSession) -> list[str]:
+    """Return a note on the annotators whose answers are no better than chance."""
+    names = [one.name for one in session.annotator_estimates() if one.is_chance]
+    if not names:
+        return []
+    option = f"--exclude-annotator {shlex.quote(write_names(names))}"
+    return [
+        f"the answers of {enumerate_items(names, MAX_NAMED)} are no better than chance. {option} leaves them out; the "
+        "file of the session keeps them."
+    ]
+
+
+def print_annotators(progress: Sequence[AnnotatorProgress]) -> None:
+    """Print a table of the progress of each annotator."""
+    rows = []
+    for one in progress:
+        gold = "" if one.gold.rate is None else f"{one.gold.rate:.0%} ({one.gold.low:.0%} to {one.gold.high:.0%})"
+        since = "" if one.seconds_since_last is None else format_duration(one.seconds_since_last)
+        rate = "" if one.rate is None else f"{one.rate:.0f}"
+        counts = (one.n_answers, one.n_sets, one.n_unknown, one.n_skipped)
+        rows.append((one.name, *map(str, counts), rate, since, gold))
+    columns = ("annotator", "answers", "sets", "don't know", "skipped", "per hour", "last answer", "gold rows")
+    terminal.print_table("Progress of the annotators", columns, rows)

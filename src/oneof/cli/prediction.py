@@ -2,10 +2,10 @@
 
 import shlex
 from collections import Counter
-from collections.abc import Iterator
-from dataclasses import replace
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
@@ -14,12 +14,11 @@ from oneof import io
 from oneof.candidates import CandidateSets
 from oneof.candidates.cells import DEFAULT_SEPARATOR, separators_of, write_cells
 from oneof.candidates.columns import match_true_labels
-from oneof.cli.prediction.options import PredictOptions
-from oneof.cli.prediction.sets import describe_sets, to_columns
+from oneof.cli import terminal
+from oneof.cli.options import PredictOptions
 from oneof.cli.tables.inputs import insert_identifiers
 from oneof.errors import DataError, InputError, LabelError, ModelFileError, OneofError
 from oneof.files import hash_file
-from oneof.io import Table, UnreadableCells
 from oneof.io.batches import BATCH_ROWS, iterate_batches
 from oneof.io.columns import absent_columns, match_columns
 from oneof.io.features import describe_dates
@@ -29,6 +28,12 @@ from oneof.messages import write_names
 from oneof.model_selection import get_proba
 from oneof.persistence import SavedModel, load, saved_model
 from oneof.persistence.prediction_sets import CoverageOptions
+
+if TYPE_CHECKING:
+    from oneof.conformal import SetEvaluation
+
+MIN_CHECKED_ROWS = 100
+"""Number of held-out rows with a true label from which they calibrate alone."""
 
 
 class Prediction:
@@ -57,7 +62,7 @@ class Prediction:
         self.name, self.files = str(table), [table]
         self.rows = self.n_true = 0
         self.notes: list[str] = []
-        self.unreadable, self.new_categories = UnreadableCells(), UnreadableCells()
+        self.unreadable, self.new_categories = io.UnreadableCells(), io.UnreadableCells()
         self.sets: dict[str, Any] | None = None
         self.model, self._path, self._options = model, table, options
         self._n_covered, self._n_labeled, self._n_correct = 0.0, 0, 0
@@ -65,6 +70,12 @@ class Prediction:
         weights, truth = weight_arguments(model).get("weights"), options.truth
         self._label_columns = (*model.label_columns, *([] if weights is None else [weights]))
         self._known_columns = (*self._label_columns, *([] if truth is None else [truth]))
+        if truth is not None and truth.strip() in {name.strip() for name, _ in model.columns}:
+            raise InputError(
+                f"column {truth!r} of --truth is a feature of the model, so the accuracy would be too high for rows "
+                f"without true labels. Fit the model again with --truth {shlex.quote(truth)} (evaluation only) or "
+                f"--drop {shlex.quote(write_names([truth]))}."
+            )
 
     @property
     def covering_rate(self) -> float | None:
@@ -80,6 +91,11 @@ class Prediction:
         """Yield the predictions: row, copied columns, label, confidence, and a probability or score for each class."""
         raise NotImplementedError
 
+    def write(self, write: Callable[[str], Any]) -> None:
+        """Write the predictions as one CSV text."""
+        for number, frame in enumerate(self.frames()):
+            write(frame.write_csv(include_header=number == 0))
+
     def to_dict(self) -> dict[str, Any]:
         """Return the rates in the types of JSON."""
         return {
@@ -91,16 +107,6 @@ class Prediction:
             "unreadable_cells": self.unreadable.to_dict(),
             "new_categories": self.new_categories.to_dict(),
         } | ({} if self.sets is None else {"prediction_sets": self.sets})
-
-    def _check_truth(self) -> None:
-        """Raise if the column of true labels is a feature of the model, which then predicts labels from themselves."""
-        truth = self._options.truth
-        if truth is not None and truth.strip() in {name.strip() for name, _ in self.model.columns}:
-            raise InputError(
-                f"column {truth!r} of --truth is a feature of the model, so the accuracy would be too high for rows "
-                f"without true labels. Fit the model again with --truth {shlex.quote(truth)} (evaluation only) or "
-                f"--drop {shlex.quote(write_names([truth]))}."
-            )
 
     def _count(self, labels: Any, evidence: Any, true: Any) -> None:
         """Count the covered rows by the evidence of their labels over the classes, and the correct ones by true labels.
@@ -136,7 +142,6 @@ class TablePrediction(Prediction):
         true, separator = None, model.summary.get("separator", DEFAULT_SEPARATOR)
         if options.truth is not None:
             true = io.read_truth(table, options.truth, model.pipeline.classes_, separator=separator, allows_new=True)
-        self._check_truth()
         aligned = saved_model.align_rows(model, table, options.table)
         with saved_model.naming_cells(model, aligned.rows, table.path):
             labels = model.pipeline.predict(aligned.rows)
@@ -159,7 +164,7 @@ class TablePrediction(Prediction):
         yield insert_identifiers(frame, table.frame, dict.fromkeys([*kept, *identifiers]))
 
     def _predict_sets(self, rows: Any, known: Any, options: CoverageOptions) -> list[pl.Series]:
-        """Return the columns of the prediction sets, and keep their summary and their notes."""
+        """Return the columns `set`, which `oneof fit` reads, and `set_size`; keep the summary and the notes."""
         model = self.model
         saved_model.check_calibrated(model, "--coverage needs")
         predicted, notes = saved_model.predict_sets(model, get_proba(model.pipeline, rows).proba, options)
@@ -167,11 +172,12 @@ class TablePrediction(Prediction):
         self.sets = describe_sets(predicted, known, options) | {
             "calibration": saved_model.describe_calibration(model, options)
         }
-        return to_columns(predicted, written_separator(model))
+        texts = predicted.to_strings(separator=written_separator(model), write_full=True)
+        return [pl.Series("set", texts, dtype=pl.String), pl.Series("set_size", predicted.sizes)]
 
-    def _read_labels(self, table: Table, separator: str) -> CandidateSets | None:
+    def _read_labels(self, table: io.Table, separator: str) -> CandidateSets | None:
         """Return the labels of the table if it has any; labels that cannot be read only add a note."""
-        model, unreadable = self.model, UnreadableCells()
+        model, unreadable = self.model, io.UnreadableCells()
         if not model.label_columns or not set(self._label_columns) <= set(table.frame.columns):
             return None
         classes = None if len(model.label_columns) > 1 else [str(label) for label in model.classes]
@@ -208,7 +214,6 @@ class StreamPrediction(Prediction):
             )
         if options.truth is not None and not model.columns:
             raise InputError("svmlight files have no column of true labels. Omit --truth.")
-        self._check_truth()
         self._columns, table_options = saved_model.join_options(model, options.table)
         self._trained = StreamOptions(
             labels=tuple(model.label_columns),
@@ -217,7 +222,7 @@ class StreamPrediction(Prediction):
             table=table_options,
             **weight_arguments(model),
         )
-        self._has_rate, self._unreadable_labels = True, UnreadableCells()
+        self._has_rate, self._unreadable_labels = True, io.UnreadableCells()
 
     def frames(self) -> Iterator[pl.DataFrame]:
         """Yield the predictions of each batch."""
@@ -263,13 +268,13 @@ class StreamPrediction(Prediction):
             *self.unreadable.sentences(),
         ]
 
-    def _encode(self, batch: Table) -> Any:
+    def _encode(self, batch: io.Table) -> Any:
         """Return the rows of a batch as the input of the method."""
         if not self._columns:
             return batch.rows
         return self.model.pipeline[:-1].transform(self._trained.table.align(batch, self._columns, self.unreadable))
 
-    def _read_labels(self, batch: Table) -> Any:
+    def _read_labels(self, batch: io.Table) -> Any:
         """Return the evidence of the labels of a batch; None without labels, or after one that cannot be read."""
         from oneof.stream.fit_stream import label_reader
 
@@ -285,7 +290,7 @@ class StreamPrediction(Prediction):
             self._has_rate, self._n_labeled = False, 0
             return None
 
-    def _read_truth(self, batch: Table) -> Any:
+    def _read_truth(self, batch: io.Table) -> Any:
         """Return the true labels of a batch, also those that are not classes: None if they are missing."""
         name, cell_format = self._options.truth, self._trained.table.cell_format
         if name is None:
@@ -383,3 +388,82 @@ def _scores(model: SavedModel, rows: Any) -> Any:
     """Return a score for each class; for two classes, the score of the second class and its negative."""
     scores = np.asarray(model.pipeline.decision_function(rows), dtype=float)
     return np.column_stack([-scores, scores]) if scores.ndim == 1 else scores
+
+
+def describe_sets(sets: CandidateSets, known: Any, options: CoverageOptions) -> dict[str, Any]:
+    """Return the nominal coverage and the mean size for JSON, and the coverage if some labels are known."""
+    from oneof.conformal import evaluate_sets  # heavy for predictions without sets
+
+    mean_size = float(sets.sizes.mean()) if len(sets) else None
+    summary: dict[str, Any] = {"nominal_coverage": options.coverage, "mean_size": mean_size}
+    if known is None:
+        return summary
+    if not isinstance(known, CandidateSets) and sets.classes.dtype.kind in "iuf":
+        labels = known.tolist()
+        if any(isinstance(label, str) for label in labels):  # new labels that are not numbers
+            known = np.array([label if label is None else str(label) for label in labels], dtype=object)
+            sets = CandidateSets(sets.mask, [str(label) for label in sets.classes.tolist()])
+    summary |= {"reference": "labels" if isinstance(known, CandidateSets) else "truth"}
+    try:
+        return summary | evaluation_to_dict(evaluate_sets(sets, known))
+    except LabelError:  # all rows are unlabeled
+        return summary
+
+
+def evaluation_to_dict(evaluation: "SetEvaluation") -> dict[str, Any]:
+    """Return an evaluation in the types of JSON."""
+    return asdict(evaluation) | {
+        "coverage": evaluation.coverage if evaluation.n_exact else None,
+        "coverage_bounds": list(evaluation.coverage_bounds),
+    }
+
+
+def describe_validity(calibration: dict[str, Any]) -> list[str]:
+    """Return sentences on the guarantee, the rows to which it applies, and calibration rows with several candidates.
+
+    Parameters
+    ----------
+    calibration : dict
+        Result of `saved_model.describe_calibration`.
+    """
+    n_rows, n_several = calibration["rows"], calibration["several_candidates"]
+    several = f", {n_several:,} of them with several candidates" * bool(n_several)
+    sentences = [
+        calibration["guarantee"],
+        f"The sets are calibrated by {n_rows:,} held-out row{'s' * (n_rows != 1)}{several}.",
+    ]
+    if calibration.get("groups"):
+        sentences.append(f"Each of them was predicted without its group ({calibration['groups']!r}).")
+    elif "groups" in calibration:
+        sentences.append(
+            "The coverage may be lower for rows of new groups, such as other recordings or patients (fit --groups)."
+        )
+    if n_several:
+        sentences.append(
+            f"With fit --truth, {MIN_CHECKED_ROWS} held-out rows or more with a true label calibrate the sets instead."
+        )
+    return sentences
+
+
+def print_sets(summary: dict[str, Any]) -> None:
+    """Print the mean size of the sets, the coverage if there are labels, and the rows to which it applies."""
+    from oneof.report.statistics import has_narrow_bounds  # heavy for predictions without sets
+
+    nominal = terminal.format_percent(summary["nominal_coverage"])
+    terminal.print_line(f"Prediction sets (nominal coverage {nominal}): {summary['mean_size']:.2f} classes on average")
+    if summary.get("coverage") is not None:
+        terminal.print_line(
+            f"Coverage: {terminal.format_percent(summary['coverage'])} of the {summary['n_exact']:,} rows with a "
+            f"single label{'; wrong labels lower it' * (summary['reference'] == 'labels')}"
+        )
+    elif "coverage_bounds" in summary:
+        if has_narrow_bounds(summary["coverage_bounds"]):
+            low, high = map(terminal.format_percent, summary["coverage_bounds"])
+            terminal.print_line(f"Coverage: between {low} and {high}, by rows with several candidates")
+        else:
+            terminal.print_line(
+                "Coverage: not measurable, since no row has a single label; --truth names a column of true labels"
+            )
+    if "calibration" in summary:
+        for sentence in describe_validity(summary["calibration"]):
+            terminal.print_line(sentence)

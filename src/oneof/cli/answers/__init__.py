@@ -1,1 +1,0 @@
-"""Answers of annotators: the files that they are read from, and the description of the annotators."""

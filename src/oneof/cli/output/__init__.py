@@ -1,1 +1,0 @@
-"""Output on the terminal: tables, notes, JSON, exit codes and progress."""

@@ -1,1 +1,0 @@
-"""Fits and their files: a model on a table or a stream."""

@@ -177,6 +177,8 @@ def test_the_page_describes_the_annotators():
     few = words_of(annotators=annotators(100))
     assert "Shown are the 40 annotators" in few
     assert "worker 50" not in few
+    unknown = words_of(annotators=annotators(accuracy=np.full(4, np.nan)))
+    assert ("Accuracies of the annotators" in words, "Accuracies of the annotators" in unknown) == (True, False)
 
 
 def test_accuracies_by_class_are_shown_if_they_differ():

@@ -235,7 +235,7 @@ def draw_figures(data: ReportData) -> list[Figure]:
             "Candidates and disambiguated labels",
             "A heat map: the fraction of the sets with the label of the row that get the label of the column.",
         ),
-        summary is not None and Figure(
+        summary is not None and np.isfinite(summary.accuracy).any() and Figure(
             "annotators", (5.6, 0.26 * len(annotators.shown_annotators(summary)) + 1.0),
             lambda ax: annotators.plot_accuracies(summary, ax),
             "Accuracies of the annotators", "The accuracy of each annotator as a point, with its interval as a line.",

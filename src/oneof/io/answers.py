@@ -7,7 +7,6 @@ the labels of each answer in one object; any other file is a table. The answers 
 """
 
 import contextlib
-import io
 import json
 import re
 import zipfile
@@ -30,7 +29,7 @@ from oneof.io.columns import find_column, select_column
 from oneof.io.findings import UnreadableCells, describe
 from oneof.io.formats.binary import read_answers_npz
 from oneof.io.formats.cells import CellFormat
-from oneof.io.formats.json_lines import parse_json, read_object
+from oneof.io.formats.json_lines import parse_json, read_lines
 from oneof.io.labels.class_findings import NO_WEIGHTS_OF_ANSWERS, label_findings
 from oneof.io.labels.label_columns import find_separator, label_format, name_remedy
 from oneof.io.table import Table
@@ -252,16 +251,11 @@ def _read_archive(options: AnswerOptions) -> AnswerFile:
             f"--answers-row has no use with the archive {path}, whose rows are those of the table in their order. "
             "Remove it."
         )
-    given = read_answers_npz(path)
-    names = tuple(str(name) for name in given.classes.tolist())
+    codes, classes, annotators = read_answers_npz(path)
+    names = tuple(map(str, classes))
     answers = [
-        Answer(
-            str(i),
-            str(given.annotators[j]).strip(),
-            [names[given.codes[i, j]]],
-            Item({}, str(path), f"{path}, row {i}"),
-        )
-        for i, j in np.argwhere(given.codes >= 0).tolist()
+        Answer(str(i), annotators[j], [names[codes[i, j]]], Item({}, str(path), f"{path}, row {i}"))
+        for i, j in np.argwhere(codes >= 0).tolist()
     ]
     return AnswerFile(str(path), answers, classes=names)
 
@@ -350,8 +344,7 @@ def _parse(content: bytes, file: str) -> Iterator[Item]:
         if not isinstance(value, list) or not all(isinstance(item, dict) for item in value):
             raise DataError(f"{file} must be a list of objects, such as the tasks of an export of Label Studio.")
     else:
-        lines = enumerate(io.StringIO(text, newline=None), 1)
-        value = [read_object(line, f"{file}, line {number}") for number, line in lines if line.strip()]
+        value = read_lines(text, file)
     yield from (Item(one, file, f"{file}, object {i}") for i, one in enumerate(value))
 
 

@@ -93,7 +93,12 @@ class Source:
         list of list
             One entry per file.
         """
-        return [_file_identity(file) for file in self.files] if self.can_be_read_again else []
+        entries: list[list[Any]] = []
+        for file in self.files if self.can_be_read_again else ():
+            with file.open("rb") as content:
+                head, status = hashlib.sha256(content.read(HEAD_BYTES)).hexdigest(), os.fstat(content.fileno())
+            entries.append([file.name, status.st_size, status.st_mtime_ns, head])
+        return entries
 
 
 def open_source(path: str | os.PathLike[str], format: str | None = None) -> Source:  # noqa: A002 - the option's name
@@ -190,13 +195,6 @@ def _suffixes(format: str, formats: Mapping[str, tuple[str, ...]]) -> tuple[str,
     """Return the suffixes of the files of a format; those of text may be compressed."""
     plain = formats[format]
     return (*plain, *(f"{suffix}.gz" for suffix in plain)) if format in TEXT_FORMATS else plain
-
-
-def _file_identity(file: Path) -> list[Any]:
-    with file.open("rb") as content:
-        head = hashlib.sha256(content.read(HEAD_BYTES)).hexdigest()
-        status = os.fstat(content.fileno())
-    return [file.name, status.st_size, status.st_mtime_ns, head]
 
 
 @contextmanager

@@ -219,7 +219,7 @@ def check_decodable(files: Sequence[Path], kind: str) -> None:
     group = files[: max(sum(size <= _GROUP_BYTES for size in sizes), 1)]
     trial = run_trial(_TRIAL, {"kind": kind, "files": [os.fspath(file.absolute()) for file in group]})
     begun = 0 if trial is None else trial.stdout.count(b"\n")
-    if trial is None or not begun:  # polars is not installed or does not start, which the actual reading reports
+    if trial is None or not begun:  # no polars, which the actual reading reports
         return
     n_decoded = begun - (trial.returncode != 0)
     _decoded.update(_identity(file) for file in group[:n_decoded])

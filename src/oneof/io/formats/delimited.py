@@ -62,7 +62,7 @@ class DelimitedReader:
     dialect : Dialect
         Set with `columns`.
     columns : list of str
-        The names of the columns, which are unique; empty until the first block is read.
+        The names of the columns, which are unique; set by the first block that is read.
     dropped : tuple of str
         The columns that `read_file` did not parse.
     """

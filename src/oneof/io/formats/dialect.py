@@ -222,13 +222,13 @@ def _is_header(header: Record, below: list[Record], *, needs_numbers: bool) -> b
     is_name = [bool(name) and not _NUMBER.fullmatch(name) and name.lower() not in _NO_NAMES for name in names]
     if n_same < max(_MIN_SAME_SHARE * len(rows), 1) or not all(is_name) or len(set(names)) < len(names):
         return False
-    columns = [
-        [cell for cell in map(str.strip, column) if cell] for column in itertools.zip_longest(*rows, fillvalue="")
-    ]
-    n_numbers = [sum(map(bool, map(_NUMBER.fullmatch, cells))) for cells in columns]
-    return not needs_numbers or any(
-        cells and n >= _MIN_SAME_SHARE * len(cells) for n, cells in zip(n_numbers, columns, strict=True)
-    )
+
+    def are_numbers(column: Sequence[str]) -> bool:
+        cells = [cell for cell in map(str.strip, column) if cell]
+        n_numbers = sum(map(bool, map(_NUMBER.fullmatch, cells)))
+        return bool(cells) and n_numbers >= _MIN_SAME_SHARE * len(cells)
+
+    return not needs_numbers or any(map(are_numbers, itertools.zip_longest(*rows, fillvalue="")))
 
 
 def _read(lines: list[str], delimiter: str, quote: str) -> tuple[list[int], list[Record]]:

@@ -7,7 +7,6 @@ the labels of each answer in one object; any other file is a table. The answers 
 """
 
 import contextlib
-import io
 import json
 import re
 import zipfile
@@ -30,7 +29,7 @@ from oneof.io.columns import find_column, select_column
 from oneof.io.findings import UnreadableCells, describe
 from oneof.io.formats.binary import read_answers_npz
 from oneof.io.formats.cells import CellFormat
-from oneof.io.formats.json_lines import parse_json, read_object
+from oneof.io.formats.json_lines import parse_json, read_lines
 from oneof.io.labels.class_findings import NO_WEIGHTS_OF_ANSWERS, label_findings
 from oneof.io.labels.label_columns import find_separator, label_format, name_remedy
 from oneof.io.table import Table
@@ -252,16 +251,11 @@ def _read_archive(options: AnswerOptions) -> AnswerFile:
             f"--answers-row has no use with the archive {path}, whose rows are those of the table in their order. "
             "Remove it."
         )
-    given = read_answers_npz(path)
-    names = tuple(str(name) for name in given.classes.tolist())
+    codes, classes, annotators = read_answers_npz(path)
+    names = tuple(map(str, classes))
     answers = [
-        Answer(
-            str(i),
-            str(given.annotators[j]).strip(),
-            [names[given.codes[i, j]]],
-            Item({}, str(path), f"{path}, row {i}"),
-        )
-        for i, j in np.argwhere(given.codes >= 0).tolist()
+        Answer(str(i), annotators[j], [names[codes[i, j]]], Item({}, str(path), f"{path}, row {i}"))
+        for i, j in np.argwhere(codes >= 0).tolist()
     ]
     return AnswerFile(str(path), answers, classes=names)
 
@@ -350,8 +344,7 @@ def _parse(content: bytes, file: str) -> Iterator[Item]:
         if not isinstance(value, list) or not all(isinstance(item, dict) for item in value):
             raise DataError(f"{file} must be a list of objects, such as the tasks of an export of Label Studio.")
     else:
-        lines = enumerate(io.StringIO(text, newline=None), 1)
-        value = [read_object(line, f"{file}, line {number}") for number, line in lines if line.strip()]
+        value = read_lines(text, file)
     yield from (Item(one, file, f"{file}, object {i}") for i, one in enumerate(value))
 
 
@@ -477,20 +470,14 @@ def _read_document(item: Item) -> Iterator[Given]:
     yield str(source if user is None else user), labels, None, False
 
 
-def _responses(record: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield the questions of a record of Argilla with each response."""
-    for key, value in record.items():
-        if key == "responses" and isinstance(value, dict):
-            yield from _responses(value)
-        elif isinstance(value, list) and value and isinstance(value[0], dict) and {"user_id", "value"} <= {*value[0]}:
-            yield from ((key, one) for one in value if isinstance(one, dict))
-
-
 def _read_responses(record: Item) -> Iterator[Given]:
-    """Read a record of Argilla: the submitted responses to a question."""
-    for question, one in _responses(record.content):
-        labels = one.get("value") if one.get("status") in (None, "submitted") else None
-        yield one.get("user_id"), labels, question.removesuffix(".responses"), False
+    """Read a record of Argilla: the submitted responses to each question, which may be under a key "responses"."""
+    nested = record.content.get("responses")
+    for question, given in (record.content | (nested if isinstance(nested, dict) else {})).items():
+        for one in given if isinstance(given, list) else ():
+            if isinstance(one, dict) and {"user_id", "value"} <= {*one}:
+                labels = one["value"] if one.get("status") in (None, "submitted") else None
+                yield one["user_id"], labels, question.removesuffix(".responses"), False
 
 
 def _read_decision(item: Item) -> Iterator[Given]:
@@ -513,9 +500,7 @@ DOCCANO = Form(
     _read_document,
     True,
 )
-ARGILLA = Form(
-    lambda file: any(True for one in file.items[:_MAX_SAMPLED] for _ in _responses(one.content)), _read_responses
-)
+ARGILLA = Form(lambda file: any(any(_read_responses(one)) for one in file.items[:_MAX_SAMPLED]), _read_responses)
 PRODIGY = Form(
     lambda file: file.has("answer") and file.has("_input_hash", "_annotator_id", "_session_id"), _read_decision
 )
@@ -557,23 +542,23 @@ def _read_lines(file: Objects, row: str, options: AnswerOptions) -> Iterator[Ans
             f"--weights {weight} has no use with {path}, whose column {annotator!r} names annotators: answers have no "
             "weights. Remove --weights, or the column."
         )
-    if weight is None and annotator is None and options.annotator is None and not file.is_short:
+    is_named = weight is None and not file.is_short
+    if is_named and annotator is None and options.annotator is None:
         raise DataError(
             f"the column {answer!r} has answers, and no column 'annotator' or 'worker' names the annotators. Name "
             "theirs by --annotator. If one person gave all answers, join them to the table, and name them by --labels. "
             "If each line is a candidate with a confidence, name the column of the confidences by --weights.",
             source=file.path,
         )
-    if weight is None and not file.is_short:
-        annotator = select_column(options.annotator, ANNOTATOR, file.keys, path)
+    by = select_column(options.annotator, ANNOTATOR, file.keys, path) if is_named else annotator or ""
     for item in file.items:
+        cells = item.content
         if file.is_short:
-            user = _name_annotator(item.content.get(annotator or ""))
+            user, cell = _name_annotator(cells.get(by)), _unquote(cells.get(answer))
         else:
-            user = "" if annotator is None else str(_name_cell(item, annotator, "annotator")).strip()
-        name, cell, confidence = _name_cell(item, row, "row"), item.content.get(answer), item.content.get(weight or "")
-        cell = _as_cell(_unquote(cell) if file.is_short else cell)
-        yield Answer(name, user, cell, item, degree=item.content.get("degree"), weight=confidence)
+            user, cell = str(_name_cell(item, by, "annotator")).strip() if is_named else "", cells.get(answer)
+        name, confidence = _name_cell(item, row, "row"), cells.get(weight or "")
+        yield Answer(name, user, _as_cell(cell), item, degree=cells.get("degree"), weight=confidence)
 
 
 def find_row_column(names: Sequence[str], columns: list[str], options: AnswerOptions, path: Path | None = None) -> str:

@@ -20,7 +20,7 @@ from oneof.io.formats.cells import CellFormat
 from oneof.io.formats.content import load_content
 from oneof.io.formats.delimited import DelimitedReader, as_plain_numbers
 from oneof.io.formats.dialect import COMMON, Dialect
-from oneof.io.formats.json_lines import objects_to_frame, read_objects, to_series
+from oneof.io.formats.json_lines import objects_to_frame, read_lines, to_series
 from oneof.io.formats.records import RecordOffset, RecordReader
 from oneof.io.formats.source import (
     TABLE_FORMATS,
@@ -391,7 +391,8 @@ def _read_json(path: Path, source: Source, n_rows: int | None, spec: BatchSpec, 
     The first objects of a file must have the labels and at least one feature; otherwise the file is probably wrong.
     """
     reader = RecordReader(path, content=source.content, is_table=n_rows is None)
-    parts = ((read_objects(block), after) for block, after in reader.blocks(n_rows or BATCH_ROWS, start))
+    blocks = reader.blocks(n_rows or BATCH_ROWS, start)
+    parts = ((read_lines(block.content.decode(), block.path, block.start.line), after) for block, after in blocks)
     whole = [([item for objects, _ in parts for item in objects], RecordOffset())] if n_rows is None else []
     row = start.row
     for objects, after in whole or parts:
@@ -414,9 +415,9 @@ def _read_svmlight(path: Path, _: Source, n_rows: int | None, spec: BatchSpec, s
 
 
 def _read_npz(path: Path, _: Source, n_rows: int | None, spec: BatchSpec, start: RecordOffset) -> Iterator[Table]:  # noqa: ARG001 - always one batch
-    read = binary.read_npz(path)
-    _check_columns(read.frame.columns, path, spec)
-    yield Table(read.frame, path, label_columns=read.label_columns, cell_format=spec.cell_format, rows=read.rows)
+    table = binary.read_npz(path)
+    _check_columns(table.frame.columns, path, spec)
+    yield replace(table, cell_format=spec.cell_format)
 
 
 _READERS = {

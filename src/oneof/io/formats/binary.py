@@ -16,14 +16,16 @@ import os
 from collections.abc import Callable, Collection, Iterator, Sequence, Sized
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from oneof.archives import CSR_KEYS, read_arrays, unpack_classes, unpack_csr, unpack_masks, unpack_texts
 from oneof.errors import DataError
-from oneof.io.formats.source import polars_errors_as_data_errors
+from oneof.io.formats.source import file_errors_as_data_errors, polars_errors_as_data_errors
+from oneof.io.table import Table
 from oneof.trial import run_trial
+from oneof.typing import Ints
 
 if TYPE_CHECKING:
     import polars as pl
@@ -84,26 +86,8 @@ def count_rows(path: Path, kind: str) -> int:
         return int(_scan(path, kind).select(pl.len()).collect().item())
 
 
-class Archive(NamedTuple):
-    """Rows of an archive: a table, or a sparse matrix with the columns of its labels."""
-
-    frame: "pl.DataFrame"
-    label_columns: tuple[str, ...]
-    rows: Any = None
-    """CSR matrix of shape (n_rows, n_features), of floats; None for a table."""
-
-
-class AnswerCodes(NamedTuple):
-    """Answers of annotators in an archive."""
-
-    codes: Any
-    """(n_rows, n_annotators): indices into the classes, -1 for no answer."""
-    classes: Any
-    annotators: list[str]
-
-
-def read_answers_npz(path: Path) -> AnswerCodes:
-    """Return the answers of a NumPy archive.
+def read_answers_npz(path: Path) -> tuple[Ints, list[Any], list[str]]:
+    """Return the answers of a NumPy archive: indices into the classes, -1 for no answer; classes; and annotators.
 
     Raises
     ------
@@ -124,7 +108,7 @@ def read_answers_npz(path: Path) -> AnswerCodes:
         names = [str(name).strip() for name in workers.ravel().tolist()]
         if workers.shape != (codes.shape[1],) or len(set(names)) < len(names):
             raise DataError(f"the array worker_id must have {codes.shape[1]} different names.")
-        return AnswerCodes(codes.astype(np.int64), classes, names)
+        return codes.astype(np.int64), classes.tolist(), names
 
 
 def _are_codes(codes: Any, classes: Sized) -> bool:
@@ -133,8 +117,8 @@ def _are_codes(codes: Any, classes: Sized) -> bool:
     return is_integer and (not codes.size or -1 <= int(codes.min()) <= int(codes.max()) < len(classes))
 
 
-def read_npz(path: Path) -> Archive:
-    """Return the features and the labels of a NumPy archive."""
+def read_npz(path: Path) -> Table:
+    """Return the features and the labels of a NumPy archive: a table, or a sparse matrix with columns of labels."""
     import polars as pl
 
     with _archive(path, ("X", "y", "candidates", "classes", "text", "text_offsets", *CSR_KEYS)) as arrays:
@@ -142,7 +126,8 @@ def read_npz(path: Path) -> Archive:
         rows = _sparse_rows(arrays) if is_sparse else None
         frame = pl.DataFrame() if is_sparse else _npz_features(arrays)
         labels = pl.DataFrame(_npz_labels(arrays, frame.height if rows is None else rows.shape[0]))
-        return Archive(pl.concat([frame, labels], how="horizontal"), tuple(labels.columns), rows)
+        frame = pl.concat([frame, labels], how="horizontal")
+        return Table(frame, path, label_columns=tuple(labels.columns), rows=rows)
 
 
 @contextmanager
@@ -233,27 +218,21 @@ def check_decodable(files: Sequence[Path], kind: str) -> None:
     sizes = itertools.accumulate(_identity(file)[1] for file in files[:_GROUP_FILES])
     group = files[: max(sum(size <= _GROUP_BYTES for size in sizes), 1)]
     trial = run_trial(_TRIAL, {"kind": kind, "files": [os.fspath(file.absolute()) for file in group]})
-    if trial is None:
-        return
-    begun = trial.stdout.count(b"\n")
-    if not begun:  # polars is not installed or does not start, which the actual reading reports
+    begun = 0 if trial is None else trial.stdout.count(b"\n")
+    if trial is None or not begun:  # no polars, which the actual reading reports
         return
     n_decoded = begun - (trial.returncode != 0)
     _decoded.update(_identity(file) for file in group[:n_decoded])
     if n_decoded == 0:
+        code = trial.returncode
         raise DataError(
-            f"{files[0]} cannot be read: the process that decoded it ended with {_describe(trial.returncode)}. The "
-            "file is damaged, or needs more memory than there is. Write it again, or convert it to CSV elsewhere."
+            f"{files[0]} cannot be read: the process that decoded it ended with "
+            f"{'signal' if code < 0 else 'exit code'} {abs(code)}. The file is damaged, or needs more memory than "
+            "there is. Write it again, or convert it to CSV elsewhere."
         )
 
 
 def _identity(file: Path) -> tuple[str, int, int]:
-    try:
+    with file_errors_as_data_errors(file):
         status = file.stat()
-    except OSError:
-        return (str(file.absolute()), 0, -1)
     return (str(file.absolute()), status.st_size, status.st_mtime_ns)
-
-
-def _describe(returncode: int) -> str:
-    return f"signal {-returncode}" if returncode < 0 else f"exit code {returncode}"

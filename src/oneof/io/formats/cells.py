@@ -128,9 +128,8 @@ def count_tokens(cells: "pl.Series", is_missing: "pl.Series") -> tuple[tuple[str
     import polars as pl
 
     tokens = cells.filter(is_missing & cells.is_not_null()).cast(pl.String).str.strip_chars()
-    tokens = tokens.filter(tokens != "")
-    counts = tokens.alias("token").value_counts(sort=True, name="n") if len(tokens) else None
-    return () if counts is None else tuple((str(token), int(n)) for token, n in counts.iter_rows())
+    counts = tokens.filter(tokens != "").alias("token").value_counts(sort=True, name="n")
+    return tuple((str(token), int(n)) for token, n in counts.iter_rows())
 
 
 def read_numbers(text: "pl.Series", number_format: NumberFormat = ".", unit: str = "") -> "pl.Series":

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 from oneof.errors import DataError
 from oneof.io.columns import make_unique, match_all, unnamed_columns
 from oneof.io.formats.cells import CODE, CellFormat, read_numbers, strip_text
-from oneof.io.formats.dialect import COMMON, detect_dialect, western_encoding
+from oneof.io.formats.dialect import COMMON, detect_dialect
 from oneof.io.formats.records import (
     PART_BYTES,
     Block,
@@ -29,6 +29,7 @@ from oneof.io.formats.records import (
     RecordOffset,
     RecordReader,
 )
+from oneof.io.formats.source import display_path
 
 if TYPE_CHECKING:
     import polars as pl
@@ -61,7 +62,7 @@ class DelimitedReader:
     dialect : Dialect
         Set with `columns`.
     columns : list of str
-        The names of the columns, which are unique; empty until the first block is read.
+        The names of the columns, which are unique; set by the first block that is read.
     dropped : tuple of str
         The columns that `read_file` did not parse.
     """
@@ -79,16 +80,9 @@ class DelimitedReader:
         self._given = spec.dialect
         self._detect = partial(detect_dialect, tab=tab, default_decimal=spec.cell_format.decimal)
         self._make_records = partial(RecordReader, path, content=content, part_bytes=part_bytes)
-        self.path = self._make_records().path
-        self._reset()
-
-    def _reset(self) -> None:
+        self.path = display_path(path)
         self.dialect = COMMON
-        self.columns: list[str] = []
         self.dropped: tuple[str, ...] = ()
-        self._n_named = 0
-        self._first_blank = 0
-        self._remarks: dict[str, str] = {}
 
     @property
     def remarks(self) -> list[str]:
@@ -120,13 +114,12 @@ class DelimitedReader:
 
         texts: set[str] = set()
         while True:
-            self._reset()
             try:
                 frames = list(self._frames(texts))
             except EncodingError as error:
-                if self._given.encoding is not None or not error.may_be_western:
+                if self._given.encoding is not None or error.western is None:
                     raise
-                self._given = replace(self._given, encoding=western_encoding(error.content))
+                self._given = replace(self._given, encoding=error.western)
                 continue
             numbers = {cells.name for frame in frames for cells in frame if cells.dtype.is_numeric()}
             if texts.isdisjoint(numbers):
@@ -138,15 +131,14 @@ class DelimitedReader:
         import polars as pl
 
         numbers: dict[str, Any] = {}
-        names: list[str] = []
         for block in _read_ahead(block for block, _ in self._blocks(None, RecordOffset())):
-            names = names or self._names_of_file()
+            names = self._names_of_file()
             texts |= self._texts()
             frame = self._infer(self._parse(block, names, numbers), texts)
             texts |= {cells.name for cells in frame if cells.dtype == pl.String}
-            floats = {name for name, kind in numbers.items() if kind == pl.Float64}
-            numbers |= {cells.name: cells.dtype for cells in frame if cells.dtype.is_numeric()}
-            numbers |= dict.fromkeys(floats, pl.Float64)
+            for cells in frame:
+                if cells.dtype.is_numeric() and numbers.get(cells.name) != pl.Float64:
+                    numbers[cells.name] = cells.dtype
             numbers = {name: kind for name, kind in numbers.items() if name not in texts}
             yield frame
         yield pl.DataFrame(schema=dict.fromkeys(self._names_of_file(), pl.Null))
@@ -171,14 +163,18 @@ class DelimitedReader:
     def _blocks(self, n_rows: int | None, start: RecordOffset) -> Iterator[tuple[Block, RecordOffset]]:
         records = self._make_records(detect=partial(self._detect, given=self._given), is_table=n_rows is None)
         blocks = records.blocks(n_rows, start)
+        self.columns: list[str] = []
+        self._remarks: dict[str, str] = {}
+        self._first_blank = 0
         try:
             self._read_header(records, next(blocks, None))
             yield from blocks
         except QuoteError as error:
-            column = f", column {self.columns[error.cell]!r}" if error.cell < len(self.columns) else ""
+            line, cell, text = error.args
+            column = f", column {self.columns[cell]!r}" if cell < len(self.columns) else ""
             raise DataError(
-                f"{self.path}, line {error.line}{column}: a quotation mark is not closed, or is followed by text: "
-                f"{_shown(error.text)}. Correct the line, or add --quote none if marks are ordinary characters in this "
+                f"{self.path}, line {line}{column}: a quotation mark is not closed, or is followed by text: "
+                f"{_shown(text)}. Correct the line, or add --quote none if marks are ordinary characters in this "
                 "file."
             ) from None
 
@@ -262,9 +258,7 @@ class DelimitedReader:
                 raise self._width_error(record)
             self._note_blank()
             rows.append([cell.decode() or None for cell in record.cells[:n_columns]] + [None] * (n_columns - width))
-        columns = zip(*rows, strict=True) if rows else [()] * n_columns
-        cells = dict(zip(self.columns, columns, strict=True))
-        return pl.DataFrame({name: cells[name] for name in names}, schema=dict.fromkeys(names, pl.String))
+        return pl.DataFrame(rows, dict.fromkeys(self.columns, pl.String), orient="row").select(names)
 
     def _width_error(self, record: Record) -> DataError:
         width, n_columns = len(record.cells), len(self.columns)
@@ -287,7 +281,7 @@ class DelimitedReader:
 
     def _note_joined_lines(self, block: Block) -> None:
         """Add a remark about the first quoted cell that joins lines, each of which could be a row."""
-        if "quote" in self._remarks or len(self.columns) < 2 or block.n_lines == len(block):
+        if "quote" in self._remarks or len(self.columns) < 2 or block.content.count(b"\n") == len(block):
             return
         for begin, end in itertools.pairwise((0, *block.ends.tolist())):
             lines = block.content[begin:end].splitlines()

@@ -43,9 +43,7 @@ _DECIMAL_COMMA = re.compile(
     r"[+-]?(0?|\d{4,}|\d{1,3}(\.\d{3})+),\d+([eE].*)?|[+-]?\d+,(\d{1,2}|\d{4,})([eE].*)?|[+-]?\d{1,3}(\.\d{3}){2,}"
 )
 """Numbers with a decimal comma, or with several groups after points."""
-_DECIMAL_POINT = re.compile(
-    r"[+-]?(0?|\d{4,}|\d{1,3}(,\d{3})+)\.\d+([eE].*)?|[+-]?\d+\.(\d{1,2}|\d{4,})([eE].*)?|[+-]?\d{1,3}(,\d{3}){2,}"
-)
+_SWAPPED = str.maketrans(",.", ".,")
 
 Record = list[str]
 
@@ -183,10 +181,9 @@ class _Header(NamedTuple):
 def _detect_header(lines: list[str], delimiters: Sequence[str], quote: str) -> _Header:
     """Return the header of the most plausible delimiter; a first tab is that of the suffix, if there are any."""
     headers = [_header(lines, delimiter, quote) for delimiter in delimiters]
-    if len(delimiters) > len(_DELIMITERS) and headers[0].width > 1:
-        return headers[0]
-    wide = [header for header in headers if header.width > 1]
-    return max(wide or headers[:1], key=lambda header: (header.share, -header.n_above, header.width))
+    wide = [header for header in headers if header.width > 1] or headers[:1]
+    is_tab = len(delimiters) > len(_DELIMITERS) and wide[0] is headers[0]
+    return wide[0] if is_tab else max(wide, key=lambda header: (header.share, -header.n_above, header.width))
 
 
 def _header(lines: list[str], delimiter: str, quote: str) -> _Header:
@@ -225,13 +222,13 @@ def _is_header(header: Record, below: list[Record], *, needs_numbers: bool) -> b
     is_name = [bool(name) and not _NUMBER.fullmatch(name) and name.lower() not in _NO_NAMES for name in names]
     if n_same < max(_MIN_SAME_SHARE * len(rows), 1) or not all(is_name) or len(set(names)) < len(names):
         return False
-    columns = [
-        [cell for cell in map(str.strip, column) if cell] for column in itertools.zip_longest(*rows, fillvalue="")
-    ]
-    n_numbers = [sum(map(bool, map(_NUMBER.fullmatch, cells))) for cells in columns]
-    return not needs_numbers or any(
-        cells and n >= _MIN_SAME_SHARE * len(cells) for n, cells in zip(n_numbers, columns, strict=True)
-    )
+
+    def are_numbers(column: Sequence[str]) -> bool:
+        cells = [cell for cell in map(str.strip, column) if cell]
+        n_numbers = sum(map(bool, map(_NUMBER.fullmatch, cells)))
+        return bool(cells) and n_numbers >= _MIN_SAME_SHARE * len(cells)
+
+    return not needs_numbers or any(map(are_numbers, itertools.zip_longest(*rows, fillvalue="")))
 
 
 def _read(lines: list[str], delimiter: str, quote: str) -> tuple[list[int], list[Record]]:
@@ -300,7 +297,7 @@ def _detect_decimal(rows: list[Record], delimiter: str, default: str) -> str:
         if len(numbers) <= len(cells) / 2:
             continue
         n_commas = sum(map(bool, map(_DECIMAL_COMMA.fullmatch, numbers)))
-        n_points = sum(map(bool, map(_DECIMAL_POINT.fullmatch, numbers)))
+        n_points = sum(bool(_DECIMAL_COMMA.fullmatch(number.translate(_SWAPPED))) for number in numbers)
         commas += n_commas > n_points
         points += n_points > n_commas
         unclear += not n_commas and not n_points and any("," in number for number in numbers)

@@ -9,6 +9,7 @@ neither is a feature.
 import io
 import json
 from collections.abc import Collection, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,7 +17,6 @@ import numpy as np
 from oneof.candidates.labels import is_missing
 from oneof.errors import DataError
 from oneof.io.columns import match_all
-from oneof.io.formats.records import Block
 
 if TYPE_CHECKING:
     import polars as pl
@@ -42,19 +42,15 @@ def objects_to_frame(
     return pl.DataFrame(columns).with_columns(pl.col(pl.Null).cast(pl.String))
 
 
-def read_objects(block: Block) -> list[dict[str, Any]]:
-    """Return the objects of lines; blank lines are skipped."""
-    lines = io.StringIO(block.content.decode(), newline=None)
-    numbered = enumerate(lines, block.start.line)
-    return [read_object(line, f"{block.path}, line {number}") for number, line in numbered if line.strip()]
-
-
-def read_object(line: str, location: str) -> dict[str, Any]:
-    """Return the object of a line; errors begin with its location."""
-    row = parse_json(line, location)
-    if not isinstance(row, dict):
-        raise DataError(f'{location}: a line must be an object such as {{"x": 1}}.')
-    return row
+def read_lines(text: str, source: Path | str, first_line: int = 1) -> list[dict[str, Any]]:
+    """Return the objects of lines; blank lines are skipped, and errors begin with the source and the line."""
+    rows = []
+    for number, line in enumerate(io.StringIO(text, newline=None), first_line):
+        if line.strip():
+            rows.append(parse_json(line, f"{source}, line {number}"))
+            if not isinstance(rows[-1], dict):
+                raise DataError(f'{source}, line {number}: a line must be an object such as {{"x": 1}}.')
+    return rows
 
 
 def parse_json(text: str, source: str) -> Any:

@@ -20,7 +20,7 @@ import numpy as np
 
 from oneof.archives import GZIP, check_size
 from oneof.errors import DataError
-from oneof.io.formats.dialect import Dialect, Layout
+from oneof.io.formats.dialect import Dialect, Layout, western_encoding
 from oneof.io.formats.source import (
     CHUNK_BYTES,
     HEAD_BYTES,
@@ -65,12 +65,10 @@ class Record(NamedTuple):
 
 
 class QuoteError(Exception):
-    """Quotation mark that is not closed, or is followed by text: its line, its cell in the record, and the text."""
+    """Quotation mark that is not closed, or is followed by text.
 
-    def __init__(self, line: int, cell: int, text: bytes) -> None:
-        self.line = line
-        self.cell = cell
-        self.text = text
+    Its arguments are the line, the cell in the record, and the text.
+    """
 
 
 @dataclass(frozen=True)
@@ -83,8 +81,6 @@ class Block:
         The records with their line ends.
     ends : array of int
         The position after each record in `content`.
-    n_lines : int
-        The number of line ends in `content`.
     is_plain : bool
         Whether each quotation mark is at a border of its cell, or doubled in a quoted cell.
     path : Path
@@ -97,7 +93,6 @@ class Block:
 
     content: bytes
     ends: Any
-    n_lines: int
     is_plain: bool
     path: Path
     start: RecordOffset
@@ -116,18 +111,18 @@ class Block:
         delimiters = _bits(self.content, self.delimiter)
         if self.quote and self.quote in self.content:
             delimiters &= ~_inside(_bits(self.content, self.quote))
-        return _count(delimiters)
+        return int(np.bitwise_count(delimiters).sum())
 
     def may_have_codes(self) -> bool:
         """Return whether a cell may be a code such as 007 or -01: a zero before a digit, after a border or a sign."""
         if self.content[:1] == b"0" and self.content[1:2].isdigit():
             return True
-        text, delimiter = np.frombuffer(self.content, dtype=np.uint8), ord(self.delimiter)
+        text = np.frombuffer(self.content, dtype=np.uint8)
         for start in range(0, len(text), _SLICE_BYTES):
             part = text[start : start + _SLICE_BYTES + 2]
             before, is_code = part[:-2], part[1:-1] == _ZERO
             is_code &= part[2:] ^ _ZERO < 10
-            is_code &= before <= _MINUS if delimiter <= _MINUS else (before <= _MINUS) | (before == delimiter)
+            is_code &= (before <= _MINUS) | (before == ord(self.delimiter))
             if is_code.any():  # lower characters are also marks, spaces and signs
                 return True
         return False
@@ -171,12 +166,10 @@ def read_records(
 
 
 class EncodingError(DataError):
-    """Error of text that is not in its encoding; it may be in another one if all text before is ASCII."""
+    """Error of text that is not in its encoding."""
 
-    def __init__(self, message: str, content: bytes, *, may_be_western: bool) -> None:
-        super().__init__(message)
-        self.content = content
-        self.may_be_western = may_be_western
+    western: str | None = None
+    """The encoding that it may have, if all text before is ASCII."""
 
 
 class RecordReader:
@@ -270,11 +263,11 @@ class RecordReader:
         encoding = str(self.layout.dialect.encoding)
         self._is_utf8 = codecs.lookup(encoding).name == "utf-8"
         self._decoder = codecs.getincrementaldecoder(encoding)()
-        self._is_ascii, self._is_at_end, self._n_read = True, False, 0
-        self._size, self._line, self._ahead = 0, 1, b""
+        self._is_ascii, self._is_at_end = True, False
+        self._size, self._line = 0, 1
         self._ahead = self._decoded(head, []) if head else b""
         if self._ahead.startswith(codecs.BOM_UTF8):
-            self._take(len(codecs.BOM_UTF8), 0)
+            self._take(len(codecs.BOM_UTF8))
 
     def _next_block(self, n_records: int | None, row: int, quote: bytes) -> Block:
         """Return the next records and move behind them; none at the end of the file."""
@@ -287,22 +280,21 @@ class RecordReader:
             text = self._ahead
             if self._is_at_end and text and not text.endswith(b"\n"):
                 text += b"\n"
-            is_plain, ends, n_lines = _split(text, delimiter, quote)
+            is_plain, ends = _split(text, delimiter, quote)
             is_open = self._is_at_end and len(ends) < (n_records or len(text)) and ends[-1:].sum() < len(text)
             if not is_plain or is_open:
                 records = read_records(text, delimiter, quote, start.line, is_complete=self._is_at_end)
                 ends = np.array([record.end for record in itertools.islice(records, n_records)], dtype=np.intp)
-            n_found, n = len(ends), n_records or max(int(np.searchsorted(ends, 2 * part_bytes, side="right")), 1)
-            ends = ends[:n]
-            size = int(ends[-1:].sum())
-            n_lines = n_lines if is_plain and n_found == len(ends) else text.count(b"\n", 0, size)
-            if n_found >= n or self._is_at_end:
-                self._take(size, n_lines)
-                return Block(text[:size], ends, n_lines, is_plain, self.path, start, delimiter, quote)
+            n = n_records or max(int(np.searchsorted(ends, 2 * part_bytes, side="right")), 1)
+            size = int(ends[:n][-1:].sum())
+            if len(ends) >= n or self._is_at_end:
+                self._take(size)
+                return Block(text[:size], ends[:n], is_plain, self.path, start, delimiter, quote)
             if len(text) - size > _MAX_RECORD_BYTES:
+                line = start.line + text.count(b"\n", 0, size)
                 raise DataError(
-                    f"{self.path}, line {start.line + n_lines}: the line is longer than {_MAX_RECORD_BYTES:,} bytes. "
-                    "Check the format and the quotation marks of the file."
+                    f"{self.path}, line {line}: the line is longer than {_MAX_RECORD_BYTES:,} bytes. Check the format "
+                    "and the quotation marks of the file."
                 )
             n_bytes = 2 * len(text) + 1
 
@@ -322,54 +314,45 @@ class RecordReader:
                 parts.append(self._decoded(self._file.readline(CHUNK_BYTES), parts))
             size = sum(map(len, parts))
             lines += parts[-1].count(b"\n") if n_lines else 0
+            if self._is_table and isinstance(self._file, gzip.GzipFile):
+                compressed = self._source.stat().st_size if self._content is None else len(self._content)
+                check_size(self._size + size, compressed, f"{self.path}: its content")
         self._ahead = b"".join(parts)
 
-    def _take(self, size: int, n_lines: int) -> None:
-        """Move the position by a number of bytes that are ahead, with some number of line ends."""
+    def _take(self, size: int) -> None:
+        """Move the position by a number of bytes that are ahead."""
         if self._hash is not None:
             self._hash.update(self._ahead[:size])
         self._size += min(size, len(self._ahead))
-        self._line += n_lines
+        self._line += self._ahead.count(b"\n", 0, size)
         self._ahead = self._ahead[size:]
 
     def _skip(self, start: RecordOffset) -> None:
         """Move to the offset of an earlier block."""
-        is_plain_file = type(self._file) is io.BufferedReader and self._source != STANDARD_INPUT
-        if is_plain_file and self._is_utf8 and not self.layout.has_returns and self._file.seekable():
-            self._file.seek(start.offset)
-            self._decoder.reset()
-            self._size, self._ahead, self._is_at_end = start.offset, b"", False
         while self._size < start.offset and (self._ahead or not self._is_at_end):
-            self._take(start.offset - self._size, 0)
+            self._take(start.offset - self._size)
             self._fill(1, 0)
         if self._offset(start.row)[2:] != start[2:]:
             raise DataError(
                 f"{self.path} does not begin with the {start.offset:,} bytes that were read before. Give the same "
                 "stream from its beginning, or start again with --restart."
             )
-        self._line = start.line
 
     def _decoded(self, content: bytes, before: Sequence[bytes]) -> bytes:
         """Return bytes of the file as text in UTF-8; `before` is the text between them and the position."""
-        self._n_read += len(content)
-        if self._is_table and isinstance(self._file, gzip.GzipFile):
-            size = self._source.stat().st_size if self._content is None else len(self._content)
-            check_size(self._n_read, size, f"{self.path}: its content")
-        if not (self._is_utf8 and content.isascii() and not self._decoder.getstate()[0]):
-            try:
-                content = self._decoder.decode(content, final=not content).encode()
-            except UnicodeError as error:
-                valid = error.object[: error.start] if isinstance(error, UnicodeDecodeError) else b""
-                line = self._line + sum(part.count(b"\n") for part in (*before, valid))
-                encoding = "UTF-8" if self._is_utf8 else self.layout.dialect.encoding
-                option = ", or name its encoding by --encoding, such as latin-1" * (self._detect is not None)
-                raise EncodingError(
-                    f"{self.path} is not text in {encoding} (line {line}). Save it as UTF-8{option}.",
-                    content,
-                    may_be_western=self._is_utf8 and self._is_ascii and valid.isascii(),
-                ) from None
-            self._is_ascii &= content.isascii()
-        return content.replace(b"\r", b"\n") if self.layout.has_returns else content
+        try:
+            is_plain = content.isascii() and self._is_utf8 and not self._decoder.getstate()[0]  # it is not copied
+            text = content if is_plain else self._decoder.decode(content, final=not content).encode()
+        except UnicodeError as error:
+            valid = error.object[: error.start] if isinstance(error, UnicodeDecodeError) else b""
+            line = self._line + sum(part.count(b"\n") for part in (*before, valid))
+            encoding = "UTF-8" if self._is_utf8 else self.layout.dialect.encoding
+            option = ", or name its encoding by --encoding, such as latin-1" * (self._detect is not None)
+            wrong = EncodingError(f"{self.path} is not text in {encoding} (line {line}). Save it as UTF-8{option}.")
+            wrong.western = western_encoding(content) if self._is_utf8 and self._is_ascii and valid.isascii() else None
+            raise wrong from None
+        self._is_ascii &= text.isascii()
+        return text.replace(b"\r", b"\n") if self.layout.has_returns else text
 
 
 def _open(path: Path, content: bytes | None) -> Any:
@@ -380,28 +363,21 @@ def _open(path: Path, content: bytes | None) -> Any:
     return gzip.open(path, "rb") if path.suffix.lower() == ".gz" else path.open("rb", buffering=CHUNK_BYTES)
 
 
-def _split(text: bytes, delimiter: bytes, quote: bytes) -> tuple[bool, Any, int]:
-    """Return whether each mark of a quoted cell is at a border, the places after the records, and the number of lines.
+def _split(text: bytes, delimiter: bytes, quote: bytes) -> tuple[bool, Any]:
+    """Return whether each mark of a quoted cell is at a border, and the places after the records.
 
     All but a few passes over the bytes are over 64 of them at once: a set of places is the bits of 64-bit words.
     """
     line_ends = _bits(text, b"\n")
     if not quote or quote not in text:
-        ends = _places(line_ends) + 1
-        return True, ends, len(ends)
+        return True, _places(line_ends) + 1
     marks = _bits(text, quote)
     inside = _inside(marks)
     borders = line_ends | marks | _bits(text, delimiter)
     borders[-1] |= _ONE << np.uint64(len(text) % 64)  # the end of the text
     after = borders | (_bits(text, b"\r") & _before(borders)) if b"\r" in text else borders
     is_plain = not ((marks & inside & ~_after(borders)).any() or (marks & ~inside & ~_before(after)).any())
-    ends = _places(line_ends & ~inside) + 1
-    size = int(ends[-1:].sum())
-    return is_plain, ends, _count(line_ends) if size == len(text) else text.count(b"\n", 0, size)
-
-
-def _count(bits: Any) -> int:
-    return int(np.bitwise_count(bits).sum())
+    return is_plain, _places(line_ends & ~inside) + 1
 
 
 def _places(bits: Any) -> Any:

@@ -15,17 +15,23 @@ from typing import Any
 from oneof.errors import DataError
 from oneof.files import as_path
 
+
+def _text(*suffixes: str) -> tuple[str, ...]:
+    """Return the suffixes of a format of text, whose files may be compressed."""
+    return (*suffixes, *(f"{suffix}.gz" for suffix in suffixes))
+
+
 FORMATS = {
-    "csv": (".csv",),
-    "tsv": (".tsv",),
-    "jsonl": (".jsonl", ".ndjson"),
-    "svmlight": (".svmlight", ".svm", ".libsvm"),
+    "csv": _text(".csv"),
+    "tsv": _text(".tsv"),
+    "jsonl": _text(".jsonl", ".ndjson"),
+    "svmlight": _text(".svmlight", ".svm", ".libsvm"),
     "parquet": (".parquet",),
     "arrow": (".arrow", ".feather", ".ipc"),
 }
-"""Formats of streams and the suffixes of their files; a text format may also have .gz after the suffix."""
+"""Formats of streams and the suffixes of their files."""
 TABLE_FORMATS = {
-    "csv": (".csv", ".txt"),  # such as the selection tables of Raven; in a folder, .txt may be a description
+    "csv": _text(".csv", ".txt"),  # such as the selection tables of Raven; in a folder, .txt may be a description
     **{name: FORMATS[name] for name in ("tsv", "parquet", "jsonl")},
     "npz": (".npz",),
     "excel": (".xlsx", ".xlsm", ".xlsb", ".xls", ".ods"),
@@ -93,7 +99,12 @@ class Source:
         list of list
             One entry per file.
         """
-        return [_file_identity(file) for file in self.files] if self.can_be_read_again else []
+        entries: list[list[Any]] = []
+        for file in self.files if self.can_be_read_again else ():
+            with file.open("rb") as content:
+                head, status = hashlib.sha256(content.read(HEAD_BYTES)).hexdigest(), os.fstat(content.fileno())
+            entries.append([file.name, status.st_size, status.st_mtime_ns, head])
+        return entries
 
 
 def open_source(path: str | os.PathLike[str], format: str | None = None) -> Source:  # noqa: A002 - the option's name
@@ -135,7 +146,7 @@ def find_source(path: str | os.PathLike[str], format: str | None, formats: Mappi
     path = as_path(path)
     if format is not None and (not isinstance(format, str) or format not in formats):
         raise DataError(f"the format must be one of {', '.join(formats)}; got {format!r}.")
-    suffixes = ", ".join(suffix for known in formats for suffix in _suffixes(known, formats))
+    suffixes = ", ".join(suffix for known in formats.values() for suffix in known)
     if path == STANDARD_INPUT:
         if format not in TEXT_FORMATS:
             known = ", ".join(known for known in formats if known in TEXT_FORMATS)
@@ -183,20 +194,7 @@ def stem_of(path: Path) -> str:
 def format_of(path: Path, formats: Mapping[str, tuple[str, ...]] = FORMATS) -> str | None:
     """Return the format given by the suffix of a file's name, or None."""
     name = path.name.lower()
-    return next((known for known in formats if name.endswith(_suffixes(known, formats))), None)
-
-
-def _suffixes(format: str, formats: Mapping[str, tuple[str, ...]]) -> tuple[str, ...]:  # noqa: A002 - as above
-    """Return the suffixes of the files of a format; those of text may be compressed."""
-    plain = formats[format]
-    return (*plain, *(f"{suffix}.gz" for suffix in plain)) if format in TEXT_FORMATS else plain
-
-
-def _file_identity(file: Path) -> list[Any]:
-    with file.open("rb") as content:
-        head = hashlib.sha256(content.read(HEAD_BYTES)).hexdigest()
-        status = os.fstat(content.fileno())
-    return [file.name, status.st_size, status.st_mtime_ns, head]
+    return next((known for known, suffixes in formats.items() if name.endswith(suffixes)), None)
 
 
 @contextmanager

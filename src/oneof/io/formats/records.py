@@ -328,7 +328,12 @@ class RecordReader:
         self._ahead = self._ahead[size:]
 
     def _skip(self, start: RecordOffset) -> None:
-        """Move to the offset of an earlier block."""
+        """Move to the offset of an earlier block, at once if the bytes of the file are the text."""
+        is_plain_file = type(self._file) is io.BufferedReader and self._source != STANDARD_INPUT
+        if is_plain_file and self._is_utf8 and not self.layout.has_returns and self._file.seekable():
+            self._file.seek(start.offset)
+            self._decoder.reset()
+            self._size, self._line, self._ahead, self._is_at_end = start.offset, start.line, b"", False
         while self._size < start.offset and (self._ahead or not self._is_at_end):
             self._take(start.offset - self._size)
             self._fill(1, 0)

@@ -24,18 +24,16 @@ from oneof.io.formats.cells import CellFormat
 from oneof.io.formats.dialect import Dialect, make_dialect
 from oneof.io.formats.source import stem_of
 from oneof.io.labels.class_findings import check_no_weights, class_findings, label_findings
-from oneof.io.labels.known_labels import (
-    check_new_labels,
-    describe_checked_labels,
-    new_label_note,
-    read_checked_labels,
-    read_truth,
-)
 from oneof.io.labels.label_columns import (
     are_class_columns,
     check_indicator,
+    check_new_labels,
+    describe_checked_labels,
     find_separator,
+    new_label_note,
+    read_checked_labels,
     read_labels,
+    read_truth,
 )
 from oneof.io.table import Table
 

@@ -9,7 +9,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 
 from oneof.errors import DataError
-from oneof.io.findings import describe_columns
+from oneof.io.findings import Finding, describe
 from oneof.messages import enumerate_items
 
 _PATTERN = re.compile(r"[*?\[]")
@@ -63,16 +63,14 @@ def make_unique(cells: Sequence[str]) -> tuple[list[str], list[str]]:
     unnamed: list[str] = []
     for number, name in enumerate(names):
         if name in seen:
-            tried = (
-                (f"{name}_{k}" for k in suffixes[name]) if name else (f"column {k}" for k in itertools.count(number))
-            )
-            names[number] = next(new for new in tried if new not in taken)
+            tried, prefix = (suffixes[name], f"{name}_") if name else (itertools.count(number), "column ")
+            names[number] = next(new for k in tried if (new := f"{prefix}{k}") not in taken)
             taken.add(names[number])
             (renamed if name else unnamed).append(names[number])
         seen.add(name)
-    inner = [name for name in unnamed if name in {*names[:n_named]}]
     changes = [f"columns with the name of another column are renamed: {format_names(renamed)}."] * bool(renamed)
-    return names, [*changes, *[unnamed_columns(inner)] * bool(inner)]
+    inner = [name for name in unnamed if name in {*names[:n_named]}]
+    return names, changes + [unnamed_columns(inner)] * bool(inner)
 
 
 def unnamed_columns(names: Sequence[str]) -> str:
@@ -97,12 +95,18 @@ def misspelled_column(absent: Collection[str], others: Collection[str]) -> tuple
 def suggest_columns(absent: Collection[str], others: Collection[str]) -> str:
     """Return a question, after a space, about other names that are close to absent columns; empty without any."""
     short = [other for other in others if len(other) <= _MAX_LENGTH][:_MAX_COMPARED]
-    lower = {other.lower(): other for other in short}
     pairs = []
     for name in list(absent)[:_MAX_COMPARED]:
-        if close := difflib.get_close_matches(name.lower(), lower, n=1):
-            pairs.append(f"{name!r} for {lower.pop(close[0])!r}")
+        if close := closest_column(name, short):
+            pairs.append(f"{name!r} for {close!r}")
+            short.remove(close)
     return f" Did you mean {enumerate_items(pairs, _MAX_SUGGESTED)}?" if pairs else ""
+
+
+def closest_column(name: str, columns: Iterable[str]) -> str | None:
+    """Return the column whose name is most similar to a name, in any case; None if no name is similar."""
+    lower = {column.lower(): column for column in columns}
+    return next((lower[close] for close in difflib.get_close_matches(name.lower(), lower, n=1)), None)
 
 
 def _letters(name: str) -> str:
@@ -111,11 +115,7 @@ def _letters(name: str) -> str:
 
 def absent_columns(names: Sequence[str], source: str) -> str:
     """Return a note about columns that no object of JSON has."""
-    verb, pronoun = ("are", "them") if len(names) > 1 else ("is", "it")
-    return (
-        f"{describe_columns(names)} {verb} absent from all rows of {source}, and {verb} read as missing values. Add "
-        f"{pronoun} if the values are known."
-    )
+    return describe(Finding("absent", name, detail=source) for name in names)[0]
 
 
 def find_column(name: str, columns: Sequence[str], path: Path, remedy: str = "") -> str:
@@ -125,11 +125,10 @@ def find_column(name: str, columns: Sequence[str], path: Path, remedy: str = "")
     """
     if same := matching(name, columns, patterns=False):
         return same[0]
-    lower = {column.lower(): column for column in columns}
-    if close := difflib.get_close_matches(name.lower(), lower, n=1):
-        hint = f"did you mean {lower[close[0]]!r}?"
-        if "," in lower[close[0]] and "," not in name:
-            hint += f""" Quote a name with a comma twice: '"{lower[close[0]]}"'."""
+    if close := closest_column(name, columns):
+        hint = f"did you mean {close!r}?"
+        if "," in close and "," not in name:
+            hint += f""" Quote a name with a comma twice: '"{close}"'."""
     else:
         hint = f"the columns are {enumerate_items(columns, 10, conjunction=False) or 'none'}."
         if any(map(_UNNAMED.fullmatch, columns)):

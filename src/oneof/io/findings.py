@@ -69,6 +69,8 @@ SENTENCES = {
     "the month before the day, its other dates may be read wrongly. Write all dates as in training.",
     "new category": "{count} cell[ has a category|s have categories] without an example in training, in {places}. The "
     "prediction does not use [it|them]. Correct the spelling, or fit the model to rows with [this category|these].",
+    "absent": "{columns} <is|are> absent from all rows of {detail}, and <is|are> read as missing values. Add <it|them> "
+    "if the values are known.",
     "kind": "{details}.",
     "missing": "{count} cell[|s] of {columns} [is|are] missing: {examples}. If [it is a value|they are values], add "
     "--categorical {name}.",
@@ -281,10 +283,12 @@ class UnreadableCells:
     found: dict[str, Finding] = field(default_factory=dict)
 
     def add(self, column: str, cells: Iterable[tuple[int, str]], count: int, *, first_row: int = 0) -> None:
-        """Add the first cells of a column, whose rows are counted from `first_row`, and the number of all cells."""
+        """Add the first cells of a column, whose rows are counted from `first_row`, and the number of all, if any."""
+        if not count:
+            return
         known = self.found.get(column, Finding("unreadable new", column))
         listed = [*zip(known.rows, known.examples, strict=True), *((row + first_row, text) for row, text in cells)]
-        rows, texts = zip(*listed[:MAX_CELLS], strict=True) if listed else ((), ())
+        rows, texts = zip(*listed[:MAX_CELLS], strict=True)
         self.found[column] = replace(known, count=known.count + count, rows=rows, examples=texts)
 
     def add_labels(self, column: str, errors: Mapping[int, Any], *, first_row: int = 0) -> None:

@@ -141,15 +141,12 @@ def match_vectors(frame: "pl.DataFrame", sizes: Mapping[str, int], split: Mappin
     import polars as pl
 
     for name, size in sizes.items():
-        members = member_names(name, size)
-        if name in split:
-            if split[name] != size:
-                present = frame.select(pl.any_horizontal(pl.col(member_names(name, split[name])).is_not_null()))
-                raise _error(name, size, f"a vector of {split[name]:,}", present.to_series().arg_max())
+        if split.get(name, size) != size:
+            present = frame.select(pl.any_horizontal(pl.col(member_names(name, split[name])).is_not_null()))
+            raise _error(name, size, f"a vector of {split[name]:,}", present.to_series().arg_max())
+        if name in split or name not in frame.columns:
             continue
-        if name not in frame.columns:
-            continue
-        cells = _as_lists(frame[name])
+        members, cells = member_names(name, size), _as_lists(frame[name])
         row, has_any = cells.is_not_null().arg_max(), cells.null_count() < len(cells)
         is_list = isinstance(cells.dtype, pl.List)
         if given := [member for member in members if member in frame.columns]:

@@ -1,25 +1,40 @@
-"""Columns of labels of a table: separators, ranked columns, and candidate sets."""
+"""Columns of labels of a table: separators, ranked columns, candidate sets, and known labels of some rows."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from oneof.candidates import CandidateSets
-from oneof.candidates.cells import DEFAULT_SEPARATOR, LabelFormat, parse_number, raise_together, read_cells
-from oneof.candidates.columns import LabelColumns, read_label_columns
-from oneof.candidates.labels import clean, fold_case
-from oneof.candidates.separators import detect_separator
+from oneof.candidates.cells import (
+    DEFAULT_SEPARATOR,
+    LabelFormat,
+    literal_kind,
+    parse_number,
+    raise_together,
+    read_cells,
+)
+from oneof.candidates.columns import LabelColumns, match_checked_labels, match_true_labels, read_label_columns
+from oneof.candidates.labels import PLACEHOLDERS, clean, fold_case, parse_whole_number
+from oneof.candidates.separators import detect_separator, joining_sign
+from oneof.candidates.sets import CheckedCandidates
 from oneof.errors import DataError, LabelError
 from oneof.io.columns import find_column
 from oneof.io.findings import UnreadableCells
 from oneof.io.table import Table
+from oneof.messages import enumerate_items
+from oneof.typing import Labels
 
 if TYPE_CHECKING:
     import polars as pl
 
 _YES_NO = ("yes", "no", "true", "false")
+_MAX_LISTED = 3
+_REMEDY = "Correct it, or name all classes (--classes)."
 
 
 def find_separator(
@@ -38,10 +53,9 @@ def find_separator(
     if cells is None or cells.dtype not in (pl.String, pl.Categorical, pl.Enum):
         return DEFAULT_SEPARATOR
     form = label_format(table)
-    fold = fold_case if form.folds_case else str
-    texts = [None if t is None or form.is_missing_word(t) else fold(t) for t in cells.cast(pl.String).to_list()]
+    texts = [None if text is None or form.is_missing_word(text) else text for text in cells.cast(pl.String).to_list()]
     with _located(table, repr(columns[0])):
-        return detect_separator(texts, None if classes is None else [*map(fold, classes)], weighted=weighted)
+        return detect_separator(texts, classes, weighted=weighted, folds_case=form.folds_case)
 
 
 def label_format(table: Table, separator: str = DEFAULT_SEPARATOR, **options: Any) -> LabelFormat:
@@ -142,15 +156,14 @@ def read_labels(
             f"--labels and --weights must name as many columns; got {len(names)} and {len(numbers)}.",
             source=str(table.path),
         )
+    found = UnreadableCells() if unreadable is None else unreadable
     several = are_class_columns(table, names, numbers, weighted=weighted)
     if len(names) > 1 and not several:
-        table, names = _join(table, names, numbers, separator, classes, unreadable), names[:1]
-
-    def count(errors: dict[int, LabelError]) -> None:
-        if unreadable is not None:
-            unreadable.add_labels(f"{names[0]} to {names[-1]}" if several else names[0], errors)
-
+        is_detected = separator is None and not numbers
+        separators = [find_separator(table, [n], classes=classes) if is_detected else separator for n in names]
+        table, names = _join(table, names, numbers, separators, found), names[:1]
     form = label_format(table, separator or DEFAULT_SEPARATOR, classes=classes, weighted=weighted, rest=rest)
+    count = partial(found.add_labels, f"{names[0]} to {names[-1]}" if several else names[0])
     with _located(table, f"{names[0]!r} to {names[-1]!r}" if several else repr(names[0])):
         labels = LabelColumns(names, form, next(iter(numbers), None), kind)
         return read_label_columns(table.frame, labels, count if table.cell_format.label_errors == "unlabeled" else None)
@@ -167,12 +180,7 @@ def _located(table: Table, columns: str) -> Iterator[None]:
 
 
 def _join(
-    table: Table,
-    names: Sequence[str],
-    numbers: Sequence[str],
-    separator: str | None,
-    classes: Sequence[str] | None,
-    unreadable: UnreadableCells | None,
+    table: Table, names: list[str], numbers: list[str], separators: Sequence[str | None], found: UnreadableCells
 ) -> Table:
     """Return a table in which the first of several columns of labels, and of their weights, has those of all."""
     import polars as pl
@@ -180,13 +188,12 @@ def _join(
     frame, is_tolerant = table.frame, table.cell_format.label_errors == "unlabeled"
     joined: list[list[tuple[str, str | None]]] = [[] for _ in range(frame.height)]
     wrong: set[int] = set()
-    for name, number in zip_longest(names, numbers):
-        detected = DEFAULT_SEPARATOR if numbers or separator else find_separator(table, [name], classes=classes)
-        cells = read_cells(frame[name].to_list(), label_format(table, separator or detected))
-        with _located(table, repr(name)):
-            raise_together({} if is_tolerant else cells.errors)
-        if cells.errors and unreadable is not None:
-            unreadable.add_labels(name, cells.errors)
+    for name, number, separator in zip_longest(names, numbers, separators):
+        cells = read_cells(frame[name].to_list(), label_format(table, separator or DEFAULT_SEPARATOR))
+        if not is_tolerant:
+            with _located(table, repr(name)):
+                raise_together(cells.errors)
+        found.add_labels(name, cells.errors)
         weights = [None] * frame.height if number is None else frame[number].cast(pl.String).to_list()
         for row, code in enumerate(cells.code.tolist()):
             joined[row] += [(str(label), weights[row]) for label, _ in cells.pairs[code] or ()]
@@ -205,3 +212,160 @@ def name_remedy(error: LabelError, *, folds_case: bool) -> LabelError:
         return error
     other_cases = "." if folds_case else ", and --fold-case reads other cases."
     return error.because(f"{error.reason} --missing leaves out labels that are not classes{other_cases}")
+
+
+# -- known labels: true ones, for evaluation only, and checked ones, which replace sets --------------------------------
+
+
+def read_truth(
+    table: Table, column: str, classes: Labels, *, separator: str = DEFAULT_SEPARATOR, allows_new: bool = False
+) -> Labels:
+    """Return a column of true labels, which are used for evaluation only.
+
+    Parameters
+    ----------
+    table : Table
+    column : str
+    classes : ndarray of shape (n_classes,)
+        The classes of the candidate sets.
+    separator : str, default="|"
+        The text between two labels in the column of labels: a cell is read as one of them, which has one label.
+    allows_new : bool, default=False
+        Whether the column may have new labels, at most as many as labels that are classes; see `check_new_labels`.
+
+    Returns
+    -------
+    ndarray of shape (n_rows,)
+        Members of `classes`; None if the true label is missing; a new label as its text, or as a number if it and the
+        classes are numbers.
+
+    Raises
+    ------
+    DataError
+        If the column does not exist, has no label, or has a label that is not a class; the error names the row.
+    """
+    cells, source, form = label_column(table, column), str(table.path), table.cell_format
+    options = {"separator": separator, "folds_case": form.folds_labels, "missing": form.missing}
+    truth, unknown = match_true_labels(cells.to_list(), classes, **options)
+    is_known = np.array([label is not None for label in truth])
+    try:
+        check_new_labels(unknown, classes.tolist(), n_known=int(is_known.sum()), allows_new=allows_new)
+    except LabelError as error:
+        owner = "model" if allows_new else "candidate sets"
+        reason = f"the truth column {column!r} contains {error.label!r}, which is not a class of the {owner}."
+        raise DataError(f"{reason} {error.reason}", source=source, row=error.row) from None
+    for row, text in unknown.items():
+        number = parse_whole_number(text) if classes.dtype.kind in "iu" else None
+        truth[row] = text if number is None else number
+    if not is_known.any():
+        raise DataError(f"the truth column {column!r} has no labels.", source=source)
+    return np.asarray(truth.tolist(), dtype=classes.dtype) if is_known.all() else truth
+
+
+def check_new_labels(
+    unknown: Mapping[int, str], classes: Sequence[Any], *, n_known: int | None = None, allows_new: bool = True
+) -> None:
+    """Raise if a true label that is not a class is probably an error.
+
+    Any is without `allows_new`. Otherwise it is an error if it is a class in another case, several ones, or "n/a"; or
+    if most labels of the table are new, and all are or more different ones than classes: another column.
+
+    Parameters
+    ----------
+    unknown : dict of int to str
+        The labels that are not a class by row.
+    classes : sequence
+    n_known : int, optional
+        The number of labels that are classes; None if it is not known yet.
+    allows_new : bool
+
+    Raises
+    ------
+    LabelError
+        With the row, the label and the remedy; it lists the other rows.
+    """
+    names = {str(label) for label in classes}
+    folded = {fold_case(name) for name in names}
+    is_most = n_known is not None and len(unknown) > n_known
+    is_other_column = is_most and (n_known == 0 or len(set(unknown.values())) > len(names))
+
+    def remedy(text: str) -> str:
+        if fold_case(text) in folded:
+            return "It is a class in another spelling: write it alike, or fit with --fold-case."
+        if not allows_new:
+            return "If it is a class, name all classes (--classes)."
+        if text.lower() in PLACEHOLDERS:
+            return f"If it is a token of missing values, add --missing={text}."
+        if joining_sign(text, names) is not None or literal_kind(text) == "list":
+            return "It has several classes: name one."
+        return "Most labels of the column are new: name the column of true labels." * is_other_column
+
+    empty = "If the true label is unknown, leave the cell empty."
+    raise_together(
+        {
+            row: LabelError(f"{reason} {empty}", row=row, label=text, cause="unknown label")
+            for row, text in unknown.items()
+            if (reason := remedy(text))
+        }
+    )
+
+
+def new_label_note(counts: Mapping[Any, int], n_true: int) -> str:
+    """Return a note on the true labels of a new table that are not classes, with their numbers."""
+    listed, n_new = enumerate_items([*map(repr, counts)], _MAX_LISTED), sum(counts.values())
+    are = "is not a class" if n_new == 1 else "are not classes"
+    return (
+        f"{n_new:,} of {n_true:,} true labels {are} of the model ({listed}); the prediction of such a row counts as "
+        "wrong."
+    )
+
+
+def read_checked_labels(
+    table: Table, column: str, classes: Labels, *, remedy: str = _REMEDY, **options: Any
+) -> tuple[list[Any], list[Any]]:
+    """Return the checked label of each row, None if it has none, and the sorted labels that are not classes.
+
+    Parameters
+    ----------
+    table : Table
+    column : str
+        Cells as those of the labels of the table, but of one label each; empty cells are not checked.
+    classes : ndarray of shape (n_classes,)
+        The classes of the labels.
+    remedy : str
+        The remedy for a label that is not a class.
+    **options
+        `separator`, `has_weights` and `adds_classes` of `oneof.candidates.columns.match_checked_labels`.
+
+    Raises
+    ------
+    DataError
+        If the column does not exist or has no label.
+    LabelError
+        If a cell is not one label; the error names the row.
+    """
+    cells, form = label_column(table, column), table.cell_format
+    options |= {"folds_case": form.folds_labels, "missing": form.missing}
+    try:
+        labels, new_classes = match_checked_labels(cells, classes, **options)
+    except LabelError as error:
+        located = error.at(f"checked labels {cells.name!r} of {table.path}")
+        raise (located.because(f"{error.reason} {remedy}") if error.cause == "unknown label" else located) from None
+    if all(label is None for label in labels):
+        raise DataError(f"column {column!r} of checked labels is empty. Remove --gold.", source=str(table.path))
+    return labels, new_classes
+
+
+def describe_checked_labels(column: str, checked: CheckedCandidates, new_classes: Sequence[Any]) -> list[str]:
+    """Return notes on the number of checked labels, on those outside of their sets, and on their further classes."""
+    n_checked, n_outside = int(checked.is_checked.sum()), len(checked.outside)
+    verb = "row has" if n_checked == 1 else "rows have"
+    notes = [f"{n_checked:,} {verb} a checked label ({column}), used in place of the labels of the row."]
+    if n_outside:
+        subject = "1 checked label is" if n_outside == 1 else f"{n_outside:,} checked labels are"
+        row = int(checked.outside[0])
+        notes.append(f"{subject} not among the labels of their row, first in row {row}; the checked label is used.")
+    if new_classes:
+        verb = "are classes" if len(new_classes) > 1 else "is a class"
+        notes.append(f"{enumerate_items([*map(repr, new_classes)], _MAX_LISTED)} {verb} of checked labels only.")
+    return notes

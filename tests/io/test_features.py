@@ -173,6 +173,7 @@ def test_kinds_that_a_user_names_need_half_of_the_cells() -> None:
         (["1:30", "soon"], "duration", "row 1: column 'x' must contain durations or times; got 'soon'"),
         ([["a"], ["b"]], "number", "must contain numbers"),
         ([["a"], ["b"]], "text", "must contain text"),
+        ([timedelta(1), timedelta(2)], "category", "must contain categories; got values of type Duration"),
     ],
 )
 def test_invalid_cells_are_errors(cells: list[Any], kind: Any, message: str) -> None:

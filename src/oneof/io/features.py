@@ -108,23 +108,17 @@ def _detect_numbers(text: "pl.Series", cell_format: CellFormat) -> tuple[str, ..
     return (number_format, unit) if unit else () if number_format == "." else (number_format,)
 
 
-def format_of_training(formats: Sequence[str], cell_format: CellFormat) -> tuple[Any, str]:
-    """Return the number format of training, None if it does not apply to a table, and the unit.
+def _read_numbers(text: "pl.Series", formats: Sequence[str], cell_format: CellFormat) -> "pl.Series":
+    """Return numbers in the format of training, or in the format of this table if that does not read all cells.
 
-    It applies if its decimal separator is that of the table, or if the table has the separator of the table of
-    training, from which some of its columns differ.
+    The format of training applies if its decimal separator is that of the table, or if the table has the separator of
+    the table of training, from which some of its columns differ.
     """
     known, unit = (*formats, "")[:2] if formats else (cell_format.trained_decimal or ".", "")
-    applies = known in forms.NUMBER_FORMATS and cell_format.decimal in (known[-1], cell_format.trained_decimal)
-    return known if applies else None, unit
-
-
-def _read_numbers(text: "pl.Series", formats: Sequence[str], cell_format: CellFormat) -> "pl.Series":
-    """Return numbers in the format of training, or in the format of this table if that does not read all cells."""
-    known, unit = format_of_training(formats, cell_format)
-    values = text if known is None else forms.read_numbers(text, known, unit)
-    if known is not None and values.null_count() == text.null_count():
-        return values
+    if known in forms.NUMBER_FORMATS and cell_format.decimal in (known[-1], cell_format.trained_decimal):
+        values = forms.read_numbers(text, known, unit)
+        if values.null_count() == text.null_count():
+            return values
     return forms.read_numbers(text, forms.detect_number_format(text, cell_format.decimal, unit), unit)
 
 
@@ -180,7 +174,8 @@ def to_values(cells: "pl.Series", column: Column, cell_format: CellFormat) -> tu
 
     kind, native, unreadable = column.kind, native_kind(cells), pl.Series([False]).new_from_index(0, len(cells))
     is_words, is_time = kind in ("category", "text"), kind in ("date", "duration")
-    if not is_text(cells) and (native is None or (native in ("date", "duration") and not (is_words or native == kind))):
+    has_kind = native == kind or (is_words and cells.dtype != pl.Duration)  # polars does not write durations as text
+    if not is_text(cells) and (native is None or (native in ("date", "duration") and not has_kind)):
         raise DataError(f"column {cells.name!r} must contain {KINDS[kind]}; got values of type {cells.dtype}.")
     tokens = _read_tokens(kind, cell_format)
     if is_words:
@@ -437,13 +432,9 @@ def choose_columns(
 
 def _named_kinds(table: Table, overrides: Overrides) -> dict[str, Kind]:
     """Return the kinds of the columns that the user names; a name takes precedence over a pattern."""
-    kinds: dict[Kind, tuple[str, ...]] = {
-        "number": overrides.numbers,
-        "category": overrides.categories,
-        "text": overrides.texts,
-    }
+    kinds: tuple[Kind, ...] = ("number", "category", "text")
     found: dict[bool, dict[str, Kind]] = {False: {}, True: {}}
-    for kind, patterns in kinds.items():
+    for kind, patterns in zip(kinds, (overrides.numbers, overrides.categories, overrides.texts), strict=True):
         for pattern in patterns:
             for name in match_columns([pattern], table.names, table.path):
                 known = found[name == pattern].setdefault(name, kind)
@@ -499,7 +490,7 @@ def _infer_text(cells: "pl.Series", cell_format: CellFormat) -> _Read:
     """Return a column of text as the first reader that reads enough cells reads it, or as words."""
     text = _strip(cells, cell_format)
     present = text.drop_nulls()
-    is_date = bool(cell_format.dates) and _share_read(forms.read_dates(present, cell_format.dates)) >= MIN_SHARE
+    is_date = bool(cell_format.dates) and _mean(forms.read_dates(present, cell_format.dates).is_not_null()) >= MIN_SHARE
     is_code = not is_date and bool(present.str.contains(forms.CODE).any())
     is_code = is_code and _mean(present.str.contains(r"^\d+$")) >= MIN_SHARE
     kind = "date" if is_date else None if is_code else _find_kind(present, cell_format)
@@ -528,7 +519,7 @@ def _find_kind(present: "pl.Series", cell_format: CellFormat) -> Kind | None:
     has_digits = sample.str.contains(r"\d").any()
     for kind, reader in READERS.items():
         formats = reader.detect(sample, cell_format) if has_digits or kind == "yes/no" else None
-        shares[kind] = 0.0 if formats is None else _share_read(reader.read(sample, formats, cell_format))
+        shares[kind] = 0.0 if formats is None else _mean(reader.read(sample, formats, cell_format).is_not_null())
         if shares[kind] >= reader.min_share:
             return kind
     best = max(shares, key=shares.__getitem__)
@@ -571,10 +562,6 @@ def _mean(cells: "pl.Series") -> float:
     return float(cells.mean() or 0.0)  # type: ignore[arg-type]  # numbers or booleans
 
 
-def _share_read(values: "pl.Series") -> float:
-    return 1 - values.null_count() / len(values) if len(values) else 0.0
-
-
 def _check_varies(values: "pl.Series") -> None:
     """Raise unless there are two different values, or a value and a missing one."""
     if values.null_count() == len(values):
@@ -596,19 +583,18 @@ def _are_words(others: "pl.Series", values: "pl.Series") -> bool:
 def _describe(cells: "pl.Series", read: _Read, table: Table) -> list[Finding]:
     """Return the findings about a feature."""
     (name, kind, formats), values, unreadable = read.column, read.values, read.unreadable
-    is_words, counted = kind in ("category", "text"), UnreadableCells()
-    if unreadable.any():
-        counted.add(name, list_cells(cells, unreadable), int(unreadable.sum()))
+    counted = UnreadableCells()
+    counted.add(name, list_cells(cells, unreadable), int(unreadable.sum()))
     found = counted.findings("unreadable", kind)
-    is_empty = values.is_null() & ~unreadable  # of words, none: missing values are a category
-    if tokens := forms.count_tokens(cells, is_empty) if is_empty.any() else ():
+    # Words have no missing cells: these are a category.
+    if tokens := forms.count_tokens(cells, values.is_null() & ~unreadable):
         missing, counts = zip(*tokens, strict=True)
         found.append(Finding("missing", name, sum(counts), examples=missing))
     if read.reason:
         found.append(Finding("kind", name, detail=f"read as {KINDS[kind]}: {read.reason}"))
-    has_format = is_text(cells) or (kind == "date" and cells.dtype.is_numeric())
+    has_format = kind not in ("category", "text") and (is_text(cells) or (kind == "date" and cells.dtype.is_numeric()))
     is_format_of_file = kind == "number" and formats in ((), (table.dialect and table.dialect.decimal,))
-    if has_format and not (is_words or is_format_of_file):
+    if has_format and not is_format_of_file:
         found += _show_format(cells, read, table.cell_format)
     return found
 
@@ -690,20 +676,18 @@ def align_columns(
         If a column is missing, or a cell is not of the kind of its column, such as a finite number; the error names row
         and column.
     """
-    missing = [column.name for column in columns if column.name not in frame.columns]
-    if missing:
-        others = set(frame.columns) - {column.name for column in columns}
-        similar = suggest_columns(missing, [name for name in frame.columns if name in others])
+    names = [column.name for column in columns]
+    if missing := [name for name in names if name not in frame.columns]:
+        similar = suggest_columns(missing, [name for name in frame.columns if name not in names])
         raise DataError(
             f"missing {describe_columns(missing)}, which the model was trained on.{similar}", source=str(path)
         )
     try:
         aligned, masks = read_columns(frame, columns, cell_format or CellFormat())
         for column in columns:
-            if column.name not in masks:
-                continue
             cells, mask = frame[column.name], masks[column.name]
-            count = int(mask.sum())
+            if not (count := int(mask.sum())):
+                continue
             has_value = not aligned[column.name].is_nan().all()
             if unreadable is None or not (first_row or has_value or count < _MIN_UNREADABLE):
                 raise unreadable_cell(cells, column, int(mask.arg_true()[0]))
@@ -716,32 +700,25 @@ def align_columns(
 def read_columns(
     frame: "pl.DataFrame", columns: Sequence[Column], cell_format: CellFormat
 ) -> "tuple[pl.DataFrame, dict[str, pl.Series]]":
-    """Return the features of a table, and a mask of the unreadable cells of each column that has any.
+    """Return the features of a table, and a mask of the unreadable cells of each column.
 
     A call of polars takes longer than the work of a few cells. Therefore short columns of the same kind, format and
-    type are read as one column, if the format of training reads all of their cells.
+    type are read as one column, apart from text of numbers, whose format is that of a column.
     """
     import polars as pl
 
     groups: dict[Any, list[Column]] = {}
     for column in columns:
         cells = frame[column.name]
-        has_own_format = column.kind == "number" and format_of_training(column.formats, cell_format)[0] is None
-        is_alone = len(cells) > _MAX_JOINED or has_own_format
+        is_alone = len(cells) > _MAX_JOINED or (column.kind == "number" and is_text(cells))
         groups.setdefault((column[1:], column.name if is_alone else cells.dtype), []).append(column)
-    pending, read, masks = [*groups.values()], {}, {}
-    while pending:
-        group = pending.pop()
-        cells = pl.concat([frame[column.name] for column in group])
-        values, unreadable = to_values(cells, group[0], cell_format)
-        if len(group) > 1 and group[0].kind == "number" and is_text(cells) and unreadable.any():
-            pending += [[column] for column in group]
-            continue
+    read, masks = {}, {}
+    for group in groups.values():
+        values, unreadable = to_values(pl.concat([frame[column.name] for column in group]), group[0], cell_format)
         values = values if values.dtype == pl.String else values.fill_null(float("nan"))
         for i, (name, *_) in enumerate(group):
             read[name] = values.slice(i * frame.height, frame.height).alias(name)
-            if unreadable.any() and (mask := unreadable.slice(i * frame.height, frame.height)).any():
-                masks[name] = mask
+            masks[name] = unreadable.slice(i * frame.height, frame.height)
     return pl.DataFrame([read[column.name] for column in columns]), masks
 
 

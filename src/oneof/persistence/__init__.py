@@ -33,8 +33,8 @@ from oneof.persistence.vocabularies import restore_vocabularies, with_compact_vo
 __all__ = ["SavedModel", "load", "save"]
 
 FORMAT = "oneof-model"
-FORMAT_VERSION = 10
-"""10: the encoder of a table is one object with arrays of its own; older files cannot be read."""
+FORMAT_VERSION = 11
+"""11: a family of estimators is one module, whose name is in the file; older files cannot be read."""
 
 _PICKLE_SUFFIXES = frozenset({".pkl", ".pickle", ".joblib", ".dill", ".cloudpickle"})
 _COMPRESSED_SUFFIXES = frozenset({".gz", ".bz2", ".xz", ".lzma", ".z", ".lz4", ".zst", ".zip"})

@@ -70,12 +70,6 @@ class Prediction:
         weights, truth = weight_arguments(model).get("weights"), options.truth
         self._label_columns = (*model.label_columns, *([] if weights is None else [weights]))
         self._known_columns = (*self._label_columns, *([] if truth is None else [truth]))
-        if truth is not None and truth.strip() in {name.strip() for name, _ in model.columns}:
-            raise InputError(
-                f"column {truth!r} of --truth is a feature of the model, so the accuracy would be too high for rows "
-                f"without true labels. Fit the model again with --truth {shlex.quote(truth)} (evaluation only) or "
-                f"--drop {shlex.quote(write_names([truth]))}."
-            )
 
     @property
     def covering_rate(self) -> float | None:
@@ -107,6 +101,16 @@ class Prediction:
             "unreadable_cells": self.unreadable.to_dict(),
             "new_categories": self.new_categories.to_dict(),
         } | ({} if self.sets is None else {"prediction_sets": self.sets})
+
+    def _check_truth(self) -> None:
+        """Raise if the column of true labels is a feature of the model, which then predicts labels from themselves."""
+        truth = self._options.truth
+        if truth is not None and truth.strip() in {name.strip() for name, _ in self.model.columns}:
+            raise InputError(
+                f"column {truth!r} of --truth is a feature of the model, so the accuracy would be too high for rows "
+                f"without true labels. Fit the model again with --truth {shlex.quote(truth)} (evaluation only) or "
+                f"--drop {shlex.quote(write_names([truth]))}."
+            )
 
     def _count(self, labels: Any, evidence: Any, true: Any) -> None:
         """Count the covered rows by the evidence of their labels over the classes, and the correct ones by true labels.
@@ -142,6 +146,7 @@ class TablePrediction(Prediction):
         true, separator = None, model.summary.get("separator", DEFAULT_SEPARATOR)
         if options.truth is not None:
             true = io.read_truth(table, options.truth, model.pipeline.classes_, separator=separator, allows_new=True)
+        self._check_truth()
         aligned = saved_model.align_rows(model, table, options.table)
         with saved_model.naming_cells(model, aligned.rows, table.path):
             labels = model.pipeline.predict(aligned.rows)
@@ -214,6 +219,7 @@ class StreamPrediction(Prediction):
             )
         if options.truth is not None and not model.columns:
             raise InputError("svmlight files have no column of true labels. Omit --truth.")
+        self._check_truth()
         self._columns, table_options = saved_model.join_options(model, options.table)
         self._trained = StreamOptions(
             labels=tuple(model.label_columns),

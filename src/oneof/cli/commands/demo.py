@@ -20,6 +20,7 @@ _NAMES = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight"
 
 
 def run(
+    context: typer.Context,
     *,
     out: Annotated[Path, typer.Option("--out", metavar="DIR", help="Output folder.")] = Path("oneof-demo"),
     seed: Annotated[int, typer.Option("--seed", metavar="N", help="Random seed.", min=0)] = 0,
@@ -42,24 +43,22 @@ def run(
     ]
     if not json:
         terminal.print_line("Handwritten digits with ambiguous labels.")
-    training, predicted = (_run(words, json=json) for words in commands)
+    training, predicted = (_run(context, words, json=json) for words in commands)
     if json:
         files = [str(train), str(test), *training.pop("files"), predicted["file"]]
         lines = [shlex.join(["oneof", *words]) for words in commands]
         terminal.print_json({"training": training, "test": predicted, "files": files, "commands": lines})
 
 
-def _run(words: list[str], *, json: bool) -> dict[str, Any]:
+def _run(context: typer.Context, words: list[str], *, json: bool) -> dict[str, Any]:
     """Run a command, and print it with its output; or return the output as an object."""
     from json import loads
-
-    from oneof.cli.app import app
 
     output = io.StringIO()
     if not json:
         terminal.print_line(f"\n$ {shlex.join(['oneof', *words])}")
     with contextlib.redirect_stdout(output) if json else contextlib.nullcontext():
-        code = app([*words, *["--json"] * json], standalone_mode=False)
+        code = context.find_root().command.main([*words, *["--json"] * json], "oneof", standalone_mode=False)
     if code:
         raise typer.Exit(code)
     return dict(loads(output.getvalue())) if json else {}

@@ -1,7 +1,6 @@
 """Listening sockets and web servers of this machine: of the labeling page, and of predictions."""
 
 import importlib
-import os
 import socket
 from typing import Any
 
@@ -40,7 +39,8 @@ def listen(port: Any, host: str = LOCALHOST) -> socket.socket:
         listener = socket.create_server(address[:2])
     except OSError as error:
         where = f"port {port}" if host == LOCALHOST else f"port {port} of {host}"
-        raise InputError(f"cannot use {where} ({os.strerror(error.errno or 0)}): choose another.") from None
+        reason = (error.strerror or str(error)).partition(" (while")[0]  # `create_server` appends the address
+        raise InputError(f"cannot use {where} ({reason}): choose another.") from None
     # asyncio sends small packets at once only if the protocol is given; otherwise a response may take 40 ms longer.
     return socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP, fileno=listener.detach())
 

@@ -123,6 +123,7 @@ def _place(rows: Any, entry: int) -> dict[str, Any]:
     """Return the row and the column of one of the stored values; a vector has no column."""
     if hasattr(rows, "indptr") and not sp.issparse(rows):  # the arrays of CSR rows, as the online learners read them
         rows = sp.csr_array((rows.data, rows.indices, rows.indptr))
+    # The order of CSR entries stays in COO.
     is_sparse = sp.issparse(rows)
     place = [index[entry] for index in rows.tocoo().coords] if is_sparse else np.unravel_index(entry, rows.shape)
     return dict(zip(("row", "column"), map(int, place), strict=False))

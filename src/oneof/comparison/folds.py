@@ -180,9 +180,11 @@ def has_class_weights(estimator: Any) -> bool:
 
 def check_class_weights(class_weight: Any, estimators: Mapping[str, Any], candidates: CandidateSets) -> None:
     """Raise if the weights are invalid, or a method has none; None is valid."""
+    if class_weight is None:
+        return
     compute_sample_weight(class_weight, candidates)
     without = [name for name, estimator in estimators.items() if not has_class_weights(estimator)]
-    if class_weight is not None and without:
+    if without:
         raise InputError(
             f"`class_weight` must be None for methods without weights of rows or classes: {enumerate_items(without)}; "
             f'got {class_weight!r}. Compare other methods, such as methods="auto", which selects those with weights.'

@@ -108,17 +108,23 @@ def _detect_numbers(text: "pl.Series", cell_format: CellFormat) -> tuple[str, ..
     return (number_format, unit) if unit else () if number_format == "." else (number_format,)
 
 
-def _read_numbers(text: "pl.Series", formats: Sequence[str], cell_format: CellFormat) -> "pl.Series":
-    """Return numbers in the format of training, or in the format of this table if that does not read all cells.
+def format_of_training(formats: Sequence[str], cell_format: CellFormat) -> tuple[Any, str]:
+    """Return the number format of training, None if it does not apply to a table, and the unit.
 
-    The format of training applies if its decimal separator is that of the table, or if the table has the separator of
-    the table of training, from which some of its columns differ.
+    It applies if its decimal separator is that of the table, or if the table has the separator of the table of
+    training, from which some of its columns differ.
     """
     known, unit = (*formats, "")[:2] if formats else (cell_format.trained_decimal or ".", "")
-    if known in forms.NUMBER_FORMATS and cell_format.decimal in (known[-1], cell_format.trained_decimal):
-        values = forms.read_numbers(text, known, unit)
-        if values.null_count() == text.null_count():
-            return values
+    applies = known in forms.NUMBER_FORMATS and cell_format.decimal in (known[-1], cell_format.trained_decimal)
+    return known if applies else None, unit
+
+
+def _read_numbers(text: "pl.Series", formats: Sequence[str], cell_format: CellFormat) -> "pl.Series":
+    """Return numbers in the format of training, or in the format of this table if that does not read all cells."""
+    known, unit = format_of_training(formats, cell_format)
+    values = text if known is None else forms.read_numbers(text, known, unit)
+    if known is not None and values.null_count() == text.null_count():
+        return values
     return forms.read_numbers(text, forms.detect_number_format(text, cell_format.decimal, unit), unit)
 
 
@@ -584,10 +590,12 @@ def _describe(cells: "pl.Series", read: _Read, table: Table) -> list[Finding]:
     """Return the findings about a feature."""
     (name, kind, formats), values, unreadable = read.column, read.values, read.unreadable
     counted = UnreadableCells()
-    counted.add(name, list_cells(cells, unreadable), int(unreadable.sum()))
+    if unreadable.any():
+        counted.add(name, list_cells(cells, unreadable), int(unreadable.sum()))
     found = counted.findings("unreadable", kind)
     # Words have no missing cells: these are a category.
-    if tokens := forms.count_tokens(cells, values.is_null() & ~unreadable):
+    is_empty = values.is_null() & ~unreadable
+    if tokens := forms.count_tokens(cells, is_empty) if is_empty.any() else ():
         missing, counts = zip(*tokens, strict=True)
         found.append(Finding("missing", name, sum(counts), examples=missing))
     if read.reason:
@@ -685,9 +693,10 @@ def align_columns(
     try:
         aligned, masks = read_columns(frame, columns, cell_format or CellFormat())
         for column in columns:
-            cells, mask = frame[column.name], masks[column.name]
-            if not (count := int(mask.sum())):
+            if column.name not in masks:
                 continue
+            cells, mask = frame[column.name], masks[column.name]
+            count = int(mask.sum())
             has_value = not aligned[column.name].is_nan().all()
             if unreadable is None or not (first_row or has_value or count < _MIN_UNREADABLE):
                 raise unreadable_cell(cells, column, int(mask.arg_true()[0]))
@@ -697,28 +706,42 @@ def align_columns(
     return aligned
 
 
+def _is_in_format_of_training(cells: "pl.Series", column: Column, cell_format: CellFormat) -> bool:
+    known, unit = format_of_training(column.formats, cell_format)
+    text = _strip(cells, cell_format)
+    return forms.read_numbers(text, known, unit).null_count() == text.null_count()
+
+
 def read_columns(
     frame: "pl.DataFrame", columns: Sequence[Column], cell_format: CellFormat
 ) -> "tuple[pl.DataFrame, dict[str, pl.Series]]":
-    """Return the features of a table, and a mask of the unreadable cells of each column.
+    """Return the features of a table, and a mask of the unreadable cells of each column that has any.
 
     A call of polars takes longer than the work of a few cells. Therefore short columns of the same kind, format and
-    type are read as one column, apart from text of numbers, whose format is that of a column.
+    type are read as one column, if the format of training reads all of their cells.
     """
     import polars as pl
 
     groups: dict[Any, list[Column]] = {}
     for column in columns:
         cells = frame[column.name]
-        is_alone = len(cells) > _MAX_JOINED or (column.kind == "number" and is_text(cells))
+        has_own_format = column.kind == "number" and format_of_training(column.formats, cell_format)[0] is None
+        is_alone = len(cells) > _MAX_JOINED or has_own_format
         groups.setdefault((column[1:], column.name if is_alone else cells.dtype), []).append(column)
-    read, masks = {}, {}
-    for group in groups.values():
-        values, unreadable = to_values(pl.concat([frame[column.name] for column in group]), group[0], cell_format)
+    pending, read, masks = [*groups.values()], {}, {}
+    while pending:
+        group = pending.pop()
+        cells = pl.concat([frame[column.name] for column in group])
+        is_numbers = group[0].kind == "number" and is_text(cells)
+        if len(group) > 1 and is_numbers and not _is_in_format_of_training(cells, group[0], cell_format):
+            pending += [[column] for column in group]
+            continue
+        values, unreadable = to_values(cells, group[0], cell_format)
         values = values if values.dtype == pl.String else values.fill_null(float("nan"))
         for i, (name, *_) in enumerate(group):
             read[name] = values.slice(i * frame.height, frame.height).alias(name)
-            masks[name] = unreadable.slice(i * frame.height, frame.height)
+            if unreadable.any() and (mask := unreadable.slice(i * frame.height, frame.height)).any():
+                masks[name] = mask
     return pl.DataFrame([read[column.name] for column in columns]), masks
 
 

@@ -177,7 +177,7 @@ class RowPredictor:
             features, masks = read_columns(frame, self._columns, self._cell_format)
             unreadable: list[dict[str, str]] = [{} for _ in rows]
             for column in self._columns:
-                for number in masks[column.name].arg_true().to_list():
+                for number in masks[column.name].arg_true().to_list() if column.name in masks else ():
                     if self.strict:
                         raise unreadable_cell(frame[column.name], column, number)
                     cell = rows[number].get(column.name, frame[column.name][number])  # a number of a vector has no key

@@ -171,7 +171,9 @@ def read_checkpoint(path: Path, identity: Mapping[str, Any]) -> RunState:
     try:
         arrays = read_arrays(path)
         header = json.loads(arrays.pop("header").tobytes())
-        is_current = (header["format"], header["format_version"]) == (FORMAT, FORMAT_VERSION)
+        if header["format"] != FORMAT:
+            raise ValueError("the format is another one")  # noqa: TRY301 - the file is not a checkpoint
+        is_current = header["format_version"] == FORMAT_VERSION
         stored = dict(header["identity"])
         run: RunState | None = _unpack(RunState, header["run"], arrays) if is_current else None
     except OSError as error:

@@ -129,9 +129,11 @@ class StreamEncoder(TransformerMixin, BaseEstimator):
         for name in self._named(*_NUMBERS):  # divided by an infinite deviation, all numbers would be 0
             check_squares(frame[name].to_numpy(), f"column {name!r}")
         numbers, after = self._numbers(frame), copy.copy(self)
-        before = getattr(self, "moments_", Moments.start(numbers.shape[1]))
-        after.moments_ = before.update(numbers)
-        after.missing_indicator_ = getattr(self, "missing_indicator_", np.isnan(numbers).any(axis=0))
+        if hasattr(self, "moments_"):
+            after.moments_ = self.moments_.update(numbers)
+        else:
+            after.moments_ = Moments.start(numbers.shape[1]).update(numbers)
+            after.missing_indicator_ = np.isnan(numbers).any(axis=0)
         return after, after._rows(frame, numbers)
 
     def transform(self, frame: Any) -> FeatureMatrix:

@@ -204,12 +204,18 @@ class RiverClassifier:
 
     def _codes(self, names: tuple[str, ...]) -> Ints:
         """Return twice the column of each name, plus 1 if the hasher negates its values."""
-        if len(self._codes_of) > _MAX_NAMES:
-            self._codes_of.clear()
-        if new := [name for name in names if name not in self._codes_of]:
-            hashed = self._hasher.transform([{name: 1.0} for name in new])
-            self._codes_of.update(zip(new, (2 * hashed.indices + (hashed.data < 0)).tolist(), strict=True))
-        return np.fromiter(map(self._codes_of.__getitem__, names), np.int64, len(names))
+        try:
+            return np.fromiter(map(self._codes_of.__getitem__, names), np.int64, len(names))
+        except KeyError:
+            if len(self._codes_of) > _MAX_NAMES:
+                self._codes_of.clear()
+            self._cache_codes([name for name in names if name not in self._codes_of])
+            return self._codes(names)
+
+    def _cache_codes(self, names: list[str]) -> None:
+        """Store the columns and signs that the hasher gives to names."""
+        hashed = self._hasher.transform([{name: 1.0} for name in names])
+        self._codes_of.update(zip(names, (2 * hashed.indices + (hashed.data < 0)).tolist(), strict=True))
 
 
 def _key(y: Any) -> Any:

@@ -96,7 +96,7 @@ def _check_archive(path: Path) -> None:
         raise DataError(f"{path}: {error.reason}") from None
     except expat.ExpatError as error:
         raise DataError(f"{path} is damaged: {error} of content.xml. Write it again.") from None
-    except (zipfile.BadZipFile, zlib.error, EOFError, LookupError, RuntimeError, UnicodeDecodeError):
+    except (zipfile.BadZipFile, zlib.error, OSError, EOFError, LookupError, RuntimeError, ValueError):
         return  # .xls, or damage that fastexcel reports
 
 

@@ -82,7 +82,9 @@ class DelimitedReader:
         self._make_records = partial(RecordReader, path, content=content, part_bytes=part_bytes)
         self.path = display_path(path)
         self.dialect = COMMON
+        self.columns: list[str] = []
         self.dropped: tuple[str, ...] = ()
+        self._remarks: dict[str, str] = {}
 
     @property
     def remarks(self) -> list[str]:
@@ -163,8 +165,8 @@ class DelimitedReader:
     def _blocks(self, n_rows: int | None, start: RecordOffset) -> Iterator[tuple[Block, RecordOffset]]:
         records = self._make_records(detect=partial(self._detect, given=self._given), is_table=n_rows is None)
         blocks = records.blocks(n_rows, start)
-        self.columns: list[str] = []
-        self._remarks: dict[str, str] = {}
+        self.columns = []
+        self._remarks = {}
         self._first_blank = 0
         try:
             self._read_header(records, next(blocks, None))

@@ -16,7 +16,7 @@ from oneof import (
     GraphLogisticRegression,
     MultinomialEM,
 )
-from oneof.candidates.sets import check_row_weights
+from oneof.candidates.class_weights import check_row_weights
 from oneof.errors import InputError, InputTypeError
 from tests.estimators.panel import ALL, name, scores, table
 

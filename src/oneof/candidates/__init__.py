@@ -2,7 +2,8 @@
 
 Reading order: `labels` (values, text and names of classes), `cells` (every form of a cell, by one function),
 `separators` (their detection), `encoding` (labels, sets, weights, matrices and answers as masks and likelihoods),
-`sets` (the class, and the conversion of any form), `columns` (columns of tables and streams), `stratification` (folds).
+`sets` (the class, and the conversion of any form), `class_weights`, `columns` (columns of tables and streams),
+`stratification` (folds).
 """
 
 from oneof.candidates.encoding import LevelSets

@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
 from oneof.arrays import as_numpy, to_namespace_of
 from oneof.candidates import CandidateSets, as_candidates
-from oneof.candidates.sets import check_row_weights
+from oneof.candidates.class_weights import check_row_weights
 from oneof.errors import InputError, InputTypeError, LabelError, reraise_as_input_error
 from oneof.likelihoods import masked_softmax, normalize_within_sets, softmax
 from oneof.messages import warn

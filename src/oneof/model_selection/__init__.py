@@ -6,7 +6,7 @@ Reading order: `folds` (splitters), `scoring` (scorers), `prediction` (held-out 
 of probabilities, and of lists of probabilities).
 """
 
-from oneof.candidates.sets import compute_sample_weight
+from oneof.candidates.class_weights import compute_sample_weight
 from oneof.model_selection.folds import CandidateGroupKFold, CandidateKFold
 from oneof.model_selection.prediction import cross_val_predict
 from oneof.model_selection.scoring import (

@@ -171,11 +171,9 @@ def read_checkpoint(path: Path, identity: Mapping[str, Any]) -> RunState:
     try:
         arrays = read_arrays(path)
         header = json.loads(arrays.pop("header").tobytes())
-        if header["format"] != FORMAT:
-            raise ValueError("the format is another one")  # noqa: TRY301 - the file is not a checkpoint
-        is_current = header["format_version"] == FORMAT_VERSION
+        version = {FORMAT: header["format_version"]}[header["format"]]  # a KeyError for another format
         stored = dict(header["identity"])
-        run: RunState | None = _unpack(RunState, header["run"], arrays) if is_current else None
+        run: RunState | None = _unpack(RunState, header["run"], arrays) if version == FORMAT_VERSION else None
     except OSError as error:
         raise DataError(f"{path} cannot be read: {error.strerror or error}.") from None
     # A DataError about the arrays is a ValueError.

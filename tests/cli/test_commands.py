@@ -2,6 +2,7 @@
 
 import io
 import json
+import re
 import sys
 import time
 import warnings
@@ -401,7 +402,7 @@ def test_the_steps_of_a_fit_include_the_search_for_wrong_labels(run: Run) -> Non
 def test_words_are_whole_in_a_narrow_table(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], width: int
 ) -> None:
-    """Status words, headers and the legend of at most two lines are not broken; each reason is printed."""
+    """Rates, status words, headers and the legend of at most two lines are not broken; each reason is printed."""
 
     class Interrupted(Frequencies):
         def fit(self, *_: object) -> "Interrupted":
@@ -415,6 +416,7 @@ def test_words_are_whole_in_a_narrow_table(
     printed = capsys.readouterr().out
     for word in ("interrupted", "accuracy", "covering", "approx.", "b, c: interrupted"):
         assert word in printed
+    assert width < 80 or re.search(r" \d+\.\d ± \d+\.\d % ", printed)
     *_, best, approximated = printed.splitlines()
     assert best.startswith("* is the best method. exp. accuracy: ")
     assert approximated.startswith("approx. accuracy: ")

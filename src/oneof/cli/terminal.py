@@ -133,18 +133,19 @@ def print_json(content: dict[str, Any]) -> None:
 def print_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]], *, text_columns: int = 1) -> None:
     """Write a table to standard output; columns from index `text_columns` on are right-aligned.
 
-    In a narrow table the words of all columns but the first remain whole.
+    In a narrow table the numbers, and the words of all columns but the first, remain whole.
     """
     from rich import box
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
-    table = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD)
+    table = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
     for number, column in enumerate(columns):
         justify: Literal["left", "right"] = "left" if number < text_columns else "right"
-        words = " ".join([column, *(row[number] for row in rows)]).split() if number else []
-        table.add_column(column, justify=justify, overflow="fold", min_width=max(map(len, words), default=None))
+        cells = [row[number] for row in rows]
+        whole = [*column.split(), *(cells if number >= text_columns else " ".join(cells).split())] if number else []
+        table.add_column(column, justify=justify, overflow="fold", min_width=max(map(len, whole), default=None))
     for row in rows:
         table.add_row(*map(Text, row))
     width = None if sys.stdout.isatty() else 200  # the table of a file or a pipe is not folded

@@ -48,6 +48,15 @@ def test_all_commands_measure_the_first_labels_of_the_table(run: Run, lists: tup
     assert f"is the true label in {100 * right:.1f} % of the 300 labeled rows" in page
 
 
+@pytest.mark.parametrize("kind", ["likelihood", "posterior"])
+def test_notes_count_the_rows_that_name_a_class(run: Run, kind: str) -> None:
+    """Rows that have a class only by its share of the rest are not counted."""
+    cells = ["finch:0.8|owl:0.1", "owl:0.7", "wren:0.9|finch:0.05"] * 40 + ["12:0.6|owl:0.1"]
+    pl.DataFrame({"x": np.random.default_rng(0).normal(size=len(cells)), "y": cells}).write_csv("rest.csv")
+    words = ("inspect", "rest.csv", "--labels", "y", "--weighted", "--kind", kind, "--rest", "auto")
+    assert "'12' (1 row; without letters" in "".join(map(str, run(*words)))
+
+
 @pytest.mark.parametrize("rest", [(), ("--rest", "auto")])
 def test_audit_gives_an_interval_of_wrong_first_labels(
     run: Run, lists: tuple[np.ndarray, np.ndarray], rest: tuple[str, ...]

@@ -275,7 +275,7 @@ def test_a_rest_names_no_class():
     weights = np.full((40, 4), 0.1)
     weights[np.arange(40), [*range(3)] * 13 + [3]] = 1.0
     named = CandidateSets.from_weights(weights, ["finch", "owl", "wren", "finch (unsure)"])
-    [finding] = label_findings(named, "|", has_rest=True)
+    [finding] = label_findings(named, "|", named=weights == 1)
     assert (finding.kind, finding.count, finding.examples) == (SUSPICIOUS, 1, ("finch (unsure)",))
     assert [finding] == label_findings(CandidateSets.from_labels(named.classes[weights.argmax(axis=1)]), "|")
 

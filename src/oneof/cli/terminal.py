@@ -140,7 +140,7 @@ def print_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]
     from rich.table import Table
     from rich.text import Text
 
-    table = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
     for number, column in enumerate(columns):
         justify: Literal["left", "right"] = "left" if number < text_columns else "right"
         cells = [row[number] for row in rows]
@@ -149,7 +149,9 @@ def print_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]
     for row in rows:
         table.add_row(*map(Text, row))
     width = None if sys.stdout.isatty() else 200  # the table of a file or a pipe is not folded
-    Console(width=width).print(table)
+    console = Console(width=width)
+    console.print(Text(title, "italic"))
+    console.print(table)
 
 
 def print_line(sentence: str) -> None:

@@ -23,7 +23,7 @@ from oneof.crowd import AnnotatorModel
 from oneof.errors import DataError, InputError, LabelError, OneofError
 from oneof.io.features import TableFeatures
 from oneof.solvers.loo_ridge.distractors import CandidateGroups
-from oneof.typing import Floats, Ints, Mask
+from oneof.typing import Floats, Ints, Labels, Mask
 
 REFUSED = " Other commands stop at such a row: correct it, or add --unreadable-labels unlabeled."
 """The remedy for labels that cannot be read, in a note of `oneof inspect`."""
@@ -99,20 +99,9 @@ class PreparedTable(TableFeatures, TableLabels):
         They are without rest, not divided by the frequencies of the classes, and not replaced by checked labels. Rows
         that name no class, such as those of a rest alone, have weights of 0, as all have if no row has other weights.
         """
-        candidates, rest = self.candidates, self.read_options.weights.rest
-        options = self.read_options.with_candidate_columns()
         if self.answers is not None or not (self.is_posterior or self.has_rest or self.is_checked is not None):
-            return candidates.weights
-        named = None if options.classes is None else (*options.classes, *([rest] if isinstance(rest, str) else []))
-        tolerant = replace(self.table, cell_format=replace(self.table.cell_format, label_errors="unlabeled"))
-        weights = dict.fromkeys(map(str, candidates.classes.tolist()), np.zeros(len(candidates)))
-        with warnings.catch_warnings(), suppress(OneofError):
-            warnings.simplefilter("ignore", UserWarning)  # the same as of the weights that are fitted
-            written = _read_candidates(tolerant, replace(options, kind=None, rest=None, classes=named), self.separator)
-            columns = (written.weights * ~written.is_unlabeled[:, None]).T
-            given = dict(zip(map(str, written.classes.tolist()), columns, strict=True))
-            weights = {name: given.get(name, none) for name, none in weights.items()}  # without that of the rest
-        return np.stack([*weights.values()], axis=1)
+            return self.candidates.weights
+        return _read_written_weights(self.table, self.read_options, self.separator, self.candidates.classes)
 
     @cached_property
     def true_codes(self) -> Ints:
@@ -261,9 +250,11 @@ def read_sets(table: io.Table, read_options: ReadOptions) -> TableLabels:
         io.check_no_weights(candidates.classes.tolist(), table.path, are_answers=answers is not None)
     found = unreadable.findings("unreadable labels", REFUSED * read_options.lists_unreadable)
     if answers is None:
-        has_rest = weighting.weighted and bool(weighting.rest)
+        named = None
+        if weighting.weighted and weighting.rest:
+            named = _read_written_weights(table, read_options, separator, candidates.classes) > 0
         source, kind = str(table.path), weighting.kind
-        found += io.label_findings(candidates, separator, source=source, kind=kind, has_rest=has_rest)
+        found += io.label_findings(candidates, separator, source=source, kind=kind, named=named)
     sentences += tuple(dict.fromkeys(str(warning.message) for warning in caught))
     found += io.notes("labels" if answers is None else "answers", sentences)
     return TableLabels(
@@ -282,6 +273,21 @@ def _read_candidates(
     options = asdict(read_options.weights) | {"weights": read_options.weight_columns, "unreadable": unreadable}
     given = separator if len(read_options.labels) == 1 else read_options.separator
     return io.read_labels(table, read_options.labels, separator=given, classes=read_options.classes, **options)
+
+
+def _read_written_weights(table: io.Table, read_options: ReadOptions, separator: str, classes: Labels) -> Floats:
+    """Return the weights as they are written, (n, K) in the given classes."""
+    options, rest = read_options.with_candidate_columns(), read_options.weights.rest
+    named = None if options.classes is None else (*options.classes, *([rest] if isinstance(rest, str) else []))
+    tolerant = replace(table, cell_format=replace(table.cell_format, label_errors="unlabeled"))
+    weights = dict.fromkeys(map(str, classes.tolist()), np.zeros(len(table)))
+    with warnings.catch_warnings(), suppress(OneofError):
+        warnings.simplefilter("ignore", UserWarning)  # the same as of the weights that are fitted
+        written = _read_candidates(tolerant, replace(options, kind=None, rest=None, classes=named), separator)
+        columns = (written.weights * ~written.is_unlabeled[:, None]).T
+        given = dict(zip(map(str, written.classes.tolist()), columns, strict=True))
+        weights = {name: given.get(name, none) for name, none in weights.items()}  # without that of the rest
+    return np.stack([*weights.values()], axis=1)
 
 
 @contextmanager

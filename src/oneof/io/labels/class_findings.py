@@ -15,6 +15,7 @@ from oneof.candidates.separators import divides, joining_sign
 from oneof.errors import LabelError
 from oneof.io.findings import Finding, notes
 from oneof.io.formats.cells import MISSING, MISSING_NUMBERS
+from oneof.typing import Mask
 
 _NO_LABELS = frozenset((
     "-1", *MISSING, *MISSING_NUMBERS, "unsure", "not sure", "uncertain", "unclear", "don't know", "dont know",
@@ -86,19 +87,18 @@ def label_findings(
     *,
     source: str = "",
     kind: str = "likelihood",
-    has_rest: bool = False,
+    named: Mask | None = None,
     unit: str = "row",
 ) -> list[Finding]:
     """Return the findings about the candidate sets of a table; `kind` is that of their weights.
 
-    `source` names the table of the labels, if there may be another one, and `unit` its rows. With `has_rest`, a row has
-    the classes that it names: the others share the least weight.
+    `source` names the table of the labels, if there may be another one, and `unit` its rows. `named`, (n, K), marks the
+    classes that a row names, if other classes share a rest; without it, they are those that have a weight.
     """
     import numpy as np
 
     labeled, classes = ~candidates.is_unlabeled, candidates.classes.tolist()
-    evidence, weighted = candidates.evidence[labeled], candidates.is_weighted[labeled]
-    mask = evidence > (evidence.min(axis=1, keepdims=True) if has_rest else 0)
+    weighted, mask = candidates.is_weighted[labeled], (candidates.mask if named is None else named)[labeled]
     if not len(mask):
         return []
     counts, several = mask.sum(axis=0), mask.sum(axis=1) > 1

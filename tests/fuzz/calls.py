@@ -179,7 +179,7 @@ def judgments(draw: Draw) -> Case:
     if function is metrics.approximated_accuracy:
         proba = shares(draw, n, many)
         return function, (y, draw(of(proba, proba.tolist(), odd=features(n, many)))), named
-    truth = [known[i % many] for i in range(n)] if isinstance(known, list) else known
+    truth = [known[i % many] for i in range(n)] if isinstance(known, list) and known else known
     odd = st.sampled_from([[NAMES[i % K] for i in range(n)], np.full(n, np.nan), np.arange(n, dtype=object)])
     return function, (y, draw(either(just(truth), st.one_of(odd, sets(n, K))))), named
 
@@ -438,7 +438,13 @@ def held_out(draw: Draw) -> Case:
     n, [function] = draw(either(st.integers(6, 12), st.integers(0, 5))), draw.calls
     X, y = draw(features(n, 2)), draw(sets(n, 2, USUAL_FORMS))
     estimator = draw(of(PLKNN(n_neighbors=2), AvgPerceptron(), LogisticRegression()))
-    return function, (estimator, X, y), draw.options(function, groups=groups(n)) | {"cv": draw(folds(n))}
+    return _held_out, (estimator, X, y), draw.options(function, groups=groups(n)) | {"cv": draw(folds(n))}
+
+
+def _held_out(*given: Any, **named: Any) -> Any:
+    """Return the held-out predictions, with probabilities instead of their logarithms, which may be infinite."""
+    values = model_selection.cross_val_predict(*given, **named)
+    return np.exp(values) if named.get("method") == "predict_log_proba" else values
 
 
 @family(1.0, "audit.find_label_issues")

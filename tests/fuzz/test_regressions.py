@@ -11,6 +11,7 @@ import pytest
 import scipy.sparse as sp
 from sklearn.base import clone
 from sklearn.gaussian_process.kernels import RBF
+from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import GaussianNB
 from sklearn.tree import DecisionTreeClassifier
 
@@ -144,6 +145,12 @@ def fitted_session(rows):
     return LabelingSession(rows, classes=["a", "b"], estimator=PLKNN())
 
 
+def far_rows(method):
+    """Return held-out values with probabilities that are 0 in float64."""
+    rows = X * np.geomspace(1, 1e6, len(X))[:, None]
+    return model_selection.cross_val_predict(LogisticRegression(C=1e3), rows, [0, 1, 2, 0] * 5, method=method, cv=2)
+
+
 def overflowing_sums():
     """Return rows with duplicate entries whose sum overflows."""
     return sp.csr_array((np.full(4, 1.7e308), [0, 0, 1, 1], np.r_[0, 4, np.zeros(len(X) - 1) + 4]), shape=X.shape)
@@ -217,6 +224,10 @@ BY_OUTCOME = {
         lambda: CLPL(C=1e300, max_iter=2).fit(sp.csr_array((20, 4), dtype=bool), MASK),
     ],
     PLSVM: [lambda: PLSVM(solver="pegasos", tol=1e300).fit(X, MASK)],
+    np.ndarray: [
+        lambda: crowd.AnnotatorModel(strength=1e300).fit(np.arange(80).reshape(20, 4) % 3).accuracy_interval_,
+        lambda: np.exp(far_rows("predict_log_proba")),
+    ],
     TransductiveSVM: [lambda: TransductiveSVM(C=np.float32(0.5)).fit(X, MASK)],
     # Products of floats become infinite, which the methods expect, while their powers would raise.
     PLEM | PLGP | PLSVM | InputError: [

@@ -61,6 +61,8 @@ MAX_JOINT_SOURCES, MAX_JOINT_PAIRS = 1000, 20_000_000
 """Limits of the sources, and of the pairs of answers to one row, up to which I is a matrix: 8 MB, and a second."""
 MIN_INFORMATION = 0.02
 """Lower bound of an eigenvalue of I relative to complete information: a direction that the answers do not determine."""
+MAX_SIZE = 1e15
+"""Upper bound of the size of a Beta distribution; SciPy's quantiles of larger ones can be NaN."""
 MIN_COMPARED = 10
 """Number of answers that can be compared from which an accuracy is identified: the standard error of an agreement is
 then at most .16."""
@@ -166,7 +168,7 @@ def variances(information: Floats, complete: Floats, min_share: float) -> Floats
 def beta_intervals(accuracy: Floats, variance: Floats, coverage: float) -> Floats:
     """Return equal-tailed intervals of Beta distributions, with a last axis of 2; the variances are those of logits."""
     spread = accuracy * (1.0 - accuracy)
-    size = np.maximum(1.0 / (spread * variance) - 1.0, 1.0)
+    size = np.clip(1.0 / (spread * variance) - 1.0, 1.0, MAX_SIZE)
     tails = np.array([0.5 - 0.5 * coverage, 0.5 + 0.5 * coverage])
     return np.asarray(beta.ppf(tails, (size * accuracy)[..., None], (size * (1.0 - accuracy))[..., None]))
 

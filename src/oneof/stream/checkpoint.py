@@ -66,10 +66,8 @@ class CheckpointConfig:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "path", as_path(self.path))
-        if self.every_rows is not None:
-            check_positive("every_rows", self.every_rows, integer=True)
-        if self.every_seconds is not None:
-            check_positive("every_seconds", self.every_seconds)
+        check_positive("every_rows", self.every_rows, integer=True, or_none=True)
+        check_positive("every_seconds", self.every_seconds, or_none=True)
         check_bool("resume", self.resume)
 
     def is_due(self, rows: int, seconds: float) -> bool:

@@ -32,7 +32,6 @@ from oneof.stream.checkpoint import CheckpointConfig, RunState, fingerprint, rea
 from oneof.stream.encoder import StreamEncoder
 from oneof.stream.options import StreamOptions, batch_spec, check_arguments, label_format
 from oneof.stream.validation import ProgressiveValidation
-from oneof.typing import FeatureMatrix
 from oneof.validation import check_instance
 
 StreamCallback = Callable[[ProgressiveValidation, float | None], None]
@@ -151,7 +150,14 @@ def fit_stream(
     source = source if isinstance(source, Source) else open_source(source, options.table.format)
     check_arguments(source, estimator, options)
     identity = fingerprint(source, estimator, options)
-    resumed = _resume(checkpoints, identity)
+    resumed = None
+    if checkpoints is not None and checkpoints.path.exists():
+        if not checkpoints.resume:
+            raise DataError(
+                f"{checkpoints.path} is the checkpoint of an unfinished run. Continue with --resume, or start again "
+                "with --restart."
+            )
+        resumed = read_checkpoint(checkpoints.path, identity)
     run = resumed or initialize(source, options)
     n_saved, saved_at = run.total_rows, time.monotonic()
     sizes = None if callback is None else file_sizes(source)
@@ -289,7 +295,11 @@ def _learn_batch(
     unreadable, unlabeled = UnreadableCells(), UnreadableCells()
     reader = label_reader(options, run.classes, run.prior, unreadable=unlabeled, first_row=batch.first_row)
     evidence = reader.evidence(batch.labels)
-    encoder, rows = _encode(run, batch, options, unreadable)
+    encoder, rows = _encoder(run, options), batch.rows
+    if encoder is not None:
+        frame = options.table.align(batch, run.columns or [], unreadable)
+        # After the first pass the encoder does not change.
+        encoder, rows = encoder.partial_fit_transform(frame) if run.epoch == 0 else (encoder, encoder.transform(frame))
     state = estimator._advance(run.state, rows, evidence)
     learned = replace(run, position=batch.after, state=state, total_rows=run.total_rows + len(batch))
     if run.epoch > 0:
@@ -306,17 +316,6 @@ def _learn_batch(
     )
 
 
-def _encode(
-    run: RunState, batch: Table, options: StreamOptions, unreadable: UnreadableCells
-) -> tuple[StreamEncoder | None, FeatureMatrix]:
-    """Return the encoder and the rows of a batch; after the first pass the encoder does not change."""
-    encoder = _encoder(run, options)
-    if encoder is None:
-        return None, batch.rows
-    frame = options.table.align(batch, run.columns or [], unreadable)
-    return encoder.partial_fit_transform(frame) if run.epoch == 0 else (encoder, encoder.transform(frame))
-
-
 def _encoder(run: RunState, options: StreamOptions) -> StreamEncoder | None:
     """Return the encoder of the columns, fitted to the rows so far; None for svmlight files."""
     if run.columns is None:
@@ -327,18 +326,6 @@ def _encoder(run: RunState, options: StreamOptions) -> StreamEncoder | None:
     if run.moments is not None:
         encoder.moments_, encoder.missing_indicator_ = run.moments, run.missing_indicator
     return encoder
-
-
-def _resume(checkpoints: CheckpointConfig | None, identity: dict[str, Any]) -> RunState | None:
-    """Return the state in the checkpoint, if it exists and `resume` is set."""
-    if checkpoints is None or not checkpoints.path.exists():
-        return None
-    path = checkpoints.path
-    if not checkpoints.resume:
-        raise DataError(
-            f"{path} is the checkpoint of an unfinished run. Continue with --resume, or start again with --restart."
-        )
-    return read_checkpoint(path, identity)
 
 
 def _finalize(run: RunState, estimator: Any, options: StreamOptions, resumed_at: int | None) -> StreamResult:

@@ -24,9 +24,6 @@ MAX_BYTES = 2**30
 MAX_COMPRESSION_RATIO = 100
 """Largest ratio of expanded to compressed size above `MAX_BYTES`; compressed zeros reach 1,000."""
 
-_MAX_CODE_POINT = 0x10FFFF
-_SURROGATES = (0xD800, 0xE000)
-"""Range of the surrogate code points, which are not text."""
 _READERS = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
 
 
@@ -73,10 +70,10 @@ def check_array(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> tuple[int,
         if n_cells and not dtype.itemsize:
             raise DataError(f"{member.filename} contains {n_cells} zero-width elements")
         if dtype.kind == "U":  # NumPy accepts any four bytes as a character, Python only code points
-            code_points = np.frombuffer(file.read(), dtype=np.dtype(np.uint32).newbyteorder(dtype.byteorder))
-            surrogates = (code_points >= _SURROGATES[0]) & (code_points < _SURROGATES[1])
-            if (surrogates | (code_points > _MAX_CODE_POINT)).any():
-                raise DataError(f"{member.filename} contains text with invalid code points")
+            try:
+                file.read().decode("utf-32-be" if dtype.str.startswith(">") else "utf-32-le")
+            except UnicodeDecodeError:
+                raise DataError(f"{member.filename} contains text with invalid code points") from None
         return tuple(shape)
 
 

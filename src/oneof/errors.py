@@ -114,9 +114,8 @@ class InputError(OneofError, ValueError):
         return changed
 
     def _message(self) -> str:
-        places = {"row": self.row, "column": self.column}
-        parts = [f"{name} {place}" for name, place in places.items() if place is not None]
-        location = ", ".join([*([] if self.source is None else [self.source]), *parts])
+        numbered = [f"{name} {n}" for name, n in (("row", self.row), ("column", self.column)) if n is not None]
+        location = ", ".join(filter(None, [self.source, *numbered]))
         return f"{location}: {self.reason}" if location else self.reason
 
 

@@ -1,4 +1,4 @@
-"""Names of a package that are imported on first use, as its stub file `__init__.pyi` lists them."""
+"""Names of a package that are imported on first use, as its stub file `__init__.pyi` lists them; optional packages."""
 
 import importlib
 import re
@@ -6,6 +6,8 @@ import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
+
+from oneof.errors import MissingExtraError
 
 
 def read_stub(package: str) -> dict[str, str]:
@@ -46,3 +48,11 @@ def import_on_use(package: str, modules: Mapping[str, str]) -> tuple[Callable[[s
         return value
 
     return import_name, lambda: sorted([*modules, *["__version__"] * ("." not in package)])
+
+
+def import_extra(name: str, extra: str | None = None) -> Any:
+    """Return a module of an optional dependency; see `MissingExtraError` for the parameters."""
+    try:
+        return importlib.import_module(name)
+    except ImportError as error:
+        raise MissingExtraError(name.partition(".")[0], extra) from error

@@ -1,10 +1,10 @@
 """Listening sockets and web servers of this machine: of the labeling page, and of predictions."""
 
-import importlib
 import socket
 from typing import Any
 
-from oneof.errors import InputError, InputTypeError, MissingExtraError
+from oneof.errors import InputError, InputTypeError
+from oneof.lazy import import_extra
 
 LOCALHOST = "127.0.0.1"
 _MAX_PORT = 65_535
@@ -58,10 +58,7 @@ def check_server_installed(extra: str) -> None:
     MissingExtraError
     """
     for package in ("starlette", "uvicorn"):
-        try:
-            importlib.import_module(package)
-        except ImportError as error:
-            raise MissingExtraError(error.name or package, extra) from None
+        import_extra(package, extra)
 
 
 class WebServer:

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from importlib.metadata import version
 from typing import Any, TypeAlias
 
-from oneof.errors import InputError, MissingExtraError, reraise_as_input_error
+from oneof.errors import InputError, reraise_as_input_error
+from oneof.lazy import import_extra
 
 __all__ = ["StemTokenizer", "make_vectorizer", "stemmer_languages", "stemmer_version"]
 
@@ -162,7 +163,7 @@ def stemmer_languages() -> tuple[str, ...]:
     >>> {"english", "german", "portuguese"} <= set(stemmer_languages())
     True
     """
-    return tuple(sorted(_snowball().algorithms()))
+    return tuple(sorted(import_extra("snowballstemmer", "text").algorithms()))
 
 
 def stemmer_version() -> str:
@@ -183,7 +184,7 @@ def stemmer_version() -> str:
     >>> stemmer_version().split()[0]
     'snowballstemmer'
     """
-    name = "PyStemmer" if hasattr(_snowball(), "Stemmer") else "snowballstemmer"
+    name = "PyStemmer" if hasattr(import_extra("snowballstemmer", "text"), "Stemmer") else "snowballstemmer"
     return f"{name} {version(name)}"
 
 
@@ -241,15 +242,7 @@ def _stemmer_of(language: str) -> Callable[[str], str]:
     @functools.lru_cache(maxsize=_MAX_CACHED_STEMS)
     def stem(word: str) -> str:
         if not hasattr(thread_state, "stemmer"):
-            thread_state.stemmer = _snowball().stemmer(language)
+            thread_state.stemmer = import_extra("snowballstemmer", "text").stemmer(language)
         return str(thread_state.stemmer.stemWord(word))
 
     return stem
-
-
-def _snowball() -> Any:
-    try:
-        import snowballstemmer
-    except ImportError:
-        raise MissingExtraError("snowballstemmer", "text") from None
-    return snowballstemmer

@@ -146,20 +146,24 @@ def check_positive(
     integer: bool = False,
     allow_zero: bool = False,
     max_value: float | None = None,
+    or_none: bool = False,
     alternatives: str = "",
 ) -> None:
     """Raise unless a parameter is a finite number above 0 and at most `max_value`.
 
-    `allow_zero` admits 0. A number must fit into a float; an integer may have any size. `alternatives` is appended to
-    the requirement in the error, for parameters that also accept other values.
+    `allow_zero` admits 0, and `or_none` None. A number must fit into a float; an integer may have any size.
+    `alternatives` is appended to the requirement in the error, for parameters that also accept other values.
     """
+    if or_none and value is None:
+        return
     fits = is_integer(value) if integer else is_real(value)
     number = value if integer or not fits else _as_float(value)
     is_positive = fits and (0 < number < np.inf or (allow_zero and number == 0))
     if not is_positive or (max_value is not None and number > max_value):
         requirement = f"{'an integer' if integer else 'a number'} {'of at least' if allow_zero else 'above'} 0"
         limit = "" if max_value is None else f" and at most {max_value:,}"
-        raise InputError(f"`{name}` must be {requirement}{limit}{alternatives}; got {_short(value)}.")
+        others = " or None" if or_none else alternatives
+        raise InputError(f"`{name}` must be {requirement}{limit}{others}; got {_short(value)}.")
 
 
 def check_n_jobs(n_jobs: Any) -> None:

@@ -202,10 +202,11 @@ def test_a_model_that_fails_is_an_error_of_one_sentence(monkeypatch: pytest.Monk
 def test_too_many_requests_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     """Predictions beyond the limit have status 503 and say when to try again; /health still responds."""
     monkeypatch.setattr("oneof.serving.app.MAX_REQUESTS", 0)
-    reply = predict({"row": ROW})
+    app = make_app(PREDICTOR)
+    reply = call(app, "/predict", {"row": ROW})
     assert (reply.status, reply.headers["retry-after"]) == (503, "1")
     assert "try again later" in reply.json()["error"]
-    assert call(APP, "/health").status == 200
+    assert call(app, "/health").status == 200
 
 
 def test_other_sites_cannot_read() -> None:

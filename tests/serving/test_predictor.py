@@ -49,7 +49,9 @@ def test_predictions_are_those_of_the_pipeline(method: str, form: dict[str, bool
 class Contrary(ClassifierMixin, BaseEstimator):
     """Classifier whose prediction is not the most probable class, as that of scikit-learn's SVC may be."""
 
-    classes_ = np.array(["finch", "owl", "wren"])
+    def fit(self, X: Any, y: Any) -> "Contrary":  # noqa: ARG002
+        self.classes_ = np.array(["finch", "owl", "wren"])
+        return self
 
     def predict_proba(self, X: Any) -> Any:
         return np.tile([0.7, 0.2, 0.1], (X.shape[0], 1))
@@ -61,7 +63,7 @@ class Contrary(ClassifierMixin, BaseEstimator):
 def test_other_classifiers_predict_by_their_own_rule() -> None:
     """The label is the one that `predict` of the classifier returns."""
     model = fit_birds("PLEM")
-    pipeline = Pipeline([model.pipeline.steps[0], ("contrary", Contrary())])
+    pipeline = Pipeline([model.pipeline.steps[0], ("contrary", Contrary().fit(None, None))])
     [prediction] = RowPredictor(replace(model, pipeline=pipeline)).predict(new_rows()[:1])
     assert (prediction["label"], prediction["confidence"]) == ("wren", 0.7)
 
@@ -97,7 +99,7 @@ def test_a_number_that_is_too_large_is_named(method: str, number: Any) -> None:
 
 def test_models_that_cannot_predict_rows() -> None:
     model = fit_birds("PLEM")
-    with pytest.raises(InputTypeError, match=r"`model` must be a oneof\.persistence\.SavedModel; got Pipeline"):
+    with pytest.raises(InputTypeError, match="`model` must be an instance of SavedModel; got Pipeline"):
         RowPredictor(model.pipeline)
     with pytest.raises(InputError, match="the model has no columns"):
         RowPredictor(replace(model, columns=[]))

@@ -368,7 +368,7 @@ def test_moments_are_those_of_all_rows(seed, n_blocks):
     for block in blocks:
         block[rng.random(block.shape) < 0.3] = np.nan
         block[:, 2] = np.nan
-    moments = Moments.start(3)
+    moments = Moments()
     for block in blocks:
         moments = moments.update(block)
     full = np.concatenate(blocks)
@@ -382,7 +382,7 @@ def test_moments_are_those_of_all_rows(seed, n_blocks):
     assert np.isfinite(scaled).all()
     assert (np.abs(scaled) <= np.sqrt(max(len(full), 1)) + 1e-9).all()
     constant = np.full((10, 2), 0.1) * [1, 3]  # up to rounding
-    assert not Moments.start(2).update(constant[:7]).update(constant[7:]).scale(constant).round(12).any()
+    assert not Moments().update(constant[:7]).update(constant[7:]).scale(constant).round(12).any()
 
 
 def _frame(**columns):

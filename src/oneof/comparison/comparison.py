@@ -208,9 +208,8 @@ def compare(
     check_bool("refit", refit)
     if not (isinstance(keep_predictions, bool | np.bool_) or keep_predictions == "labeled"):
         raise InputError(f'`keep_predictions` must be "labeled", True or False; got {keep_predictions!r}.')
-    for name, limit in (("budget", budget), ("time_limit", time_limit)):
-        if limit is not None:
-            check_positive(name, limit, alternatives=" or None")
+    check_positive("budget", budget, or_none=True)
+    check_positive("time_limit", time_limit, or_none=True)
     if correct is not None and not callable(correct):
         raise InputError(f"`correct` must be a function of the training rows, or None; got {correct!r}.")
     task, progress = check_task(X, y, truth, class_weight), folds.check_progress(progress)
@@ -583,8 +582,7 @@ def learning_curve(
     fractions = list(train_sizes) if isinstance(train_sizes, Iterable) else [train_sizes]
     for fraction in fractions or (None,):
         check_positive("train_sizes", fraction, max_value=1, alternatives=", or several of them")
-    if max_rows is not None:
-        check_positive("max_rows", max_rows, integer=True, alternatives=" or None")
+    check_positive("max_rows", max_rows, integer=True, or_none=True)
     task, progress = check_task(X, y, truth, class_weight), folds.check_progress(progress)
     check_class_weights(class_weight, {type(last_step(estimator)).__name__: estimator}, task.candidates)
     rng, splits = check_random_state(random_state), make_folds(task, cv, random_state, groups)

@@ -97,8 +97,7 @@ def default_estimators(
     """
     for name, flag in (("sparse", sparse), ("negative", negative), ("scaled", scaled)):
         check_bool(name, flag)
-    if n_rows is not None:
-        check_positive("n_rows", n_rows, integer=True, allow_zero=True)
+    check_positive("n_rows", n_rows, integer=True, allow_zero=True, or_none=True)
     usual: list[Any] = [] if sparse and scaled else [MaxAbsScaler() if sparse else StandardScaler()]
     of_counts: list[Any] = [] if sparse else [MinMaxScaler(clip=True)]
     excluded = (*["GaussianEM", "CandidateEM"] * sparse, *["MultinomialEM"] * (sparse and negative))

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from oneof.errors import InputError, MissingExtraError
+from oneof.errors import InputError
 from oneof.estimators.base import CandidateClassifier, last_step
+from oneof.lazy import import_extra
 from oneof.typing import Floats, Ints, Labels
 
 if TYPE_CHECKING:
@@ -337,15 +338,13 @@ class Comparison:
         >>> frame[["method", "covering_rate", "covering_rate_std"]].to_csv(index=False).split()
         ['method,covering_rate,covering_rate_std', 'average,1.0,0.0']
         """
-        try:
-            import pandas as pd
-        except ImportError:
-            raise MissingExtraError("pandas") from None
         measures = [*(name for _, *names in self._rates() for name in names), "fit_seconds"]
         columns = {name: np.array([getattr(r, name) for r in self.results], dtype=float) for name in measures}
         folds = [sum(fold.error is None for fold in r.folds) for r in self.results]
         notes = [r.error or r.incomplete or "" for r in self.results]
-        return pd.DataFrame({"method": [r.method for r in self.results], **columns, "folds": folds, "note": notes})
+        table = {"method": [r.method for r in self.results], **columns, "folds": folds, "note": notes}
+        frame: pd.DataFrame = import_extra("pandas").DataFrame(table)
+        return frame
 
     def __str__(self) -> str:
         rates = self._rates()

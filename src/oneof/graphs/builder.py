@@ -130,8 +130,7 @@ class NeighborGraph:
         if isinstance(self.affinity, str):
             check_choice("affinity", self.affinity, AFFINITIES, ", a function of the rows or a matrix")
         check_positive("n_neighbors", self.n_neighbors, integer=True)
-        if self.radius is not None:
-            check_positive("radius", self.radius, alternatives=" or None")
+        check_positive("radius", self.radius, or_none=True)
         if not (isinstance(self.bandwidth, str) and self.bandwidth == "local"):
             check_positive("bandwidth", self.bandwidth, alternatives=' or "local"')
         check_choice("symmetrize", self.symmetrize, ("union", "mutual", "sum"))

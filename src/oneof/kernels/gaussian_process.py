@@ -50,11 +50,11 @@ def covariance(kernel: Any, X: FeatureMatrix, Y: FeatureMatrix | None = None) ->
     array([[2.   , 1.213],
            [1.213, 2.   ]])
     """
-    X, Y = pairwise.align_types(X, Y)
-    Z = X if Y is None else Y
+    X, *others = pairwise.align_types(X, *([] if Y is None else [Y]))
+    Z = others[0] if others else X
     shape = n, m = X.shape[0], Z.shape[0]
     if not _is_native(kernel, X):
-        return _call(kernel, shape, X, Y)
+        return _call(kernel, shape, X, *others)
     origin, message = pairwise.center(X), _overflow_message(kernel, X)
     gram = namespace(X).empty(shape, dtype=X.dtype, device=pairwise.stored(X).device)
     for top in range(0, n, _TILE):
@@ -73,7 +73,7 @@ def covariance(kernel: Any, X: FeatureMatrix, Y: FeatureMatrix | None = None) ->
 
 def variances(kernel: Any, X: FeatureMatrix) -> Array:
     """Return k(x_i, x_i), (n,), as `kernel.diag(X)` does; rows, precision and errors are those of `covariance`."""
-    X, _ = pairwise.align_types(X, None)
+    [X] = pairwise.align_types(X)
     if not _is_native(kernel, X):
         return _call(kernel.diag, (X.shape[0],), X)
     values = namespace(X).zeros(X.shape[0], dtype=X.dtype, device=pairwise.stored(X).device)

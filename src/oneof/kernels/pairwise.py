@@ -4,6 +4,7 @@ Rows are dense arrays of any array namespace, or CSR.
 """
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -20,19 +21,16 @@ NOT_FINITE = "the kernel returned NaN or infinity. It must return finite values.
 _MAX_SUBTRACTED = 2**18  # elements subtracted at a time, few enough to stay in the cache
 MEAN_RTOL = float(np.finfo(np.float64).eps)
 """Relative rounding error of a mean: a variance below its square is 0."""
-_BLOCK = 256
+_BLOCK = 128
 """Number of rows that are compared with their columns at a time; all at once would take twice the memory."""
 
 
-def align_types(X: FeatureMatrix, Y: FeatureMatrix | None) -> tuple[Any, Any]:
-    """Return both as dense arrays, or both as CSR, in one floating-point precision."""
-    rows = [X] if Y is None else [X, Y]
-    if any(map(sp.issparse, rows)):
-        rows = [sp.csr_array(R) for R in rows]
-    xp = array_namespace(*map(stored, rows))
-    precision: Precision = "float32" if xp.result_type(*map(stored, rows)) == xp.float32 else "float64"
-    rows = [as_floats(R, precision) for R in rows]
-    return rows[0], None if Y is None else rows[1]
+def align_types(*rows: FeatureMatrix) -> list[Any]:
+    """Return all rows as dense arrays, or all as CSR, in one floating-point precision."""
+    aligned = [sp.csr_array(R) for R in rows] if any(map(sp.issparse, rows)) else rows
+    xp = array_namespace(*map(stored, aligned))
+    precision: Precision = "float32" if xp.result_type(*map(stored, aligned)) == xp.float32 else "float64"
+    return [as_floats(R, precision) for R in aligned]
 
 
 def namespace(X: FeatureMatrix) -> Any:
@@ -129,12 +127,11 @@ def _moments(X: FeatureMatrix, weight: Floats | None = None) -> tuple[Array, Arr
             return means, np.where(variances < (MEAN_RTOL * means) ** 2, 0.0, variances)
         xp = array_namespace(X)
         rows = xp.astype(X, xp.float64, copy=False)
-        origin = rows[:1, :]
+        average = xp.mean if weight is None else partial(np.average, weights=weight)
+        origin = rows[0, :]
         rows = rows - origin  # exactly 0 for a constant feature, whose mean may have a rounding error
-        if weight is None:
-            return origin[0, :] + xp.mean(rows, axis=0), xp.var(rows, axis=0)
-        means = np.average(rows, axis=0, weights=weight)
-        return origin[0] + means, np.average((rows - means) ** 2, axis=0, weights=weight)
+        means = average(rows, axis=0)
+        return origin + means, average((rows - means) ** 2, axis=0)
 
 
 def checked_variance(variance: float) -> float:
@@ -189,12 +186,12 @@ def check_gram(gram: Floats, rows: Ints) -> Floats:
     rtol, atol = 1e-5, 1e-7 * max(float(gram.diagonal().max()), 1e-300)
     for start in range(0, len(gram), _BLOCK):
         block, transposed = gram[start : start + _BLOCK], gram[:, start : start + _BLOCK].T
-        if np.allclose(block, transposed, rtol=rtol, atol=atol):
-            continue
-        i, j = np.unravel_index((np.abs(block - transposed) - rtol * np.abs(transposed)).argmax(), block.shape)
-        raise InputError(
-            f"the kernel is not symmetric: k is {block[i, j]:.6g} for rows {rows[start + i]} and {rows[j]}, and "
-            f"{transposed[i, j]:.6g} for rows {rows[j]} and {rows[start + i]}. Pass a symmetric, positive "
-            "semi-definite kernel."
-        )
+        excess = np.abs(block - transposed) - rtol * np.abs(transposed)
+        i, j = np.unravel_index(excess.argmax(), block.shape)
+        if excess[i, j] > atol:
+            raise InputError(
+                f"the kernel is not symmetric: k is {block[i, j]:.6g} for rows {rows[start + i]} and {rows[j]}, and "
+                f"{transposed[i, j]:.6g} for rows {rows[j]} and {rows[start + i]}. Pass a symmetric, positive "
+                "semi-definite kernel."
+            )
     return gram.astype(np.float64, copy=False)

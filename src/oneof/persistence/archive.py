@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from oneof.archives import check_array, check_members, check_size
-from oneof.errors import DataError, MissingExtraError, ModelFileError
+from oneof.errors import DataError, ModelFileError
+from oneof.lazy import import_extra
 from oneof.messages import enumerate_items
 from oneof.persistence.trusted import TRUSTED
 
@@ -24,13 +25,10 @@ def import_skops() -> Any:
     hidden = {f"sklearn.externals.array_api_compat.{name}" for name in ("cupy", "dask", "torch")} - sys.modules.keys()
     sys.modules.update(dict.fromkeys(hidden))  # type: ignore[arg-type]  # None is allowed
     try:
-        import skops.io
-    except ImportError:
-        raise MissingExtraError("skops", "cli") from None
+        return import_extra("skops.io", "cli")
     finally:
         for name in hidden:
             sys.modules.pop(name, None)
-    return skops.io
 
 
 def untrusted_types(data: bytes, skops_io: Any) -> str:

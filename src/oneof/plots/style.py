@@ -3,7 +3,7 @@
 import re
 from typing import TYPE_CHECKING, Any
 
-from oneof.errors import MissingExtraError
+from oneof.lazy import import_extra
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -56,11 +56,8 @@ def shorten(value: Any, width: int = NAME_WIDTH) -> str:
 
 def new_axes() -> "Axes":
     """Return the axes of a new pyplot figure."""
-    try:
-        import matplotlib.pyplot as plt
-    except ImportError as error:
-        raise MissingExtraError("matplotlib", "plots") from error
-    return plt.subplots(layout="constrained")[1]
+    axes: Axes = import_extra("matplotlib.pyplot", "plots").subplots(layout="constrained")[1]
+    return axes
 
 
 def style_axes(ax: "Axes", *, grid: str | None = None) -> None:

@@ -9,9 +9,10 @@ since no header permits it. It cannot send rows either, since the content type o
 import asyncio
 import ipaddress
 import json
+import re
 from collections.abc import Collection
 from dataclasses import asdict
-from functools import partial
+from importlib.resources import files
 from typing import Any, NoReturn
 
 from starlette.applications import Starlette
@@ -27,13 +28,14 @@ from oneof.errors import InputError, OneofError
 from oneof.io.findings import UnreadableCells
 from oneof.messages import enumerate_items
 from oneof.serving.limits import MAX_BODY_BYTES, MAX_BODY_SECONDS, MAX_REQUESTS, MAX_ROWS
-from oneof.serving.openapi import describe
 from oneof.serving.predictor import RowPredictor
 from oneof.validation import check_instance, check_positive
 
 _MAX_LISTED = 5
 """Maximum number of columns or rows in a note."""
 _HEADERS = {"x-content-type-options": "nosniff", "cache-control": "no-store"}
+_CELL = {"type": ["string", "number", "boolean", "null"]}
+"""A cell: any column may also be given as text, as in a table."""
 _SENTENCES = {
     404: "the path does not exist: the paths are /health, /model, /openapi.json and /predict.",
     405: "the method is not allowed: /predict needs POST, all other paths GET.",
@@ -86,11 +88,11 @@ def make_app(
     pages = {
         "/health": {"status": "ok"},
         "/model": describe_model(predictor, limits),
-        "/openapi.json": describe(predictor, max_rows),
+        "/openapi.json": describe_api(predictor, max_rows),
     }
     return Starlette(
         routes=[
-            *(Route(path, partial(_constant, content)) for path, content in pages.items()),
+            *(Route(path, _respond(content), methods=["GET"]) for path, content in pages.items()),
             Route("/predict", _Predictions(predictor, **limits).predict, methods=["POST"]),
         ],
         middleware=[Middleware(_HostMiddleware, hosts=hosts)],
@@ -98,26 +100,19 @@ def make_app(
     )
 
 
-async def _constant(content: dict[str, Any], _: Request) -> Response:
-    return _respond(content)
-
-
 class _Predictions:
     """Endpoint of predictions, and the number of its open requests."""
 
     def __init__(self, predictor: RowPredictor, max_rows: int, max_body_bytes: int) -> None:
         self._predictor, self._max_rows, self._max_body_bytes = predictor, max_rows, max_body_bytes
-        self._n_open = 0
+        self._open = asyncio.Semaphore(MAX_REQUESTS)
 
     async def predict(self, request: Request) -> Response:
-        if self._n_open >= MAX_REQUESTS:
+        if self._open.locked():
             raise HTTPException(503, f"{MAX_REQUESTS} requests are open: try again later.", {"retry-after": "1"})
-        self._n_open += 1
-        try:
+        async with self._open:
             content = _parse(await self._read(request))
             predictions = await run_in_threadpool(self._predictor.predict, self._rows(content))
-        finally:
-            self._n_open -= 1
         answer = {"prediction": predictions[0]} if "row" in content else {"predictions": predictions}
         return _respond(answer | ({"notes": notes} if (notes := _describe(predictions)) else {}))
 
@@ -166,6 +161,32 @@ def describe_model(predictor: RowPredictor, limits: dict[str, int]) -> dict[str,
         "prediction_sets": None if options is None else asdict(options) | {"guarantee": predictor.set_guarantee},
         "limits": limits,
     }
+
+
+def describe_api(predictor: RowPredictor, max_rows: int) -> dict[str, Any]:
+    """Return the OpenAPI description, in the types of JSON.
+
+    A vector and its numbers exclude each other, which only its description says.
+    """
+    content: dict[str, Any] = json.loads(files(__package__).joinpath("openapi.json").read_text("utf-8"))
+    content["info"] = {"title": f"Predictions of {predictor.model.method}", "version": predictor.model.oneof_version}
+    body = content["paths"]["/predict"]["post"]["requestBody"]["content"]["application/json"]["schema"]
+    body["oneOf"][1]["properties"]["rows"]["maxItems"] = max_rows
+    row, prediction = (content["components"]["schemas"][name] for name in ("Row", "Prediction"))
+    cells: dict[str, Any] = {name: _CELL | {"description": kind} for name, kind in predictor.columns}
+    for name, size in predictor.vectors.items():
+        replaced = f"Vector, which replaces the cells {name}[0] to {name}[{size - 1}]."
+        bounds = {"minItems": size, "maxItems": size, "description": replaced}
+        cells[name] = {"type": ["array", "null"], "items": _CELL} | bounds
+    row["properties"] = cells
+    row["description"] += f" An absent column is {'an error' if predictor.strict else 'a missing value, too'}."
+    label = {"enum": predictor.classes}
+    values = {"type": "object", "additionalProperties": {"type": "number"}}
+    required = {"label": label, "confidence": {"type": "number"}, predictor.value_name: values}
+    if predictor.set_options is not None:
+        required["set"] = {"type": "array", "items": label, "description": f"{predictor.set_guarantee}"}
+    prediction |= {"properties": prediction["properties"] | required, "required": [*required]}
+    return content
 
 
 def _describe(predictions: list[dict[str, Any]]) -> list[str]:
@@ -239,15 +260,9 @@ def is_accepted(host: str, hosts: Collection[str]) -> bool:
     >>> [is_accepted(host, {"localhost"}) for host in ("localhost:8000", "[::1]:80", "10.0.0.5", "evil.example")]
     [True, True, True, False]
     """
-    if "*" in hosts:
-        return True
-    name, bracket, _ = host.removeprefix("[").partition("]")
-    if not bracket:
-        name, _, port = host.partition(":")
-        if port and not port.isdecimal():
-            return False
+    name = re.sub(r"^\[|\]?(:\d+)?$", "", host)
     try:
         ipaddress.ip_address(name)
     except ValueError:
-        return name.lower() in hosts
+        return "*" in hosts or name.lower() in hosts
     return True

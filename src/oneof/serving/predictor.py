@@ -6,7 +6,6 @@ from datetime import date, time, timedelta
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from sklearn.pipeline import Pipeline
 
 from oneof.candidates.labels import is_missing
 from oneof.errors import DataError, InputError, InputTypeError
@@ -20,6 +19,7 @@ from oneof.messages import shorten
 from oneof.model_selection.scoring import get_scores
 from oneof.persistence import saved_model
 from oneof.persistence.prediction_sets import CoverageOptions, calibrate_rows, check_set_options, predict_mask
+from oneof.validation import check_instance
 
 if TYPE_CHECKING:
     import polars as pl
@@ -105,11 +105,7 @@ class RowPredictor:
         calibration: str = "conservative",
         class_conditional: bool = False,
     ) -> None:
-        if not isinstance(model, saved_model.SavedModel):
-            got = type(model).__name__
-            raise InputTypeError(
-                f"`model` must be a oneof.persistence.SavedModel; got {got}. Use a model of `oneof fit`."
-            )
+        check_instance("model", model, saved_model.SavedModel)
         if not model.columns:
             raise InputError("the model has no columns: it was fitted to a sparse matrix. Fit it to a table.")
         self.model, self.strict, self.classes = model, strict, list(model.classes)
@@ -119,8 +115,7 @@ class RowPredictor:
         self._kinds = dict(self.columns)
         self.vectors = saved_vectors(model.summary)
         self.members = {member: name for name, size in self.vectors.items() for member in member_names(name, size)}
-        (_, self._encoder), *steps = model.pipeline.steps
-        self._estimator = steps[0][1] if len(steps) == 1 else Pipeline(steps)
+        self._encoder, self._estimator = model.pipeline[0], model.pipeline[1:]
         self.value_name = "probabilities" if hasattr(self._estimator, "predict_proba") else "scores"
         self.set_options: CoverageOptions | None = None
         self.set_notes: list[str] = []
@@ -167,10 +162,6 @@ class RowPredictor:
         """
         if not len(rows):
             return []
-        for number, row in enumerate(rows):
-            if not isinstance(row, Mapping):
-                got = _shorten(row)
-                raise InputTypeError(f"row {number} must be an object with a value for each column; got {got}.")
         absent = [self._find_absent(row, number) for number, row in enumerate(rows)]
         frame = self._frame(rows)
         with self._lock:
@@ -197,11 +188,13 @@ class RowPredictor:
         return predictions
 
     def _find_absent(self, row: Mapping[str, Any], number: int) -> list[str]:
-        """Return the columns that a row lacks, or raise if they may not be missing values."""
+        """Return the columns that a row lacks, or raise if it is not a mapping or they may not be missing values."""
+        if not isinstance(row, Mapping):
+            got = _shorten(row)
+            raise InputTypeError(f"row {number} must be an object with a value for each column; got {got}.")
         absent = [name for name, _ in self.columns if name not in row and self.members.get(name) not in row]
         others = [name for name in row if isinstance(name, str) and name.isprintable() and name not in self._kinds]
-        is_invalid = absent and (self.strict or len(absent) == len(self.columns) or misspelled_column(absent, others))
-        if is_invalid:
+        if absent and (self.strict or len(absent) == len(self.columns) or misspelled_column(absent, others)):
             remedy = f"Use null for a missing value.{suggest_columns(absent, sorted(others))}"
             raise DataError(f"missing column{'s' * (len(absent) > 1)} {format_names(absent)}. {remedy}", row=number)
         return absent

@@ -2,13 +2,14 @@
 
 A checkpoint is JSON and plain arrays in one .npz file, without pickles, which is written atomically. The archive has a
 checksum for every member, so truncated and damaged files are detected. `RunState` declares what is stored: each field
-is packed by its value, and unpacked by its type.
+is written by its value, and read by its type.
 """
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields, is_dataclass
+from dataclasses import dataclass, field
 from importlib.metadata import version
+from itertools import repeat
 from pathlib import Path
 from types import UnionType
 from typing import Any, get_args, get_origin, get_type_hints
@@ -29,8 +30,8 @@ from oneof.typing import Mask
 from oneof.validation import check_bool, check_positive
 
 FORMAT = "oneof-checkpoint"
-FORMAT_VERSION = 9
-"""9: the state is packed by the types of its fields; older files cannot be read."""
+FORMAT_VERSION = 10
+"""10: named tuples are lists; older files cannot be read."""
 
 _PACKAGES = ("oneof", "numpy", "scikit-learn", "numba", "polars")
 """Packages that may change the last bit of a weight if their version changes."""
@@ -66,10 +67,8 @@ class CheckpointConfig:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "path", as_path(self.path))
-        if self.every_rows is not None:
-            check_positive("every_rows", self.every_rows, integer=True)
-        if self.every_seconds is not None:
-            check_positive("every_seconds", self.every_seconds)
+        check_positive("every_rows", self.every_rows, integer=True, or_none=True)
+        check_positive("every_seconds", self.every_seconds, or_none=True)
         check_bool("resume", self.resume)
 
     def is_due(self, rows: int, seconds: float) -> bool:
@@ -146,15 +145,22 @@ def fingerprint(source: Source, estimator: Any, options: StreamOptions) -> dict[
     facts |= {f"parameter {name}": repr(value) for name, value in sorted(estimator.get_params().items())}
     facts |= {f"version of {name}": version(name) for name in _PACKAGES}
     facts["version of the stemmer"] = options.text_options.to_dict()["stemmer"]
-    packed: dict[str, Any] = _pack(facts, {})
-    return packed
+    in_json: dict[str, Any] = json.loads(json.dumps(facts, default=vars))
+    return in_json
 
 
 def write_checkpoint(path: Path, run: RunState, identity: Mapping[str, Any]) -> None:
     """Write the state and the facts of a run; an older file is replaced once the new one is on disk."""
     arrays: dict[str, Any] = {}
-    header = {"format": FORMAT, "format_version": FORMAT_VERSION, "identity": identity, "run": _pack(run, arrays)}
-    content = json.dumps(header, allow_nan=False).encode()
+
+    def to_json(value: Any) -> Any:
+        if isinstance(value, np.ndarray):
+            arrays[name := f"array_{len(arrays)}"] = value
+            return name
+        return value.item() if isinstance(value, np.generic) else vars(value)
+
+    header = {"format": FORMAT, "format_version": FORMAT_VERSION, "identity": identity, "run": run}
+    content = json.dumps(header, allow_nan=False, default=to_json).encode()
     with create_directories(path.parent), atomic_write(path) as temporary, temporary.open("wb") as file:
         np.savez(file, header=np.frombuffer(content, dtype=np.uint8), **arrays)
 
@@ -195,24 +201,8 @@ def read_checkpoint(path: Path, identity: Mapping[str, Any]) -> RunState:
     return run
 
 
-def _pack(value: Any, arrays: dict[str, Any]) -> Any:
-    """Return a value in the types of JSON; an array is stored in `arrays`, and its name instead of it."""
-    if isinstance(value, np.ndarray):
-        arrays[name := f"array_{len(arrays)}"] = value
-        return name
-    if is_dataclass(value):
-        value = {f.name: getattr(value, f.name) for f in fields(value)}
-    elif hasattr(value, "_asdict"):
-        value = value._asdict()
-    if isinstance(value, dict):
-        return {name: _pack(item, arrays) for name, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [_pack(item, arrays) for item in value]
-    return value.item() if isinstance(value, np.generic) else value
-
-
 def _unpack(kind: Any, value: Any, arrays: Mapping[str, Any]) -> Any:
-    """Return the value of a type that `_pack` has packed."""
+    """Return the value of a type from the types of JSON, in which an array is the name of one of `arrays`."""
     origin, args = get_origin(kind), get_args(kind)
     if origin is UnionType:
         return None if value is None else _unpack(args[0], value, arrays)
@@ -222,6 +212,8 @@ def _unpack(kind: Any, value: Any, arrays: Mapping[str, Any]) -> Any:
         return origin(_unpack(args[0], item, arrays) for item in value)
     if origin is dict:
         return {name: _unpack(args[1], item, arrays) for name, item in value.items()}
-    if is_dataclass(kind) or hasattr(kind, "_fields"):
+    if isinstance(value, dict):  # a dataclass
         return kind(**{name: _unpack(hint, value[name], arrays) for name, hint in get_type_hints(kind).items()})
+    if hasattr(kind, "_fields"):  # JSON has a named tuple as a list
+        return kind(*map(_unpack, get_type_hints(kind).values(), value, repeat(arrays)))
     return value

@@ -28,7 +28,7 @@ class Moments:
 
     Attributes
     ----------
-    count, mean, sum_of_squares : ndarray of shape (d,)
+    count, mean, sum_of_squares : ndarray of shape (d,), or 0 before the first block
 
     References
     ----------
@@ -37,19 +37,14 @@ class Moments:
     Examples
     --------
     >>> import numpy as np
-    >>> moments = Moments.start(2).update(np.array([[1.0, np.nan], [3.0, np.nan]])).update(np.array([[5.0, 7.0]]))
+    >>> moments = Moments().update(np.array([[1.0, np.nan], [3.0, np.nan]])).update(np.array([[5.0, 7.0]]))
     >>> moments.mean.tolist(), moments.count.tolist()
     ([3.0, 7.0], [3.0, 1.0])
     """
 
-    count: Floats
-    mean: Floats
-    sum_of_squares: Floats
-
-    @classmethod
-    def start(cls, n_columns: int) -> "Moments":
-        """Return the moments of no rows."""
-        return cls(np.zeros(n_columns), np.zeros(n_columns), np.zeros(n_columns))
+    count: Floats | float = 0.0
+    mean: Floats | float = 0.0
+    sum_of_squares: Floats | float = 0.0
 
     def update(self, block: Floats) -> "Moments":
         """Return the moments after the rows of a block, (n, d); they are not finite if a square overflows."""
@@ -129,11 +124,8 @@ class StreamEncoder(TransformerMixin, BaseEstimator):
         for name in self._named(*_NUMBERS):  # divided by an infinite deviation, all numbers would be 0
             check_squares(frame[name].to_numpy(), f"column {name!r}")
         numbers, after = self._numbers(frame), copy.copy(self)
-        if hasattr(self, "moments_"):
-            after.moments_ = self.moments_.update(numbers)
-        else:
-            after.moments_ = Moments.start(numbers.shape[1]).update(numbers)
-            after.missing_indicator_ = np.isnan(numbers).any(axis=0)
+        after.moments_ = getattr(self, "moments_", Moments()).update(numbers)
+        after.missing_indicator_ = getattr(self, "missing_indicator_", np.isnan(numbers).any(axis=0))
         return after, after._rows(frame, numbers)
 
     def transform(self, frame: Any) -> FeatureMatrix:

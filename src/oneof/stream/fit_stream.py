@@ -6,13 +6,13 @@ The classes, and the mean of posteriors, are read in passes over the labels befo
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 
-from oneof.candidates.cells import LabelFormat
 from oneof.candidates.columns import LabelColumns, LabelCounts, LabelReader
-from oneof.errors import DataError, InputError, InputTypeError, LabelError
+from oneof.errors import DataError, InputError, InputTypeError
 from oneof.estimators.online import OnlineClassifier
 from oneof.io import (
     Column,
@@ -30,9 +30,8 @@ from oneof.io.formats.source import Source, open_source
 from oneof.io.table import Position
 from oneof.stream.checkpoint import CheckpointConfig, RunState, fingerprint, read_checkpoint, write_checkpoint
 from oneof.stream.encoder import StreamEncoder
-from oneof.stream.options import StreamOptions, batch_spec, check_arguments
+from oneof.stream.options import StreamOptions, batch_spec, check_arguments, label_format
 from oneof.stream.validation import ProgressiveValidation
-from oneof.typing import FeatureMatrix
 from oneof.validation import check_instance
 
 StreamCallback = Callable[[ProgressiveValidation, float | None], None]
@@ -151,19 +150,24 @@ def fit_stream(
     source = source if isinstance(source, Source) else open_source(source, options.table.format)
     check_arguments(source, estimator, options)
     identity = fingerprint(source, estimator, options)
-    resumed = _resume(checkpoints, identity)
+    resumed = None
+    if checkpoints is not None and checkpoints.path.exists():
+        if not checkpoints.resume:
+            raise DataError(
+                f"{checkpoints.path} is the checkpoint of an unfinished run. Continue with --resume, or start again "
+                "with --restart."
+            )
+        resumed = read_checkpoint(checkpoints.path, identity)
     run = resumed or initialize(source, options)
-    last_checkpoint = (run.total_rows, time.monotonic())
+    n_saved, saved_at = run.total_rows, time.monotonic()
     sizes = None if callback is None else file_sizes(source)
     try:
         for run in _learn(source, estimator, options, run):  # noqa: B020 - the next state
             if callback is not None:
                 callback(run.validation, progress_fraction(sizes, run.position))
-            if checkpoints is not None and checkpoints.is_due(
-                run.total_rows - last_checkpoint[0], time.monotonic() - last_checkpoint[1]
-            ):
+            if checkpoints is not None and checkpoints.is_due(run.total_rows - n_saved, time.monotonic() - saved_at):
                 write_checkpoint(checkpoints.path, run, identity)
-                last_checkpoint = (run.total_rows, time.monotonic())
+                n_saved, saved_at = run.total_rows, time.monotonic()
     except KeyboardInterrupt:
         # `run` is replaced after each batch, so it never contains half a batch.
         if checkpoints is not None and run.state is not None:
@@ -241,20 +245,10 @@ def label_reader(
     `unreadable` counts the rows that are unlabeled since their labels cannot be read, if these are not errors.
     """
     column = " to ".join(dict.fromkeys([*options.labels[:1], *options.labels[-1:]])) or "labels"
-
-    def count(errors: dict[int, LabelError]) -> None:
-        if unreadable is not None:
-            unreadable.add_labels(column, errors, first_row=first_row)
-
+    count = partial((UnreadableCells() if unreadable is None else unreadable).add_labels, column, first_row=first_row)
     kind = "likelihood" if prior is None else options.kind
     columns = LabelColumns(options.labels, label_format(options, classes), options.weights, kind, prior)
     return LabelReader(columns, count if options.table.cell_format.label_errors == "unlabeled" else None)
-
-
-def label_format(options: StreamOptions, classes: Sequence[str] | None = None) -> LabelFormat:
-    """Return the form of the labels."""
-    cells = options.table.cell_format
-    return LabelFormat(options.separator, classes, options.weighted, options.rest, cells.folds_labels, cells.missing)
 
 
 def sort_classes(counts: LabelCounts, source: str, options: StreamOptions) -> tuple[list[str], list[Finding]]:
@@ -301,7 +295,11 @@ def _learn_batch(
     unreadable, unlabeled = UnreadableCells(), UnreadableCells()
     reader = label_reader(options, run.classes, run.prior, unreadable=unlabeled, first_row=batch.first_row)
     evidence = reader.evidence(batch.labels)
-    encoder, rows = _encode(run, batch, options, unreadable)
+    encoder, rows = _encoder(run, options), batch.rows
+    if encoder is not None:
+        frame = options.table.align(batch, run.columns or [], unreadable)
+        # After the first pass the encoder does not change.
+        encoder, rows = encoder.partial_fit_transform(frame) if run.epoch == 0 else (encoder, encoder.transform(frame))
     state = estimator._advance(run.state, rows, evidence)
     learned = replace(run, position=batch.after, state=state, total_rows=run.total_rows + len(batch))
     if run.epoch > 0:
@@ -318,17 +316,6 @@ def _learn_batch(
     )
 
 
-def _encode(
-    run: RunState, batch: Table, options: StreamOptions, unreadable: UnreadableCells
-) -> tuple[StreamEncoder | None, FeatureMatrix]:
-    """Return the encoder and the rows of a batch; after the first pass the encoder does not change."""
-    encoder = _encoder(run, options)
-    if encoder is None:
-        return None, batch.rows
-    frame = options.table.align(batch, run.columns or [], unreadable)
-    return encoder.partial_fit_transform(frame) if run.epoch == 0 else (encoder, encoder.transform(frame))
-
-
 def _encoder(run: RunState, options: StreamOptions) -> StreamEncoder | None:
     """Return the encoder of the columns, fitted to the rows so far; None for svmlight files."""
     if run.columns is None:
@@ -339,18 +326,6 @@ def _encoder(run: RunState, options: StreamOptions) -> StreamEncoder | None:
     if run.moments is not None:
         encoder.moments_, encoder.missing_indicator_ = run.moments, run.missing_indicator
     return encoder
-
-
-def _resume(checkpoints: CheckpointConfig | None, identity: dict[str, Any]) -> RunState | None:
-    """Return the state in the checkpoint, if it exists and `resume` is set."""
-    if checkpoints is None or not checkpoints.path.exists():
-        return None
-    path = checkpoints.path
-    if not checkpoints.resume:
-        raise DataError(
-            f"{path} is the checkpoint of an unfinished run. Continue with --resume, or start again with --restart."
-        )
-    return read_checkpoint(path, identity)
 
 
 def _finalize(run: RunState, estimator: Any, options: StreamOptions, resumed_at: int | None) -> StreamResult:

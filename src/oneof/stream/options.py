@@ -4,7 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from oneof.candidates.encoding import WeightOptions
+from oneof.candidates.cells import LabelFormat
+from oneof.candidates.columns import LabelColumns
 from oneof.errors import InputError, InputTypeError
 from oneof.estimators.online import check_online
 from oneof.io import CellFormat, Column, Dialect, Overrides, TableOptions, TextOptions
@@ -86,26 +87,22 @@ class StreamOptions:
             is_names = isinstance(value, tuple | list) and all(isinstance(item, str) for item in value)
             if not is_names and (name == "labels" or value is not None):
                 raise InputTypeError(f"`{name}` must be a tuple of names; got {value!r}.")
-        if not isinstance(self.separator, str) or not self.separator:
-            raise InputError(f"`separator` must be the text between two labels; got {self.separator!r}.")
         if self.weights is not None and not isinstance(self.weights, str):
             raise InputTypeError(f"`weights` must be the name of a column, or None; got {self.weights!r}.")
         check_bool("weighted", self.weighted)
-        WeightOptions(self.kind, self.prior, self.rest)  # raises if one of them is invalid
         if (self.kind != "likelihood" or self.rest) and not self.has_weights:
             raise InputError("`kind` and `rest` apply to weights only. Add `weighted=True`.")
         if self.prior is not None:
             if self.classes is None:
                 raise InputError("`prior` requires `classes`, which give the order of its numbers.")
-            prior = as_float_array(self.prior, "prior")
-            if prior.ndim != 1:
-                raise InputError(f"`prior` must have one number for each class; got {self.prior!r}.")
-            object.__setattr__(self, "prior", tuple(prior.tolist()))
+            object.__setattr__(self, "prior", tuple(as_float_array(self.prior, "prior").ravel().tolist()))
         for name, kind in (("overrides", Overrides), ("text_options", TextOptions), ("table", TableOptions)):
             check_instance(name, getattr(self, name), kind)
         check_instance("dialect", self.table.dialect, Dialect)
         check_instance("cell_format", self.table.cell_format, CellFormat)
         check_bool("strict", self.table.strict)
+        # Raises if one of the options of the labels is invalid.
+        LabelColumns(self.labels, label_format(self), self.weights, self.kind, self.prior)
         for name, max_value in (("batch_rows", 2**30), ("hash_bits", MAX_INDEX_BITS), ("n_epochs", 2**30)):
             check_positive(name, getattr(self, name), integer=True, max_value=max_value)
             object.__setattr__(self, name, int(getattr(self, name)))  # the powers of NumPy's small integers overflow
@@ -119,6 +116,12 @@ class StreamOptions:
     def label_columns(self) -> tuple[str, ...]:
         """The columns of labels and weights, which are never features."""
         return self.labels if self.weights is None else (*self.labels, self.weights)
+
+
+def label_format(options: StreamOptions, classes: Sequence[str] | None = None) -> LabelFormat:
+    """Return the form of the labels."""
+    cells = options.table.cell_format
+    return LabelFormat(options.separator, classes, options.weighted, options.rest, cells.folds_labels, cells.missing)
 
 
 def batch_spec(options: StreamOptions, features: Sequence[Column] | None) -> BatchSpec:

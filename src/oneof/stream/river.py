@@ -20,12 +20,8 @@ from oneof.validation import check_positive
 
 _MAX_NAMES, _MAX_ROWS, _MAX_SETS = 2**20, 2**8, 2**12
 """Sizes of the caches, so that memory does not grow with the stream."""
-_SIGNS = np.array([1.0, -1.0])
-
-
-_Hashed: TypeAlias = tuple[Ints, Floats, Ints, Ints | None]
-"""The order of the features of a row by their columns, and in this order their signs and the different columns. Last is
-the first feature of each column; None if no two features have the same column."""
+_Hashed: TypeAlias = tuple[Ints, Ints, Floats]
+"""The different columns of the features of a row, and for each feature the place of its column and its sign."""
 
 
 class RiverClassifier:
@@ -73,7 +69,7 @@ class RiverClassifier:
         self.hash_bits = int(hash_bits)
         self._hasher = FeatureHasher(2**hash_bits)
         self._state: OnlineState | None = None
-        self._codes_of: dict[str, int] = {}
+        self._codes_of: dict[str, int] = {}  # twice the column of a name, plus 1 if its values are negated
         self._hashed: dict[tuple[str, ...], _Hashed] = {}
         self._masks: dict[Any, Mask] = {}
 
@@ -181,41 +177,22 @@ class RiverClassifier:
         if not isinstance(x, Mapping):
             raise InputTypeError(f"`x` must be a dict {{name: value}} of features; got {type(x).__name__}.")
         names, values = _encode(x)
-        order, signs, columns, starts = self._hashed.get(names) or self._hash(names)
-        values = values[order]
-        values *= signs
-        return columns, values if starts is None else np.add.reduceat(values, starts)
+        columns, place, signs = self._hashed.get(names) or self._hash(names)
+        return columns, np.bincount(place, signs * values, len(columns)).astype(np.float64, copy=False)
 
     def _hash(self, names: tuple[str, ...]) -> _Hashed:
         """Return the columns of a row's features; rows of a stream often have the same names in the same order."""
-        codes = self._codes(names)
-        order = codes.argsort(kind="stable")
-        codes = codes[order]
-        columns, signs = (codes >> 1).astype(np.int32), _SIGNS[codes & 1]
-        is_first = columns[1:] != columns[:-1]
-        starts = None
-        if not is_first.all():  # several features have the same column
-            starts = np.append(0, np.flatnonzero(is_first) + 1)
-            columns = columns[starts]
+        if len(self._codes_of) > _MAX_NAMES:
+            self._codes_of.clear()
+        if new := [name for name in names if name not in self._codes_of]:
+            hashed = self._hasher.transform([{name: 1.0} for name in new])
+            self._codes_of.update(zip(new, (2 * hashed.indices + (hashed.data < 0)).tolist(), strict=True))
+        codes = np.array([self._codes_of[name] for name in names], dtype=np.int64)
+        columns, place = np.unique(codes >> 1, return_inverse=True)
         if len(self._hashed) >= _MAX_ROWS:
             self._hashed.clear()
-        self._hashed[names] = order, signs, read_only(columns), starts
+        self._hashed[names] = read_only(columns.astype(np.int32)), place, 1.0 - 2.0 * (codes & 1)
         return self._hashed[names]
-
-    def _codes(self, names: tuple[str, ...]) -> Ints:
-        """Return twice the column of each name, plus 1 if the hasher negates its values."""
-        try:
-            return np.fromiter(map(self._codes_of.__getitem__, names), np.int64, len(names))
-        except KeyError:
-            if len(self._codes_of) > _MAX_NAMES:
-                self._codes_of.clear()
-            self._cache_codes([name for name in names if name not in self._codes_of])
-            return self._codes(names)
-
-    def _cache_codes(self, names: list[str]) -> None:
-        """Store the columns and signs that the hasher gives to names."""
-        hashed = self._hasher.transform([{name: 1.0} for name in names])
-        self._codes_of.update(zip(names, (2 * hashed.indices + (hashed.data < 0)).tolist(), strict=True))
 
 
 def _key(y: Any) -> Any:

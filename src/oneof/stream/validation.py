@@ -214,8 +214,7 @@ class ProgressiveValidation:
         n = len(evidence)
         labeled = n - int(constant_rows(evidence).sum())
         exact = int((np.count_nonzero(evidence, axis=1) == 1).sum())
-        is_mask = evidence.dtype == bool
-        weighted = 0 if is_mask else int(((evidence > 0) & (evidence < 1)).any(axis=1).sum())
+        weighted = int(((evidence > 0) & (evidence < 1)).any(axis=1).sum())
         batch = Window(n, labeled, mistakes, seconds=seconds)
         if predicted is not None:
             outside = n - evidence[np.arange(n), predicted].sum().item()  # in an unlabeled row every weight is 1

@@ -10,9 +10,10 @@ import numpy as np
 
 from oneof.candidates import CandidateSets
 from oneof.candidates.cells import separators_of
-from oneof.errors import InputError, InputTypeError, MissingExtraError
+from oneof.errors import InputError, InputTypeError
 from oneof.files import atomic_write
 from oneof.io import find_column
+from oneof.lazy import import_extra
 from oneof.typing import Evidence, FeatureMatrix, Mask
 from oneof.validation import check_choice
 
@@ -106,7 +107,7 @@ class LabelTable:
         -------
         LabelTable
         """
-        pl = _polars()
+        pl = import_extra("polars", "labeling")
         if isinstance(rows, np.ndarray):
             return cls(pl.DataFrame({f"x{j}": rows[:, j] for j in range(rows.shape[1])}), label)
         return cls(pl.DataFrame({"row": np.arange(rows.shape[0])}), label)
@@ -243,14 +244,6 @@ def _as_text(cell: Any) -> str:
     """Return a cell as text of limited length."""
     text = "" if cell is None else f"{cell:.6g}" if isinstance(cell, float) else str(cell)
     return text if len(text) <= _MAX_CELL else text[: _MAX_CELL - 1] + "…"
-
-
-def _polars() -> Any:
-    try:
-        import polars as pl
-    except ImportError:
-        raise MissingExtraError("polars", "labeling") from None
-    return pl
 
 
 def is_changed(before: Evidence, after: Evidence) -> Mask:

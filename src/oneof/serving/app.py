@@ -12,7 +12,6 @@ import json
 import re
 from collections.abc import Collection
 from dataclasses import asdict
-from importlib.resources import files
 from typing import Any, NoReturn
 
 from starlette.applications import Starlette
@@ -28,14 +27,13 @@ from oneof.errors import InputError, OneofError
 from oneof.io.findings import UnreadableCells
 from oneof.messages import enumerate_items
 from oneof.serving.limits import MAX_BODY_BYTES, MAX_BODY_SECONDS, MAX_REQUESTS, MAX_ROWS
+from oneof.serving.openapi import describe
 from oneof.serving.predictor import RowPredictor
 from oneof.validation import check_instance, check_positive
 
 _MAX_LISTED = 5
 """Maximum number of columns or rows in a note."""
 _HEADERS = {"x-content-type-options": "nosniff", "cache-control": "no-store"}
-_CELL = {"type": ["string", "number", "boolean", "null"]}
-"""A cell: any column may also be given as text, as in a table."""
 _SENTENCES = {
     404: "the path does not exist: the paths are /health, /model, /openapi.json and /predict.",
     405: "the method is not allowed: /predict needs POST, all other paths GET.",
@@ -88,7 +86,7 @@ def make_app(
     pages = {
         "/health": {"status": "ok"},
         "/model": describe_model(predictor, limits),
-        "/openapi.json": describe_api(predictor, max_rows),
+        "/openapi.json": describe(predictor, max_rows),
     }
     return Starlette(
         routes=[
@@ -161,32 +159,6 @@ def describe_model(predictor: RowPredictor, limits: dict[str, int]) -> dict[str,
         "prediction_sets": None if options is None else asdict(options) | {"guarantee": predictor.set_guarantee},
         "limits": limits,
     }
-
-
-def describe_api(predictor: RowPredictor, max_rows: int) -> dict[str, Any]:
-    """Return the OpenAPI description, in the types of JSON.
-
-    A vector and its numbers exclude each other, which only its description says.
-    """
-    content: dict[str, Any] = json.loads(files(__package__).joinpath("openapi.json").read_text("utf-8"))
-    content["info"] = {"title": f"Predictions of {predictor.model.method}", "version": predictor.model.oneof_version}
-    body = content["paths"]["/predict"]["post"]["requestBody"]["content"]["application/json"]["schema"]
-    body["oneOf"][1]["properties"]["rows"]["maxItems"] = max_rows
-    row, prediction = (content["components"]["schemas"][name] for name in ("Row", "Prediction"))
-    cells: dict[str, Any] = {name: _CELL | {"description": kind} for name, kind in predictor.columns}
-    for name, size in predictor.vectors.items():
-        replaced = f"Vector, which replaces the cells {name}[0] to {name}[{size - 1}]."
-        bounds = {"minItems": size, "maxItems": size, "description": replaced}
-        cells[name] = {"type": ["array", "null"], "items": _CELL} | bounds
-    row["properties"] = cells
-    row["description"] += f" An absent column is {'an error' if predictor.strict else 'a missing value, too'}."
-    label = {"enum": predictor.classes}
-    values = {"type": "object", "additionalProperties": {"type": "number"}}
-    required = {"label": label, "confidence": {"type": "number"}, predictor.value_name: values}
-    if predictor.set_options is not None:
-        required["set"] = {"type": "array", "items": label, "description": f"{predictor.set_guarantee}"}
-    prediction |= {"properties": prediction["properties"] | required, "required": [*required]}
-    return content
 
 
 def _describe(predictions: list[dict[str, Any]]) -> list[str]:

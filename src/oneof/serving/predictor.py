@@ -6,6 +6,7 @@ from datetime import date, time, timedelta
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from sklearn.pipeline import Pipeline
 
 from oneof.candidates.labels import is_missing
 from oneof.errors import DataError, InputError, InputTypeError
@@ -115,7 +116,8 @@ class RowPredictor:
         self._kinds = dict(self.columns)
         self.vectors = saved_vectors(model.summary)
         self.members = {member: name for name, size in self.vectors.items() for member in member_names(name, size)}
-        self._encoder, self._estimator = model.pipeline[0], model.pipeline[1:]
+        (_, self._encoder), *steps = model.pipeline.steps
+        self._estimator = steps[0][1] if len(steps) == 1 else Pipeline(steps)
         self.value_name = "probabilities" if hasattr(self._estimator, "predict_proba") else "scores"
         self.set_options: CoverageOptions | None = None
         self.set_notes: list[str] = []

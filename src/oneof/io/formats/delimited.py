@@ -63,8 +63,6 @@ class DelimitedReader:
         Set with `columns`.
     columns : list of str
         The names of the columns, which are unique; set by the first block that is read.
-    dropped : tuple of str
-        The columns that `read_file` did not parse.
     """
 
     def __init__(
@@ -83,7 +81,6 @@ class DelimitedReader:
         self.path = display_path(path)
         self.dialect = COMMON
         self.columns: list[str] = []
-        self.dropped: tuple[str, ...] = ()
         self._remarks: dict[str, str] = {}
 
     @property
@@ -134,21 +131,15 @@ class DelimitedReader:
 
         numbers: dict[str, Any] = {}
         for block in _read_ahead(block for block, _ in self._blocks(None, RecordOffset())):
-            names = self._names_of_file()
             texts |= self._texts()
-            frame = self._infer(self._parse(block, names, numbers), texts)
+            frame = self._infer(self._parse(block, self.columns, numbers), texts)
             texts |= {cells.name for cells in frame if cells.dtype == pl.String}
             for cells in frame:
                 if cells.dtype.is_numeric() and numbers.get(cells.name) != pl.Float64:
                     numbers[cells.name] = cells.dtype
             numbers = {name: kind for name, kind in numbers.items() if name not in texts}
             yield frame
-        yield pl.DataFrame(schema=dict.fromkeys(self._names_of_file(), pl.Null))
-
-    def _names_of_file(self) -> list[str]:
-        """Return the columns of a whole file that are read."""
-        self.dropped = self._spec.dropped(self.columns)
-        return [name for name in self.columns if name not in self.dropped]
+        yield pl.DataFrame(schema=dict.fromkeys(self.columns, pl.Null))
 
     def _texts(self) -> set[str]:
         """Return the columns that are text whatever their cells are."""
@@ -299,7 +290,7 @@ class DelimitedReader:
         """Return a whole table without the columns and the last rows that have neither a name nor a value."""
         import polars as pl
 
-        unnamed = [name for name in self.columns[self._n_named :] if name in frame.columns]
+        unnamed = self.columns[self._n_named :]
         empty = [name for name in unnamed if frame[name].null_count() == len(frame)]
         if len(unnamed) > len(empty) + 1:  # a single one may have the names of rows; several are after a merged cell
             self._remarks["unnamed"] = unnamed_columns([name for name in unnamed if name not in empty])

@@ -123,7 +123,6 @@ def read_table(
     return replace(
         table,
         frame=frame,
-        path=name,
         cell_format=replace(table.cell_format, decimal=dialect.decimal or table.cell_format.decimal),
         dialect=None if is_sheet else table.dialect,
         remarks=(*notes, *table.remarks),

@@ -126,7 +126,7 @@ class DelimitedReader:
                 return self._finish(frame.with_columns(pl.col(pl.Null).cast(pl.String)))
 
     def _frames(self, texts: set[str]) -> "Iterator[pl.DataFrame]":
-        """Yield the rows of each part with the types of earlier parts if possible; add columns of text to `texts`."""
+        """Yield the rows of each part with the types of the part before if possible; add columns of text to `texts`."""
         import polars as pl
 
         numbers: dict[str, Any] = {}
@@ -134,10 +134,8 @@ class DelimitedReader:
             texts |= self._texts()
             frame = self._infer(self._parse(block, self.columns, numbers), texts)
             texts |= {cells.name for cells in frame if cells.dtype == pl.String}
-            for cells in frame:
-                if cells.dtype.is_numeric() and numbers.get(cells.name) != pl.Float64:
-                    numbers[cells.name] = cells.dtype
-            numbers = {name: kind for name, kind in numbers.items() if name not in texts}
+            read = (cells for cells in frame if cells.name not in texts)
+            numbers = {cells.name: cells.dtype for cells in read if cells.dtype.is_numeric()}
             yield frame
         yield pl.DataFrame(schema=dict.fromkeys(self.columns, pl.Null))
 
@@ -149,9 +147,8 @@ class DelimitedReader:
         """Return a part in which columns of text that are numbers are numbers, and empty ones have no type."""
         import polars as pl
 
-        texts = {*texts, *frame.select(pl.exclude(pl.String)).columns}
-        decimal = str(self.dialect.decimal)
-        return frame.with_columns(plain_numbers(cells, decimal) for cells in frame if cells.name not in texts)
+        others = [cells for cells in frame if cells.dtype == pl.String and cells.name not in texts]
+        return frame.with_columns(plain_numbers(cells, str(self.dialect.decimal)) for cells in others)
 
     def _blocks(self, n_rows: int | None, start: RecordOffset) -> Iterator[tuple[Block, RecordOffset]]:
         records = self._make_records(detect=partial(self._detect, given=self._given), is_table=n_rows is None)

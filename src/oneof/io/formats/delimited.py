@@ -10,7 +10,6 @@ import contextlib
 import itertools
 import math
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -130,7 +129,7 @@ class DelimitedReader:
         import polars as pl
 
         numbers: dict[str, Any] = {}
-        for block in _read_ahead(block for block, _ in self._blocks(None, RecordOffset())):
+        for block, _ in self._blocks(None, RecordOffset()):
             texts |= self._texts()
             frame = self._infer(self._parse(block, self.columns, numbers), texts)
             texts |= {cells.name for cells in frame if cells.dtype == pl.String}
@@ -327,15 +326,6 @@ def plain_numbers(cells: "pl.Series", decimal: str) -> "pl.Series":
     integers = text.cast(pl.Int64, strict=False)
     numbers = integers if integers.null_count() == text.null_count() else read_numbers(text, decimal_format)
     return numbers if numbers.null_count() == text.null_count() else cells
-
-
-def _read_ahead(blocks: Iterator[Block]) -> Iterator[Block]:
-    """Yield blocks, of which the next one is read by another thread."""
-    with ThreadPoolExecutor(1) as pool:
-        following = pool.submit(next, blocks, None)
-        while (block := following.result()) is not None:
-            following = pool.submit(next, blocks, None)
-            yield block
 
 
 def _shown(text: bytes) -> str:

@@ -350,6 +350,9 @@ def test_a_wrong_line_among_many_is_found(tmp_path: Path, quote: str, row: str, 
         for drop in ([], ["c"]):
             with pytest.raises(DataError, match=f"line 40002: found {cells} cells"):
                 read_table(path, drop=drop)
+        for labels in (("a",), ("c",)):
+            with pytest.raises(DataError, match=f"line 40002: found {cells} cells"):
+                list(iterate_batches(open_source(path), 10_000, BatchSpec(labels, ())))
 
 
 def test_dropped_columns_are_not_parsed(tmp_path: Path) -> None:

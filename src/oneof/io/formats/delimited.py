@@ -200,20 +200,18 @@ class DelimitedReader:
     def _read_plain(self, block: Block, names: Sequence[str], types: Mapping[str, Any]) -> "pl.DataFrame | None":
         """Return columns of the given types, or of text; None if a cell has another type or a line is not a row.
 
-        polars refuses a line with too many cells if the last column is read. It fills the cells that a short line
+        polars refuses a line with too many cells only if all columns are read. It fills the cells that a short line
         lacks, at least that of the last column, with null. If a cell there is null, the delimiters show whether it is
         empty or absent.
         """
         import polars as pl
 
         last, n_columns, dialect = self.columns[-1], len(self.columns), self.dialect
-        read = {*names, last}
         with contextlib.suppress(pl.exceptions.PolarsError):
             frame = pl.read_csv(
                 block.content,
                 has_header=False,
                 schema={name: types.get(name, pl.String) for name in self.columns},
-                columns=None if len(read) == n_columns else [j for j, name in enumerate(self.columns) if name in read],
                 separator=str(dialect.delimiter),
                 quote_char=dialect.quote or None,
                 decimal_comma=dialect.decimal == "," != dialect.delimiter,

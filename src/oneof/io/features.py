@@ -580,8 +580,7 @@ def _describe(cells: "pl.Series", read: _Read, table: Table) -> list[Finding]:
     """Return the findings about a feature."""
     (name, kind, formats), values, unreadable = read.column, read.values, read.unreadable
     counted = UnreadableCells()
-    if unreadable.any():
-        counted.add(name, list_cells(cells, unreadable), int(unreadable.sum()))
+    counted.add(name, list_cells(cells, unreadable), int(unreadable.sum()))
     found = counted.findings("unreadable", kind)
     # Words have no missing cells: these are a category.
     is_empty = values.is_null() & ~unreadable

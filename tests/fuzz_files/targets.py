@@ -23,11 +23,11 @@ from oneof.io import (
     align_columns,
     choose_columns,
     find_separator,
-    read_answers_npz,
     read_labels,
     read_table,
 )
 from oneof.io.answers import AnswerOptions, parse_answers, read_answer_file
+from oneof.io.formats.binary import read_answers_npz
 from oneof.labeling.answers.database import stored_classes
 from oneof.labeling.answers.log import AnswerLog, Entry
 from oneof.labeling.answers.store import AnswerStore

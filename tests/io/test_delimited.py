@@ -328,15 +328,14 @@ def test_every_short_text_is_read_as_the_csv_module_reads_it(tmp_path: Path, len
             with pytest.raises(DataError):
                 reader.read_file()
             with pytest.raises(DataError):
-                DelimitedReader(path, BatchSpec(("x",), drop=("y",))).read_file()
+                list(DelimitedReader(path, BatchSpec(("x",), ())).batches(2, RecordOffset()))
             continue
         assert _texts(reader.read_file()) == [row[:2] for row in expected], text
         if part_bytes == max(PARTS):
             rows_of_stream = [row for batch, _ in reader.batches(2, RecordOffset()) for row in _texts(batch)]
             assert rows_of_stream == _texts(reader.read_file())
-            assert _texts(DelimitedReader(path, BatchSpec(("x",), drop=("y",))).read_file()) == [
-                row[:1] for row in expected
-            ]
+            labels = DelimitedReader(path, BatchSpec(("x",), ())).batches(2, RecordOffset())
+            assert [row for batch, _ in labels for row in _texts(batch)] == [row[:1] for row in expected]
 
 
 @pytest.mark.parametrize("quote", ["", '"'])
@@ -351,6 +350,9 @@ def test_a_wrong_line_among_many_is_found(tmp_path: Path, quote: str, row: str, 
         for drop in ([], ["c"]):
             with pytest.raises(DataError, match=f"line 40002: found {cells} cells"):
                 read_table(path, drop=drop)
+        for labels in (("a",), ("c",)):
+            with pytest.raises(DataError, match=f"line 40002: found {cells} cells"):
+                list(iterate_batches(open_source(path), 10_000, BatchSpec(labels, ())))
 
 
 def test_dropped_columns_are_not_parsed(tmp_path: Path) -> None:

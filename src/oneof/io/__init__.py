@@ -19,7 +19,6 @@ from oneof.io.features import (
     saved_columns,
 )
 from oneof.io.findings import Finding, Kind, TableFindings, UnreadableCells, describe, notes
-from oneof.io.formats.binary import read_answers_npz
 from oneof.io.formats.cells import CellFormat
 from oneof.io.formats.dialect import Dialect, make_dialect
 from oneof.io.formats.source import stem_of
@@ -69,7 +68,6 @@ __all__ = [
     "make_encoder",
     "new_label_note",
     "notes",
-    "read_answers_npz",
     "read_checked_labels",
     "choose_features",
     "read_labels",

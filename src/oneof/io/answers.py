@@ -29,7 +29,7 @@ from oneof.io.columns import find_column, select_column
 from oneof.io.findings import UnreadableCells, describe
 from oneof.io.formats.binary import read_answers_npz
 from oneof.io.formats.cells import CellFormat
-from oneof.io.formats.json_lines import parse_json, read_lines
+from oneof.io.formats.json_lines import objects_to_frame, parse_json, read_lines
 from oneof.io.labels.class_findings import NO_WEIGHTS_OF_ANSWERS, label_findings
 from oneof.io.labels.label_columns import find_separator, label_format, name_remedy
 from oneof.io.table import Table
@@ -638,7 +638,7 @@ def parse_answers(
     classes = classes if file.classes is None else file.classes
     if file.is_export and not any(one.cell for one in file.answers):
         raise DataError("the export has no answers.", source=file.path)
-    frame = _to_series([one.cell for one in file.answers]).to_frame()
+    frame = objects_to_frame([{"answer": one.cell or None} for one in file.answers], ["answer"])
     table = Table(frame, Path(file.path), cell_format=cell_format)
     if separator is None:
         separator = DEFAULT_SEPARATOR if file.is_export else find_separator(table, ["answer"], classes=classes)
@@ -695,13 +695,3 @@ def _negate(records: Sequence[Answer], mask: Mask, is_given: Mask) -> tuple[Mask
                     source=records[i].place,
                 )
     return mask, is_given
-
-
-def _to_series(cells: Sequence[str | list[str] | None]) -> "pl.Series":
-    """Return cells as a column: of text, or of lists if there is any; other text is then a list of one member."""
-    import polars as pl
-
-    if not any(isinstance(cell, list) for cell in cells):
-        return pl.Series("answer", cells, dtype=pl.String)
-    lists = [None if not cell else cell if isinstance(cell, list) else [cell] for cell in cells]
-    return pl.Series("answer", lists, dtype=pl.List(pl.String))

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from oneof.errors import DataError, InputTypeError, MissingExtraError
-from oneof.io.columns import find_column, format_names
+from oneof.io.columns import find_column, format_names, match_all
 from oneof.io.features import BatchSpec, Column, align_columns
 from oneof.io.findings import UnreadableCells
 from oneof.io.formats import binary
@@ -34,7 +34,7 @@ from oneof.io.formats.source import (
 )
 from oneof.io.formats.svmlight import read_indexed_rows
 from oneof.io.table import Position, Table
-from oneof.io.vectors import describe_vectors, split_vectors
+from oneof.io.vectors import split_vectors
 from oneof.messages import enumerate_items
 from oneof.validation import check_positive
 
@@ -108,7 +108,6 @@ def read_table(
     spec = BatchSpec(
         tuple(labels),
         as_text=as_text,
-        drop=drop,
         labels_required=False,
         dialect=COMMON if is_sheet else dialect,
         cell_format=cell_format or CellFormat(),
@@ -118,15 +117,16 @@ def read_table(
     if not tables:
         raise DataError(f"{name} has no rows. Add at least one.")
     [table] = tables
-    texts = {*labels, *table.label_columns, *as_text}
-    frame, vectors = split_vectors(table.frame, texts, has_only_text=table.dialect is not None)
+    names, texts = table.frame.columns, {*labels, *table.label_columns, *as_text}
+    dropped = match_all(drop, names) - match_all(labels, names)
+    frame, vectors = split_vectors(table.frame.drop(dropped), texts, has_only_text=table.dialect is not None)
     return replace(
         table,
         frame=frame,
-        path=name,
         cell_format=replace(table.cell_format, decimal=dialect.decimal or table.cell_format.decimal),
         dialect=None if is_sheet else table.dialect,
-        remarks=(*notes, *table.remarks, *describe_vectors(vectors)),
+        remarks=(*notes, *table.remarks),
+        dropped=tuple(name for name in names if name in dropped),
         vectors=vectors,
     )
 
@@ -178,8 +178,7 @@ def table_from_rows(rows: Any) -> Table:
     if not len(frame):
         raise DataError("the table has no rows. Add at least one.")
     frame, vectors = split_vectors(frame, ())
-    remarks = tuple(describe_vectors(vectors))
-    return Table(frame, _IN_MEMORY, is_objects=not hasattr(rows, "columns"), remarks=remarks, vectors=vectors)
+    return Table(frame, _IN_MEMORY, is_objects=not hasattr(rows, "columns"), vectors=vectors)
 
 
 def _check_names(names: list[Any]) -> list[str]:
@@ -194,12 +193,8 @@ def _check_names(names: list[Any]) -> list[str]:
 def _from_pandas(name: str, column: Any) -> "pl.Series":
     import polars as pl
 
-    kind = column.dtype.kind if isinstance(column.dtype, np.dtype) else "O"
-    if kind in "biuf":
-        return pl.Series(name, column.to_numpy())
-    if kind in "mM":
-        return pl.Series(name, column.to_numpy().astype("datetime64[us]" if kind == "M" else "timedelta64[us]"))
-    return to_series(name, column.tolist())
+    is_plain = isinstance(column.dtype, np.dtype) and column.dtype.kind in "biuf"
+    return pl.Series(name, column.to_numpy()) if is_plain else to_series(name, column.tolist())
 
 
 def _from_mappings(rows: Sequence[Any]) -> "dict[str, pl.Series]":
@@ -310,11 +305,8 @@ def iterate_batches(
             first, row = row, row + len(batch)
             if n_rows is not None and row == first:
                 continue
-            frame, dropped = batch.frame, spec.dropped(batch.frame.columns) if n_rows is None else ()
             yield replace(
                 batch,
-                frame=frame.drop(dropped) if dropped else frame,
-                dropped=(*batch.dropped, *dropped),
                 first_row=first,
                 after=Position(number, batch.after.offset._replace(row=row)),
                 cell_format=replace(batch.cell_format, decimal=spec.dialect.decimal or batch.cell_format.decimal),
@@ -381,7 +373,6 @@ def _read_csv(path: Path, source: Source, n_rows: int | None, spec: BatchSpec, s
             cell_format=replace(spec.cell_format, decimal=str(reader.dialect.decimal)),
             dialect=reader.dialect,
             remarks=tuple(reader.remarks),
-            dropped=reader.dropped,
         )
 
 

@@ -276,8 +276,6 @@ class BatchSpec:
         By default all columns, with types inferred from the cells of the batch.
     as_text : collection of str
         Columns of text even if the cells look like numbers; used only if the types are inferred.
-    drop : collection of str
-        Columns, or patterns of their names, that are not read if a file is one batch, unless they have labels.
     labels_required : bool
         Whether a missing column of labels is an error.
     separator : str
@@ -293,7 +291,6 @@ class BatchSpec:
     labels: tuple[str, ...] = ()
     features: tuple[Column, ...] | None = None
     as_text: Collection[str] = ()
-    drop: Collection[str] = ()
     labels_required: bool = True
     separator: str = "|"
     n_columns: int = 2**18
@@ -304,11 +301,6 @@ class BatchSpec:
     def names(self) -> list[str] | None:
         """The columns to read; None for all."""
         return None if self.features is None else [*self.labels, *(column.name for column in self.features)]
-
-    def dropped(self, columns: Sequence[str]) -> tuple[str, ...]:
-        """Return the columns of a file that are not read."""
-        names = match_all(self.drop, columns) - match_all(self.labels, columns)
-        return tuple(name for name in columns if name in names)
 
 
 @dataclass(frozen=True)
@@ -475,8 +467,6 @@ def _check_named(cells: "pl.Series", kind: Kind, cell_format: CellFormat) -> _Re
 def _infer_values(cells: "pl.Series", cell_format: CellFormat) -> _Read:
     """Return a column that has a type other than text, or raise if it is excluded."""
     name, kind = cells.name, native_kind(cells)
-    if cells.null_count() == len(cells):
-        raise _ExcludedError("no values")
     if kind is None:
         reason = f"its values have the type {name_type(cells.dtype)}: write a column for each number or text"
         raise _ExcludedError(reason)
@@ -590,8 +580,7 @@ def _describe(cells: "pl.Series", read: _Read, table: Table) -> list[Finding]:
     """Return the findings about a feature."""
     (name, kind, formats), values, unreadable = read.column, read.values, read.unreadable
     counted = UnreadableCells()
-    if unreadable.any():
-        counted.add(name, list_cells(cells, unreadable), int(unreadable.sum()))
+    counted.add(name, list_cells(cells, unreadable), int(unreadable.sum()))
     found = counted.findings("unreadable", kind)
     # Words have no missing cells: these are a category.
     is_empty = values.is_null() & ~unreadable
@@ -709,7 +698,7 @@ def align_columns(
 def _is_in_format_of_training(cells: "pl.Series", column: Column, cell_format: CellFormat) -> bool:
     known, unit = format_of_training(column.formats, cell_format)
     text = _strip(cells, cell_format)
-    return forms.read_numbers(text, known, unit).null_count() == text.null_count()
+    return known is not None and forms.read_numbers(text, known, unit).null_count() == text.null_count()
 
 
 def read_columns(
@@ -724,10 +713,8 @@ def read_columns(
 
     groups: dict[Any, list[Column]] = {}
     for column in columns:
-        cells = frame[column.name]
-        has_own_format = column.kind == "number" and format_of_training(column.formats, cell_format)[0] is None
-        is_alone = len(cells) > _MAX_JOINED or has_own_format
-        groups.setdefault((column[1:], column.name if is_alone else cells.dtype), []).append(column)
+        alike = frame[column.name].dtype if frame.height <= _MAX_JOINED else column.name
+        groups.setdefault((column[1:], alike), []).append(column)
     pending, read, masks = [*groups.values()], {}, {}
     while pending:
         group = pending.pop()

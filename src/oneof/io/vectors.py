@@ -57,14 +57,6 @@ def split_vectors(
     return pl.DataFrame(columns) if sizes else frame, sizes
 
 
-def describe_vectors(sizes: Mapping[str, int]) -> list[str]:
-    """Return a note about each column that `split_vectors` has split."""
-    return [
-        f"column {name!r} of vectors is read as {size:,} columns of numbers, {name}[0] etc."
-        for name, size in sizes.items()
-    ]
-
-
 def _as_lists(cells: "pl.Series") -> "pl.Series":
     """Return arrays of one length as lists; other cells as they are."""
     import polars as pl

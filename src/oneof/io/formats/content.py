@@ -114,8 +114,6 @@ def _read_cells(path: Path, sheet: str, names: list[str]) -> "pl.DataFrame":
         return frame.rename(dict(zip(frame.columns, map(str, range(frame.width)), strict=True)))
 
     texts, numbers = read("string"), read("float").fill_nan(None)
-    if texts.shape != numbers.shape:
-        return texts
     is_exact = (texts.select(pl.all().cast(pl.Float64, strict=False)) == numbers).fill_null(value=True)
     columns = zip(texts, is_exact, numbers.select(pl.all().cast(pl.String)), strict=True)
     return pl.DataFrame([text.zip_with(exact, number) for text, exact, number in columns])

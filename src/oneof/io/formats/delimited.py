@@ -10,7 +10,6 @@ import contextlib
 import itertools
 import math
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -63,8 +62,6 @@ class DelimitedReader:
         Set with `columns`.
     columns : list of str
         The names of the columns, which are unique; set by the first block that is read.
-    dropped : tuple of str
-        The columns that `read_file` did not parse.
     """
 
     def __init__(
@@ -83,7 +80,6 @@ class DelimitedReader:
         self.path = display_path(path)
         self.dialect = COMMON
         self.columns: list[str] = []
-        self.dropped: tuple[str, ...] = ()
         self._remarks: dict[str, str] = {}
 
     @property
@@ -129,26 +125,18 @@ class DelimitedReader:
                 return self._finish(frame.with_columns(pl.col(pl.Null).cast(pl.String)))
 
     def _frames(self, texts: set[str]) -> "Iterator[pl.DataFrame]":
-        """Yield the rows of each part with the types of earlier parts if possible; add columns of text to `texts`."""
+        """Yield the rows of each part with the types of the part before if possible; add columns of text to `texts`."""
         import polars as pl
 
         numbers: dict[str, Any] = {}
-        for block in _read_ahead(block for block, _ in self._blocks(None, RecordOffset())):
-            names = self._names_of_file()
+        for block, _ in self._blocks(None, RecordOffset()):
             texts |= self._texts()
-            frame = self._infer(self._parse(block, names, numbers), texts)
+            frame = self._infer(self._parse(block, self.columns, numbers), texts)
             texts |= {cells.name for cells in frame if cells.dtype == pl.String}
-            for cells in frame:
-                if cells.dtype.is_numeric() and numbers.get(cells.name) != pl.Float64:
-                    numbers[cells.name] = cells.dtype
-            numbers = {name: kind for name, kind in numbers.items() if name not in texts}
+            read = (cells for cells in frame if cells.name not in texts)
+            numbers = {cells.name: cells.dtype for cells in read if cells.dtype.is_numeric()}
             yield frame
-        yield pl.DataFrame(schema=dict.fromkeys(self._names_of_file(), pl.Null))
-
-    def _names_of_file(self) -> list[str]:
-        """Return the columns of a whole file that are read."""
-        self.dropped = self._spec.dropped(self.columns)
-        return [name for name in self.columns if name not in self.dropped]
+        yield pl.DataFrame(schema=dict.fromkeys(self.columns, pl.Null))
 
     def _texts(self) -> set[str]:
         """Return the columns that are text whatever their cells are."""
@@ -158,9 +146,8 @@ class DelimitedReader:
         """Return a part in which columns of text that are numbers are numbers, and empty ones have no type."""
         import polars as pl
 
-        texts = {*texts, *frame.select(pl.exclude(pl.String)).columns}
-        decimal = str(self.dialect.decimal)
-        return frame.with_columns(plain_numbers(cells, decimal) for cells in frame if cells.name not in texts)
+        others = [cells for cells in frame if cells.dtype == pl.String and cells.name not in texts]
+        return frame.with_columns(plain_numbers(cells, str(self.dialect.decimal)) for cells in others)
 
     def _blocks(self, n_rows: int | None, start: RecordOffset) -> Iterator[tuple[Block, RecordOffset]]:
         records = self._make_records(detect=partial(self._detect, given=self._given), is_table=n_rows is None)
@@ -213,20 +200,18 @@ class DelimitedReader:
     def _read_plain(self, block: Block, names: Sequence[str], types: Mapping[str, Any]) -> "pl.DataFrame | None":
         """Return columns of the given types, or of text; None if a cell has another type or a line is not a row.
 
-        polars refuses a line with too many cells if the last column is read. It fills the cells that a short line
+        polars refuses a line with too many cells only if all columns are read. It fills the cells that a short line
         lacks, at least that of the last column, with null. If a cell there is null, the delimiters show whether it is
         empty or absent.
         """
         import polars as pl
 
         last, n_columns, dialect = self.columns[-1], len(self.columns), self.dialect
-        read = {*names, last}
         with contextlib.suppress(pl.exceptions.PolarsError):
             frame = pl.read_csv(
                 block.content,
                 has_header=False,
                 schema={name: types.get(name, pl.String) for name in self.columns},
-                columns=None if len(read) == n_columns else [j for j, name in enumerate(self.columns) if name in read],
                 separator=str(dialect.delimiter),
                 quote_char=dialect.quote or None,
                 decimal_comma=dialect.decimal == "," != dialect.delimiter,
@@ -299,7 +284,7 @@ class DelimitedReader:
         """Return a whole table without the columns and the last rows that have neither a name nor a value."""
         import polars as pl
 
-        unnamed = [name for name in self.columns[self._n_named :] if name in frame.columns]
+        unnamed = self.columns[self._n_named :]
         empty = [name for name in unnamed if frame[name].null_count() == len(frame)]
         if len(unnamed) > len(empty) + 1:  # a single one may have the names of rows; several are after a merged cell
             self._remarks["unnamed"] = unnamed_columns([name for name in unnamed if name not in empty])
@@ -339,15 +324,6 @@ def plain_numbers(cells: "pl.Series", decimal: str) -> "pl.Series":
     integers = text.cast(pl.Int64, strict=False)
     numbers = integers if integers.null_count() == text.null_count() else read_numbers(text, decimal_format)
     return numbers if numbers.null_count() == text.null_count() else cells
-
-
-def _read_ahead(blocks: Iterator[Block]) -> Iterator[Block]:
-    """Yield blocks, of which the next one is read by another thread."""
-    with ThreadPoolExecutor(1) as pool:
-        following = pool.submit(next, blocks, None)
-        while (block := following.result()) is not None:
-            following = pool.submit(next, blocks, None)
-            yield block
 
 
 def _shown(text: bytes) -> str:

@@ -14,13 +14,11 @@ import oneof
 from oneof.audit import LabelIssues, find_label_issues
 from oneof.audit.detection import only_in_one_group
 from oneof.audit.label_issues import widen
-from oneof.candidates import CandidateSets
 from oneof.cli import terminal
 from oneof.cli.answers import WEIGHTS_NOTE, describe_answers
 from oneof.cli.tables.inputs import PreparedTable, insert_identifiers
 from oneof.cli.tables.methods import resolve_methods
 from oneof.cli.terminal import Progress, new_file, today
-from oneof.comparison import Comparison
 from oneof.comparison.folds import count_groups
 from oneof.comparison.methods import DEFAULT_METHOD
 from oneof.io import find_column
@@ -85,12 +83,6 @@ def can_audit(prepared: PreparedTable, rows: Ints | slice = slice(None)) -> bool
     if prepared.groups is not None:
         left_out = left_out | only_in_one_group(candidates, np.asarray(prepared.groups)[rows])
     return not left_out.all()
-
-
-def has_predictions_of_all_rows(comparison: Comparison, candidates: CandidateSets) -> bool:
-    """Return whether wrong labels are searched for: not in a table so large that one split of its sets is held out."""
-    is_exact = bool((candidates.is_exact | candidates.is_unlabeled).all())
-    return comparison.n_folds > 1 or (comparison.n_groups is None and is_exact)
 
 
 def named_classes(prepared: PreparedTable) -> Mask | None:

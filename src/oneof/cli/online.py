@@ -53,7 +53,18 @@ def fit_online(
         )
     classifier = _make_classifier(fit_options.method)
     separator, notes = _inspect_first_rows(source, read_options, online_options)
-    options = _stream_options(replace(read_options, separator=separator), online_options)
+    options = stream.StreamOptions(
+        labels=read_options.labels,
+        separator=separator,
+        table=read_options.table,
+        classes=read_options.classes,
+        **asdict(read_options.weights),
+        overrides=read_options.overrides,
+        text_options=read_options.text_options,
+        batch_rows=online_options.batch_rows,
+        hash_bits=online_options.hash_bits,
+        n_epochs=online_options.epochs,
+    )
     if online_options.resume is False:
         checkpoint.unlink(missing_ok=True)
     resume, is_finished = online_options.resume is True, files[0].exists()
@@ -80,22 +91,6 @@ def fit_online(
         _write_curve(curve, fit.validation)
     checkpoint.unlink(missing_ok=True)
     return summary | {"files": [str(file) for file in files]}, fit
-
-
-def _stream_options(read_options: ReadOptions, online_options: OnlineOptions) -> stream.StreamOptions:
-    """Return the options of a stream, whose separator is known."""
-    return stream.StreamOptions(
-        labels=read_options.labels,
-        separator=str(read_options.separator),
-        table=read_options.table,
-        classes=read_options.classes,
-        **asdict(read_options.weights),
-        overrides=read_options.overrides,
-        text_options=read_options.text_options,
-        batch_rows=online_options.batch_rows,
-        hash_bits=online_options.hash_bits,
-        n_epochs=online_options.epochs,
-    )
 
 
 def _inspect_first_rows(

@@ -185,7 +185,7 @@ def start(path: Path, read_options: ReadOptions, options: FitOptions) -> Fit:
     prepared = prepare(path, read_options)
     candidates, notes = prepared.candidates, list(prepared.notes)
     if corrects:
-        check_unchecked_rows(candidates, prepared.is_checked, "remove --noise-rate")
+        check_unchecked_rows(prepared, "remove --noise-rate")
     if prepared.has_rest and rate is not None:
         raise InputError(
             f"--noise-rate {rate:g} cannot be used with --rest: lists with a rest exclude no label, so that the "
@@ -330,7 +330,8 @@ def _fit_labels(evaluation: Evaluation) -> Fitted:
         return replace(fitted, posterior=issues.posterior)
     if not isinstance(model[-1], LOORidge):
         return fitted
-    if not auditing.has_predictions_of_all_rows(comparison, prepared.candidates):
+    is_exact = bool((prepared.candidates.is_exact | prepared.candidates.is_unlabeled).all())
+    if comparison.n_folds == 1 and (comparison.n_groups is not None or not is_exact):  # one split of a large table
         sentence = "wrong labels are not searched for, since one split is held out: run `oneof audit`."
         return replace(fitted, notes=(sentence,))
     with step("Looking for wrong labels") as bar:
@@ -494,23 +495,22 @@ def make_headline(fitted: Fitted, accuracy: AccuracyEstimate | None, *, is_vote:
     if accuracy is None and (is_vote or prepared.has_shared_lists):
         result = replace(result, expected_accuracy=None)
     headline = report.choose_headline(result, accuracy, prepared.candidates, is_grouped=comparison.n_groups is not None)
+    meaning = headline.meaning
     if headline.measure == "accuracy" and comparison.truth_note:
         meaning = f"of the held-out predictions of {comparison.n_true:,} rows with a true label equal it."
-        headline = headline._replace(meaning=meaning)
     if headline.measure == "accuracy" and comparison.n_true_unlabeled:
-        meaning = f"{headline.meaning} This excludes rows without a label: {comparison.n_true_unlabeled:,} true labels."
-        headline = headline._replace(meaning=meaning)
-    elif is_vote and headline.measure == "covering rate":
-        headline = headline._replace(
-            meaning="of the held-out predictions agree with the answers to their row. This is not the accuracy, which "
-            "is unknown, since model and answers may have the same errors: add some known labels by --truth or --gold."
+        meaning += f" This excludes rows without a label: {comparison.n_true_unlabeled:,} true labels."
+    if headline.measure == "covering rate" and is_vote:
+        meaning = (
+            "of the held-out predictions agree with the answers to their row. This is not the accuracy, which is "
+            "unknown, since model and answers may have the same errors: add some known labels by --truth or --gold."
         )
     if leaks:
-        first, _, rest = headline.meaning.partition(".")
+        first, _, rest = meaning.partition(".")
         condition = f"only if {describe_columns(leaks)} {'are' if len(leaks) > 1 else 'is'} known for new rows"
         remedy = f"which reveal{'s' * (len(leaks) == 1)} the labels; otherwise add {drop_option(leaks)}"
-        headline = headline._replace(meaning=f"{first}, {condition}, {remedy}.{rest}")
-    return headline
+        meaning = f"{first}, {condition}, {remedy}.{rest}"
+    return headline._replace(meaning=meaning)
 
 
 def calibration_rows(fitted: Fitted) -> dict[str, Any] | None:
@@ -620,9 +620,22 @@ def summarize(fitted: Fitted, assessment: report.Assessment) -> dict[str, Any]:
     """Return the summary in the types of JSON: the data, the rates, and the prediction sets."""
     fit, evaluation, comparison = fitted.fit, fitted.evaluation, fitted.comparison
     curve, first, confidences = evaluation.curve, assessment.first_labels, fitted.confidences
-    results = comparison.to_dict()
-    summary = _summarize_table(fit.prepared) | {
-        "options": options_to_dict(fit.prepared.read_options, fit.options),
+    prepared, read_options, results = fit.prepared, fit.prepared.read_options, comparison.to_dict()
+    facts, has_text = describe_prepared(prepared), any(column.kind == "text" for column in prepared.columns)
+    same = ("table", "rows", "exact", "partial", "unlabeled", "weighted", "sparse_features")
+    summary = {name: getattr(facts, name) for name in same} | {
+        "labels": list(read_options.label_columns),
+        "truth": read_options.truth,
+        "gold": read_options.gold,
+        "groups": read_options.groups,
+        "checked": 0 if prepared.is_checked is None else int(prepared.is_checked.sum()),
+        "classes": prepared.candidates.classes.tolist(),
+        "features": [{"column": column.name, "kind": column.kind} for column in prepared.columns],
+        "findings": prepared.findings.to_dict(),
+        "unreadable_labels": prepared.unreadable_labels.to_dict(),
+        "separator": prepared.separator,
+        "words": read_options.text_options.to_dict() if has_text else None,
+        "options": options_to_dict(read_options, fit.options),
         "method": comparison.best_method,
         "parameters": split_method(fit.options.method)[1],
         "class_weight": fit.options.weights_of_classes,
@@ -645,27 +658,8 @@ def summarize(fitted: Fitted, assessment: report.Assessment) -> dict[str, Any]:
         }
         summary |= {"prediction_sets": nominal | evaluation_to_dict(assessment.sets)}
     if evaluation.issues is not None:
-        summary |= {"audit": auditing.summarize(evaluation.issues, fit.prepared)}
+        summary |= {"audit": auditing.summarize(evaluation.issues, prepared)}
     return summary | {"notes": [*fit.notes, *evaluation.notes, *fitted.notes, *assessment.notes]}
-
-
-def _summarize_table(prepared: PreparedTable) -> dict[str, Any]:
-    facts, read_options = describe_prepared(prepared), prepared.read_options
-    has_text = any(column.kind == "text" for column in prepared.columns)
-    same = ("table", "rows", "exact", "partial", "unlabeled", "weighted", "sparse_features")
-    return {name: getattr(facts, name) for name in same} | {
-        "labels": list(read_options.label_columns),
-        "truth": read_options.truth,
-        "gold": read_options.gold,
-        "groups": read_options.groups,
-        "checked": 0 if prepared.is_checked is None else int(prepared.is_checked.sum()),
-        "classes": prepared.candidates.classes.tolist(),
-        "features": [{"column": column.name, "kind": column.kind} for column in prepared.columns],
-        "findings": prepared.findings.to_dict(),
-        "unreadable_labels": prepared.unreadable_labels.to_dict(),
-        "separator": prepared.separator,
-        "words": read_options.text_options.to_dict() if has_text else None,
-    }
 
 
 def write(fitted: Fitted, assessment: report.Assessment, command: str) -> dict[str, Any]:

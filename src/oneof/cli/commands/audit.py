@@ -70,7 +70,7 @@ def run(
         raise InputError("--method must name one method, or be auto; got best. `oneof compare` finds the best.")
     check_outputs({"--out": [out], "--report": [report]}, read_options.checked(context).input_files(table))
     prepared = prepare(table, read_options)
-    check_unchecked_rows(prepared.candidates, prepared.is_checked, "remove --gold to audit the labels themselves")
+    check_unchecked_rows(prepared, "remove --gold to audit the labels themselves")
     terminal.print_notes((*prepared.notes, *auditing.audit_notes(prepared)))
     with step("Predicting held-out rows", each_name=True) as bar:
         name, issues = auditing.find_issues(

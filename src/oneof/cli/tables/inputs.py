@@ -14,7 +14,7 @@ import polars as pl
 from oneof import io
 from oneof.candidates import CandidateSets
 from oneof.candidates.cells import DEFAULT_SEPARATOR, LISTS
-from oneof.candidates.sets import insert_checked_labels
+from oneof.candidates.sets import CheckedCandidates, insert_checked_labels
 from oneof.cli.answers import TableAnswers, join_candidates, read_answers
 from oneof.cli.options import ReadOptions
 from oneof.cli.tables.leaks import find_groups, find_leaks
@@ -367,7 +367,7 @@ def _use_gold(table: io.Table, read_options: ReadOptions, labels: TableLabels) -
     return replace(labels, candidates=checked.candidates, is_checked=checked.is_checked, label_findings=found)
 
 
-def check_unchecked_rows(candidates: CandidateSets, is_checked: Mask | None, remedy: str) -> None:
+def check_unchecked_rows(labels: TableLabels | CheckedCandidates, remedy: str) -> None:
     """Raise if every labeled row is checked, so that none is left to audit."""
-    if is_checked is not None and (is_checked | candidates.is_unlabeled).all():
+    if labels.is_checked is not None and (labels.is_checked | labels.candidates.is_unlabeled).all():
         raise InputError(f"all labeled rows have a checked label (--gold), and none remains to audit: {remedy}.")

@@ -483,17 +483,16 @@ def literal_kind(text: str) -> Literal["list", "weights", "empty"] | None:
         value = read_literal(visible(text).strip(), _LISTS)
     except LabelError:
         return "weights" if _RECORDS.match(strip_fence(text)) else None
-    if isinstance(value, list) and value:
+    if isinstance(value, list) and not _is_plain_list(value):
         are_numbers = text[0] == "[" and set(map(type, value)) == {int}
-        may_be_interval = len(value) == 2 and are_numbers and value[0] <= value[1]
-        if may_be_interval or not (are_numbers or _is_plain_list(value)):
+        if not are_numbers or (len(value) == 2 and value[0] <= value[1]):  # it may be an interval
             return None
     try:
-        pairs = [] if value is None else flatten(value)
+        pairs = flatten(value) if value is not None else None
     except LabelError:
         return "weights"
     if not pairs:
-        return None if value is None else "empty"
+        return None if pairs is None else "empty"
     return "list" if all(weight is None for _, weight in pairs) else "weights"
 
 

@@ -100,17 +100,14 @@ def _inspect_first_rows(
 
     The facts are not printed if the rows cannot be read twice or have defects, which are errors of the fit.
     """
-    separator, leaks = read_options.separator or DEFAULT_SEPARATOR, []
-    sentences: tuple[str, ...] = ()
     if not source.can_be_read_again or source.format == "svmlight":  # whose rows have no columns to describe
-        return separator, []
+        return read_options.separator or DEFAULT_SEPARATOR, []
     table = read_first_rows(source, read_options, BATCH_ROWS, 2**online_options.hash_bits)
-    if read_options.labels:
-        separator, sentences = resolve_separator(table, read_options)
+    (separator, sentences), leaks = resolve_separator(table, read_options), []
     with contextlib.suppress(OneofError):
         inspection = inspect_first_rows(source, table, replace(read_options, separator=separator))
         if inspection.facts.classes:  # the labels of the first rows could be read
-            terminal.print_facts(inspection.facts)
+            terminal.print_line(*inspection.facts.lines(), err=True)
         leaks = [finding for finding in inspection.findings.others if finding.kind.endswith("leak")]
     return separator, [*io.describe(leaks), *sentences]
 

@@ -16,7 +16,7 @@ from oneof.candidates.cells import DEFAULT_SEPARATOR, separators_of, write_cells
 from oneof.cli import terminal
 from oneof.cli.options import PredictOptions
 from oneof.cli.tables.inputs import insert_identifiers
-from oneof.errors import DataError, InputError, LabelError, ModelFileError, OneofError
+from oneof.errors import DataError, InputError, ModelFileError, OneofError
 from oneof.files import hash_file
 from oneof.io.batches import BATCH_ROWS, iterate_batches
 from oneof.io.columns import absent_columns, match_columns
@@ -250,7 +250,10 @@ class StreamPrediction(Prediction):
         remarks: dict[Path, tuple[str, ...]] = {}
         for batch in iterate_batches(self._source, BATCH_ROWS, spec):
             with batch.localized():
-                rows = self._encode(batch)
+                rows = batch.rows
+                if columns:
+                    frame = self._trained.table.align(batch, columns, self.unreadable)
+                    rows = model.pipeline[:-1].transform(frame)
                 labels = method.predict(rows)
                 true = self._read_truth(batch, classes, is_batch=True)
                 self._count(labels, self._read_labels(batch), true)
@@ -278,12 +281,6 @@ class StreamPrediction(Prediction):
             *([absent_columns(names, self._source.display_name)] if names else []),
             *self.unreadable.sentences(),
         ]
-
-    def _encode(self, batch: io.Table) -> Any:
-        """Return the rows of a batch as the input of the method."""
-        if not self._columns:
-            return batch.rows
-        return self.model.pipeline[:-1].transform(self._trained.table.align(batch, self._columns, self.unreadable))
 
     def _read_labels(self, batch: io.Table) -> Any:
         """Return the evidence of the labels of a batch; None without labels, or after one that cannot be read."""
@@ -394,10 +391,7 @@ def describe_sets(sets: CandidateSets, known: Any, options: CoverageOptions) -> 
             known = np.array([label if label is None else str(label) for label in labels], dtype=object)
             sets = CandidateSets(sets.mask, [str(label) for label in sets.classes.tolist()])
     summary |= {"reference": "labels" if isinstance(known, CandidateSets) else "truth"}
-    try:
-        return summary | evaluation_to_dict(evaluate_sets(sets, known))
-    except LabelError:  # all rows are unlabeled
-        return summary
+    return summary | evaluation_to_dict(evaluate_sets(sets, known))
 
 
 def evaluation_to_dict(evaluation: "SetEvaluation") -> dict[str, Any]:
@@ -418,8 +412,8 @@ def _print_validity(calibration: dict[str, Any]) -> None:
     """
     n_rows, n_several = calibration["rows"], calibration["several_candidates"]
     several = f", {n_several:,} of them with several candidates" * bool(n_several)
-    terminal.print_line(calibration["guarantee"])
-    terminal.print_line(f"The sets are calibrated by {n_rows:,} held-out row{'s' * (n_rows != 1)}{several}.")
+    rows = f"The sets are calibrated by {n_rows:,} held-out row{'s' * (n_rows != 1)}{several}."
+    terminal.print_line(calibration["guarantee"], rows)
     if calibration.get("groups"):
         terminal.print_line(f"Each of them was predicted without its group ({calibration['groups']!r}).")
     elif "groups" in calibration:

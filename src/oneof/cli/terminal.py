@@ -11,9 +11,9 @@ import threading
 import time
 import traceback
 import warnings
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, TypeAlias
 
 import typer
 
@@ -42,6 +42,10 @@ _MAX_WINDOWS = 10
 _REDRAWS_PER_SECOND = 2
 _LINE_SECONDS = 60.0
 """Seconds between two lines without a terminal."""
+
+
+Progress: TypeAlias = Callable[..., None]
+"""Function of the numbers of finished and of all parts, a name and the seconds left; unknown ones are None."""
 
 
 class Terminated(KeyboardInterrupt):
@@ -147,26 +151,15 @@ def print_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]
     Console(width=width).print(table)
 
 
-def print_line(sentence: str) -> None:
-    """Write a line to standard output."""
-    typer.echo(sentence)
-
-
-def print_note(sentence: str) -> None:
-    """Write a note to standard error, so that standard output stays machine-readable."""
-    typer.echo(f"Note: {sentence}", err=True)
-
-
-def print_notes(sentences: Iterable[str]) -> None:
-    """Write notes to standard error."""
+def print_line(*sentences: str, err: bool = False) -> None:
+    """Write lines to standard output, or to standard error before a fit, so that the former has the results only."""
     for sentence in sentences:
-        print_note(sentence)
+        typer.echo(sentence, err=err)
 
 
-def print_facts(facts: Any, *, err: bool = True) -> None:
-    """Write the facts of a table, to standard error before a fit, so that standard output has the results only."""
-    for line in facts.lines():
-        typer.echo(line, err=err)
+def print_note(*sentences: str) -> None:
+    """Write notes to standard error, so that standard output stays machine-readable."""
+    print_line(*(f"Note: {sentence}" for sentence in sentences), err=True)
 
 
 def format_percent(fraction: float | None, std: float | None = None) -> str:
@@ -205,11 +198,9 @@ def print_comparison(title: str, comparison: Any) -> None:
         deviation = "Rates are those of all held-out rows; ± is the standard deviation over the folds"
     legend = [_BEST] * is_comparison + [f"approx. accuracy: {_APPROXIMATED}. {deviation}."]
     legend += [_ABOVE] * any((result.accuracy or 0) > result.covering_rate for result in results)
-    for sentence in filter(None, [*legend, comparison.truth_note]):
-        print_line(sentence)
-    if comparison.baseline_warning:
-        print_note(comparison.baseline_warning)
-    print_notes(f"{r.method} failed: {' '.join(r.error.split())}" for r in results if r.error is not None)
+    failed = [f"{r.method} failed: {' '.join(r.error.split())}" for r in results if r.error is not None]
+    print_line(*filter(None, [*legend, comparison.truth_note]))
+    print_note(*filter(None, [comparison.baseline_warning, *failed]))
 
 
 def print_windows(title: str, counts: Any) -> None:
@@ -240,13 +231,6 @@ def to_builtin(value: Any) -> Any:
     if value is None or isinstance(value, str | int | bool):
         return value
     return to_builtin(value.item()) if hasattr(value, "item") else str(value)
-
-
-class Progress(Protocol):
-    """Progress callback; the total and the time left are None if unknown."""
-
-    def __call__(self, n_done: int, n_total: int | None, name: str, seconds_left: float | None = None, /) -> None:
-        """Show the progress."""
 
 
 @contextlib.contextmanager

@@ -29,7 +29,6 @@ REFUSED = " Other commands stop at such a row: correct it, or add --unreadable-l
 """The remedy for labels that cannot be read, in a note of `oneof inspect`."""
 MIN_SHARED_PAIRS, MIN_SHARED_FRACTION = 20, 0.5
 """Number and fraction of neighboring rows with the same partial set from which rows are said to share lists."""
-UNREADABLE_OPTION = "--unreadable-labels unlabeled reads such rows as unlabeled rows."
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -239,10 +238,7 @@ def read_sets(table: io.Table, read_options: ReadOptions) -> TableLabels:
     """Read the label columns of a table, or return the likelihoods of the answers of annotators to each row."""
     weighting, unreadable, answers = read_options.weights, io.UnreadableCells(), None
     separator, sentences = resolve_separator(table, read_options)
-    with (
-        naming_the_option(table.cell_format, lists_unreadable=read_options.lists_unreadable),
-        warnings.catch_warnings(record=True) as caught,
-    ):
+    with naming_the_option(table.cell_format), warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         if read_options.answers is None:
             candidates = _read_candidates(table, read_options, separator, unreadable)
@@ -285,17 +281,15 @@ def _read_candidates(
 
 
 @contextmanager
-def naming_the_option(cell_format: io.CellFormat, *, lists_unreadable: bool = False) -> Iterator[None]:
-    """Add the option for labels that cannot be read to an error about them, unless it is set.
-
-    A command that only lists such labels has the option although it is not set.
-    """
+def naming_the_option(cell_format: io.CellFormat) -> Iterator[None]:
+    """Add the option for labels that cannot be read to an error about them, unless it is set."""
     try:
         yield
     except LabelError as error:
-        if not error.rows or (cell_format.label_errors == "unlabeled" and not lists_unreadable):
+        if not error.rows or cell_format.label_errors == "unlabeled":
             raise
-        raise error.because(f"{error.reason} {UNREADABLE_OPTION}") from None
+        option = "--unreadable-labels unlabeled reads such rows as unlabeled rows."
+        raise error.because(f"{error.reason} {option}") from None
 
 
 def read_rows(path: Path, read_options: ReadOptions) -> io.Table:

@@ -203,7 +203,7 @@ def import_files(
     """
     paths, unreadable, n_new = list(group.imports or ()), io.UnreadableCells(), 0
     classes = tuple(map(str, session.classes.tolist()))
-    with inputs.naming_the_option(table.cell_format):
+    with inputs.naming_the_option(table.cell_format.label_errors):
         files = [
             read_answers(group.answer_options(path), table, separator=separator, classes=classes, unreadable=unreadable)
             for path in paths

@@ -69,7 +69,7 @@ def fit_online(
         checkpoint.unlink(missing_ok=True)
     resume, is_finished = online_options.resume is True, files[0].exists()
     checkpoints = stream.CheckpointConfig(checkpoint, online_options.checkpoint_rows, CHECKPOINT_SECONDS, resume=resume)
-    with step("Learning") as bar, naming_the_option(read_options.table.cell_format):
+    with step("Learning") as bar, naming_the_option(read_options.unreadable_labels):
         fit = stream.fit_stream(
             source, classifier, options, checkpoints=checkpoints, callback=partial(_print_progress, bar)
         )

@@ -238,7 +238,7 @@ def read_sets(table: io.Table, read_options: ReadOptions) -> TableLabels:
     """Read the label columns of a table, or return the likelihoods of the answers of annotators to each row."""
     weighting, unreadable, answers = read_options.weights, io.UnreadableCells(), None
     separator, sentences = resolve_separator(table, read_options)
-    with naming_the_option(table.cell_format), warnings.catch_warnings(record=True) as caught:
+    with naming_the_option(read_options.unreadable_labels), warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         if read_options.answers is None:
             candidates = _read_candidates(table, read_options, separator, unreadable)
@@ -281,12 +281,12 @@ def _read_candidates(
 
 
 @contextmanager
-def naming_the_option(cell_format: io.CellFormat) -> Iterator[None]:
+def naming_the_option(setting: str | None) -> Iterator[None]:
     """Add the option for labels that cannot be read to an error about them, unless it is set."""
     try:
         yield
     except LabelError as error:
-        if not error.rows or cell_format.label_errors == "unlabeled":
+        if not error.rows or setting == "unlabeled":
             raise
         option = "--unreadable-labels unlabeled reads such rows as unlabeled rows."
         raise error.because(f"{error.reason} {option}") from None

@@ -182,7 +182,7 @@ def format_headline(headline: Any) -> str:
 
 def print_comparison(title: str, comparison: Any) -> None:
     """Write the table of a `oneof.comparison.Comparison`, the best method first, and its legend."""
-    results, is_comparison, rates = comparison.results, len(comparison.results) > 1, comparison.rates()
+    results, is_comparison, rates = comparison.results, len(comparison.results) > 1, comparison._rates()
     rows = []
     for result in results:
         mark = " *" * (is_comparison and result.method == comparison.best_method)

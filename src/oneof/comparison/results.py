@@ -341,14 +341,14 @@ class Comparison:
             import pandas as pd
         except ImportError:
             raise MissingExtraError("pandas") from None
-        measures = [*(name for _, *names in self.rates() for name in names), "fit_seconds"]
+        measures = [*(name for _, *names in self._rates() for name in names), "fit_seconds"]
         columns = {name: np.array([getattr(r, name) for r in self.results], dtype=float) for name in measures}
         folds = [sum(fold.error is None for fold in r.folds) for r in self.results]
         notes = [r.error or r.incomplete or "" for r in self.results]
         return pd.DataFrame({"method": [r.method for r in self.results], **columns, "folds": folds, "note": notes})
 
     def __str__(self) -> str:
-        rates = self.rates()
+        rates = self._rates()
         table = [["", "method", *(title for title, *_ in rates), "fit time", ""]]
         for r in self.results:
             cells = [format_mean_std(*(getattr(r, name) for name in names)) for _, *names in rates]
@@ -362,7 +362,7 @@ class Comparison:
             lines.append("  ".join([f"{mark:1} {name:{width}}", *aligned, *filter(None, [note])]))
         return "\n".join([*lines, *filter(None, [self.truth_note, self.baseline_warning])])
 
-    def rates(self) -> list[tuple[str, ...]]:
+    def _rates(self) -> list[tuple[str, ...]]:
         """Return the title of each rate of the table, and its fields: the mean and, if there is one, the deviation."""
         return [
             *[("exp. accuracy", "expected_accuracy")] * (len(self.results) > 1),

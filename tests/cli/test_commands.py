@@ -359,10 +359,9 @@ class Terminal(io.StringIO):
 
 
 def open_screen(monkeypatch: pytest.MonkeyPatch) -> Terminal:
-    """Return a terminal in place of standard error, on which the bar appears at once."""
+    """Return a terminal in place of standard error."""
     stream = Terminal()
     monkeypatch.setattr(sys, "stderr", stream)
-    monkeypatch.setattr(terminal, "_DELAY", 0.0)
     return stream
 
 

@@ -457,9 +457,7 @@ def read_weight(weight: Any) -> float | None:
         return number / 100.0 if number is not None and text.endswith("%") else number
     try:
         return None if isinstance(weight, bytes) else float(weight)
-    except OverflowError:
-        return np.inf
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         return None
 
 
@@ -483,17 +481,16 @@ def literal_kind(text: str) -> Literal["list", "weights", "empty"] | None:
         value = read_literal(visible(text).strip(), _LISTS)
     except LabelError:
         return "weights" if _RECORDS.match(strip_fence(text)) else None
-    if isinstance(value, list) and value:
+    if isinstance(value, list) and not _is_plain_list(value):
         are_numbers = text[0] == "[" and set(map(type, value)) == {int}
-        may_be_interval = len(value) == 2 and are_numbers and value[0] <= value[1]
-        if may_be_interval or not (are_numbers or _is_plain_list(value)):
+        if not are_numbers or (len(value) == 2 and value[0] <= value[1]):  # it may be an interval
             return None
     try:
-        pairs = [] if value is None else flatten(value)
+        pairs = flatten(value) if value is not None else None
     except LabelError:
         return "weights"
     if not pairs:
-        return None if value is None else "empty"
+        return None if pairs is None else "empty"
     return "list" if all(weight is None for _, weight in pairs) else "weights"
 
 
@@ -502,13 +499,11 @@ def literal_kind(text: str) -> Literal["list", "weights", "empty"] | None:
 # JSON, or the notation of Python, NumPy, R, PostgreSQL and Java. One pass over the tokens builds the value, so that no
 # text is executed and long text takes linear time.
 
-_MAX_LENGTH = 1_000_000
-"""Maximum number of characters of a list or a mapping."""
 _MAX_DEPTH = 50
 """Maximum number of brackets within each other."""
-_ESCAPED = r"""\\(?:[\\'"abfnrtv0]|x[\da-f]{2}|u[\da-f]{4}|U[\da-f]{8})"""
+_ESCAPED = r"""\\(?:[\\'"abfnrtv0]|x[\da-f]{2}|u[\da-f]{4}|U00(?:0[\da-f]|10)[\da-f]{4})"""
 _TOKEN = re.compile(
-    rf"""\s*(?:(?P<text>'(?:[^'\\\n]|{_ESCAPED})*'|"(?:[^"\\\n]|{_ESCAPED})*")
+    rf"""\s*(?:(?P<text>'(?:[^'\\\n\r\0]|{_ESCAPED})*'|"(?:[^"\\\n\r\0]|{_ESCAPED})*")
     |(?P<open>(?:np\.\w+|c|list|tuple|set|frozenset|array)\s*\(|[\[({{])
     |(?:,\s*dtype=[^,()]*)?(?P<close>[\])}}])
     |(?P<sign>[,:])
@@ -546,8 +541,6 @@ def parse_text(text: str) -> Any:
     >>> parse_text('c("finch", "wren")'), parse_text("['finch' 'wren']"), parse_text("{'finch': 0.7}")
     (['finch', 'wren'], ['finch', 'wren'], {'finch': 0.7})
     """
-    if len(text) > _MAX_LENGTH:
-        raise ValueError("the text is too long")
     try:
         return json.loads(text, object_pairs_hook=as_record, strict=False)  # line ends in labels
     except (ValueError, RecursionError):
@@ -579,7 +572,7 @@ def _parse_tokens(text: str) -> Any:
             own = [_build(opening, values, "".join(form))]
             _, values, form = levels[-1]
         else:
-            own = [] if kind == "sign" else _read_quoted(token) if kind == "text" else _read_bare(token)
+            own = [] if kind == "sign" else [ast.literal_eval(token)] if kind == "text" else _read_bare(token)
         values += own
         form += [token] if kind == "sign" else ["v"] * len(own)
     if len(levels) > 1 or levels[0][2] != ["v"] or type(levels[0][1][0]) is Bare:
@@ -607,13 +600,6 @@ def _build(opening: str, values: list[Any], form: str) -> Any:
         return values[0]
     is_call = len(opening) > 1
     return values[0] if is_call and len(values) == 1 and isinstance(values[0], list) else values
-
-
-def _read_quoted(token: str) -> list[Any]:
-    try:
-        return [ast.literal_eval(token)]
-    except SyntaxError:
-        raise ValueError("the text has an invalid character") from None
 
 
 def _read_bare(token: str) -> list[Any]:

@@ -354,8 +354,6 @@ def encode_weights(
     labels = [label for (label, _), skipped in zip(pairs, is_rest.tolist(), strict=True) if not skipped]
     row, values = row[~is_rest], values[~is_rest]
     columns, known = encode(labels, classes, row=row)
-    if isinstance(rest, str) and rest in known.tolist():
-        raise InputError(f"`rest` must not be one of the classes; got {rest!r}.")
     weights = np.zeros((n, len(known)))
     listed = np.zeros((n, len(known)), dtype=bool)
     listed[row, columns] = True
@@ -386,6 +384,8 @@ def to_likelihoods(table: WeightTable, options: WeightOptions) -> Floats:
     weights = table.weights
     if not len(table.classes):
         raise LabelError("`W` must have at least one column.")
+    if isinstance(options.rest, str) and options.rest in table.classes.tolist():
+        raise InputError(f"`rest` must not be one of the classes; got {options.rest!r}.")
     with np.errstate(over="ignore"):
         total = np.where(table.is_set, 0.0, weights.sum(axis=1))
     if options.rest:
@@ -520,8 +520,6 @@ def read_weights(W: Any, classes: Any, options: WeightOptions) -> tuple[Floats, 
         listed = given if names is None else names
         if rest not in listed or len(listed) != weights.shape[1]:
             raise InputError(f"`rest` must be the name of a column; got {rest!r}.")
-        if names is not None and rest in given:
-            raise InputError(f"`rest` must not be one of the classes; got {rest!r}.")
         rest_mass, weights = weights[:, listed.index(rest)], np.delete(weights, listed.index(rest), axis=1)
         others = [name for name in listed if name != rest]
         names, classes = (others, classes) if names is not None else (None, others)

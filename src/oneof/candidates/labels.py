@@ -248,12 +248,10 @@ def visible(text: str) -> str:
     return text if text.isascii() else _WIDE_SPACES.sub(" ", _INVISIBLE.sub("", text))
 
 
-def label_to_text(label: Any) -> Any:
-    """Return a label as text, so that 3, 3.0 and "3" are equal, and 0 and "-0"; None stays None."""
+def label_to_text(label: Any) -> str:
+    """Return a label as text, so that 3, 3.0 and "3" are equal, and 0 and "-0"."""
     if isinstance(label, bool):
         return "true" if label else "false"
-    if label is None:
-        return None
     text = str(label).strip()
     match = _WHOLE_NUMBER.fullmatch(text)
     return str(int(match[1])) if match else text

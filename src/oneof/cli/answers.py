@@ -283,9 +283,7 @@ def print_annotators(summary: AnnotatorSummary) -> None:
         for row, interval in zip(rows, intervals, strict=True)
     ]
     table(title, ["annotator", "answers", "accuracy", f"{100 * summary.coverage:.0f} % interval", "note"], lines)
-    for note in summary.notes:
-        if note != RULES_REMEDY:  # which is printed when the answers are read
-            terminal.print_line(note)
+    terminal.print_line(*(note for note in summary.notes if note != RULES_REMEDY))  # printed with those of the file
     terminal.print_line(f"Agreement of the annotators: {summary.agreement}")
     if summary.disputed:
         lines = [

@@ -1,6 +1,6 @@
 """Audit of a table: its held-out predictions, the result in words and for JSON, and the output of `oneof audit`.
 
-Reading order: `find_issues`, `issue_table` and `summarize`; `print_issues`, `write_table` and `write_page`.
+Reading order: `find_issues`, `issue_table` and `summarize`; `print_issues` and `write_page`.
 """
 
 from pathlib import Path
@@ -14,13 +14,11 @@ import oneof
 from oneof.audit import LabelIssues, find_label_issues
 from oneof.audit.detection import only_in_one_group
 from oneof.audit.label_issues import widen
-from oneof.candidates import CandidateSets
 from oneof.cli import terminal
 from oneof.cli.answers import WEIGHTS_NOTE, describe_answers
 from oneof.cli.tables.inputs import PreparedTable, insert_identifiers
 from oneof.cli.tables.methods import resolve_methods
 from oneof.cli.terminal import Progress, new_file, today
-from oneof.comparison import Comparison
 from oneof.comparison.folds import count_groups
 from oneof.comparison.methods import DEFAULT_METHOD
 from oneof.io import find_column
@@ -85,12 +83,6 @@ def can_audit(prepared: PreparedTable, rows: Ints | slice = slice(None)) -> bool
     if prepared.groups is not None:
         left_out = left_out | only_in_one_group(candidates, np.asarray(prepared.groups)[rows])
     return not left_out.all()
-
-
-def has_predictions_of_all_rows(comparison: Comparison, candidates: CandidateSets) -> bool:
-    """Return whether wrong labels are searched for: not in a table so large that one split of its sets is held out."""
-    is_exact = bool((candidates.is_exact | candidates.is_unlabeled).all())
-    return comparison.n_folds > 1 or (comparison.n_groups is None and is_exact)
 
 
 def named_classes(prepared: PreparedTable) -> Mask | None:
@@ -252,16 +244,6 @@ def summarize_first_labels(issues: LabelIssues, prepared: PreparedTable, table: 
     }
 
 
-def describe_wrong_first_labels(issues: LabelIssues, prepared: PreparedTable, table: pl.DataFrame) -> str:
-    """Return the expected number of rows with a wrong first label in a sentence, with its interval and its basis."""
-    n_first, n_wrong, (low, high) = summarize_first_labels(issues, prepared, table).values()
-    return (
-        f"The first label, that of {prepared.largest} in the table, is wrong in about {n_wrong:.0f} of {n_first:,} "
-        f"rows ({low:.0f} to {high:.0f}), and more probably wrong than right in {len(wrong_first_labels(table)):,}. "
-        "This is estimated from the held-out predictions and the weights, which must not be too large or too small."
-    )
-
-
 def written_labels(issues: LabelIssues, prepared: PreparedTable) -> list[str]:
     """Return the labels of each row as text: the cell if the labels have weights and are one column of text."""
     texts, frame = issues.candidates.to_strings(separator=prepared.separator), prepared.table.frame
@@ -337,9 +319,15 @@ def print_issues(issues: LabelIssues, table: Path, prepared: PreparedTable, *, t
         terminal.print_line("No row has labels that are more probably wrong than right.")
     _print_rows("Suspected rows", suspected, columns, top, prepared)
     if "first" in rows.columns:
-        terminal.print_line(describe_wrong_first_labels(issues, prepared, rows))
+        n_first, n_wrong, (low, high) = summarize_first_labels(issues, prepared, rows).values()
+        wrong = wrong_first_labels(rows)
+        terminal.print_line(
+            f"The first label, that of {prepared.largest} in the table, is wrong in about {n_wrong:.0f} of "
+            f"{n_first:,} rows ({low:.0f} to {high:.0f}), and more probably wrong than right in {len(wrong):,}. This "
+            "is estimated from the held-out predictions and the weights, which must not be too large or too small."
+        )
         columns = {"first": "", "most_probable": "most probable", "first_wrong": "probability"}
-        _print_rows("Rows whose first label is probably wrong", wrong_first_labels(rows), columns, top, prepared)
+        _print_rows("Rows whose first label is probably wrong", wrong, columns, top, prepared)
 
 
 def _print_rows(title: str, rows: pl.DataFrame, columns: dict[str, str], top: int, prepared: PreparedTable) -> None:
@@ -380,12 +368,6 @@ def _first_words(cell: Any) -> str:
     """Return the first words of a cell in one line."""
     words = " ".join(str("" if cell is None else cell).split())
     return words if len(words) <= MAX_CELL else f"{words[: MAX_CELL - 3].rstrip()}..."
-
-
-def write_table(path: Path, issues: LabelIssues, prepared: PreparedTable) -> None:
-    """Write all labeled rows as CSV, the most probably wrong first, with their identifiers and texts."""
-    with new_file(path) as temporary:
-        with_names(issue_table(issues, prepared), prepared).write_csv(temporary)
 
 
 def write_page(path: Path, issues: LabelIssues, prepared: PreparedTable, method: str, command: str) -> None:

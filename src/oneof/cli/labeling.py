@@ -35,7 +35,7 @@ from oneof.labeling.answers.database import stored_classes
 from oneof.labeling.answers.importing import read_degrees
 from oneof.labeling.content.media import AudioFolder, ImageFolder, MediaFolder
 from oneof.labeling.content.table import LabelTable
-from oneof.labeling.validation import NewClassesWarning, check_gold, describe_new_classes
+from oneof.labeling.validation import check_gold
 from oneof.messages import MAX_NAMED, enumerate_items, write_names
 from oneof.typing import Labels
 
@@ -79,8 +79,8 @@ def open_session(
     if options.session.method.lower() != DEFAULT:
         [pipeline] = resolve_methods(prepared, options.session.method, 0)[0].values()
         estimator = pipeline if is_encoded else pipeline[1:]
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", NewClassesWarning)  # the notes have its text
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", UserWarning)
         session = LabelingSession(
             prepared.frame if encoder is None else encoder.fit_transform(prepared.frame),
             labels.candidates,
@@ -96,7 +96,7 @@ def open_session(
             queue=queue,
             random_state=0,
         )
-    return OpenedSession(session, table, media, tuple(sentences))
+    return OpenedSession(session, table, media, (*sentences, *(str(one.message) for one in caught)))
 
 
 def _read_table(path: Path, read_options: ReadOptions, page: PageGroup) -> tuple[io.Table, MediaFolder | None]:
@@ -130,13 +130,9 @@ def _read_labels(table: io.Table, read_options: ReadOptions, answers_file: Path)
     The classes of a file of answers keep their order, by which its answers name them; new ones follow.
     """
     label, named, stored = read_options.labels[0], read_options.classes, stored_classes(answers_file)
-    new = tuple(name for name in named or () if name not in (stored or named or ()))
-    if new and stored and set(stored) <= set(named or ()):  # the file of answers raises if one is missing
-        named = (*stored, *new)
-    else:
-        new, named = (), named or stored
-    sentences = [describe_new_classes(new)] if new else []
-    is_new = label not in table.frame.columns
+    if named and stored and set(stored) < set(named):  # the file of answers raises if one is missing
+        named = (*stored, *(name for name in named if name not in stored))
+    named, is_new, sentences = named or stored, label not in table.frame.columns, []
     if not is_new and count_missing(table.frame[label]) < len(table):
         labels = inputs.read_sets(table, replace(read_options, classes=named))
     elif named is None:
@@ -151,7 +147,7 @@ def _read_labels(table: io.Table, read_options: ReadOptions, answers_file: Path)
     else:
         sets = CandidateSets(np.ones((table.frame.height, len(named)), dtype=bool), np.asarray(named))
         labels = inputs.TableLabels(candidates=sets, separator=read_options.separator or DEFAULT_SEPARATOR)
-        sentences += [f"column {label!r} is not in the table and is added to exports."] * is_new
+        sentences = [f"column {label!r} is not in the table and is added to exports."] * is_new
     return replace(labels, label_findings=(*labels.label_findings, *io.notes("labels", sentences)))
 
 
@@ -188,9 +184,7 @@ def _find_suspects(prepared: inputs.PreparedTable, gold: dict[int, str] | None) 
     if gold:
         codes, classes = check_gold(gold, start.classes, len(start)), start.classes.tolist()
         checked = insert_checked_labels(start, [classes[codes[i]] if i in codes else None for i in range(len(start))])
-        inputs.check_unchecked_rows(
-            checked.candidates, checked.is_checked, "remove --gold to audit the labels themselves"
-        )
+        inputs.check_unchecked_rows(checked, "remove --gold to audit the labels themselves")
         prepared = replace(prepared, candidates=checked.candidates, is_checked=checked.is_checked)
         sentences.append(CHECKED_NOTE)
     _, result = find_issues(prepared, DEFAULT, seed=0)
@@ -209,7 +203,7 @@ def import_files(
     """
     paths, unreadable, n_new = list(group.imports or ()), io.UnreadableCells(), 0
     classes = tuple(map(str, session.classes.tolist()))
-    with inputs.naming_the_option(table.cell_format):
+    with inputs.naming_the_option(table.cell_format.label_errors):
         files = [
             read_answers(group.answer_options(path), table, separator=separator, classes=classes, unreadable=unreadable)
             for path in paths

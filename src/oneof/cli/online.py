@@ -53,12 +53,23 @@ def fit_online(
         )
     classifier = _make_classifier(fit_options.method)
     separator, notes = _inspect_first_rows(source, read_options, online_options)
-    options = _stream_options(replace(read_options, separator=separator), online_options)
+    options = stream.StreamOptions(
+        labels=read_options.labels,
+        separator=separator,
+        table=read_options.table,
+        classes=read_options.classes,
+        **asdict(read_options.weights),
+        overrides=read_options.overrides,
+        text_options=read_options.text_options,
+        batch_rows=online_options.batch_rows,
+        hash_bits=online_options.hash_bits,
+        n_epochs=online_options.epochs,
+    )
     if online_options.resume is False:
         checkpoint.unlink(missing_ok=True)
     resume, is_finished = online_options.resume is True, files[0].exists()
     checkpoints = stream.CheckpointConfig(checkpoint, online_options.checkpoint_rows, CHECKPOINT_SECONDS, resume=resume)
-    with step("Learning") as bar, naming_the_option(read_options.table.cell_format):
+    with step("Learning") as bar, naming_the_option(read_options.unreadable_labels):
         fit = stream.fit_stream(
             source, classifier, options, checkpoints=checkpoints, callback=partial(_print_progress, bar)
         )
@@ -82,22 +93,6 @@ def fit_online(
     return summary | {"files": [str(file) for file in files]}, fit
 
 
-def _stream_options(read_options: ReadOptions, online_options: OnlineOptions) -> stream.StreamOptions:
-    """Return the options of a stream, whose separator is known."""
-    return stream.StreamOptions(
-        labels=read_options.labels,
-        separator=str(read_options.separator),
-        table=read_options.table,
-        classes=read_options.classes,
-        **asdict(read_options.weights),
-        overrides=read_options.overrides,
-        text_options=read_options.text_options,
-        batch_rows=online_options.batch_rows,
-        hash_bits=online_options.hash_bits,
-        n_epochs=online_options.epochs,
-    )
-
-
 def _inspect_first_rows(
     source: stream.Source, read_options: ReadOptions, online_options: OnlineOptions
 ) -> tuple[str, list[str]]:
@@ -105,17 +100,14 @@ def _inspect_first_rows(
 
     The facts are not printed if the rows cannot be read twice or have defects, which are errors of the fit.
     """
-    separator, leaks = read_options.separator or DEFAULT_SEPARATOR, []
-    sentences: tuple[str, ...] = ()
     if not source.can_be_read_again or source.format == "svmlight":  # whose rows have no columns to describe
-        return separator, []
+        return read_options.separator or DEFAULT_SEPARATOR, []
     table = read_first_rows(source, read_options, BATCH_ROWS, 2**online_options.hash_bits)
-    if read_options.labels:
-        separator, sentences = resolve_separator(table, read_options)
+    (separator, sentences), leaks = resolve_separator(table, read_options), []
     with contextlib.suppress(OneofError):
         inspection = inspect_first_rows(source, table, replace(read_options, separator=separator))
         if inspection.facts.classes:  # the labels of the first rows could be read
-            terminal.print_facts(inspection.facts)
+            terminal.print_line(*inspection.facts.lines(), err=True)
         leaks = [finding for finding in inspection.findings.others if finding.kind.endswith("leak")]
     return separator, [*io.describe(leaks), *sentences]
 

@@ -298,10 +298,6 @@ class JoinGroup:
 class TableReadOptions(FileGroup, FeatureGroup, LabelGroup):
     """Options of `oneof label` for reading a table."""
 
-    def read_options(self, groups: str | None) -> "ReadOptions":
-        """Return the options of a table with a column of groups."""
-        return ReadOptions(**{one.name: getattr(self, one.name) for one in fields(self)} | {"groups": groups})
-
 
 @dataclass(frozen=True)
 class LabelWeightGroup(LabelGroup):
@@ -434,11 +430,10 @@ class ReadOptions(AnswerGroup, WordGroup, LabelWeightGroup, TableReadOptions):
             check_unused(context, names, "needs --answers: add it")
         else:
             remedy = ": name checked labels by --gold" * bool(self.labels)
-            unused = ("labels", "weighted", "online", *(() if self.weight_column else ("noise_rate", "class_weight")))
-            check_unused(context, unused, f"cannot be combined with --answers{remedy}")
-            if self.weight_column:
-                reason = "cannot be combined with --weights, which read candidates: remove one"
-                check_unused(context, ("negation",), reason)
+            others = " and --weights" * bool(self.weight_column)
+            more = ("negation",) if self.weight_column else ("noise_rate", "class_weight")
+            reason = f"cannot be combined with --answers{others}{remedy}"
+            check_unused(context, ("labels", "weighted", "online", *more), reason)
         _ = self.table, self.overrides
         return self
 

@@ -13,11 +13,10 @@ import polars as pl
 from oneof import io
 from oneof.candidates import CandidateSets
 from oneof.candidates.cells import DEFAULT_SEPARATOR, separators_of, write_cells
-from oneof.candidates.columns import match_true_labels
 from oneof.cli import terminal
 from oneof.cli.options import PredictOptions
 from oneof.cli.tables.inputs import insert_identifiers
-from oneof.errors import DataError, InputError, LabelError, ModelFileError, OneofError
+from oneof.errors import DataError, InputError, ModelFileError, OneofError
 from oneof.files import hash_file
 from oneof.io.batches import BATCH_ROWS, iterate_batches
 from oneof.io.columns import absent_columns, match_columns
@@ -28,6 +27,7 @@ from oneof.messages import write_names
 from oneof.model_selection import get_proba
 from oneof.persistence import SavedModel, load, saved_model
 from oneof.persistence.prediction_sets import CoverageOptions
+from oneof.typing import Labels
 
 if TYPE_CHECKING:
     from oneof.conformal import SetEvaluation
@@ -67,6 +67,7 @@ class Prediction:
         self.model, self._path, self._options = model, table, options
         self._n_covered, self._n_labeled, self._n_correct = 0.0, 0, 0
         self._new_labels: Counter[str] = Counter()
+        self._separator = model.summary.get("separator", DEFAULT_SEPARATOR)
         weights, truth = weight_arguments(model).get("weights"), options.truth
         self._label_columns = (*model.label_columns, *([] if weights is None else [weights]))
         self._known_columns = (*self._label_columns, *([] if truth is None else [truth]))
@@ -112,6 +113,11 @@ class Prediction:
                 f"--drop {shlex.quote(write_names([truth]))}."
             )
 
+    def _read_truth(self, table: io.Table, classes: Labels, *, is_batch: bool = False) -> Any:
+        """Return the true labels of some rows, also those that are not classes; None without their column."""
+        options: dict[str, Any] = {"separator": self._separator, "allows_new": True, "is_batch": is_batch}
+        return None if self._options.truth is None else io.read_truth(table, self._options.truth, classes, **options)
+
     def _count(self, labels: Any, evidence: Any, true: Any) -> None:
         """Count the covered rows by the evidence of their labels over the classes, and the correct ones by true labels.
 
@@ -143,9 +149,7 @@ class TablePrediction(Prediction):
         copied = [*identifiers, *options.keep]
         table = saved_model.open_table(model, self._path, options.table, as_text=copied, labels={*self._known_columns})
         kept = match_columns(options.keep, table.frame.columns, table.path)
-        true, separator = None, model.summary.get("separator", DEFAULT_SEPARATOR)
-        if options.truth is not None:
-            true = io.read_truth(table, options.truth, model.pipeline.classes_, separator=separator, allows_new=True)
+        true = self._read_truth(table, model.pipeline.classes_)
         self._check_truth()
         aligned = saved_model.align_rows(model, table, options.table)
         with saved_model.naming_cells(model, aligned.rows, table.path):
@@ -154,7 +158,7 @@ class TablePrediction(Prediction):
         self.notes += [*io.describe(dialect_findings(table.dialect)), *aligned.notes]
         self.notes += training_file_notes(model, self._path, has_sets=set_options is not None)
         frame = to_frame(model, aligned.rows, labels, as_labels=options.as_labels)
-        known = self._read_labels(table, separator)
+        known = self._read_labels(table)
         self._count(labels, None if known is None else known.evidence, true)
         if set_options is not None:
             frame = frame.hstack(self._predict_sets(aligned.rows, known if true is None else true, set_options))
@@ -180,15 +184,15 @@ class TablePrediction(Prediction):
         texts = predicted.to_strings(separator=written_separator(model), write_full=True)
         return [pl.Series("set", texts, dtype=pl.String), pl.Series("set_size", predicted.sizes)]
 
-    def _read_labels(self, table: io.Table, separator: str) -> CandidateSets | None:
+    def _read_labels(self, table: io.Table) -> CandidateSets | None:
         """Return the labels of the table if it has any; labels that cannot be read only add a note."""
         model, unreadable = self.model, io.UnreadableCells()
         if not model.label_columns or not set(self._label_columns) <= set(table.frame.columns):
             return None
         classes = None if len(model.label_columns) > 1 else [str(label) for label in model.classes]
-        options = {"separator": separator, "classes": classes, "unreadable": unreadable, **weight_arguments(model)}
+        options = {"separator": self._separator, "classes": classes, "unreadable": unreadable}
         try:
-            sets = io.read_labels(table, model.label_columns, **options)
+            sets = io.read_labels(table, model.label_columns, **options, **weight_arguments(model))
         except OneofError as error:
             self.notes.append(f"no covering rate: {error}")
             return None
@@ -223,7 +227,7 @@ class StreamPrediction(Prediction):
         self._columns, table_options = saved_model.join_options(model, options.table)
         self._trained = StreamOptions(
             labels=tuple(model.label_columns),
-            separator=model.summary["separator"],
+            separator=self._separator,
             classes=tuple(map(str, model.classes)),
             table=table_options,
             **weight_arguments(model),
@@ -235,7 +239,7 @@ class StreamPrediction(Prediction):
         from oneof.stream.options import batch_spec
 
         model, columns = self.model, self._columns
-        method = model.pipeline[-1]
+        method, classes = model.pipeline[-1], np.array(model.classes, dtype=object)  # text, as the labels of a stream
         spec = replace(
             batch_spec(self._trained, columns or None),
             labels=self._known_columns,
@@ -246,9 +250,13 @@ class StreamPrediction(Prediction):
         remarks: dict[Path, tuple[str, ...]] = {}
         for batch in iterate_batches(self._source, BATCH_ROWS, spec):
             with batch.localized():
-                rows = self._encode(batch)
+                rows = batch.rows
+                if columns:
+                    frame = self._trained.table.align(batch, columns, self.unreadable)
+                    rows = model.pipeline[:-1].transform(frame)
                 labels = method.predict(rows)
-                self._count(labels, self._read_labels(batch), self._read_truth(batch))
+                true = self._read_truth(batch, classes, is_batch=True)
+                self._count(labels, self._read_labels(batch), true)
                 yield to_frame(without_encoder, rows, labels, first_row=self.rows)
             self.rows += len(batch)
             remarks[batch.path] = batch.remarks
@@ -274,12 +282,6 @@ class StreamPrediction(Prediction):
             *self.unreadable.sentences(),
         ]
 
-    def _encode(self, batch: io.Table) -> Any:
-        """Return the rows of a batch as the input of the method."""
-        if not self._columns:
-            return batch.rows
-        return self.model.pipeline[:-1].transform(self._trained.table.align(batch, self._columns, self.unreadable))
-
     def _read_labels(self, batch: io.Table) -> Any:
         """Return the evidence of the labels of a batch; None without labels, or after one that cannot be read."""
         from oneof.stream.fit_stream import label_reader
@@ -295,27 +297,6 @@ class StreamPrediction(Prediction):
             self.notes.append(f"no covering rate: {batch.localize(error)}")
             self._has_rate, self._n_labeled = False, 0
             return None
-
-    def _read_truth(self, batch: io.Table) -> Any:
-        """Return the true labels of a batch, also those that are not classes: None if they are missing."""
-        name, cell_format = self._options.truth, self._trained.table.cell_format
-        if name is None:
-            return None
-        classes = np.array(self.model.classes, dtype=object)  # text, as the labels of a stream
-        options: dict[str, Any] = {"folds_case": cell_format.folds_labels, "missing": cell_format.missing}
-        cells = batch.frame[io.find_column(name, batch.frame.columns, batch.path)].to_list()
-        true, unknown = match_true_labels(cells, classes, separator=self._trained.separator, **options)
-        try:
-            io.check_new_labels(unknown, self.model.classes)
-        except LabelError as error:
-            raise DataError(
-                f"the truth column {name!r} contains {error.label!r}, which is not a class of the model. "
-                f"{error.reason}",
-                row=error.row,
-            ) from None
-        for row, label in unknown.items():
-            true[row] = label
-        return true
 
 
 def predict(model: SavedModel, table: Path, options: PredictOptions) -> Prediction:
@@ -410,10 +391,7 @@ def describe_sets(sets: CandidateSets, known: Any, options: CoverageOptions) -> 
             known = np.array([label if label is None else str(label) for label in labels], dtype=object)
             sets = CandidateSets(sets.mask, [str(label) for label in sets.classes.tolist()])
     summary |= {"reference": "labels" if isinstance(known, CandidateSets) else "truth"}
-    try:
-        return summary | evaluation_to_dict(evaluate_sets(sets, known))
-    except LabelError:  # all rows are unlabeled
-        return summary
+    return summary | evaluation_to_dict(evaluate_sets(sets, known))
 
 
 def evaluation_to_dict(evaluation: "SetEvaluation") -> dict[str, Any]:
@@ -424,8 +402,8 @@ def evaluation_to_dict(evaluation: "SetEvaluation") -> dict[str, Any]:
     }
 
 
-def describe_validity(calibration: dict[str, Any]) -> list[str]:
-    """Return sentences on the guarantee, the rows to which it applies, and calibration rows with several candidates.
+def _print_validity(calibration: dict[str, Any]) -> None:
+    """Print the guarantee of sets, the rows to which it applies, and calibration rows with several candidates.
 
     Parameters
     ----------
@@ -434,21 +412,18 @@ def describe_validity(calibration: dict[str, Any]) -> list[str]:
     """
     n_rows, n_several = calibration["rows"], calibration["several_candidates"]
     several = f", {n_several:,} of them with several candidates" * bool(n_several)
-    sentences = [
-        calibration["guarantee"],
-        f"The sets are calibrated by {n_rows:,} held-out row{'s' * (n_rows != 1)}{several}.",
-    ]
+    rows = f"The sets are calibrated by {n_rows:,} held-out row{'s' * (n_rows != 1)}{several}."
+    terminal.print_line(calibration["guarantee"], rows)
     if calibration.get("groups"):
-        sentences.append(f"Each of them was predicted without its group ({calibration['groups']!r}).")
+        terminal.print_line(f"Each of them was predicted without its group ({calibration['groups']!r}).")
     elif "groups" in calibration:
-        sentences.append(
+        terminal.print_line(
             "The coverage may be lower for rows of new groups, such as other recordings or patients (fit --groups)."
         )
     if n_several:
-        sentences.append(
+        terminal.print_line(
             f"With fit --truth, {MIN_CHECKED_ROWS} held-out rows or more with a true label calibrate the sets instead."
         )
-    return sentences
 
 
 def print_sets(summary: dict[str, Any]) -> None:
@@ -462,14 +437,12 @@ def print_sets(summary: dict[str, Any]) -> None:
             f"Coverage: {terminal.format_percent(summary['coverage'])} of the {summary['n_exact']:,} rows with a "
             f"single label{'; wrong labels lower it' * (summary['reference'] == 'labels')}"
         )
+    elif "coverage_bounds" in summary and has_narrow_bounds(summary["coverage_bounds"]):
+        low, high = map(terminal.format_percent, summary["coverage_bounds"])
+        terminal.print_line(f"Coverage: between {low} and {high}, by rows with several candidates")
     elif "coverage_bounds" in summary:
-        if has_narrow_bounds(summary["coverage_bounds"]):
-            low, high = map(terminal.format_percent, summary["coverage_bounds"])
-            terminal.print_line(f"Coverage: between {low} and {high}, by rows with several candidates")
-        else:
-            terminal.print_line(
-                "Coverage: not measurable, since no row has a single label; --truth names a column of true labels"
-            )
+        terminal.print_line(
+            "Coverage: not measurable, since no row has a single label; --truth names a column of true labels"
+        )
     if "calibration" in summary:
-        for sentence in describe_validity(summary["calibration"]):
-            terminal.print_line(sentence)
+        _print_validity(summary["calibration"])

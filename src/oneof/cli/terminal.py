@@ -2,10 +2,8 @@
 
 import contextlib
 import datetime
-import functools
 import json
 import math
-import operator
 import os
 import signal
 import sys
@@ -13,9 +11,9 @@ import threading
 import time
 import traceback
 import warnings
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, TypeAlias
 
 import typer
 
@@ -41,11 +39,13 @@ _ABOVE = (
 )
 _MAX_WINDOWS = 10
 """Maximum number of table rows for the windows of a stream."""
-_DELAY = 1.0
-"""Seconds before the progress bar appears."""
 _REDRAWS_PER_SECOND = 2
 _LINE_SECONDS = 60.0
 """Seconds between two lines without a terminal."""
+
+
+Progress: TypeAlias = Callable[..., None]
+"""Function of the numbers of finished and of all parts, a name and the seconds left; unknown ones are None."""
 
 
 class Terminated(KeyboardInterrupt):
@@ -154,26 +154,15 @@ def print_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]
     console.print(table)
 
 
-def print_line(sentence: str) -> None:
-    """Write a line to standard output."""
-    typer.echo(sentence)
-
-
-def print_note(sentence: str) -> None:
-    """Write a note to standard error, so that standard output stays machine-readable."""
-    typer.echo(f"Note: {sentence}", err=True)
-
-
-def print_notes(sentences: Iterable[str]) -> None:
-    """Write notes to standard error."""
+def print_line(*sentences: str, err: bool = False) -> None:
+    """Write lines to standard output, or to standard error before a fit, so that the former has the results only."""
     for sentence in sentences:
-        print_note(sentence)
+        typer.echo(sentence, err=err)
 
 
-def print_facts(facts: Any, *, err: bool = True) -> None:
-    """Write the facts of a table, to standard error before a fit, so that standard output has the results only."""
-    for line in facts.lines():
-        typer.echo(line, err=err)
+def print_note(*sentences: str) -> None:
+    """Write notes to standard error, so that standard output stays machine-readable."""
+    print_line(*(f"Note: {sentence}" for sentence in sentences), err=True)
 
 
 def format_percent(fraction: float | None, std: float | None = None) -> str:
@@ -196,19 +185,15 @@ def format_headline(headline: Any) -> str:
 
 def print_comparison(title: str, comparison: Any) -> None:
     """Write the table of a `oneof.comparison.Comparison`, the best method first, and its legend."""
-    results, is_comparison = comparison.results, len(comparison.results) > 1
-    has_truth = any(result.accuracy is not None for result in results)
-    rates = {"exp. accuracy": "expected_accuracy"} if is_comparison else {}
-    rates |= {"covering rate": "covering_rate"} | ({"accuracy": "accuracy"} if has_truth else {})
-    rates |= {"approx. accuracy": "approximated_accuracy"}
+    results, is_comparison, rates = comparison.results, len(comparison.results) > 1, comparison._rates()
     rows = []
     for result in results:
         mark = " *" * (is_comparison and result.method == comparison.best_method)
-        cells = [format_percent(getattr(result, n), getattr(result, f"{n}_std", None)) for n in rates.values()]
+        cells = [format_percent(*(getattr(result, name) for name in names)) for _, *names in rates]
         seconds = "-" if math.isnan(result.fit_seconds) else f"{result.fit_seconds:.2f} s"
         cells[0] = cells[0] if result.error is None else "failed"
         rows.append([f"{result.method}{mark}", *cells, seconds])
-    print_table(title, ["method", *rates, "fit time"], rows)
+    print_table(title, ["method", *(rate for rate, *_ in rates), "fit time"], rows)
     for reason in dict.fromkeys(result.incomplete for result in results if result.incomplete):
         print_line(f"{', '.join(r.method for r in results if r.incomplete == reason)}: {reason}")
     deviation = "± is the binomial standard error"
@@ -216,11 +201,9 @@ def print_comparison(title: str, comparison: Any) -> None:
         deviation = "Rates are those of all held-out rows; ± is the standard deviation over the folds"
     legend = [_BEST] * is_comparison + [f"approx. accuracy: {_APPROXIMATED}. {deviation}."]
     legend += [_ABOVE] * any((result.accuracy or 0) > result.covering_rate for result in results)
-    for sentence in filter(None, [*legend, comparison.truth_note]):
-        print_line(sentence)
-    if comparison.baseline_warning:
-        print_note(comparison.baseline_warning)
-    print_notes(f"{r.method} failed: {' '.join(r.error.split())}" for r in results if r.error is not None)
+    failed = [f"{r.method} failed: {' '.join(r.error.split())}" for r in results if r.error is not None]
+    print_line(*filter(None, [*legend, comparison.truth_note]))
+    print_note(*filter(None, [comparison.baseline_warning, *failed]))
 
 
 def print_windows(title: str, counts: Any) -> None:
@@ -233,7 +216,7 @@ def print_windows(title: str, counts: Any) -> None:
     rows: list[list[str]] = []
     step, end = max(-(-len(counts.windows) // _MAX_WINDOWS), 1), 0
     for first in range(0, len(counts.windows), step):
-        window = functools.reduce(operator.add, counts.windows[first : first + step])
+        window = sum(counts.windows[first + 1 : first + step], counts.windows[first])
         end += window.rows
         add(f"{end - window.rows:,} to {end - 1:,}", window)
     add("all", counts.total)
@@ -253,18 +236,11 @@ def to_builtin(value: Any) -> Any:
     return to_builtin(value.item()) if hasattr(value, "item") else str(value)
 
 
-class Progress(Protocol):
-    """Progress callback; the total and the time left are None if unknown."""
-
-    def __call__(self, n_done: int, n_total: int | None, name: str, seconds_left: float | None = None, /) -> None:
-        """Show the progress."""
-
-
 @contextlib.contextmanager
 def step(title: str, *, each_name: bool = False) -> Iterator[Progress]:
     """Yield a callback that shows a progress bar and the remaining time of a step of a command on standard error.
 
-    The bar appears after a second. Its time left, known from the first finished part on, decreases between two calls.
+    The time left of the bar, known from the first finished part on, decreases between two calls.
     If standard error is not a terminal, the step has a line, and the callback writes at most one a minute; or one for
     each name with `each_name`.
     """
@@ -289,9 +265,6 @@ def step(title: str, *, each_name: bool = False) -> Iterator[Progress]:
     columns = TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[count]}"), TimeLeftColumn()
     bar = Bar(*columns, console=Console(stderr=True), transient=True, refresh_per_second=_REDRAWS_PER_SECOND)
     task = bar.add_task(title, total=None, count="", end=None)
-    # The first call may come after minutes.
-    timer = threading.Timer(_DELAY, bar.start)
-    timer.daemon = True
 
     def update(done: int, total: int | None, name: str, seconds_left: float | None = None) -> None:
         now = time.monotonic()
@@ -301,13 +274,8 @@ def step(title: str, *, each_name: bool = False) -> Iterator[Progress]:
         if left is not None:
             bar.update(task, end=now + left)
 
-    timer.start()
-    try:
+    with bar:
         yield update
-    finally:
-        timer.cancel()
-        timer.join()
-        bar.stop()
 
 
 def _write_lines(title: str, *, each_name: bool) -> Progress:

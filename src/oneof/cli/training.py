@@ -143,16 +143,6 @@ class Fitted:
     is_calibrated: bool = False
     notes: tuple[str, ...] = ()
 
-    @property
-    def fit(self) -> Fit:
-        """The table and the methods."""
-        return self.evaluation.fit
-
-    @property
-    def comparison(self) -> Comparison:
-        """The comparison of the methods."""
-        return self.evaluation.comparison
-
 
 def fit_table(
     table: Path, read_options: ReadOptions, fit_options: FitOptions, command: str
@@ -167,14 +157,14 @@ def fit_table(
     check_outputs({"--out": [folder / name for name in OUTPUTS]}, read_options.input_files(table))
     fit = start(table, read_options, fit_options)
     check_calibration(fit)
-    terminal.print_notes(fit.notes)
-    terminal.print_facts(describe_prepared(fit.prepared))
+    terminal.print_note(*fit.notes)
+    terminal.print_line(*describe_prepared(fit.prepared).lines(), err=True)
     evaluation = evaluate(fit)
-    terminal.print_notes(evaluation.notes)
+    terminal.print_note(*evaluation.notes)
     fitted = calibrate(fit_final(evaluation))
-    terminal.print_notes(fitted.notes)
+    terminal.print_note(*fitted.notes)
     assessment = assess(fitted)
-    terminal.print_notes(assessment.notes)
+    terminal.print_note(*assessment.notes)
     with step("Writing the model and the report"):
         return fitted, assessment, write(fitted, assessment, command)
 
@@ -185,7 +175,7 @@ def start(path: Path, read_options: ReadOptions, options: FitOptions) -> Fit:
     prepared = prepare(path, read_options)
     candidates, notes = prepared.candidates, list(prepared.notes)
     if corrects:
-        check_unchecked_rows(candidates, prepared.is_checked, "remove --noise-rate")
+        check_unchecked_rows(prepared, "remove --noise-rate")
     if prepared.has_rest and rate is not None:
         raise InputError(
             f"--noise-rate {rate:g} cannot be used with --rest: lists with a rest exclude no label, so that the "
@@ -330,7 +320,8 @@ def _fit_labels(evaluation: Evaluation) -> Fitted:
         return replace(fitted, posterior=issues.posterior)
     if not isinstance(model[-1], LOORidge):
         return fitted
-    if not auditing.has_predictions_of_all_rows(comparison, prepared.candidates):
+    is_exact = bool((prepared.candidates.is_exact | prepared.candidates.is_unlabeled).all())
+    if comparison.n_folds == 1 and (comparison.n_groups is not None or not is_exact):  # one split of a large table
         sentence = "wrong labels are not searched for, since one split is held out: run `oneof audit`."
         return replace(fitted, notes=(sentence,))
     with step("Looking for wrong labels") as bar:
@@ -362,25 +353,20 @@ def _fit_answers(evaluation: Evaluation) -> Fitted:
 
 
 def check_calibration(fit: Fit) -> None:
-    """Raise if --calibrate has too few held-out rows with a known label, or a method without probabilities."""
-    if not fit.options.calibrate:
-        return
+    """Raise if --calibrate has too few held-out rows with a known label."""
     held_out = np.unique(np.concatenate([test for _, test in fit.splits]))
     n_rows = int((fit.prepared.known_codes[held_out] >= 0).sum())
-    if n_rows < temperature.MIN_CHECKED_ROWS:
+    if fit.options.calibrate and n_rows < temperature.MIN_CHECKED_ROWS:
         raise InputError(
             f"--calibrate needs at least {temperature.MIN_CHECKED_ROWS} held-out rows with a true label (--truth) or a "
             f"checked one (--gold); got {n_rows:,} labeled ones. Rows without labels, and those in no test subset of a "
             "fold, do not count. Check more rows, or remove --calibrate."
         )
-    if not any(hasattr(estimator, "predict_proba") for estimator in fit.methods.values()):
-        name = next(iter(fit.methods))
-        raise InputError(f"--calibrate needs probabilities; {name} has scores only. Fit another method.")
 
 
 def calibrate(fitted: Fitted) -> Fitted:
     """Return the fit with its confidences compared with known labels, and scaled if this is requested and helps."""
-    fit, comparison = fitted.fit, fitted.comparison
+    fit, comparison = fitted.evaluation.fit, fitted.evaluation.comparison
     confidences = measure_confidences(comparison, fit.prepared.known_codes, fitted.proba, fit.options.seed)
     calibrates = fit.options.calibrate
     notes = describe_confidences(confidences, comparison.best_method, calibrates=calibrates)
@@ -449,7 +435,7 @@ def assess(fitted: Fitted) -> report.Assessment:
     is_vote = annotators is not None and bool(np.isnan(annotators.accuracy).all())
     accuracy = None if is_vote else estimate_held_out(fitted)
     headline = make_headline(fitted, accuracy, is_vote=is_vote)
-    first_labels, calibration = auditing.measure_first_labels(fitted.fit.prepared), calibration_rows(fitted)
+    first_labels, calibration = auditing.measure_first_labels(fitted.evaluation.fit.prepared), calibration_rows(fitted)
     sets = {} if calibration is None else evaluate_rows(fitted, calibration)
     assessment = report.Assessment(headline, accuracy, first_labels, calibration, **sets)
     return replace(assessment, notes=tuple(_describe_assessment(fitted, assessment)))
@@ -464,7 +450,7 @@ def estimate_held_out(fitted: Fitted) -> AccuracyEstimate | None:
     20 intervals held in simulations. It is None for folds by groups as well: the model of noise assumes independent
     rows and counts common errors as wrong labels, so that the estimate is too high. The same holds if rows share lists.
     """
-    prepared, comparison = fitted.fit.prepared, fitted.comparison
+    prepared, comparison = fitted.evaluation.fit.prepared, fitted.evaluation.comparison
     result, rows = comparison.results[0], comparison.held_out_rows
     candidates, given = prepared.candidates, prepared.answers
     if given is None and prepared.has_shared_lists:
@@ -489,34 +475,33 @@ def make_headline(fitted: Fitted, accuracy: AccuracyEstimate | None, *, is_vote:
 
     `is_vote` says that the labels are votes of unknown accuracy: agreement with them is not an accuracy.
     """
-    comparison, prepared = fitted.comparison, fitted.fit.prepared
+    comparison, prepared = fitted.evaluation.comparison, fitted.evaluation.fit.prepared
     result, leaks = comparison.results[0], prepared.leaks
     if accuracy is None and (is_vote or prepared.has_shared_lists):
         result = replace(result, expected_accuracy=None)
     headline = report.choose_headline(result, accuracy, prepared.candidates, is_grouped=comparison.n_groups is not None)
+    meaning = headline.meaning
     if headline.measure == "accuracy" and comparison.truth_note:
         meaning = f"of the held-out predictions of {comparison.n_true:,} rows with a true label equal it."
-        headline = headline._replace(meaning=meaning)
     if headline.measure == "accuracy" and comparison.n_true_unlabeled:
-        meaning = f"{headline.meaning} This excludes rows without a label: {comparison.n_true_unlabeled:,} true labels."
-        headline = headline._replace(meaning=meaning)
-    elif is_vote and headline.measure == "covering rate":
-        headline = headline._replace(
-            meaning="of the held-out predictions agree with the answers to their row. This is not the accuracy, which "
-            "is unknown, since model and answers may have the same errors: add some known labels by --truth or --gold."
+        meaning += f" This excludes rows without a label: {comparison.n_true_unlabeled:,} true labels."
+    if headline.measure == "covering rate" and is_vote:
+        meaning = (
+            "of the held-out predictions agree with the answers to their row. This is not the accuracy, which is "
+            "unknown, since model and answers may have the same errors: add some known labels by --truth or --gold."
         )
     if leaks:
-        first, _, rest = headline.meaning.partition(".")
+        first, _, rest = meaning.partition(".")
         condition = f"only if {describe_columns(leaks)} {'are' if len(leaks) > 1 else 'is'} known for new rows"
         remedy = f"which reveal{'s' * (len(leaks) == 1)} the labels; otherwise add {drop_option(leaks)}"
-        headline = headline._replace(meaning=f"{first}, {condition}, {remedy}.{rest}")
-    return headline
+        meaning = f"{first}, {condition}, {remedy}.{rest}"
+    return headline._replace(meaning=meaning)
 
 
 def calibration_rows(fitted: Fitted) -> dict[str, Any] | None:
     """Return the held-out rows that calibrate the prediction sets of the model, with probabilities and candidates.
 
-    None if the method has no probabilities, or there are no such rows. A random sample of many rows is kept. If enough
+    None if the method has no probabilities. A random sample of many rows is kept. If enough
     labeled rows have a true label, only these are used, with this label. Otherwise, the evidence is such that the
     posterior of an audit or of annotators results: sets that lack the true class would make the prediction sets far too
     large.
@@ -525,7 +510,7 @@ def calibration_rows(fitted: Fitted) -> dict[str, Any] | None:
     the final model of answers, so that its sets contain the nominal fraction of these labels. The probabilities of a
     constant change with the number of rows, and this alone would exclude the true labels of the other classes.
     """
-    fit, rows, proba = fitted.fit, fitted.comparison.held_out_rows, fitted.proba
+    fit, rows, proba = fitted.evaluation.fit, fitted.evaluation.comparison.held_out_rows, fitted.proba
     candidates = fit.prepared.candidates
     if proba is None or rows is None:
         return None
@@ -535,8 +520,6 @@ def calibration_rows(fitted: Fitted) -> dict[str, Any] | None:
     limit = min(_MAX_ROWS, max(_MIN_ROWS, _MAX_ENTRIES // candidates.shape[1]))
     if len(kept) > limit:
         kept = np.sort(np.random.default_rng(fit.options.seed).permutation(kept)[:limit])
-    if not len(kept):
-        return None
     values, used = proba[kept], rows[kept]
     evidence = candidates[used].evidence
     if by_truth:
@@ -562,7 +545,7 @@ def evaluate_rows(fitted: Fitted, calibration: dict[str, Any]) -> dict[str, Any]
     Without true labels the coverage is that of the rows with a single candidate, and the expected coverage is that by
     the posterior of the labels, if there is one.
     """
-    fit, options = fitted.fit, CoverageOptions(report.Assessment.set_coverage)
+    fit, options = fitted.evaluation.fit, CoverageOptions(report.Assessment.set_coverage)
     rows, candidates = calibration["rows"], fit.prepared.candidates
     order = np.random.default_rng(0).permutation(len(rows))
     halves, mask = (order[::2], order[1::2]), np.ones(calibration["evidence"].shape, dtype=bool)
@@ -577,13 +560,13 @@ def evaluate_rows(fitted: Fitted, calibration: dict[str, Any]) -> dict[str, Any]
     return {
         "sets": evaluate_sets(CandidateSets(mask, candidates.classes), known),
         "expected_coverage": expected,
-        "guarantee": guarantee(calibration, options, of_groups=fitted.comparison.n_groups is not None),
+        "guarantee": guarantee(calibration, options, of_groups=fitted.evaluation.comparison.n_groups is not None),
     }
 
 
 def _describe_assessment(fitted: Fitted, assessment: report.Assessment) -> list[str]:
     """Return notes on the estimated accuracy and on prediction sets; few if an audit has corrected the labels."""
-    fit, comparison, accuracy = fitted.fit, fitted.comparison, assessment.accuracy
+    fit, comparison, accuracy = fitted.evaluation.fit, fitted.evaluation.comparison, assessment.accuracy
     prepared, notes = fit.prepared, []
     if prepared.answers is None and fit.prepared.has_shared_lists and comparison.results[0].accuracy is None:
         groups = "" if comparison.n_groups is not None else ", and hold out entire recordings or documents (--groups)"
@@ -618,11 +601,24 @@ def describe_noise(estimate: AccuracyEstimate | LabelIssues | None, *, has_check
 
 def summarize(fitted: Fitted, assessment: report.Assessment) -> dict[str, Any]:
     """Return the summary in the types of JSON: the data, the rates, and the prediction sets."""
-    fit, evaluation, comparison = fitted.fit, fitted.evaluation, fitted.comparison
+    fit, evaluation, comparison = fitted.evaluation.fit, fitted.evaluation, fitted.evaluation.comparison
     curve, first, confidences = evaluation.curve, assessment.first_labels, fitted.confidences
-    results = comparison.to_dict()
-    summary = _summarize_table(fit.prepared) | {
-        "options": options_to_dict(fit.prepared.read_options, fit.options),
+    prepared, read_options, results = fit.prepared, fit.prepared.read_options, comparison.to_dict()
+    facts, has_text = describe_prepared(prepared), any(column.kind == "text" for column in prepared.columns)
+    same = ("table", "rows", "exact", "partial", "unlabeled", "weighted", "sparse_features")
+    summary = {name: getattr(facts, name) for name in same} | {
+        "labels": list(read_options.label_columns),
+        "truth": read_options.truth,
+        "gold": read_options.gold,
+        "groups": read_options.groups,
+        "checked": 0 if prepared.is_checked is None else int(prepared.is_checked.sum()),
+        "classes": prepared.candidates.classes.tolist(),
+        "features": [{"column": column.name, "kind": column.kind} for column in prepared.columns],
+        "findings": prepared.findings.to_dict(),
+        "unreadable_labels": prepared.unreadable_labels.to_dict(),
+        "separator": prepared.separator,
+        "words": read_options.text_options.to_dict() if has_text else None,
+        "options": options_to_dict(read_options, fit.options),
         "method": comparison.best_method,
         "parameters": split_method(fit.options.method)[1],
         "class_weight": fit.options.weights_of_classes,
@@ -645,33 +641,14 @@ def summarize(fitted: Fitted, assessment: report.Assessment) -> dict[str, Any]:
         }
         summary |= {"prediction_sets": nominal | evaluation_to_dict(assessment.sets)}
     if evaluation.issues is not None:
-        summary |= {"audit": auditing.summarize(evaluation.issues, fit.prepared)}
+        summary |= {"audit": auditing.summarize(evaluation.issues, prepared)}
     return summary | {"notes": [*fit.notes, *evaluation.notes, *fitted.notes, *assessment.notes]}
-
-
-def _summarize_table(prepared: PreparedTable) -> dict[str, Any]:
-    facts, read_options = describe_prepared(prepared), prepared.read_options
-    has_text = any(column.kind == "text" for column in prepared.columns)
-    same = ("table", "rows", "exact", "partial", "unlabeled", "weighted", "sparse_features")
-    return {name: getattr(facts, name) for name in same} | {
-        "labels": list(read_options.label_columns),
-        "truth": read_options.truth,
-        "gold": read_options.gold,
-        "groups": read_options.groups,
-        "checked": 0 if prepared.is_checked is None else int(prepared.is_checked.sum()),
-        "classes": prepared.candidates.classes.tolist(),
-        "features": [{"column": column.name, "kind": column.kind} for column in prepared.columns],
-        "findings": prepared.findings.to_dict(),
-        "unreadable_labels": prepared.unreadable_labels.to_dict(),
-        "separator": prepared.separator,
-        "words": read_options.text_options.to_dict() if has_text else None,
-    }
 
 
 def write(fitted: Fitted, assessment: report.Assessment, command: str) -> dict[str, Any]:
     """Write the model, the labels, the report and the summary into the folder; return the summary and the files."""
-    prepared, summary = fitted.fit.prepared, summarize(fitted, assessment)
-    folder, read_options = fitted.fit.options.folder(prepared.table.path), prepared.read_options
+    prepared, summary = fitted.evaluation.fit.prepared, summarize(fitted, assessment)
+    folder, read_options = fitted.evaluation.fit.options.folder(prepared.table.path), prepared.read_options
     with atomic_directory(folder) as stage:
         model_file, labels_file, report_file, summary_file, annotators_file = (stage / name for name in OUTPUTS)
         more = {
@@ -731,7 +708,7 @@ def write_labels(path: Path, prepared: PreparedTable, decisions: Disambiguation)
 
 
 def _report_data(fitted: Fitted, assessment: report.Assessment, command: str) -> report.ReportData:
-    fit, evaluation, prepared = fitted.fit, fitted.evaluation, fitted.fit.prepared
+    fit, evaluation, prepared = fitted.evaluation.fit, fitted.evaluation, fitted.evaluation.fit.prepared
     return report.ReportData(
         title=f"Training report: {prepared.table.path.name}",
         source=prepared.table.path.name,

@@ -62,7 +62,7 @@ def run(
     """
     from oneof.cli import auditing
     from oneof.cli.tables.inputs import check_unchecked_rows, prepare
-    from oneof.cli.terminal import check_outputs
+    from oneof.cli.terminal import check_outputs, new_file
     from oneof.errors import InputError
 
     method, out, report = audit_options.method, audit_options.out, audit_options.report
@@ -70,14 +70,15 @@ def run(
         raise InputError("--method must name one method, or be auto; got best. `oneof compare` finds the best.")
     check_outputs({"--out": [out], "--report": [report]}, read_options.checked(context).input_files(table))
     prepared = prepare(table, read_options)
-    check_unchecked_rows(prepared.candidates, prepared.is_checked, "remove --gold to audit the labels themselves")
-    terminal.print_notes((*prepared.notes, *auditing.audit_notes(prepared)))
+    check_unchecked_rows(prepared, "remove --gold to audit the labels themselves")
+    terminal.print_note(*prepared.notes, *auditing.audit_notes(prepared))
     with step("Predicting held-out rows", each_name=True) as bar:
         name, issues = auditing.find_issues(
             prepared, method, folds=audit_options.folds, seed=audit_options.seed, progress=bar
         )
     if out is not None:
-        auditing.write_table(out, issues, prepared)
+        with new_file(out) as temporary:
+            auditing.with_names(auditing.issue_table(issues, prepared), prepared).write_csv(temporary)
     if report is not None:
         auditing.write_page(report, issues, prepared, name, context.meta[options.TYPED])
     outputs = [str(path) for path in (out, report) if path is not None]
@@ -89,5 +90,4 @@ def run(
     auditing.print_issues(issues, table, prepared, top=audit_options.top)
     if prepared.n_groups is not None:
         terminal.print_line(f"Folds by groups: no row is predicted from its group ({prepared.n_groups:,} groups).")
-    for path in outputs:
-        terminal.print_line(f"File: {path}")
+    terminal.print_line(*(f"File: {path}" for path in outputs))

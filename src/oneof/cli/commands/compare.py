@@ -33,7 +33,7 @@ def run(
     method = compare_options.method
     named = vars(compare_options) | {"method": "best" if method.lower() == "auto" else method}
     fit = start(table, read_options.checked(context), options.FitOptions(**named))
-    terminal.print_notes((*fit.notes, *[WEIGHTS_NOTE] * (fit.prepared.answers is not None)))
+    terminal.print_note(*fit.notes, *[WEIGHTS_NOTE] * (fit.prepared.answers is not None))
     comparison = compare_methods(fit)
     if comparison.is_interrupted:
         terminal.print_note("the comparison was interrupted; the table has the methods compared so far.")

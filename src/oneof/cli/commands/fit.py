@@ -44,7 +44,7 @@ def run(
     if json:
         terminal.print_json(summary)
         return
-    n_sparse, comparison = summary["sparse_features"], fitted.comparison
+    n_sparse, comparison = summary["sparse_features"], fitted.evaluation.comparison
     features = f"feature columns: {len(summary['features'])}" if n_sparse is None else f"sparse features: {n_sparse:,}"
     _print_rows(summary["table"], summary, f"; {features}.")
     terminal.print_line(terminal.format_headline(assessment.headline))
@@ -64,9 +64,7 @@ def _print_rows(table: str, summary: Mapping[str, Any], rest: str) -> None:
 
 
 def _print_files(sentence: str, files: list[str]) -> None:
-    terminal.print_line(f"{sentence}. Files:")
-    for file in files:
-        terminal.print_line(f"  {file}")
+    terminal.print_line(f"{sentence}. Files:", *(f"  {file}" for file in files))
 
 
 def _fit_online(
@@ -78,9 +76,9 @@ def _fit_online(
     try:
         summary, fit = online.fit_online(table, read_options, online_options, fit_options)
     except KeyboardInterrupt:
-        terminal.print_notes(online.resume_notes(fit_options.folder(table), sys.argv[1:]))
+        terminal.print_note(*online.resume_notes(fit_options.folder(table), sys.argv[1:]))
         raise
-    terminal.print_notes(fit.notes)
+    terminal.print_note(*fit.notes)
     if json:
         terminal.print_json(summary)
         return

@@ -52,12 +52,12 @@ def run(
     else:
         inspection = inspect_rows(read_rows(table, read_options), read_options)
     facts, findings = inspection.facts, inspection.findings
-    terminal.print_notes(findings.sentences())
+    terminal.print_note(*findings.sentences())
     if json:
         content = {"findings": findings.to_dict(), "notes": findings.sentences(None)}
         terminal.print_json(facts.to_dict() | content | {"unreadable_labels": inspection.unreadable_labels.to_dict()})
         return
-    terminal.print_facts(facts, err=False)
+    terminal.print_line(*facts.lines())
     if not facts.labels and not facts.classes:
         terminal.print_line("Add --labels COLUMN for the classes.")
 
@@ -90,8 +90,7 @@ def _inspect_model(path: Path, *, json: bool) -> None:
     if not model.columns:
         kinds["features"] = [f"{model.pipeline.n_features_in_:,} of a sparse matrix"]
     terminal.print_line(f"{path}: {model.method}, fitted by oneof {model.oneof_version} to {summary['rows']:,} rows")
-    for kind, names in kinds.items():
-        terminal.print_line(f"  {kind:8}  {', '.join(names)}")
+    terminal.print_line(*(f"  {kind:8}  {', '.join(names)}" for kind, names in kinds.items()))
     rate = (summary.get("estimate") or {}).get("covering_rate")
     if rate is not None:
         terminal.print_line(f"  covering rate on held-out rows: {terminal.format_percent(rate)}")

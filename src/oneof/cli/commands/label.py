@@ -53,21 +53,22 @@ def run(
     audits = label_options.session.audit
     if not audits:
         options.check_unused(context, ("groups",), "needs --audit: add it")
-    read_options = table_options.read_options(table_options.groups if audits else None)
+    groups = table_options.groups if audits else None
+    read_options = options.ReadOptions(**vars(table_options) | {"groups": groups})
     read_options.check_weights()
     _check(table, label_options, output)
-    terminal.print_notes(settings.notes(answers_file))
+    terminal.print_note(*settings.notes(answers_file))
     # An export from an existing file changes no setting.
     is_stored = not output.exits or not answers_file.exists()
     opened = open_session(table, read_options, label_options, answers_file, serves=not output.exits)
     with opened.session:
-        terminal.print_notes(opened.notes)
+        terminal.print_note(*opened.notes)
         if is_stored:
             settings.store(answers_file)
         n_imported, notes = import_files(
             label_options.annotators, opened.table, opened.session, read_options.separator, answers_file
         )
-        terminal.print_notes(notes)
+        terminal.print_note(*notes)
         if annotators.imports and not json:
             terminal.print_line(f"New answers imported: {n_imported:,}.")
         summary = {
@@ -106,7 +107,7 @@ def _export(
     from oneof.cli.labeling import note_chance, print_annotators, row_column
 
     session, files = opened.session, {}
-    terminal.print_notes(note_chance(session))
+    terminal.print_note(*note_chance(session))
     if output.export is not None:
         write = session.export_changes if label_options.session.audit else session.export
         write(output.export)
@@ -121,8 +122,8 @@ def _export(
         return
     if output.progress:
         print_annotators(session.progress())
-    for path in files.values():
-        terminal.print_line(f"File: {path} ({_remaining(summary['n_remaining'])}).")
+    remaining = _remaining(summary["n_remaining"])
+    terminal.print_line(*(f"File: {path} ({remaining})." for path in files.values()))
 
 
 def _serve(opened: "OpenedSession", page: PageGroup, summary: dict[str, Any], *, json: bool) -> None:

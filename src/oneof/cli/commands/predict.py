@@ -49,7 +49,7 @@ def run(
         check_not_input(out, prediction.files)
         with new_file(out) as temporary, temporary.open("w", encoding="utf-8", newline="") as file:
             prediction.write(file.write)
-    terminal.print_notes(prediction.notes)
+    terminal.print_note(*prediction.notes)
     if json:
         terminal.print_json({"table": prediction.name, "model": str(model), **prediction.to_dict(), **content})
     elif not prints:

@@ -66,9 +66,9 @@ def run(
     saved = load_model(model)
     if set_options is not None:
         check_calibrated(saved, "--coverage needs")
-    terminal.print_notes(check_stemmer(saved))
+    terminal.print_note(*check_stemmer(saved))
     server = PredictionServer(saved, sets=asdict(coverage_group), **asdict(server_options))
-    terminal.print_notes(server.notes)
+    terminal.print_note(*server.notes)
     if not server.is_local:
         terminal.print_note("other machines can connect; there is no password and no encryption. A proxy can add both.")
     if json:

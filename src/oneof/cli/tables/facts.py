@@ -104,9 +104,8 @@ class TableFacts:
         first = "" if self.is_complete else "the first "
         lines = [f"{self.table}: {first}{_count(self.rows, 'row')}{width}", *self._labels(), *self._features()]
         if self.groups is not None:
-            lines.append(
-                f"  folds     by the {self.groups['groups']:,} groups of {write_names([self.groups['column']])}"
-            )
+            name = write_names([self.groups["column"]])
+            lines.append(f"  folds     by the {self.groups['groups']:,} groups of {name}")
         return lines
 
     def _labels(self) -> list[str]:
@@ -205,11 +204,9 @@ def _describe_columns(table: Table, features: TableFeatures, read_options: ReadO
 def describe_prepared(prepared: PreparedTable) -> TableFacts:
     """Return the facts of a table with labels."""
     candidates, read_options = prepared.candidates, prepared.read_options
-    weights = candidates.evidence
-    if candidates.is_weighted.any():
-        weights = prepared.written_weights.copy()
-        if prepared.is_checked is not None:
-            weights[prepared.is_checked] = candidates.weights[prepared.is_checked]
+    weights = prepared.written_weights if candidates.is_weighted.any() else candidates.evidence
+    if prepared.is_checked is not None:
+        weights = np.where(prepared.is_checked[:, None], candidates.evidence, weights)
     labeled, exact = ~candidates.is_unlabeled, candidates.is_exact
     weights = weights[labeled]
     in_sets = ((weights >= weights.max(axis=1, keepdims=True)) & (weights > 0)).sum(axis=0).tolist()

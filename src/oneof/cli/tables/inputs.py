@@ -14,7 +14,7 @@ import polars as pl
 from oneof import io
 from oneof.candidates import CandidateSets
 from oneof.candidates.cells import DEFAULT_SEPARATOR, LISTS
-from oneof.candidates.sets import insert_checked_labels
+from oneof.candidates.sets import CheckedCandidates, insert_checked_labels
 from oneof.cli.answers import TableAnswers, join_candidates, read_answers
 from oneof.cli.options import ReadOptions
 from oneof.cli.tables.leaks import find_groups, find_leaks
@@ -29,7 +29,6 @@ REFUSED = " Other commands stop at such a row: correct it, or add --unreadable-l
 """The remedy for labels that cannot be read, in a note of `oneof inspect`."""
 MIN_SHARED_PAIRS, MIN_SHARED_FRACTION = 20, 0.5
 """Number and fraction of neighboring rows with the same partial set from which rows are said to share lists."""
-UNREADABLE_OPTION = "--unreadable-labels unlabeled reads such rows as unlabeled rows."
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -228,10 +227,7 @@ def read_sets(table: io.Table, read_options: ReadOptions) -> TableLabels:
     """Read the label columns of a table, or return the likelihoods of the answers of annotators to each row."""
     weighting, unreadable, answers = read_options.weights, io.UnreadableCells(), None
     separator, sentences = resolve_separator(table, read_options)
-    with (
-        naming_the_option(table.cell_format, lists_unreadable=read_options.lists_unreadable),
-        warnings.catch_warnings(record=True) as caught,
-    ):
+    with naming_the_option(read_options.unreadable_labels), warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         if read_options.answers is None:
             candidates = _read_candidates(table, read_options, separator, unreadable)
@@ -291,17 +287,15 @@ def _read_written_weights(table: io.Table, read_options: ReadOptions, separator:
 
 
 @contextmanager
-def naming_the_option(cell_format: io.CellFormat, *, lists_unreadable: bool = False) -> Iterator[None]:
-    """Add the option for labels that cannot be read to an error about them, unless it is set.
-
-    A command that only lists such labels has the option although it is not set.
-    """
+def naming_the_option(setting: str | None) -> Iterator[None]:
+    """Add the option for labels that cannot be read to an error about them, unless it is set."""
     try:
         yield
     except LabelError as error:
-        if not error.rows or (cell_format.label_errors == "unlabeled" and not lists_unreadable):
+        if not error.rows or setting == "unlabeled":
             raise
-        raise error.because(f"{error.reason} {UNREADABLE_OPTION}") from None
+        option = "--unreadable-labels unlabeled reads such rows as unlabeled rows."
+        raise error.because(f"{error.reason} {option}") from None
 
 
 def read_rows(path: Path, read_options: ReadOptions) -> io.Table:
@@ -373,7 +367,7 @@ def _use_gold(table: io.Table, read_options: ReadOptions, labels: TableLabels) -
     return replace(labels, candidates=checked.candidates, is_checked=checked.is_checked, label_findings=found)
 
 
-def check_unchecked_rows(candidates: CandidateSets, is_checked: Mask | None, remedy: str) -> None:
+def check_unchecked_rows(labels: TableLabels | CheckedCandidates, remedy: str) -> None:
     """Raise if every labeled row is checked, so that none is left to audit."""
-    if is_checked is not None and (is_checked | candidates.is_unlabeled).all():
+    if labels.is_checked is not None and (labels.is_checked | labels.candidates.is_unlabeled).all():
         raise InputError(f"all labeled rows have a checked label (--gold), and none remains to audit: {remedy}.")

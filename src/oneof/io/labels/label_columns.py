@@ -218,7 +218,13 @@ def name_remedy(error: LabelError, *, folds_case: bool) -> LabelError:
 
 
 def read_truth(
-    table: Table, column: str, classes: Labels, *, separator: str = DEFAULT_SEPARATOR, allows_new: bool = False
+    table: Table,
+    column: str,
+    classes: Labels,
+    *,
+    separator: str = DEFAULT_SEPARATOR,
+    allows_new: bool = False,
+    is_batch: bool = False,
 ) -> Labels:
     """Return a column of true labels, which are used for evaluation only.
 
@@ -232,6 +238,8 @@ def read_truth(
         The text between two labels in the column of labels: a cell is read as one of them, which has one label.
     allows_new : bool, default=False
         Whether the column may have new labels, at most as many as labels that are classes; see `check_new_labels`.
+    is_batch : bool, default=False
+        Whether the rows are a part of a table, in which labels may be missing, and more of them new.
 
     Returns
     -------
@@ -249,7 +257,8 @@ def read_truth(
     truth, unknown = match_true_labels(cells.to_list(), classes, **options)
     is_known = np.array([label is not None for label in truth])
     try:
-        check_new_labels(unknown, classes.tolist(), n_known=int(is_known.sum()), allows_new=allows_new)
+        n_known = None if is_batch else int(is_known.sum())
+        check_new_labels(unknown, classes.tolist(), n_known=n_known, allows_new=allows_new)
     except LabelError as error:
         owner = "model" if allows_new else "candidate sets"
         reason = f"the truth column {column!r} contains {error.label!r}, which is not a class of the {owner}."
@@ -257,7 +266,7 @@ def read_truth(
     for row, text in unknown.items():
         number = parse_whole_number(text) if classes.dtype.kind in "iu" else None
         truth[row] = text if number is None else number
-    if not is_known.any():
+    if not (is_batch or is_known.any()):
         raise DataError(f"the truth column {column!r} has no labels.", source=source)
     return np.asarray(truth.tolist(), dtype=classes.dtype) if is_known.all() else truth
 

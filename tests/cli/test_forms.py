@@ -297,6 +297,9 @@ def test_a_calibrated_model_has_the_same_labels(run: Run, method: str, is_calibr
     np.testing.assert_allclose(after.select(names).to_numpy(), expected, rtol=1e-6)
     refused = run("fit", "t.csv", *WORDS, "--unreadable-labels", "unlabeled", *PLEM, "--calibrate")
     assert "--calibrate needs at least 50 held-out rows with a true label" in refused.err
+    refused = run("fit", "t.csv", *words[1:], "--method", "CLPL", "--calibrate", "--out", "scores")
+    assert "--calibrate needs probabilities; CLPL has scores only" in refused.err
+    assert not Path("scores").exists()
 
 
 @pytest.mark.usefixtures("table")

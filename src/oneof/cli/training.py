@@ -353,7 +353,10 @@ def _fit_answers(evaluation: Evaluation) -> Fitted:
 
 
 def check_calibration(fit: Fit) -> None:
-    """Raise if --calibrate has too few held-out rows with a known label."""
+    """Raise if --calibrate has a method without probabilities, or too few held-out rows with a known label."""
+    if fit.options.calibrate and not any(hasattr(estimator, "predict_proba") for estimator in fit.methods.values()):
+        name = next(iter(fit.methods))
+        raise InputError(f"--calibrate needs probabilities; {name} has scores only. Fit another method.")
     held_out = np.unique(np.concatenate([test for _, test in fit.splits]))
     n_rows = int((fit.prepared.known_codes[held_out] >= 0).sum())
     if fit.options.calibrate and n_rows < temperature.MIN_CHECKED_ROWS:

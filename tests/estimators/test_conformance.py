@@ -15,6 +15,7 @@ from tests.estimators.panel import (
     ALL,
     BATCH,
     OF_NEIGHBORS,
+    ONLINE,
     TRANSDUCTIVE,
     name,
     same_model,
@@ -98,7 +99,10 @@ def test_supervised_methods_ignore_unlabeled_rows(estimator):
 
 @every
 def test_all_forms_of_a_set_give_one_model(estimator):
-    """Text, integers, booleans, an indicator in any container and lists in any column type give one model."""
+    """Text, integers, booleans, an indicator in any container and lists in any column type give one model.
+
+    Estimators read the labels by one function of their base class, so that the slow ones are fitted to three forms.
+    """
     X, mask = table(30, like=estimator)
     sets = [[k for k in range(3) if row[k]] for row in mask]
     named = [[str(NAMES[k]) for k in s] for s in sets]
@@ -120,7 +124,10 @@ def test_all_forms_of_a_set_give_one_model(estimator):
         "Arrow lists": pl.Series(named).to_arrow(),
         "CandidateSets": CandidateSets(mask, NAMES),
     }
+    reads_all = name(estimator) in ("PLKNN", *map(name, ONLINE))
     for form, y in forms.items():
+        if not reads_all and form not in ("polars indicator", "lists of text", "CandidateSets"):
+            continue
         model = clone(estimator).fit(X, y)
         np.testing.assert_array_equal(scores(model, X), scores(expected, X), err_msg=form)
         codes = [model.classes_.tolist().index(label) for label in model.predict(X).tolist()]
@@ -269,7 +276,7 @@ def test_duplicate_entries_are_summed(estimator):
 def test_rows_of_any_memory_layout_agree(estimator):
     """Fortran-ordered, strided, integer and half-precision rows, and 64-bit indices, give the same model."""
     X, mask = table(like=estimator)
-    X = np.round(X * 1000)  # integers, with hardly any equal distances
+    X = np.round(X * 100)  # integers, with hardly any equal distances
     wide = sp.csr_array(X)
     wide.indices, wide.indptr = wide.indices.astype(np.int64), wide.indptr.astype(np.int64)
     layouts = (np.asfortranarray(X), np.repeat(X, 2, axis=1)[:, ::2], X.astype(int), X.astype(np.float16), wide)

@@ -2,10 +2,11 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-# One thread of BLAS and OpenMP for each of the test processes. They share compiled modules: if the caller's environment
-# disables bytecode, each would compile the package and rewrite the assertions of all tests.
+# One thread of BLAS and OpenMP for each of the test processes, and of polars, whose threads spin between the queries of
+# small tables. They share compiled modules: if the caller's environment disables bytecode, each would compile the package
+# and rewrite the assertions of all tests.
 ONE_THREAD := OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1
-TEST_ENV := PYTHONDONTWRITEBYTECODE= $(ONE_THREAD)
+TEST_ENV := PYTHONDONTWRITEBYTECODE= POLARS_MAX_THREADS=1 $(ONE_THREAD)
 # pip in an environment of its own finds the package through src/; each stamp is renewed when the dependencies change.
 install = $(BIN)/python -m pip install --quiet --disable-pip-version-check --editable
 

@@ -2,8 +2,11 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-# One thread of BLAS and OpenMP for each of the test processes.
+# One thread of BLAS and OpenMP for each of the test processes, and of polars, whose threads spin between the queries of
+# small tables. They share compiled modules: if the caller's environment disables bytecode, each would compile the package
+# and rewrite the assertions of all tests.
 ONE_THREAD := OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1
+TEST_ENV := PYTHONDONTWRITEBYTECODE= POLARS_MAX_THREADS=1 $(ONE_THREAD)
 # pip in an environment of its own finds the package through src/; each stamp is renewed when the dependencies change.
 install = $(BIN)/python -m pip install --quiet --disable-pip-version-check --editable
 
@@ -28,24 +31,24 @@ demo: $(VENV)/.cli
 PAGE_TESTS := README.md docs/*.md docs/*/*.md tests/documentation tests/pages
 CODE_TESTS := tests src --ignore=tests/documentation --ignore=tests/pages --ignore=tests/typed
 test: $(VENV)/.test
-	$(ONE_THREAD) $(BIN)/python -m pytest -n 3 --dist worksteal $(CODE_TESTS)
+	$(TEST_ENV) $(BIN)/python -m pytest -n 3 --dist worksteal $(CODE_TESTS)
 
 # Simulations, kills, random calls, other processes and the labeling page in a browser: 5 minutes on two cores.
 test-long: $(VENV)/.test
-	$(ONE_THREAD) $(BIN)/python -m pytest -n 3 --dist worksteal -m 'long and not slow' $(CODE_TESTS)
+	$(TEST_ENV) $(BIN)/python -m pytest -n 3 --dist worksteal -m 'long and not slow' $(CODE_TESTS)
 
 # The laws of the core, for the inner loop: under a minute on two cores.
 FAST_TESTS := tests/candidates tests/graphs tests/solvers tests/io tests/datasets tests/test_kernels.py \
 	tests/test_likelihoods.py tests/test_metrics.py tests/comparison tests/persistence
 test-fast: $(VENV)/.test
-	$(ONE_THREAD) $(BIN)/python -m pytest -n 3 --dist worksteal -q $(FAST_TESTS)
+	$(TEST_ENV) $(BIN)/python -m pytest -n 3 --dist worksteal -q $(FAST_TESTS)
 
 test-slow: $(VENV)/.test
 	$(BIN)/python -m pytest -m slow
 
 # 100,000 random calls of the public functions, new ones each time: about 20 minutes of two cores.
 test-nightly: $(VENV)/.test
-	ONEOF_FUZZ_CASES=2400 $(ONE_THREAD) $(BIN)/python -m pytest -n 3 --dist worksteal -m 'not slow' tests/fuzz
+	ONEOF_FUZZ_CASES=2400 $(TEST_ENV) $(BIN)/python -m pytest -n 3 --dist worksteal -m 'not slow' tests/fuzz
 
 # Fuzzes every reader of files with atheris, FUZZ_SECONDS for each; crashes are stored in build/fuzz.
 FUZZ_SECONDS ?= 600
@@ -103,7 +106,7 @@ bench: $(VENV)/.test
 # Tests all pages, and builds the site in build/docs/: pages, API, and the gallery, whose examples are run; needs no
 # network.
 docs: $(VENV)/.docs
-	$(ONE_THREAD) $(BIN)/python -m pytest -q -n 3 --dist worksteal $(PAGE_TESTS)
+	$(TEST_ENV) $(BIN)/python -m pytest -q -n 3 --dist worksteal $(PAGE_TESTS)
 	$(BIN)/sphinx-build --builder html --fail-on-warning --keep-going --quiet -d build/doctrees docs build/docs
 
 # Every example in README.md, docs/ and the docstrings; `make docs` and `make test` run them too.

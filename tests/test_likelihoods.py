@@ -119,25 +119,16 @@ def test_weights_close_to_zero_are_close_to_sets(rows, sharpness, outside):
     np.testing.assert_allclose(masked_softmax(far, weights, sharpness).sum(axis=1), 1.0)
 
 
-def test_a_likelihood_of_weights_close_to_one_keeps_its_precision():
+@pytest.mark.parametrize("evidence", [[True, True, False, False], [1.0, 1.0, 0.25, 0.0]], ids=["set", "weights"])
+def test_a_likelihood_close_to_one_keeps_its_precision(evidence):
     """If all but exp(-60) is on classes of weight 1, the logarithm and its gradient are accurate to twelve digits."""
-    scores, weights = np.array([[30.0, 29.0, -30.0, -31.0]]), np.array([[1.0, 1.0, 0.25, 0.0]])
-    total = 1 + np.exp(-1)
-    low = np.exp(-60) / total
-    q, p = masked_softmax(scores, weights), softmax(scores)
-    missing = 0.75 * low + low * np.exp(-1)
-    np.testing.assert_allclose(log_likelihoods(scores, weights), -missing, rtol=1e-12)
-    expected = [q[0, 0] * missing, q[0, 1] * missing, -0.75 * low, -low * np.exp(-1)]
-    np.testing.assert_allclose(log_likelihood_gradient(p, q, weights)[0], expected, rtol=1e-12)
-
-
-def test_a_likelihood_close_to_one_keeps_its_precision():
-    """If all but exp(-60) is within the set, the logarithm and its gradient are accurate to twelve digits."""
-    scores, mask = np.array([[30.0, 29.0, -30.0]]), np.array([[True, True, False]])
-    outside = np.exp(-60) / (1 + np.exp(-1))
-    q, p = masked_softmax(scores, mask), softmax(scores)
-    np.testing.assert_allclose(log_likelihoods(scores, mask), -outside, rtol=1e-12)
-    np.testing.assert_allclose(log_likelihood_gradient(p, q, mask)[0], outside * np.append(q[0, :2], -1), rtol=1e-12)
+    scores, evidence = np.array([[30.0, 29.0, -30.0, -31.0]]), np.array([evidence])
+    low = np.exp(-60) / (1 + np.exp(-1))
+    q, p = masked_softmax(scores, evidence), softmax(scores)
+    lost = np.array([1.0 - evidence[0, 2], np.exp(-1)]) * low
+    np.testing.assert_allclose(log_likelihoods(scores, evidence), -lost.sum(), rtol=1e-12)
+    expected = np.append(q[0, :2] * lost.sum(), -lost)
+    np.testing.assert_allclose(log_likelihood_gradient(p, q, evidence)[0], expected, rtol=1e-12)
 
 
 def test_infinite_sharpness_selects_the_maximum_and_divides_ties():

@@ -169,12 +169,12 @@ def test_all_commands_have_one_rate_and_one_list(run: Run, kind: str) -> None:
     expected = json.loads(run("audit", "noisy.csv", *options, "--json").out)
     rows, rate = [issue["row"] for issue in expected["issues"]], expected["noise_rate"]
     assert 5 <= len(rows) <= 20
-    assert run("fit", "noisy.csv", *options, "--folds", "3", "--out", "plain").code == 0
+    assert run("fit", "noisy.csv", *options, "--folds", "2", "--out", "plain").code == 0
     section = Path("plain/report.html").read_text("utf-8").split('id="suspects"')[1].split("</section>")[0]
     assert [int(row) for row in re.findall(r'<th scope="row" class="n">(\d+)<', section)] == rows
     assert f"{100 * rate:.1f}" in section
     assert "%" not in json.loads(Path("plain/summary.json").read_text("utf-8"))["headline"]["meaning"]
-    run.done("fit", "noisy.csv", *options, "--folds", "3", "--out", "corrected", "--noise-rate", "auto")
+    run.done("fit", "noisy.csv", *options, "--folds", "2", "--out", "corrected", "--noise-rate", "auto")
     assert json.loads(Path("corrected/summary.json").read_text("utf-8"))["audit"]["issues"] == expected["issues"]
     is_grouped = kind == "grouped"
     drop = () if is_grouped else ("recorder",)

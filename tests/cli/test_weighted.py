@@ -304,6 +304,7 @@ def test_a_set_of_all_labels_stays_a_set_if_a_checked_label_is_a_new_class(
     [
         (("fit", "--noise-rate", "auto", *QUICK), "all labeled rows have a checked label (--gold)"),
         (("audit",), "all labeled rows have a checked label (--gold)"),
+        (("label", "--audit", "--no-browser"), "none remains to audit: remove --gold"),
     ],
 )
 def test_an_audit_needs_a_row_that_is_not_checked(run: Run, words: tuple[str, ...], message: str) -> None:

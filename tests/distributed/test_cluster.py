@@ -18,7 +18,10 @@ from oneof.estimators import loo_ridge
 from tests.distributed.blocks import in_blocks, table
 
 # Sockets and event loops of a closed cluster are released by the garbage collector.
-pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::DeprecationWarning")
+pytestmark = [
+    pytest.mark.long,  # the other tests have the same laws without worker processes
+    pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::DeprecationWarning"),
+]
 
 MODELS = [
     AvgPegasos(n_epochs=4, average=True, shuffle=True, random_state=0),
@@ -51,7 +54,6 @@ def sequential_fit(model, X, y):
         return distributed.fit(clone(model), in_blocks(X, LENGTHS), y)
 
 
-@pytest.mark.long
 @pytest.mark.parametrize(
     "model",
     [pytest.param(m, marks=[pytest.mark.slow] * (type(m) is not AvgPegasos), id=type(m).__name__) for m in MODELS],
@@ -103,7 +105,6 @@ def test_predictions_come_from_the_workers(cluster):
     np.testing.assert_array_equal(distributed.predict(model, in_blocks(X, LENGTHS)).compute(), model.predict(X))
 
 
-@pytest.mark.long
 def test_compare_over_the_workers(cluster):
     """`compare` on joblib's dask backend gives the results of a sequential run."""
     X, y, _ = table(120)

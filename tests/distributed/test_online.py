@@ -161,16 +161,6 @@ def test_more_rows_than_fit_in_one_process(lengths, weighted, monkeypatch):
     assert_equal_models(remote, local, X)
 
 
-def test_attributes_of_rows_are_not_set(tmp_path):
-    """The model has no attribute with an entry for each row, and it can be saved."""
-    X, y = problem()
-    model = distributed.fit(LOORidge(), in_blocks(X, LENGTHS), y)
-    for name in ("label_distributions_", "loo_scores_", "transduction_", "influential_rows_"):
-        assert not hasattr(model, name)
-    save(tmp_path / "model.skops", model)
-    np.testing.assert_array_equal(load(tmp_path / "model.skops").predict_proba(X), model.predict_proba(X))
-
-
 @pytest.mark.parametrize(
     ("options", "message"),
     [
@@ -257,14 +247,15 @@ def test_plgp_of_csr_blocks():
     np.testing.assert_allclose(sparse.predict_proba(X), dense.predict_proba(X), rtol=1e-8, atol=1e-8)
 
 
-def test_a_model_fitted_over_blocks_is_saved_and_loaded(tmp_path):
-    """The fitted object is the ordinary estimator, also in model files; its only rows are the landmarks."""
-    X, y, _ = table()
-    model = distributed.fit(make_plgp(), in_blocks(X, OF_PLGP), y)
+@pytest.mark.parametrize("kind", [LOORidge, make_plgp], ids=["LOORidge", "PLGP"])
+def test_attributes_of_rows_are_not_set(kind, tmp_path):
+    """The model is an ordinary estimator without an entry for each row, and it can be saved."""
+    X, y = problem()
+    model = distributed.fit(kind(), in_blocks(X, LENGTHS), y)
+    for name in ("label_distributions_", "loo_scores_", "transduction_", "influential_rows_"):
+        assert not hasattr(model, name)
     save(tmp_path / "model.skops", model)
-    loaded = load(tmp_path / "model.skops")
-    np.testing.assert_array_equal(loaded.predict_proba(X), model.predict_proba(X))
-    assert loaded.score(X, y) > 0.7
+    np.testing.assert_array_equal(load(tmp_path / "model.skops").predict_proba(X), model.predict_proba(X))
 
 
 # -- Weights of the candidates over blocks -----------------------------------------------------------------------------

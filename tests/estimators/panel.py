@@ -1,7 +1,10 @@
 """The estimators of the common test suites: every public class that fits candidate sets."""
 
+from functools import cache
+
 import numpy as np
 import scipy.sparse as sp
+from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler, StandardScaler
@@ -118,6 +121,13 @@ def weighted_table(n=60, d=4, K=3, seed=0, like=None):
     weights[keeps_set] = mask[keeps_set]
     weights[7::13] = rng.uniform(0.1, 1.0, weights[7::13].shape)
     return X, mask, weights / weights.max(axis=1, keepdims=True)
+
+
+@cache
+def fit_table(estimator, *, weighted=False):
+    """Return the model of the table of an estimator, or of its weights: one for all tests, which do not change it."""
+    X, mask, weights = weighted_table(like=estimator)
+    return clone(estimator).fit(X, oneof.CandidateSets.from_weights(weights) if weighted else mask)
 
 
 def further(n=30, d=4):

@@ -186,7 +186,8 @@ def test_plain_batches_are_learned_like_checked_ones(estimator, options, average
         given = [y.tolist(), y, CandidateSets.from_labels(y, classes=classes)]
         for model, label in zip(batches, given, strict=True):
             model.partial_fit(rows, label, classes=classes if i == 0 else None)
-            for invalid, of in ((rows, np.array([5])), (rows[:, :2], np.array([1])), (rows * np.nan, np.array([1]))):
+            wrong = ((rows, np.array([5])), (rows[:, :2], np.array([1])), (rows * np.nan, np.array([1])))
+            for invalid, of in wrong if i % 10 == 0 else ():
                 with pytest.raises(InputError):  # the model does not change
                     model.partial_fit(invalid, of)
     for model in batches[1:]:

@@ -59,7 +59,8 @@ def kinds(weights):
 def sweep_harmonic(W, weights, n_sweeps, c=None, ridge=0.0):
     """Return F after plain sweeps of all rows from their scaled weights; exact rows are clamped, or penalized by c.
 
-    Weights are 0 and 1 for sets. Rows are scaled to sum 1 at the end.
+    Weights are 0 and 1 for sets. Rows are scaled to sum 1 at the end. Sweeps that change nothing but the last bit are
+    left out.
     """
     exact, constrained = kinds(weights)
     Y = weights / weights.sum(axis=1, keepdims=True)
@@ -75,7 +76,9 @@ def sweep_harmonic(W, weights, n_sweeps, c=None, ridge=0.0):
             new[i] = (W[i] @ F + penalty * Y[i]) / weight if weight > 0 else F[i]
             if constrained[i]:
                 new[i] = restrict(new[i], weights[i], new[i].sum())
-        F = new
+        F, change = new, np.abs(new - F).max()
+        if change <= np.finfo(float).eps / 2:
+            break
     return F / F.sum(axis=1, keepdims=True)
 
 

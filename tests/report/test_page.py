@@ -76,6 +76,12 @@ def words_of(**changes):
     return Page(render_report(sample(**changes))).words.replace("\N{NO-BREAK SPACE}", " ")
 
 
+@pytest.fixture
+def without_figures(monkeypatch):
+    """Draw no figures, which take most of the time of a page."""
+    monkeypatch.setattr(page, "draw_figures", lambda _: [])
+
+
 SHAPES = {
     "usual": {},
     "two classes": {"names": ("no", "yes"), "kinds": (1, None)},
@@ -181,6 +187,7 @@ def test_the_page_describes_the_annotators():
     assert ("Accuracies of the annotators" in words, "Accuracies of the annotators" in unknown) == (True, False)
 
 
+@pytest.mark.usefixtures("without_figures")
 def test_accuracies_by_class_are_shown_if_they_differ():
     """The table marks the accuracy that differs; pairs of annotators are listed by increasing kappa."""
     words = [words_of(annotators=annotators(specialist=different)) for different in (True, False)]
@@ -196,6 +203,7 @@ def test_accuracies_by_class_are_shown_if_they_differ():
     assert "Shown are the 20 of 4,950 pairs" in many
 
 
+@pytest.mark.usefixtures("without_figures")
 def test_the_page_says_what_candidates_and_labels_of_answers_are():
     """With annotators, the weights are those of the answers; rows that are almost certain are not listed."""
     data = sample(weighted=True, annotators=annotators())
@@ -212,6 +220,7 @@ def test_the_page_says_what_candidates_and_labels_of_answers_are():
     assert "Every row with several candidates or without a label has a confidence above 99.5 %" in words
 
 
+@pytest.mark.usefixtures("without_figures")
 def test_the_page_says_how_the_rates_were_estimated():
     """It names the number of held-out rows and the folds, and the reason for each method with missing folds."""
     words = words_of()
@@ -247,6 +256,7 @@ def test_equal_data_give_equal_pages():
     assert plt.get_fignums() == []
 
 
+@pytest.mark.usefixtures("without_figures")
 def test_the_page_has_the_numbers():
     """The page has the headline, the methods, the failed method, the command and the version; accuracy if known."""
     text = words_of()
@@ -274,6 +284,7 @@ def test_the_page_shows_weights():
     assert "weight" not in Page(render_report(sample())).words.replace("weighted by its fraction", "")
 
 
+@pytest.mark.usefixtures("without_figures")
 def test_each_card_and_each_term_has_one_explanation():
     """The cards have one name each, and no term of the page is defined twice."""
     html = render_report(sample())
@@ -295,6 +306,7 @@ def test_without_optional_packages(monkeypatch):
         render_report(sample())
 
 
+@pytest.mark.usefixtures("without_figures")
 def test_unwritable_paths_are_errors(tmp_path):
     """A missing folder, and a path that is a folder, are errors with the path; no partial file stays.
 
@@ -319,6 +331,7 @@ def noisy_issues(names=("finch", "sparrow"), n=60):
     return find_label_issues(None, sets, proba=proba[:, np.argsort(names)])  # in the order of the classes
 
 
+@pytest.mark.usefixtures("without_figures")
 def test_suspected_rows_are_a_section_of_the_report():
     """The rows that are probably wrong are listed with the label proposed, and without issues there is no section."""
     issues = noisy_issues()

@@ -23,12 +23,6 @@ ONE_SPELLING = ("--fold-case", "--missing", "x?")
 """The classes have the spelling of --classes."""
 
 
-def error_of(result: Any) -> str:
-    assert result.code == 2, result
-    [line] = [line for line in result.err.splitlines() if line.startswith("Error: ")]
-    return line
-
-
 @pytest.mark.parametrize(
     ("text", "args"),
     [
@@ -142,13 +136,6 @@ def test_checked_rows_are_not_proposed_again(run: Run) -> None:
     assert "rows with a checked label are right" in notes
     assert f"about {expected['n_wrong']:.0f} of {expected['labeled']} labeled rows" in notes
     assert expected["labeled"] == 60 - 11
-
-
-def test_an_audit_needs_a_row_that_is_not_checked(run: Run) -> None:
-    birds = make_birds()
-    birds.with_columns(species="truth", checked="truth").drop("truth").write_csv("birds.csv")
-    result = run("label", "birds.csv", "--labels", "species", "--audit", "--gold", "checked", "--no-browser")
-    assert "none remains to audit: remove --gold" in error_of(result)
 
 
 def test_exports_of_a_review_have_the_checked_labels(run: Run) -> None:

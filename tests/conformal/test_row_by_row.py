@@ -67,6 +67,7 @@ def test_single_rows_and_batches_are_covered(seed: int) -> None:
             check_coverage(is_covered(alone, y[new]).sum(), N_ROWS)
 
 
+@pytest.mark.long
 def test_single_rows_of_the_server_are_covered() -> None:
     """Over the seeds, rows that are sent one by one are covered at the nominal rate by both methods."""
     for method in ("lac", "aps"):

@@ -259,6 +259,7 @@ def test_a_set_that_cannot_be_compared_is_no_evidence_against_its_classes(n_labe
     assert np.isnan(model.accuracy_).all()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("kind", ["labels", "sets", "rules"])
 def test_errors_of_the_parameters_fall_as_rows_grow(kind):
     """All priors have a fixed strength; rules have known labels of a third of the rows."""

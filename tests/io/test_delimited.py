@@ -308,7 +308,12 @@ def _texts(frame: pl.DataFrame) -> list[list[str]]:
 
 
 @pytest.mark.parametrize(
-    ("length", "part_bytes"), [*((4, part) for part in PARTS), pytest.param(6, 12, marks=pytest.mark.slow)]
+    ("length", "part_bytes"),
+    [
+        (4, PARTS[0]),
+        *(pytest.param(4, part, marks=pytest.mark.long) for part in PARTS[1:]),
+        pytest.param(6, 12, marks=pytest.mark.slow),
+    ],
 )
 def test_every_short_text_is_read_as_the_csv_module_reads_it(tmp_path: Path, length: int, part_bytes: int) -> None:
     """A text of quotation marks, delimiters and line ends gives the cells of the csv module, or both refuse it.

@@ -16,7 +16,7 @@ from oneof.solvers.active import Posterior, ViewInstances, ViewLookup, select_ba
 from oneof.typing import Floats, Ints, Labels
 from oneof.validation import as_array, as_float_array, check_choice, check_instance, check_positive, check_random_state
 
-_STRATEGIES = ("mutual_information", "entropy", "margin", "random")
+STRATEGIES = ("mutual_information", "entropy", "margin", "random")
 
 
 class Query(NamedTuple):
@@ -180,7 +180,7 @@ def _top_n(utilities: Floats, n: int) -> Query:
 
 def check_strategy(strategy: Any) -> None:
     """Raise InputError if there is no such strategy."""
-    check_choice("strategy", strategy, _STRATEGIES)
+    check_choice("strategy", strategy, STRATEGIES)
 
 
 def _predict_proba(estimator: Any, pool: Any, strategy: str) -> Floats:

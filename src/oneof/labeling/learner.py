@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from sklearn.base import clone
 from sklearn.metrics.pairwise import euclidean_distances
 
-from oneof.active import AnswerModel, local_density, query
+from oneof.active import AnswerModel, local_density, queries, query
 from oneof.candidates import CandidateSets
 from oneof.estimators.graph_logistic import GraphLogisticRegression
 from oneof.graphs import NeighborGraph
@@ -19,7 +19,7 @@ from oneof.likelihoods import softmax
 from oneof.typing import FeatureMatrix, Floats, Ints, Labels
 from oneof.validation import check_choice, check_estimator
 
-STRATEGIES = ("auto", "mutual_information", "entropy", "margin", "random")
+STRATEGIES = ("auto", *queries.STRATEGIES)
 MAX_FEATURES = 200
 """Maximum number of features that the default model uses without dimension reduction."""
 _N_COMPONENTS = 100

@@ -177,6 +177,7 @@ def test_the_judge_does_not_harm_other_sets(kind, seed):
     assert with_judge >= without - 0.01
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("weighted", [False, True], ids=["sets", "weights"])
 def test_the_order_of_classes_matters_little(weighted):
     """Permuted classes have permuted labels to .01 on average, since they break the first ties of Pegasos.

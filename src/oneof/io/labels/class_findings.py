@@ -43,7 +43,7 @@ _MIN_RATIO = 0.88
 _MIN_LETTERS = 5
 """Number of letters of a word that may be misspelled; "type A" and "type B" are different classes."""
 _MAX_COMPARED = 300
-"""Number of rare and of frequent classes whose names are compared: less than a second."""
+"""Number of rare and of frequent classes whose names are compared: three seconds at most."""
 _MANY_CLASSES = 20
 """Number of classes from which most of them should have several rows."""
 _MIN_WORDS, _MIN_SENTENCES, _MIN_SHARE = 4, 3, 0.2

@@ -100,6 +100,7 @@ BEHIND_THE_FIRST_CHECK = [
     lambda: stream.open_source("-", []),
     lambda: stream.StreamOptions(labels=(3,)),
     lambda: CandidateSets.from_strings(["a|b"], separator=[[]]),
+    lambda: CandidateSets.from_strings(["a|b"], separator=UNSORTABLE),
     lambda: graphs.laplacian(sp.csr_array(1.0 - np.eye(4)), kind=np.array([1.0, 2.0])),
     lambda: LabelTable(pl.DataFrame({"a": [1]}), "a", show=np.zeros((2, 2))),
     lambda: active.simulate(PLKNN(), X, [0, 1] * 10, start=[0, 1], n_queries=1, X_test=2, y_test=[0]),

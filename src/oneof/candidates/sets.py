@@ -451,7 +451,7 @@ class CandidateSets:
         names = None if classes is None else classes.tolist()
         values = label_vector(y).tolist()
         texts = [value if isinstance(value, str) else None for value in values]
-        if separator == "auto":
+        if isinstance(separator, str) and separator == "auto":
             setting = "Pass separator="
             separator = detect_separator(texts, names, weighted=weighted, folds_case=fold_case, setting=setting)
         form = LabelFormat(separator, names, weighted, rest, fold_case, missing)

@@ -397,6 +397,18 @@ def test_the_steps_of_a_fit_include_the_search_for_wrong_labels(run: Run) -> Non
         ]
 
 
+@pytest.mark.parametrize("number", ["7", "1,250.01 s", "100.0 ± 0.0 %"])
+def test_a_narrow_table_has_each_word(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], number: str
+) -> None:
+    """Long text and many rates are folded, and not cut."""
+    note = "not better than chance, and with fewer answers than all of the others"
+    monkeypatch.setattr("rich.console.Console", lambda **_: Console(width=80))
+    terminal.print_table("Annotators", ["annotator", *["approx. accuracy"] * 4, "note"], [["Eve", *[number] * 4, note]])
+    printed = capsys.readouterr().out.split()
+    assert {*note.split(), *number.split()} <= {*printed}
+
+
 @pytest.mark.parametrize("width", [60, 80, 200])
 def test_words_are_whole_in_a_narrow_table(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], width: int

@@ -99,6 +99,7 @@ BEHIND_THE_FIRST_CHECK = [
     lambda: stream.RiverClassifier(AvgPerceptron(), ["a", "b"]).learn_one({"x": 1}, "a").predict_one({"x": np.inf}),
     lambda: stream.open_source("-", []),
     lambda: stream.StreamOptions(labels=(3,)),
+    lambda: CandidateSets.from_weights([{"a": 10**5000, "b": 1}]),
     lambda: CandidateSets.from_strings(["a|b"], separator=[[]]),
     lambda: CandidateSets.from_strings(["a|b"], separator=UNSORTABLE),
     lambda: graphs.laplacian(sp.csr_array(1.0 - np.eye(4)), kind=np.array([1.0, 2.0])),

@@ -363,7 +363,7 @@ def test_a_wrong_line_among_many_is_found(tmp_path: Path, quote: str, row: str, 
                 list(iterate_batches(open_source(path), 10_000, BatchSpec(labels, ())))
 
 
-def test_dropped_columns_are_not_parsed(tmp_path: Path) -> None:
+def test_dropped_columns_are_not_in_the_table(tmp_path: Path) -> None:
     """A dropped column is not in the table; a column of labels is never dropped, and errors of lines remain."""
     path = tmp_path / "t.csv"
     path.write_text("a,b1,b2,label\n" + "1,x,2,u\n" * 3)

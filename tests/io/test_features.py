@@ -189,11 +189,12 @@ def test_invalid_cells_are_errors(cells: list[Any], kind: Any, message: str) -> 
 
 def test_the_error_without_features_has_the_reasons() -> None:
     """Each reason is named with its columns, and long lists are cut; identifiers are named by their column."""
-    frame = pl.DataFrame({f"c{i}": ["x"] * 30 for i in range(9)} | {"i": range(30), "e": [None] * 30, "y": ["a"] * 30})
+    empty = {"e": [None] * 30, "lists": pl.Series([None] * 30, dtype=pl.List(pl.Int64))}
+    frame = pl.DataFrame({f"c{i}": ["x"] * 30 for i in range(9)} | {"i": range(30), **empty, "y": ["a"] * 30})
     with pytest.raises(DataError, match=r"columns 'c0', .* and 4 more are excluded: one value") as caught:
         choose_columns(Table(frame, PATH), exclude=["y"])
     assert "column 'i' is excluded: a count of the rows (add --numeric" in str(caught.value)
-    assert "column 'e' is excluded: no values" in str(caught.value)
+    assert "columns 'e' and 'lists' are excluded: no values" in str(caught.value)
     with pytest.raises(DataError, match="no feature column remains: each column has labels or is dropped"):
         choose_columns(Table(frame.select("y", "e"), PATH), exclude=["y"], overrides=Overrides(drop=("e",)))
     numbers = (np.arange(40) * 37 % 1009).tolist()

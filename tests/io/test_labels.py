@@ -272,9 +272,9 @@ def test_each_token_of_missing_values_is_found_as_a_class(token: str) -> None:
 
 def test_a_rest_names_no_class():
     """The rows of a class are those whose lists name it, without those that have only its share of the rest."""
-    weights = np.full((40, 4), 0.1)
+    weights = np.full((40, 5), 0.1)
     weights[np.arange(40), [*range(3)] * 13 + [3]] = 1.0
-    named = CandidateSets.from_weights(weights, ["finch", "owl", "wren", "finch (unsure)"])
+    named = CandidateSets.from_weights(weights, ["finch", "owl", "wren", "finch (unsure)", "hawk"])
     [finding] = label_findings(named, "|", named=weights == 1)
     assert (finding.kind, finding.count, finding.examples) == (SUSPICIOUS, 1, ("finch (unsure)",))
     assert [finding] == label_findings(CandidateSets.from_labels(named.classes[weights.argmax(axis=1)]), "|")

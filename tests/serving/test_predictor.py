@@ -99,7 +99,7 @@ def test_a_number_that_is_too_large_is_named(method: str, number: Any) -> None:
 
 def test_models_that_cannot_predict_rows() -> None:
     model = fit_birds("PLEM")
-    with pytest.raises(InputTypeError, match="`model` must be an instance of SavedModel; got Pipeline"):
+    with pytest.raises(InputTypeError, match=r"`model` must be a oneof\.persistence\.SavedModel; got Pipeline"):
         RowPredictor(model.pipeline)
     with pytest.raises(InputError, match="the model has no columns"):
         RowPredictor(replace(model, columns=[]))

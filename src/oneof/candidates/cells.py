@@ -457,7 +457,9 @@ def read_weight(weight: Any) -> float | None:
         return number / 100.0 if number is not None and text.endswith("%") else number
     try:
         return None if isinstance(weight, bytes) else float(weight)
-    except (TypeError, ValueError, OverflowError):
+    except OverflowError:
+        return np.inf
+    except (TypeError, ValueError):
         return None
 
 

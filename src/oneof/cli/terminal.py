@@ -39,6 +39,8 @@ _ABOVE = (
 )
 _MAX_WINDOWS = 10
 """Maximum number of table rows for the windows of a stream."""
+_MIN_FIRST = 12
+"""Minimum width of the first column in a table whose numbers are not folded."""
 _REDRAWS_PER_SECOND = 2
 _LINE_SECONDS = 60.0
 """Seconds between two lines without a terminal."""
@@ -133,23 +135,26 @@ def print_json(content: dict[str, Any]) -> None:
 def print_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]], *, text_columns: int = 1) -> None:
     """Write a table to standard output; columns from index `text_columns` on are right-aligned.
 
-    In a narrow table the numbers, and the words of all columns but the first, remain whole.
+    In a narrow terminal the words of all columns but the first remain whole, and the numbers with their units if they
+    fit.
     """
     from rich import box
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
+    console = Console(width=None if sys.stdout.isatty() else 200)  # the table of a file or a pipe is not folded
+    cells = [[row[number] for row in rows] for number in range(len(columns))]
+    words = [max(map(len, " ".join([name, *of]).split()), default=0) for name, of in zip(columns, cells, strict=True)]
+    whole = [max(n, *(len(cell) for cell in of if cell[:1].isdigit()), 0) for n, of in zip(words, cells, strict=True)]
+    fits = _MIN_FIRST + sum(whole[1:]) + 2 * len(columns) <= console.width
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
     for number, column in enumerate(columns):
         justify: Literal["left", "right"] = "left" if number < text_columns else "right"
-        cells = [row[number] for row in rows]
-        whole = [*column.split(), *(cells if number >= text_columns else " ".join(cells).split())] if number else []
-        table.add_column(column, justify=justify, overflow="fold", min_width=max(map(len, whole), default=None))
+        min_width = (whole if fits else words)[number] if number else None
+        table.add_column(column, justify=justify, overflow="fold", min_width=min_width)
     for row in rows:
         table.add_row(*map(Text, row))
-    width = None if sys.stdout.isatty() else 200  # the table of a file or a pipe is not folded
-    console = Console(width=width)
     console.print(Text(title, "italic"))
     console.print(table)
 

@@ -193,8 +193,12 @@ def _check_names(names: list[Any]) -> list[str]:
 def _from_pandas(name: str, column: Any) -> "pl.Series":
     import polars as pl
 
-    is_plain = isinstance(column.dtype, np.dtype) and column.dtype.kind in "biuf"
-    return pl.Series(name, column.to_numpy()) if is_plain else to_series(name, column.tolist())
+    kind = column.dtype.kind if isinstance(column.dtype, np.dtype) else "O"
+    if kind in "biuf":
+        return pl.Series(name, column.to_numpy())
+    if kind in "mM":
+        return pl.Series(name, column.to_numpy().astype("datetime64[us]" if kind == "M" else "timedelta64[us]"))
+    return to_series(name, column.tolist())
 
 
 def _from_mappings(rows: Sequence[Any]) -> "dict[str, pl.Series]":

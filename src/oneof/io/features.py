@@ -467,6 +467,8 @@ def _check_named(cells: "pl.Series", kind: Kind, cell_format: CellFormat) -> _Re
 def _infer_values(cells: "pl.Series", cell_format: CellFormat) -> _Read:
     """Return a column that has a type other than text, or raise if it is excluded."""
     name, kind = cells.name, native_kind(cells)
+    if cells.null_count() == len(cells):
+        raise _ExcludedError("no values")
     if kind is None:
         reason = f"its values have the type {name_type(cells.dtype)}: write a column for each number or text"
         raise _ExcludedError(reason)

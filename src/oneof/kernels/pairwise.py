@@ -188,7 +188,7 @@ def check_gram(gram: Floats, rows: Ints) -> Floats:
         block, transposed = gram[start : start + _BLOCK], gram[:, start : start + _BLOCK].T
         excess = np.abs(block - transposed) - rtol * np.abs(transposed)
         i, j = np.unravel_index(excess.argmax(), block.shape)
-        if excess[i, j] > atol:
+        if not excess[i, j] <= atol:  # nor NaN
             raise InputError(
                 f"the kernel is not symmetric: k is {block[i, j]:.6g} for rows {rows[start + i]} and {rows[j]}, and "
                 f"{transposed[i, j]:.6g} for rows {rows[j]} and {rows[start + i]}. Pass a symmetric, positive "

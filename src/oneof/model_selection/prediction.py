@@ -179,12 +179,13 @@ def _fit_and_call(estimator: Any, rows: Any, targets: Any, test_rows: Any, metho
 
     The classifier reads the rows and the labels, so its errors are those of the input.
     """
-    # The check for infinity of another library may warn of an overflow before it raises; the logarithm of 0 is -inf.
-    with reraise_as_input_error(), np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+    # The check for infinity of another library may warn of an overflow before it raises.
+    with reraise_as_input_error(), np.errstate(over="ignore", invalid="ignore"):
         model = clone(estimator).fit(rows, targets)
         if not test_rows.shape[0]:
             return np.empty(0, dtype=classes.dtype) if method == "predict" else np.empty((0, len(classes)))
-        values = np.asarray(getattr(model, method)(test_rows))
+        with np.errstate(divide="ignore"):  # the logarithm of 0 is -inf
+            values = np.asarray(getattr(model, method)(test_rows))
     if method == "predict":
         return values
     return align_class_columns(values, method, np.asarray(model.classes_), classes)

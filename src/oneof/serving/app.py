@@ -232,7 +232,7 @@ def is_accepted(host: str, hosts: Collection[str]) -> bool:
     >>> [is_accepted(host, {"localhost"}) for host in ("localhost:8000", "[::1]:80", "10.0.0.5", "evil.example")]
     [True, True, True, False]
     """
-    name = re.sub(r"^\[|\]?(:\d+)?$", "", host)
+    name = re.sub(r"^\[|\]?(:\d*)?$", "", host)
     try:
         ipaddress.ip_address(name)
     except ValueError:

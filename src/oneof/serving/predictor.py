@@ -20,7 +20,6 @@ from oneof.messages import shorten
 from oneof.model_selection.scoring import get_scores
 from oneof.persistence import saved_model
 from oneof.persistence.prediction_sets import CoverageOptions, calibrate_rows, check_set_options, predict_mask
-from oneof.validation import check_instance
 
 if TYPE_CHECKING:
     import polars as pl
@@ -106,7 +105,11 @@ class RowPredictor:
         calibration: str = "conservative",
         class_conditional: bool = False,
     ) -> None:
-        check_instance("model", model, saved_model.SavedModel)
+        if not isinstance(model, saved_model.SavedModel):
+            got = type(model).__name__
+            raise InputTypeError(
+                f"`model` must be a oneof.persistence.SavedModel; got {got}. Use a model of `oneof fit`."
+            )
         if not model.columns:
             raise InputError("the model has no columns: it was fitted to a sparse matrix. Fit it to a table.")
         self.model, self.strict, self.classes = model, strict, list(model.classes)

@@ -95,7 +95,10 @@ class StreamOptions:
         if self.prior is not None:
             if self.classes is None:
                 raise InputError("`prior` requires `classes`, which give the order of its numbers.")
-            object.__setattr__(self, "prior", tuple(as_float_array(self.prior, "prior").ravel().tolist()))
+            prior = as_float_array(self.prior, "prior")
+            if prior.ndim != 1:
+                raise InputError(f"`prior` must have one number for each class; got {self.prior!r}.")
+            object.__setattr__(self, "prior", tuple(prior.tolist()))
         for name, kind in (("overrides", Overrides), ("text_options", TextOptions), ("table", TableOptions)):
             check_instance(name, getattr(self, name), kind)
         check_instance("dialect", self.table.dialect, Dialect)

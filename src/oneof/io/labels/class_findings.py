@@ -107,7 +107,7 @@ def label_findings(
     first = [(row,) * (unit == "row") for row in np.flatnonzero(labeled)[mask.argmax(axis=0)].tolist()]
     is_plain = ~mask[weighted].any(axis=0) & (2 * weighted.sum() > len(mask))
     cells = (counts.tolist(), distinct.tolist(), first, is_plain.tolist())
-    rows = {label: ClassRows(*of_class) for label, *of_class in zip(classes, *cells, strict=True)}
+    rows = {label: ClassRows(n, *others) for label, n, *others in zip(classes, *cells, strict=True) if n}
     found = class_findings(rows, separator, source=source, unit=unit)
     n_exact, n_labeled = int(candidates.is_exact.sum()), len(mask)
     if kind == "posterior" and 2 * n_exact > n_labeled:

@@ -25,7 +25,7 @@ $(VENV)/.docs: ; $(install) '.[docs]' && touch $@
 demo: $(VENV)/.cli
 	$(ONE_THREAD) $(BIN)/oneof demo --out demo
 
-# The tests of the code but the long and the slow ones: 7 minutes on two cores, with the compilation of the first run.
+# The tests of the code but the long and the slow ones: 6 minutes on two cores, with the compilation of the first run.
 # Some read the data sets in $ONEOF_DATA, if it is set. Three processes use the time in which a test waits. `make docs`
 # tests the pages, and `make check` the types that a user sees.
 PAGE_TESTS := README.md docs/*.md docs/*/*.md tests/documentation tests/pages

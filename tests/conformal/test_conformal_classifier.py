@@ -251,6 +251,7 @@ def simulate(seed: int, n_groups: int, n_rows: int = 10) -> tuple[Floats, Ints, 
     return np.eye(3, 4)[y] + offset + 0.3 * rng.normal(size=offset.shape), y, groups
 
 
+@pytest.mark.long
 def test_rows_of_new_groups_are_covered() -> None:
     """Folds by groups cover 90 % of the rows of new groups; folds of rows know the offsets, and cover too few."""
     X, y, groups = simulate(0, 60)

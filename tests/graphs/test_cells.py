@@ -137,7 +137,7 @@ def test_features_beyond_single_precision_have_the_same_graph(scale):
     assert np.isfinite(scaled.transform(X[:5] * scale * 1e3).data).all()
 
 
-@pytest.mark.parametrize("n_neighbors", [1, 10, 100])
+@pytest.mark.parametrize("n_neighbors", [1, 10, pytest.param(100, marks=pytest.mark.long)])
 def test_nearly_all_neighbors_are_found_even_in_noise(n_neighbors):
     """One Gaussian in 50 features is the hardest case: the nearest neighbors are nearly as far as all other rows."""
     X = np.random.default_rng(0).normal(size=(10_000, 50))

@@ -358,6 +358,7 @@ def test_regret_bound_holds_if_every_row_shrinks(seed):
     assert regret(X, mask, lam, shrink_always=True) <= G**2 * np.log(T) / (lam * T)
 
 
+@pytest.mark.long
 def test_regret_bound_fails_for_the_algorithm_as_printed():
     """Counterexample: with K = 2, x = 1, S = {0}, lam = .01, T = 10^4 the regret is .498, the bound .211."""
     T, lam = 10_000, 0.01

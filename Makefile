@@ -33,7 +33,7 @@ CODE_TESTS := tests src --ignore=tests/documentation --ignore=tests/pages --igno
 test: $(VENV)/.test
 	$(TEST_ENV) $(BIN)/python -m pytest -n 3 --dist worksteal $(CODE_TESTS)
 
-# Simulations, kills, random calls, other processes and the labeling page in a browser: 5 minutes on two cores.
+# Simulations, kills, random calls, other processes and the labeling page in a browser: 4 minutes on two cores.
 test-long: $(VENV)/.test
 	$(TEST_ENV) $(BIN)/python -m pytest -n 3 --dist worksteal -m 'long and not slow' $(CODE_TESTS)
 

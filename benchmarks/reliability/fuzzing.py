@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, Phase, given, seed, settings
 from benchmarks.common import Table, timed
 from oneof.errors import InputError
 from tests.estimators.panel import ALL, name
-from tests.fuzz import outcome, test_estimators, test_functions
+from tests.fuzz import outcome, test_functions
 from tests.fuzz.calls import FAMILIES
 
 
@@ -20,8 +20,8 @@ def iter_families():
         yield (
             name(estimator),
             1.0,
-            test_estimators.fits(estimator),
-            lambda case, e=estimator: test_estimators.play(e, case),
+            test_functions.fits(estimator),
+            lambda case, e=estimator: test_functions.play_estimator(e, case),
         )
     for name_, family in FAMILIES.items():
         yield name_, family.share, family.drawn(), lambda case, f=name_: test_functions.play(f, case)

@@ -111,6 +111,7 @@ BEHIND_THE_FIRST_CHECK = [
     lambda: graphs.diffusion_kernel(sp.csr_array(1.0 - np.eye(4)), kind=np.array([1.0, 2.0])),
     lambda: make_partial_labels([0, 1, 0, 1], distractors="cooccurring", groups=sp.csr_array(np.ones((4, 1)))),
     lambda: stream.StreamOptions(classes=3),
+    lambda: stream.StreamOptions(labels=("a",), weighted=True, rest=UNSORTABLE),
     lambda: stream.StreamOptions(separator=""),
     lambda: stream.StreamOptions(overrides="x"),
     lambda: stream.StreamOptions(text_options=None),

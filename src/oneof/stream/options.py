@@ -6,6 +6,7 @@ from typing import Any
 
 from oneof.candidates.cells import LabelFormat
 from oneof.candidates.columns import LabelColumns
+from oneof.candidates.encoding import WeightOptions
 from oneof.errors import InputError, InputTypeError
 from oneof.estimators.online import check_online
 from oneof.io import CellFormat, Column, Dialect, Overrides, TableOptions, TextOptions
@@ -90,6 +91,7 @@ class StreamOptions:
         if self.weights is not None and not isinstance(self.weights, str):
             raise InputTypeError(f"`weights` must be the name of a column, or None; got {self.weights!r}.")
         check_bool("weighted", self.weighted)
+        WeightOptions(self.kind, self.prior, self.rest)  # raises if one of them is invalid
         if (self.kind != "likelihood" or self.rest) and not self.has_weights:
             raise InputError("`kind` and `rest` apply to weights only. Add `weighted=True`.")
         if self.prior is not None:

@@ -1,5 +1,6 @@
 """A run that is killed and resumed ends, bit by bit, like an uninterrupted one; invalid checkpoints are errors."""
 
+import io
 import json
 import os
 import random
@@ -178,6 +179,12 @@ def test_damaged_checkpoints_are_errors(left):
     for cut in (0, 1, len(full) // 2, len(full) - 1):
         saved.write_bytes(full[:cut])
         with pytest.raises(DataError, match=r"is damaged, or is not a checkpoint of oneof. Start again with --restart"):
+            _resume(path, saved)
+    with np.load(io.BytesIO(full)) as stored:
+        arrays = dict(stored)
+    for name in [name for name, array in arrays.items() if array.dtype.kind == "f"]:
+        np.savez(saved, **arrays | {name: np.zeros(7)})
+        with pytest.raises(DataError):
             _resume(path, saved)
     reference = _resume_from(path, saved, full)
     n_errors = 0

@@ -135,6 +135,15 @@ class RunState:
     unreadable: UnreadableCells = field(default_factory=UnreadableCells)
     unreadable_labels: UnreadableCells = field(default_factory=UnreadableCells)
 
+    def __post_init__(self) -> None:
+        shapes = {np.shape(part) for part in (*vars(self.moments or Moments()).values(), self.missing_indicator)}
+        if self.moments is not None and len(shapes) > 1:
+            raise DataError("the moments of the columns have different lengths. Start again.")
+        if self.state is not None:
+            shape = self.state.V.shape
+            if len(shape) != 2 or shape[0] != len(self.classes or ()) or self.state.U.shape not in (shape, (0, 0)):
+                raise DataError("the weights of the state do not match its classes. Start again.")
+
 
 def fingerprint(source: Source, estimator: Any, options: StreamOptions) -> dict[str, Any]:
     """Return the facts that must be equal for a run to be resumed, by their names, in the types of JSON."""

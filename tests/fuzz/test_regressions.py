@@ -221,7 +221,10 @@ BY_OUTCOME = {
     # Sums by which scikit-learn finds NaN, squares of tolerances and of dual variables, and costs of few bits.
     PLKNN: [lambda: PLKNN().fit(sp.csr_array(1.7e308 * SIGNS), MASK)],
     LabelingSession: [lambda: fitted_session(1.7e308 * SIGNS)],
-    HarmonicField: [lambda: HarmonicField(radius=1e300).fit(sp.csr_array(X), [0, 1] * 10)],
+    HarmonicField: [
+        lambda: HarmonicField(radius=1e300).fit(sp.csr_array(X), [0, 1] * 10),
+        lambda: HarmonicField(radius=100.0).fit(sp.csr_array(X.astype("f4")), [0, 1] * 10),
+    ],
     CLPL: [
         lambda: CLPL(tol=1e300).fit(X, MASK),
         lambda: CLPL(C=1e300, max_iter=2).fit(sp.csr_array((20, 4), dtype=bool), MASK),

@@ -6,7 +6,6 @@ from typing import Any
 
 from oneof.candidates.cells import LabelFormat
 from oneof.candidates.columns import LabelColumns
-from oneof.candidates.encoding import WeightOptions
 from oneof.errors import InputError, InputTypeError
 from oneof.estimators.online import check_online
 from oneof.io import CellFormat, Column, Dialect, Overrides, TableOptions, TextOptions
@@ -91,7 +90,13 @@ class StreamOptions:
         if self.weights is not None and not isinstance(self.weights, str):
             raise InputTypeError(f"`weights` must be the name of a column, or None; got {self.weights!r}.")
         check_bool("weighted", self.weighted)
-        WeightOptions(self.kind, self.prior, self.rest)  # raises if one of them is invalid
+        for name, kind in (("overrides", Overrides), ("text_options", TextOptions), ("table", TableOptions)):
+            check_instance(name, getattr(self, name), kind)
+        check_instance("dialect", self.table.dialect, Dialect)
+        check_instance("cell_format", self.table.cell_format, CellFormat)
+        check_bool("strict", self.table.strict)
+        # Raises if one of the options of the labels is invalid.
+        LabelColumns(self.labels, label_format(self), self.weights, self.kind, self.prior)
         if (self.kind != "likelihood" or self.rest) and not self.has_weights:
             raise InputError("`kind` and `rest` apply to weights only. Add `weighted=True`.")
         if self.prior is not None:
@@ -101,13 +106,6 @@ class StreamOptions:
             if prior.ndim != 1:
                 raise InputError(f"`prior` must have one number for each class; got {self.prior!r}.")
             object.__setattr__(self, "prior", tuple(prior.tolist()))
-        for name, kind in (("overrides", Overrides), ("text_options", TextOptions), ("table", TableOptions)):
-            check_instance(name, getattr(self, name), kind)
-        check_instance("dialect", self.table.dialect, Dialect)
-        check_instance("cell_format", self.table.cell_format, CellFormat)
-        check_bool("strict", self.table.strict)
-        # Raises if one of the options of the labels is invalid.
-        LabelColumns(self.labels, label_format(self), self.weights, self.kind, self.prior)
         for name, max_value in (("batch_rows", 2**30), ("hash_bits", MAX_INDEX_BITS), ("n_epochs", 2**30)):
             check_positive(name, getattr(self, name), integer=True, max_value=max_value)
             object.__setattr__(self, name, int(getattr(self, name)))  # the powers of NumPy's small integers overflow

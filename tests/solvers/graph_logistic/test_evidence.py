@@ -134,6 +134,16 @@ def test_degenerate_input(precision):
     assert not solution.weights[:, -1].any()
 
 
+def test_bounds_of_the_precisions_have_logarithms():
+    """The range of the precisions is positive and finite if the curvature of the labeled rows underflows."""
+    X, mask, A, ridge = make_problem(20, 5, 3)
+    for scale in (1e-150, 1e150):
+        terms = tuple(PriorTerm(term.name, term.matrix * scale) for term in make_terms("graph+ridge", A, ridge))
+        likelihood = CandidateLikelihood.from_evidence(X / scale, mask, None)
+        hyperprior = GammaHyperprior.from_likelihood(terms, likelihood, 0.0, 0.0)
+        assert np.isfinite(np.log([hyperprior.lower, hyperprior.upper])).all()
+
+
 @pytest.mark.parametrize("max_iter", [1, 2, 3, 5, 8])
 def test_weights_match_the_precisions_at_any_max_iter(max_iter):
     """After any number of iterations the weights are the mode at the returned precisions."""

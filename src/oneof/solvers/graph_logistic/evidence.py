@@ -93,7 +93,10 @@ def _reference_precision(term: PriorTerm, squares: Floats) -> float:
     penalties, curvatures = term.diagonal[term.penalized], squares[term.penalized]
     if not curvatures.any():
         return 1.0 / float(penalties.mean() if len(penalties) else 1.0)
-    return float(curvatures.sum() / penalties.sum())
+    # The logarithms of the bounds are finite.
+    limits = np.finfo(float).tiny / MIN_PRECISION, np.finfo(float).max / MAX_PRECISION
+    with np.errstate(over="ignore"):
+        return float(np.clip(curvatures.sum() / penalties.sum(), *limits))
 
 
 def laplace_evidence(

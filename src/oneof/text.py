@@ -227,7 +227,8 @@ def _excluded_words(stop_words: StopWords) -> frozenset[str]:
 
 
 def _stemmer(language: str) -> Callable[[str], str]:
-    if language not in (available := stemmer_languages()):
+    available = stemmer_languages()
+    if not isinstance(language, str) or language not in available:
         raise InputError(f"There is no stemmer for {language!r}. The languages are {', '.join(available)}.")
     return _stemmer_of(language)
 

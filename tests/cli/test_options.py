@@ -260,6 +260,12 @@ def test_debug_shows_the_traceback(run: Run, monkeypatch: pytest.MonkeyPatch) ->
     assert "Traceback" in run(*args).err
 
 
+def test_an_option_with_one_value_is_given_once(run: Run) -> None:
+    """The first value is not replaced in silence; options whose values are lists may be repeated."""
+    check_error(run, "fit", "none.csv", "--method", "PLKNN", "--method=PLEM", message="--method must be given once")
+    check_error(run, "fit", "none.csv", "--labels", "a", "--labels", "b", message="none.csv does not exist")
+
+
 def test_version(run: Run) -> None:
     assert run("--version").out == f"oneof {oneof.__version__}\n"
 

@@ -1011,7 +1011,7 @@ def models(draw: Draw) -> Case:
     named = draw.options(
         LabelTable, show=of("table", "text", "image"), column=of("a"), hidden=of(("a",)), pinned=of(("b",))
     )
-    if named.get("show") != "table":
+    if repr(named.get("show")) != "'table'":
         named.setdefault("column", "a")
     frame = draw(of(pl.DataFrame({"a": ["x", None], "b": [1.0, 2.0]})))
     return _table, (frame, draw(of("b", "c"))), named

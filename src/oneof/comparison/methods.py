@@ -218,7 +218,7 @@ def estimators_for(task: Task, random_state: Any) -> dict[str, Any]:
             f"`X` must have shape (n_samples, n_features); got shape {tuple(X.shape)}. For texts, begin each method "
             "with `oneof.text.make_vectorizer` and pass a dict of pipelines."
         )
-    is_negative = sp.issparse(X) and bool(X.nnz and X.min() < 0)
+    is_negative = sp.issparse(X) and bool((X.tocsr().data < 0).any())  # `min` sums duplicate entries in place
     form = {"sparse": sp.issparse(X), "negative": is_negative, "scaled": has_unit_rows(X)}
     return default_estimators(**form, n_rows=n_rows, random_state=random_state)
 

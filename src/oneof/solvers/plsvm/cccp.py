@@ -313,6 +313,8 @@ def _wolfe_search(
     low, high, value_low, slope_low, slope_high = 0.0, np.inf, iterate.smoothed, slope, np.inf
     length = 1.0
     for _ in range(40):
+        if length > float(np.finfo(np.float32).max):  # the objective does not change along the step
+            break
         scores = iterate.scores + np.float32(length) * score_step
         penalty = 0.5 * lam * (squares[0] + length * (2.0 * squares[1] + length * squares[2]))
         losses = hinge(scores, temperature, score_gradient)

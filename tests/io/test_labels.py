@@ -139,6 +139,9 @@ def test_truth_is_read_over_the_classes() -> None:
         DataError, match="row 2: the truth column 'w' contains '9', which is not a class of the candidate sets"
     ):
         read_truth(table, "w", classes)
+    message = "'owl', which .* It is a part of the class 'wren/owl': name the text between labels by --separator."
+    with pytest.raises(DataError, match=message):
+        read_truth(_table(t=["owl"]), "t", np.array(["barn owl", "wren/owl"]))
     with pytest.raises(DataError, match=r"the truth column 'e' has no labels"):
         read_truth(table, "e", classes)
 

@@ -19,7 +19,8 @@ from oneof.typing import Mask
 
 _NO_LABELS = frozenset((
     "-1", *MISSING, *MISSING_NUMBERS, "unsure", "not sure", "uncertain", "unclear", "don't know", "dont know",
-    "do not know", "idk", "skip", "skipped", "refused", "refusal", "no answer", "ignore",
+    "do not know", "idk", "indet.", "undetermined", "unidentified", "n.b.", "n.d.",
+    "skip", "skipped", "refused", "refusal", "no answer", "ignore",
     "unbekannt", "unklar", "unsicher", "keine angabe", "wei\u00df nicht", "inconnu", "inconnue", "incertain",
     "je ne sais pas", "desconocido", "desconocida", "no s\u00e9", "sconosciuto", "sconosciuta", "non so",
     "desconhecido", "desconhecida", "n\u00e3o sei", "onbekend", "weet niet", "ok\u00e4nd", "ukjent", "ukendt",

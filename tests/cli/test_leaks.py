@@ -233,10 +233,12 @@ def recorded(run: Run) -> pl.DataFrame:
 
 
 def test_the_rates_of_every_command_are_those_of_folds_by_groups(run: Run, recorded: pl.DataFrame) -> None:
-    """`fit`, `compare` and `audit` have the rates and issues of these folds; the column is not a feature."""
+    """`fit`, `compare` and `audit` have these folds; the column is a feature only if it is named as one."""
     prepared = prepare(Path("birds.csv"), ReadOptions(labels=("species",), truth="truth", groups="recorder"))
     assert prepared.groups == recorded["recorder"].to_list()
     assert "recorder" not in [column.name for column in prepared.columns]
+    named = prepare(Path("birds.csv"), replace(prepared.read_options, categorical=("recorder",)))
+    assert "recorder" in [column.name for column in named.columns]
     splits = make_folds(check_task(prepared.frame, prepared.candidates, None), 2, 0, prepared.groups)
     groups = recorded["recorder"].to_numpy()
     assert all(not set(groups[train]) & set(groups[test]) for train, test in splits)

@@ -316,6 +316,8 @@ def prepare_features(table: io.Table, read_options: ReadOptions, hidden: Collect
             )
         return TableFeatures([], io.TableFindings(remarks=table.remarks), table.rows)
     exclude = {*read_options.text_columns, *hidden}
+    if read_options.groups in (*overrides.texts, *overrides.categories):
+        exclude.discard(read_options.groups)  # copies of a text are groups, and the text is a feature
     chosen = io.choose_features(table, exclude=exclude, overrides=overrides, strict=read_options.table.strict)
     io.check_texts(chosen.frame, chosen.columns, text_options, table.path)
     return chosen

@@ -224,6 +224,7 @@ BY_OUTCOME = {
     HarmonicField: [
         lambda: HarmonicField(radius=1e300).fit(sp.csr_array(X), [0, 1] * 10),
         lambda: HarmonicField(radius=100.0).fit(sp.csr_array(X.astype("f4")), [0, 1] * 10),
+        lambda: HarmonicField(radius=1e300).fit(sp.csr_array(X.astype("f4")), [0, 1] * 10),
     ],
     CLPL: [
         lambda: CLPL(tol=1e300).fit(X, MASK),
@@ -231,7 +232,9 @@ BY_OUTCOME = {
     ],
     PLSVM: [
         lambda: PLSVM(solver="pegasos", tol=1e300).fit(X, MASK),
-        lambda: PLSVM(max_iter=1).fit(sp.csr_array([[1e62, 0.0], [0.0, 1e-216]]), [{0, 1, 2}, {0, 1, 2, 3}]),
+        lambda: PLSVM(max_iter=1).fit(
+            sp.csr_array([[0.0, -1e-216], [6e61, -8e-217], [0.0, 0.0]]), [{0, 1, 2}, {1, 2, 3}, {1, 2, 3}]
+        ),
     ],
     Comparison: [lambda: compare(sp.csr_array(([1.0] * 40, [0] * 40, range(0, 41, 2)), shape=(20, 1)), MASK, ["PLEM"])],
     np.ndarray: [

@@ -204,8 +204,8 @@ class _Indexed:
         if len(self.members) == 0 or queries.shape[0] == 0:
             return []
         centered = self._center(queries)
-        radius += _RADIUS_RTOL * max(row_norms(self._all_points._fit_X).max(), row_norms(centered).max())
-        radius = min(float(radius), float(np.sqrt(np.finfo(np.float64).max)))  # scikit-learn squares it
+        radius += _RADIUS_RTOL * float(max(row_norms(self._all_points._fit_X).max(), row_norms(centered).max()))
+        radius = min(radius, float(np.sqrt(np.finfo(centered.dtype).max)))  # scikit-learn squares it
         limit_openmp_after_fork()
         with single_threaded_blas():
             return list(self._all_points.radius_neighbors(centered, radius, return_distance=False))

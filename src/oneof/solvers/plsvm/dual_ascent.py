@@ -277,6 +277,7 @@ def _run_epoch(rows, mask, mass, offsets, order, chosen, squares, per_scale, wei
 # -- face newton -------------------------------------------------------------------------------------------------------
 
 
+@np.errstate(over="ignore", invalid="ignore")  # a step that overflows has no gain, and is not taken
 def face_step(problem: PLSVMProblem, chosen: Ints, coefficients: Floats, scores: Floats) -> bool:
     """Raise the dual over the variables that are not at their bounds, if it can be raised.
 

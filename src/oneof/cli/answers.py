@@ -36,7 +36,7 @@ WEIGHTS_NOTE = (
     "rates are approximate. `oneof fit` fits the annotators and a method in turn."
 )
 """Note of the commands that do not fit the annotators and a method in turn."""
-RULES_REMEDY = f"{RULES}add --rules no."
+RULES_REMEDY = f"{RULES}add --rules no. If people are among them, leave out the rules (--exclude-annotator)."
 """Note that sources are read as rules, with the option of the other reading."""
 _MAX_JSON_PAIRS = 1000
 MAX_LISTED = 10

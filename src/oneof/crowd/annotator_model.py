@@ -36,7 +36,7 @@ RULES = (
     "given rows, "
 )
 """The beginning of a note, which is followed by the remedy: an argument in Python, or an option."""
-RULES_NOTE = f"{RULES}pass Answers.from_table(..., select_rows=False)."
+RULES_NOTE = f"{RULES}pass Answers.from_table(..., select_rows=False). If people are among them, leave out the rules."
 MAX_QUESTION_ROWS, MAX_QUESTION_ENTRIES = 1000, 20_000_000
 """Limits of the rows, and of the rows times annotators, among which questions are selected."""
 

@@ -194,7 +194,7 @@ def _describe_columns(table: Table, features: TableFeatures, read_options: ReadO
     of_columns = [
         ColumnFacts(name, kinds.get(name), count_missing((features.frame if name in kinds else table.frame)[name]))
         for name in table.frame.columns
-        if name not in skipped
+        if name in kinds or name not in skipped
     ]
     of_columns += [ColumnFacts(name, None, None) for name in table.dropped if name not in skipped]
     n_features = None if table.rows is None else table.rows.shape[1]

@@ -17,7 +17,7 @@ from oneof.candidates.cells import DEFAULT_SEPARATOR, LISTS
 from oneof.candidates.sets import CheckedCandidates, insert_checked_labels
 from oneof.cli.answers import TableAnswers, join_candidates, read_answers
 from oneof.cli.options import ReadOptions
-from oneof.cli.tables.leaks import find_groups, find_leaks
+from oneof.cli.tables.leaks import find_copies, find_groups, find_leaks
 from oneof.comparison.folds import columns_of, count_groups
 from oneof.crowd import AnnotatorModel
 from oneof.errors import DataError, InputError, LabelError, OneofError
@@ -189,6 +189,7 @@ def prepare_rows(table: io.Table, read_options: ReadOptions) -> PreparedTable:
     found += labels.label_findings
     if table.rows is None:
         found += find_leaks(features.frame, features.columns, labels.candidates)
+        found += find_copies(features.frame, features.columns) if groups is None else []
         found += find_groups(
             table.frame,
             read_options.text_columns,

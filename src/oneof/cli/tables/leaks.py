@@ -2,7 +2,8 @@
 
 Reading order: `find_leaks` returns the findings of `class_name_columns`, `label_columns` and `set_columns`: columns
 that have class names, determine the label, or identify the candidate sets. `find_groups` returns those of recordings or
-patients: the rates of held-out rows of the same groups are too high for rows of new groups.
+patients: the rates of held-out rows of the same groups are too high for rows of new groups. `find_copies` returns that
+of copied texts, whose rates are too high for new texts.
 """
 
 import re
@@ -251,6 +252,20 @@ def find_groups(
     if given is not None:
         return [Finding("further groups", name) for name in names]
     return [Finding("groups", name) for name in names or filter(_has_name_of_groups, dropped)]
+
+
+def find_copies(frame: pl.DataFrame, columns: Sequence[Column]) -> list[Finding]:
+    """Return a finding if rows with a text have the features of another row, and can change a rate beyond chance.
+
+    The number of right predictions of n rows has a standard deviation of at most sqrt(n) / 2. Copies of categories and
+    numbers alone are usual in new rows as well.
+    """
+    texts = [column.name for column in columns if column.kind == "text"]
+    if not texts:
+        return []
+    rows = frame.filter(pl.any_horizontal(pl.col(texts) != ""))
+    n_copies = int(rows.is_duplicated().sum())
+    return [Finding("copies", texts[0], n_copies)] if n_copies > np.sqrt(len(rows)) else []
 
 
 def _has_name_of_groups(name: str) -> bool:

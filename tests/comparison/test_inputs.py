@@ -183,8 +183,9 @@ def test_kept_predictions_of_labeled_rows():
     np.testing.assert_array_equal(labeled.held_out_rows, np.flatnonzero(~y.is_unlabeled))
     position = np.searchsorted(every.held_out_rows, labeled.held_out_rows)
     np.testing.assert_array_equal(labeled.results[0].probabilities, every.results[0].probabilities[position])
-    with pytest.raises(InputError, match=r'`keep_predictions` must be "labeled", True or False; got .all.'):
-        compare(X, y, {"proba": PLEM()}, cv=3, keep_predictions="all")
+    for invalid in ("all", np.zeros(0)):
+        with pytest.raises(InputError, match=r'`keep_predictions` must be "labeled", True or False; got'):
+            compare(X, y, {"proba": PLEM()}, cv=3, keep_predictions=invalid)
 
 
 @pytest.mark.parametrize("cv", [1, 3])

@@ -32,7 +32,7 @@ from oneof.model_selection.folds import Split
 from oneof.model_selection.prediction import add_unlabeled_rows
 from oneof.parallel import single_threaded_blas
 from oneof.typing import Ints, Mask
-from oneof.validation import check_bool, check_estimator, check_n_jobs, check_positive, check_random_state
+from oneof.validation import check_bool, check_choice, check_estimator, check_n_jobs, check_positive, check_random_state
 
 Correction: TypeAlias = Callable[[Ints], CandidateSets]
 """``correct(rows)`` returns the candidate sets to which the methods are fitted on these training rows."""
@@ -206,8 +206,8 @@ def compare(
     """
     check_n_jobs(n_jobs)
     check_bool("refit", refit)
-    if not (isinstance(keep_predictions, bool | np.bool_) or keep_predictions == "labeled"):
-        raise InputError(f'`keep_predictions` must be "labeled", True or False; got {keep_predictions!r}.')
+    if not isinstance(keep_predictions, bool | np.bool_):
+        check_choice("keep_predictions", keep_predictions, ("labeled",), ", True or False")
     check_positive("budget", budget, or_none=True)
     check_positive("time_limit", time_limit, or_none=True)
     if correct is not None and not callable(correct):

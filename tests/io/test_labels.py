@@ -266,6 +266,12 @@ def test_labels_have_the_findings(cells: list[str], kinds: dict[str, list[str]],
     assert all(sentence.endswith(".") for sentence in sentences)
 
 
+def test_negated_answers_have_the_option_for_them() -> None:
+    """Answers are negated by an option, and labels are written as those that remain."""
+    [finding] = class_findings({"owl": 20, "wren": 20, "finch": 9, "not owl": 3}, "|", unit="answer")
+    assert finding.detail == "3 answers; excludes a class: add --not 'not '"
+
+
 @pytest.mark.parametrize("token", [*MISSING, *MISSING_NUMBERS])
 def test_each_token_of_missing_values_is_found_as_a_class(token: str) -> None:
     """The remedy makes the rows unlabeled."""

@@ -145,7 +145,7 @@ def class_findings(
         noted.update(members)
     for group in group_spellings(rows):
         noted.update(name for name in group if rows[name].n_rows < max(rows[other].n_rows for other in group))
-    for name, reason in _suspicious({name: one for name, one in rows.items() if name not in noted}):
+    for name, reason in _suspicious({name: one for name, one in rows.items() if name not in noted}, unit):
         n, detail = rows[name].n_rows, f"{rows[name].n_rows:,} {unit}{'s' * (rows[name].n_rows != 1)}; {reason}"
         found.append(Finding("suspicious class", source, n, rows[name].first, (name,), detail))
     return [*found, *notes("spellings", describe_spellings(rows, "add --fold-case, or use one spelling"))]
@@ -171,8 +171,8 @@ def _advise_on_set(text: str, names: Collection[str], separator: str) -> str:
     return f"if it is a set of labels, {remedy}"
 
 
-def _suspicious(classes: Mapping[str, ClassRows]) -> Iterator[tuple[str, str]]:
-    """Yield the classes that may be errors, with a reason.
+def _suspicious(classes: Mapping[str, ClassRows], unit: str) -> Iterator[tuple[str, str]]:
+    """Yield the classes of rows or answers that may be errors, with a reason.
 
     A class is suspicious if it has no letters among names, if it excludes another class, if it is another class with a
     remark, such as "finch (probably)" or "Parus cf. major", or if it has few rows and nearly the name of a frequent
@@ -195,7 +195,9 @@ def _suspicious(classes: Mapping[str, ClassRows]) -> Iterator[tuple[str, str]]:
         if classes[name].is_plain:
             yield name, "without weights"
         elif len(rows) > 2 and name in excluded and (are_exclusions or fold_case(excluded[name]) in folded.values()):
-            yield name, "excludes a class: write the labels that remain"
+            negation = name[: -len(excluded[name])]
+            remedy = f"add --not {negation!r}" if unit == "answer" else "write the labels that remain"
+            yield name, f"excludes a class: {remedy}"
         elif has_odd and name in odd:
             yield name, "without letters"
         elif number < _MAX_COMPARED:

@@ -313,7 +313,7 @@ def _format_left(seconds_left: float | None) -> str:
 
     if seconds_left is None:
         return ""
-    return f"about {format_duration(round(seconds_left))} left" if seconds_left > 0 else "finishing"
+    return f"about {format_duration(round(seconds_left))} left in this step" if seconds_left > 0 else "finishing"
 
 
 def check_outputs(outputs: Mapping[str, Iterable[Path | None]], inputs: Collection[Path]) -> None:

@@ -3,6 +3,7 @@
 import copy
 import os
 import pickle
+import re
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -205,7 +206,7 @@ def test_another_tokenizer_cannot_be_saved(tmp_path: Path) -> None:
 def test_invalid_parameters_are_rejected_at_construction():
     """Invalid languages and stop words raise before any text is read."""
     for language in ("englsh", 3, np.zeros(1, "i8,f8")):
-        with pytest.raises(InputError, match=f"no stemmer for {language!r}. The languages are arabic"):
+        with pytest.raises(InputError, match=re.escape(f"no stemmer for {language!r}. The languages are arabic")):
             StemTokenizer(language)
     for words in ("german", 7, np.array(3), ["a", 7]):
         with pytest.raises(InputError, match=r"`stop_words` must be 'english', a list of strings or None; got"):

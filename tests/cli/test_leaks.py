@@ -312,15 +312,15 @@ def test_one_group_is_an_error(run: Run) -> None:
 def test_copied_texts_have_a_note_with_options_that_hold_them_out_together(run: Run, n_copies: int) -> None:
     """Copies are named if they are more than the deviation of a rate; then their groups are those of the folds."""
     texts = [f"the {i} small birds sang in tree {7 * i}" for i in range(100 - n_copies // 2)]
-    texts += texts[: n_copies // 2]
-    labels = ["wren" if i % 2 else "finch" for i in range(100)]
+    texts += texts[: n_copies // 2] + ["an unlabeled song"] * 50
+    labels = ["wren" if i % 2 else "finch" for i in range(100)] + [""] * 50
     pl.DataFrame({"text": texts, "species": labels}).write_csv("songs.csv")
     words = ("inspect", "songs.csv", "--labels", "species")
     note = f"{n_copies} rows have the features of another row"
     found = run(*words).err
     assert (note in found) == (n_copies == 30)
     if n_copies == 30:
-        given = run(*words, *found.split("Add ")[1].split(" to hold")[0].split())
+        given = run(*words, *found.split("together, add ")[1].split(".\n")[0].split())
         assert note not in given.err
         assert "1 text: text" in given.out
 

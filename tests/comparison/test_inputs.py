@@ -42,6 +42,14 @@ def test_tables_and_sparse_rows_keep_their_type():
         assert [line for line in rates(comparison) if line[0] == "perceptron"] == expected, name
 
 
+def test_duplicate_entries_of_sparse_rows_stay():
+    """They are summed in copies only: the rows of the caller do not change."""
+    X, y, _ = draw()
+    rows = sp.csr_array((np.repeat(X.ravel() / 2, 2), np.repeat(np.tile([0, 1, 2], 60), 2), np.arange(0, 361, 6)))
+    compare(rows, y, ["PLEM"], cv=2)
+    assert rows.nnz == 360
+
+
 def test_cv_may_be_an_iterable_of_splits():
     """An iterable of row indices or of boolean masks replaces the folds."""
     X, y, _ = draw()

@@ -43,7 +43,7 @@ from oneof import (
     plots,
     stream,
 )
-from oneof.comparison import Comparison, LearningCurve, compare, learning_curve
+from oneof.comparison import LearningCurve, compare, learning_curve
 from oneof.comparison import methods as comparison_methods
 from oneof.errors import InputError, InputTypeError, LabelError, OneofError
 from oneof.labeling import LabelingSession, LabelTable
@@ -236,7 +236,6 @@ BY_OUTCOME = {
             sp.csr_array([[0.0, -1e-216], [6e61, -8e-217], [0.0, 0.0]]), [{0, 1, 2}, {1, 2, 3}, {1, 2, 3}]
         ),
     ],
-    Comparison: [lambda: compare(sp.csr_array(([1.0] * 40, [0] * 40, range(0, 41, 2)), shape=(20, 1)), MASK, ["PLEM"])],
     np.ndarray: [
         lambda: crowd.AnnotatorModel(strength=1e300).fit(np.arange(80).reshape(20, 4) % 3).accuracy_interval_,
         lambda: np.exp(far_rows("predict_log_proba")),

@@ -19,11 +19,12 @@ class Command(TyperCommand):
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Parse the command line; raise if an option with one value is given twice."""
         ctx.meta[options.TYPED] = shlex.join(["oneof", str(ctx.info_name), *args])
+        rest = super().parse_args(ctx, [*args])
         given: list[Any] = self.make_parser(ctx).parse_args([*args])[2]
         for one in given:
-            if given.count(one) > 1 and not one.multiple and one.nargs == 1 and not one.is_flag:
+            if given.count(one) > 1 and not one.multiple and not one.is_flag:
                 ctx.fail(f"{one.opts[0]} must be given once; got {given.count(one)} values.")
-        return super().parse_args(ctx, args)
+        return rest
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
         """Write the arguments, and the options of each group under its title."""

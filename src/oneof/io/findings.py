@@ -43,8 +43,8 @@ SENTENCES = {
     "for new groups: add --groups {first} to estimate these.",
     "further groups": "{columns} may name groups of rows as well. A model that learns these names is worse on new "
     "ones: add {drop}, or name the coarsest column by --groups.",
-    "copies": "{count} rows have the features of another row: the rates are too high for rows without copies. Add "
-    "--groups {name} --text {name} to hold out copies together.",
+    "copies": "{count} rows have the features of another row, and the rates are too high for rows without copies. To "
+    "hold out copies together, {detail}.",
     "unreadable labels": "{count} [row is|rows are] unlabeled, since the labels in {places} cannot be read.{detail}",
     "file option": "{detail}",
     "joined classes": "{examples} [is|are each] read as one class: {detail}.",

@@ -189,7 +189,7 @@ def prepare_rows(table: io.Table, read_options: ReadOptions) -> PreparedTable:
     found += labels.label_findings
     if table.rows is None:
         found += find_leaks(features.frame, features.columns, labels.candidates)
-        found += find_copies(features.frame, features.columns) if groups is None else []
+        found += find_copies(features.frame, features.columns, labels.candidates) if groups is None else []
         found += find_groups(
             table.frame,
             read_options.text_columns,
@@ -206,8 +206,13 @@ def read_groups(table: io.Table, read_options: ReadOptions) -> list[str] | None:
     name = read_options.groups
     if name is None:
         return None
-    given = (("--labels", read_options.labels), ("--truth", (read_options.truth,)), ("--gold", (read_options.gold,)))
-    for option, names in given:
+    given: dict[str, tuple[str | None, ...]] = {
+        "--labels": read_options.labels,
+        "--weights": read_options.weight_columns,
+        "--truth": (read_options.truth,),
+        "--gold": (read_options.gold,),
+    }
+    for option, names in given.items():
         if name in names:
             raise InputError(f"--groups and {option} must name different columns; got {name!r} for both.")
     column = io.find_column(name, table.frame.columns, table.path)
@@ -317,7 +322,7 @@ def prepare_features(table: io.Table, read_options: ReadOptions, hidden: Collect
             )
         return TableFeatures([], io.TableFindings(remarks=table.remarks), table.rows)
     exclude = {*read_options.text_columns, *hidden}
-    if read_options.groups in (*overrides.texts, *overrides.categories):
+    if read_options.groups in (*overrides.texts, *overrides.categories, *overrides.numbers):
         exclude.discard(read_options.groups)  # copies of a text are groups, and the text is a feature
     chosen = io.choose_features(table, exclude=exclude, overrides=overrides, strict=read_options.table.strict)
     io.check_texts(chosen.frame, chosen.columns, text_options, table.path)

@@ -7,6 +7,7 @@ of copied texts, whose rates are too high for new texts.
 """
 
 import re
+import shlex
 from collections.abc import Collection, Sequence
 from typing import Any
 
@@ -16,6 +17,7 @@ import scipy.sparse as sp
 
 from oneof.candidates import CandidateSets
 from oneof.cli.terminal import format_percent
+from oneof.comparison.folds import MAX_HELD_OUT_ROWS
 from oneof.io import Column, Finding
 from oneof.typing import Ints
 
@@ -254,18 +256,23 @@ def find_groups(
     return [Finding("groups", name) for name in names or filter(_has_name_of_groups, dropped)]
 
 
-def find_copies(frame: pl.DataFrame, columns: Sequence[Column]) -> list[Finding]:
-    """Return a finding if rows with a text have the features of another row, and can change a rate beyond chance.
+def find_copies(frame: pl.DataFrame, columns: Sequence[Column], candidates: CandidateSets) -> list[Finding]:
+    """Return a finding if labeled rows with a text have the features of others, and can change a rate beyond chance.
 
-    The number of right predictions of n rows has a standard deviation of at most sqrt(n) / 2. Copies of categories and
-    numbers alone are usual in new rows as well.
+    The number of right predictions of n held-out rows has a standard deviation of at most sqrt(n) / 2. Copies of
+    categories and numbers alone are usual in new rows as well.
     """
     texts = [column.name for column in columns if column.kind == "text"]
     if not texts:
         return []
-    rows = frame.filter(pl.any_horizontal(pl.col(texts) != ""))
+    rows = frame.filter(~candidates.is_unlabeled & (frame.select(texts) != "").to_numpy().any(axis=1))
     n_copies = int(rows.is_duplicated().sum())
-    return [Finding("copies", texts[0], n_copies)] if n_copies > np.sqrt(len(rows)) else []
+    if n_copies * np.sqrt(min(len(rows), MAX_HELD_OUT_ROWS)) <= len(rows):
+        return []
+    full = [name for name in texts if (frame[name].str.strip_chars() != "").all()]
+    quoted = shlex.quote(max(full, key=lambda name: frame[name].n_unique(), default=""))
+    remedy = f"add --groups {quoted} --text {quoted}" if full else "number the distinct texts in a column of --groups"
+    return [Finding("copies", count=n_copies, detail=remedy)]
 
 
 def _has_name_of_groups(name: str) -> bool:

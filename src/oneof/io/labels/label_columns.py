@@ -1,6 +1,5 @@
 """Columns of labels of a table: separators, ranked columns, candidate sets, and known labels of some rows."""
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -296,7 +295,8 @@ def check_new_labels(
     """
     names = {str(label) for label in classes}
     folded = {fold_case(name) for name in names}
-    parts = {part.strip(): name for name in sorted(names, reverse=True) for part in re.split("[|;,/+&]", name)}
+    signs = {} if allows_new else {name: joining_sign(name, {*unknown.values(), *names}) for name in names}
+    parts = {part.strip(): sign for name, sign in signs.items() if sign for part in name.split(sign)}
     is_most = n_known is not None and len(unknown) > n_known
     is_other_column = is_most and (n_known == 0 or len(set(unknown.values())) > len(names))
 
@@ -304,9 +304,8 @@ def check_new_labels(
         if fold_case(text) in folded:
             return "It is a class in another spelling: write it alike, or fit with --fold-case."
         if not allows_new:
-            if text in parts:
-                return f"It is a part of the class {parts[text]!r}: name the text between labels by --separator."
-            return "If it is a class, name all classes (--classes)."
+            separator = f", or add --separator {parts[text]!r} if a class has several labels" if text in parts else ""
+            return f"If it is a class, name all classes (--classes){separator}."
         if text.lower() in PLACEHOLDERS:
             return f"If it is a token of missing values, add --missing={text}."
         if joining_sign(text, names) is not None or literal_kind(text) == "list":

@@ -91,12 +91,12 @@ class GammaHyperprior:
 
 def _reference_precision(term: PriorTerm, squares: Floats) -> float:
     penalties, curvatures = term.diagonal[term.penalized], squares[term.penalized]
-    if not curvatures.any():
-        return 1.0 / float(penalties.mean() if len(penalties) else 1.0)
     # The logarithms of the bounds are finite.
     limits = np.finfo(float).tiny / MIN_PRECISION, np.finfo(float).max / MAX_PRECISION
     with np.errstate(over="ignore"):
-        return float(np.clip(curvatures.sum() / penalties.sum(), *limits))
+        if curvatures.any():
+            return float(np.clip(curvatures.sum() / penalties.sum(), *limits))
+        return float(np.clip(1.0 / (penalties.mean() if len(penalties) else 1.0), *limits))
 
 
 def laplace_evidence(

@@ -419,6 +419,19 @@ def test_a_baseline_that_cannot_be_fitted_does_not_end_the_comparison(blobs, mon
     assert math.isnan(result.baseline_rate)
 
 
+def test_folds_without_labeled_test_rows_do_not_count_in_the_baseline(blobs):
+    X, y = blobs
+    is_tested, is_hidden = np.arange(180) % 3 == 0, np.arange(180) % 9 == 1
+    labels = CandidateSets.from_labels(np.where(is_hidden, -1, y))
+    folds = [
+        (np.flatnonzero(~is_tested), np.flatnonzero(is_tested)),
+        (np.flatnonzero(~is_hidden), np.flatnonzero(is_hidden)),
+    ]
+    rates = [compare(X, labels, [PLKNN()], cv=folds[:n], refit=False).baseline_rate for n in (1, 2)]
+    assert rates[0] == rates[1] > 0.5
+    assert math.isnan(compare(X, labels, [PLKNN()], cv=folds[1:], refit=False).baseline_rate)
+
+
 def test_features_that_are_not_numbers_have_no_baseline(blobs):
     """Missing values, and rows of texts, give NaN and no warning."""
     X, y = blobs

@@ -479,7 +479,7 @@ def _measure_baseline(work: Work, folds_of_best: Sequence[FoldResult], best: str
 
     Return the fields of `Comparison`: the fraction of the held-out predictions of the baseline that are a label of
     largest weight, and a sentence if that of the best method is lower by three points and two standard errors. There
-    is no rate if the features are not finite numbers.
+    is no rate if the features are not finite numbers, or no held-out row is labeled.
     """
     estimator, candidates, hits = work.estimators[best], work.task.candidates, []
     tops = candidates.evidence == candidates.evidence.max(axis=1, keepdims=True)
@@ -488,6 +488,8 @@ def _measure_baseline(work: Work, folds_of_best: Sequence[FoldResult], best: str
     outputs = [fold.held_out for fold in folds_of_best if fold.held_out is not None]
     for (train, test), output in zip(work.splits, outputs, strict=True):
         known, rows = rng.permutation(train[is_labeled[train]])[:MAX_BASELINE_ROWS], test[is_labeled[test]]
+        if not len(rows):
+            continue
         try:
             encoded = _encode(Pipeline([*steps, ("features", "passthrough")]), work.task, known, rows)
             baseline = _ridge_predictions(*encoded, tops[known])
@@ -495,6 +497,8 @@ def _measure_baseline(work: Work, folds_of_best: Sequence[FoldResult], best: str
             return {}
         codes = output.predicted[is_labeled[test]]
         hits.append([tops[rows, baseline], tops[rows, codes] & (codes >= 0)])
+    if not hits:
+        return {}
     first, second = np.concatenate(hits, axis=1).astype(float)
     rate, gap = float(first.mean()), float(first.mean() - second.mean())
     if gap <= max(MIN_BASELINE_GAP, 2.0 * float(np.std(first - second)) / math.sqrt(len(first))):

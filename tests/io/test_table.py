@@ -444,3 +444,11 @@ def test_errors_of_compressed_content_name_its_source(
 def test_stems() -> None:
     for name, stem in (("a/birds.csv", "birds"), ("birds.v2.csv.gz", "birds.v2"), ("b.TSV.GZ", "b"), ("-", "stdin")):
         assert stem_of(Path(name)) == stem
+
+
+@pytest.mark.parametrize("name", ["lost.mat", "lost.rds"])
+def test_files_of_another_format_are_errors_with_the_reader_of_matlab_files(tmp_path: Path, name: str) -> None:
+    (tmp_path / name).write_bytes(b"MATLAB 5.0 MAT-file")
+    with pytest.raises(DataError, match=r"has an unknown format\. Give --format, or a file that ends in") as caught:
+        read_table(tmp_path / name)
+    assert ("load_mat" in str(caught.value)) == name.endswith(".mat")

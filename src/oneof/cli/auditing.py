@@ -147,7 +147,7 @@ def describe_first_labels(rate: FirstLabelRate | None) -> list[str]:
     rows = "1 labeled row" if rate.n_rows == 1 else f"{rate.n_rows:,} labeled rows"
     return [
         f"the first label, {rate.meaning}, is the true one in {100 * rate.accuracy:.1f} % of {rows} with a known true "
-        f"label (95 % interval {low:.1f} to {high:.1f} %)."
+        f"label and one first label (95 % interval {low:.1f} to {high:.1f} %)."
     ]
 
 

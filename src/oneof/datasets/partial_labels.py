@@ -82,8 +82,9 @@ def make_partial_labels(
           other classes as well. The sizes of the sets differ.
     epsilon : float in [0, 1], optional
         For "confusable" without `confusion`, .5 by default: the probability that the partner is in the set of a partial
-        row. With one distractor, 1 / (n_classes - 1) equals "uniform". With 1 the partner is always in the set, so that
-        no method can distinguish the two, and the expected accuracy of `compare` is too high.
+        row, which papers call that of a co-occurring label. With one distractor, 1 / (n_classes - 1) equals "uniform".
+        With 1 the partner is always in the set, so that no method can distinguish the two, and the expected accuracy of
+        `compare` is too high.
     rate : float in [0, 1], or array-like of shape (n_samples, n_classes), optional
         For "independent", .5 by default: the probability of each other label, for all labels or for each row and class.
         With the probabilities P of a classifier, ``P / (P with 0 for the true class).max(axis=1, keepdims=True)``,

@@ -171,7 +171,8 @@ def find_source(path: str | os.PathLike[str], format: str | None, formats: Mappi
         )
     [known_format] = found
     if known_format is None:
-        raise DataError(f"{path} has an unknown format. Give --format, or a file that ends in {suffixes}.")
+        matlab = " `oneof.datasets.load_mat` reads MATLAB files." * (path.suffix.lower() == ".mat")
+        raise DataError(f"{path} has an unknown format. Give --format, or a file that ends in {suffixes}.{matlab}")
     return Source(str(path), tuple(files), known_format)
 
 

@@ -9,7 +9,7 @@ import typer
 from typer.core import TyperCommand
 
 import oneof
-from oneof.cli import options
+from oneof.cli import options, terminal
 from oneof.cli.commands import audit, compare, datasets, demo, fit, inspect, label, predict, serve
 
 
@@ -17,13 +17,13 @@ class Command(TyperCommand):
     """Command that keeps the line that was typed, and groups its options in `--help`."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Parse the command line; raise if an option with one value is given twice."""
+        """Parse the command line, with a note if an option with one value is given twice."""
         ctx.meta[options.TYPED] = shlex.join(["oneof", str(ctx.info_name), *args])
         rest = super().parse_args(ctx, [*args])
         given: list[Any] = self.make_parser(ctx).parse_args([*args])[2]
-        for one in given:
+        for one in dict.fromkeys(given):
             if given.count(one) > 1 and not one.multiple and not one.is_flag:
-                ctx.fail(f"{one.opts[0]} must be given once; got {given.count(one)} values.")
+                terminal.print_note(f"{one.opts[0]} is given {given.count(one)} times: only its last value is used.")
         return rest
 
     def format_options(self, ctx: Any, formatter: Any) -> None:

@@ -295,7 +295,8 @@ def check_new_labels(
     """
     names = {str(label) for label in classes}
     folded = {fold_case(name) for name in names}
-    signs = {} if allows_new else {name: joining_sign(name, {*unknown.values(), *names}) for name in names}
+    labels = {*unknown.values(), *names}
+    signs = {name: joining_sign(name, labels) for name in names} if unknown and not allows_new else {}
     parts = {part.strip(): sign for name, sign in signs.items() if sign for part in name.split(sign)}
     is_most = n_known is not None and len(unknown) > n_known
     is_other_column = is_most and (n_known == 0 or len(set(unknown.values())) > len(names))

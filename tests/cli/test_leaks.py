@@ -13,11 +13,12 @@ import pytest
 from oneof import CandidateSets
 from oneof.cli.auditing import find_issues
 from oneof.cli.options import ReadOptions
-from oneof.cli.tables.inputs import prepare
+from oneof.cli.tables.inputs import prepare, read_groups
 from oneof.cli.tables.leaks import class_name_columns, find_groups, find_leaks, label_columns, set_columns
 from oneof.cli.tables.methods import resolve_methods
 from oneof.comparison import compare
 from oneof.comparison.folds import check_task, make_folds
+from oneof.errors import InputError
 from oneof.io import Column, describe
 from oneof.model_selection import compute_sample_weight
 from oneof.persistence import load
@@ -237,6 +238,8 @@ def test_the_rates_of_every_command_are_those_of_folds_by_groups(run: Run, recor
     prepared = prepare(Path("birds.csv"), ReadOptions(labels=("species",), truth="truth", groups="recorder"))
     assert prepared.groups == recorded["recorder"].to_list()
     assert "recorder" not in [column.name for column in prepared.columns]
+    with pytest.raises(InputError, match="--groups and --weights must name different columns"):
+        read_groups(prepared.table, replace(prepared.read_options, weight_column="recorder"))
     named = prepare(Path("birds.csv"), replace(prepared.read_options, categorical=("recorder",)))
     assert "recorder" in [column.name for column in named.columns]
     splits = make_folds(check_task(prepared.frame, prepared.candidates, None), 2, 0, prepared.groups)
@@ -323,6 +326,8 @@ def test_copied_texts_have_a_note_with_options_that_hold_them_out_together(run: 
         given = run(*words, *found.split("together, add ")[1].split(".\n")[0].split())
         assert note not in given.err
         assert "1 text: text" in given.out
+        pl.DataFrame({"text": [*texts[:-1], ""], "species": labels}).write_csv("songs.csv")
+        assert "together, number the distinct texts in a column of --groups." in run(*words).err
 
 
 def test_columns_that_seem_to_name_groups_have_a_note(run: Run, recorded: pl.DataFrame) -> None:

@@ -478,8 +478,8 @@ def _measure_baseline(work: Work, folds_of_best: Sequence[FoldResult], best: str
     """Compare the best method with a simple classifier on its own folds, and on the features of its last step.
 
     Return the fields of `Comparison`: the fraction of the held-out predictions of the baseline that are a label of
-    largest weight, and a sentence if that of the best method is lower by three points and two standard errors. There
-    is no rate if the features are not finite numbers, or no held-out row is labeled.
+    largest weight, and a sentence if that of the best method is lower by three points and two standard errors. The
+    rate is missing if the features are not finite numbers, or all held-out rows are unlabeled.
     """
     estimator, candidates, hits = work.estimators[best], work.task.candidates, []
     tops = candidates.evidence == candidates.evidence.max(axis=1, keepdims=True)

@@ -211,7 +211,8 @@ class Comparison:
         and the unlabeled rows. With several folds these are all rows.
     baseline_rate : float
         Fraction of the held-out predictions of ridge regression on the labels of largest weight that are such a label;
-        NaN if the features are not numbers. Without weights, these are the candidates, and the rate is covering.
+        NaN if the features are not numbers, or all held-out rows are unlabeled. Without weights, these are the
+        candidates, and the rate is covering.
     baseline_warning : str
         A sentence if the best method is clearly below this rate; otherwise empty.
     n_groups : int or None

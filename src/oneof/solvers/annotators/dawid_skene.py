@@ -30,6 +30,9 @@ has the power 1/2. With r_ck = u_c for k in A and u'_c otherwise, a row with vot
 This is a composite likelihood. Together with equal class frequencies it keeps a bias: the labels are good, but the
 precisions are wrong by .11 on average over the sets below. Accuracies of rules are therefore those of known labels.
 
+The sources are all rules, or none is. A joint model, in which sources with several answers have confusion matrices, was
+dropped: it lowered the accuracy on plf_trec, and on lf_youtube, lf_trec and lf_chemprot if pairs of rules are a source.
+
 One wrong rule can make conflicts as frequent as by chance. Then w is 1, and the labels are almost uniform, although
 their order is good. The log-likelihoods are therefore multiplied by the least number, at least 1, by which half of the
 votes for the most probable classes are expected to be right. Known labels count with certainty, so that many of them

@@ -39,7 +39,6 @@ _MAX_SHOWN = 200
 _SLICE_BYTES = 2**18
 """Number of bytes that are searched at once, which fit in the cache of a processor."""
 _ZERO, _MINUS = np.uint8(ord("0")), np.uint8(ord("-"))
-_ONE, _LAST = np.uint64(1), np.uint64(63)
 
 
 class RecordOffset(NamedTuple):
@@ -108,10 +107,7 @@ class Block:
 
     def n_delimiters(self) -> int:
         """Return the number of delimiters between cells of a plain block."""
-        delimiters = _bits(self.content, self.delimiter)
-        if self.quote and self.quote in self.content:
-            delimiters &= ~_inside(_bits(self.content, self.quote))
-        return int(np.bitwise_count(delimiters).sum())
+        return len(_outside(_places(self.content, self.delimiter), _places(self.content, self.quote)))
 
     def may_have_codes(self) -> bool:
         """Return whether a cell may be a code such as 007 or -01: a zero before a digit, after a border or a sign."""
@@ -369,60 +365,22 @@ def _open(path: Path, content: bytes | None) -> Any:
 
 
 def _split(text: bytes, delimiter: bytes, quote: bytes) -> tuple[bool, Any]:
-    """Return whether each mark of a quoted cell is at a border, and the places after the records.
-
-    All but a few passes over the bytes are over 64 of them at once: a set of places is the bits of 64-bit words.
-    """
-    line_ends = _bits(text, b"\n")
-    if not quote or quote not in text:
-        return True, _places(line_ends) + 1
-    marks = _bits(text, quote)
-    inside = _inside(marks)
-    borders = line_ends | marks | _bits(text, delimiter)
-    borders[-1] |= _ONE << np.uint64(len(text) % 64)  # the end of the text
-    after = borders | (_bits(text, b"\r") & _before(borders)) if b"\r" in text else borders
-    is_plain = not ((marks & inside & ~_after(borders)).any() or (marks & ~inside & ~_before(after)).any())
-    return is_plain, _places(line_ends & ~inside) + 1
+    """Return whether each mark of a quoted cell is at a border, and the places after the records."""
+    marks, line_ends = _places(text, quote), _places(text, b"\n")
+    padded = np.frombuffer(b"\n%b\n\n" % text, dtype=np.uint8)
+    borders = [ord(character) for character in (b"\n", delimiter, quote) if character]
+    before, after, second = padded[marks[::2]], padded[marks[1::2] + 2], padded[marks[1::2] + 3]
+    after = np.where(after == ord("\r"), second, after)
+    is_plain = bool(np.isin(before, borders).all() and np.isin(after, borders).all())
+    return is_plain, _outside(line_ends, marks) + 1
 
 
-def _places(bits: Any) -> Any:
-    """Return the places of some bits."""
-    words = np.flatnonzero(bits)
-    found = np.flatnonzero(np.unpackbits(bits[words].view(np.uint8), bitorder="little").view(np.bool_))
-    return 64 * words[found // 64] + found % 64
+def _places(text: bytes, character: bytes) -> Any:
+    """Return the places of a character, none without one."""
+    codes = np.frombuffer(text, dtype=np.uint8)
+    return np.flatnonzero(codes == ord(character)) if character and character in text else np.empty(0, dtype=np.intp)
 
 
-def _bits(text: bytes, character: bytes) -> Any:
-    """Return a bit for each byte of a text and the place behind it, from the lowest bit of the first word on."""
-    characters, code = np.frombuffer(text, dtype=np.uint8), ord(character)
-    words = np.zeros(len(text) // 64 + 1, dtype="<u8")
-    octets = words.view(np.uint8)
-    for start in range(0, len(text), _SLICE_BYTES):
-        part = np.packbits(characters[start : start + _SLICE_BYTES] == code, bitorder="little")
-        octets[start // 8 : start // 8 + len(part)] = part
-    return words
-
-
-def _after(bits: Any) -> Any:
-    """Return the bits of the places after those of some bits, and of the first place."""
-    moved = bits << _ONE
-    moved[1:] |= bits[:-1] >> _LAST
-    moved[0] |= _ONE
-    return moved
-
-
-def _before(bits: Any) -> Any:
-    """Return the bits of the places before those of some bits."""
-    moved = bits >> _ONE
-    moved[:-1] |= bits[1:] << _LAST
-    return moved
-
-
-def _inside(marks: Any) -> Any:
-    """Return the bits of the places from every other mark on, up to the next one."""
-    parity = marks.copy()
-    for shift in (1, 2, 4, 8, 16, 32):
-        parity ^= parity << np.uint64(shift)
-    is_odd = np.bitwise_xor.accumulate(parity >> _LAST)
-    parity[1:] ^= -is_odd[:-1]
-    return parity
+def _outside(places: Any, marks: Any) -> Any:
+    """Return the places that are outside of quoted cells, after an even number of marks."""
+    return places[np.searchsorted(marks, places) % 2 == 0] if len(marks) else places

@@ -15,6 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
+from sklearn.feature_extraction import FeatureHasher
 
 import oneof
 from oneof import CLPL, AvgPegasos, AvgPerceptron, CandidateSets, MaxPegasos, MaxPerceptron
@@ -511,7 +512,7 @@ def test_it_is_partial_fit_on_hashed_rows(learner):
     assert (model.predict_one(rows[0]), model.predict_proba_one(rows[0])) == (None, {})
     for x, y in zip(rows, sets, strict=True):
         assert model.learn_one(x, y) is model
-    hashed = model._hasher.transform([{str(k): v for k, v in x.items() if v is not None} for x in rows])
+    hashed = FeatureHasher(2**6).transform([{str(k): v for k, v in x.items() if v is not None} for x in rows])
     peer.partial_fit(hashed, sets, classes=["a", "b", "c"])
     assert np.array_equal(model.fitted().coef_, peer.coef_)
     assert [model.predict_one(x) for x in rows] == peer.predict(hashed).tolist()
@@ -529,7 +530,7 @@ def test_a_mapping_of_labels_to_weights_is_a_weighted_row(learner):
     model, peer = RiverClassifier(learner(), classes, hash_bits=6), learner()
     for x, row in zip(values, weights, strict=True):
         model.learn_one({"x": x}, {label: w for label, w in zip(classes, row, strict=True) if w > 0})
-    hashed = model._hasher.transform([{"x": x} for x in values])
+    hashed = FeatureHasher(2**6).transform([{"x": x} for x in values])
     peer.partial_fit(hashed, CandidateSets.from_weights(weights, classes))
     assert np.array_equal(model.fitted().coef_, peer.coef_)
     for y in ({"d": 1.0}, {"a": -1.0}, {"a": 0.0}):

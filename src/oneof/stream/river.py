@@ -3,9 +3,11 @@
 import math
 from collections.abc import Mapping, Sequence
 from copy import deepcopy
-from typing import Any, Self, TypeAlias
+from functools import lru_cache
+from typing import Any, Self
 
 import numpy as np
+from sklearn.utils import murmurhash3_32
 
 from oneof.candidates import CandidateSets, as_classes
 from oneof.candidates.labels import is_collection
@@ -18,10 +20,8 @@ from oneof.solvers.row_accessors import SparseRows, read_only
 from oneof.typing import Evidence, Floats, Ints, Mask
 from oneof.validation import check_positive
 
-_MAX_NAMES, _MAX_ROWS, _MAX_SETS = 2**20, 2**8, 2**12
+_MAX_ROWS, _MAX_SETS = 2**8, 2**12
 """Sizes of the caches, so that memory does not grow with the stream."""
-_Hashed: TypeAlias = tuple[Ints, Ints, Floats]
-"""The different columns of the features of a row, and for each feature the place of its column and its sign."""
 
 
 class RiverClassifier:
@@ -41,7 +41,7 @@ class RiverClassifier:
     Notes
     -----
     Most of the time per row is Python overhead: use `fit_stream` if possible. Rows with equal names in the same order
-    are the fastest. The columns of up to a million feature names are cached.
+    are the fastest.
 
     Examples
     --------
@@ -58,8 +58,6 @@ class RiverClassifier:
     """
 
     def __init__(self, estimator: Any, classes: Sequence[Any], hash_bits: int = 12) -> None:
-        from sklearn.feature_extraction import FeatureHasher
-
         check_online(estimator)
         if len(as_classes(classes)) < 2:
             raise InputError("`classes` must have at least two classes; got one.")
@@ -67,10 +65,7 @@ class RiverClassifier:
         self.estimator = estimator
         self.classes = as_classes(classes).tolist()
         self.hash_bits = int(hash_bits)
-        self._hasher = FeatureHasher(2**hash_bits)
         self._state: OnlineState | None = None
-        self._codes_of: dict[str, int] = {}  # twice the column of a name, plus 1 if its values are negated
-        self._hashed: dict[tuple[str, ...], _Hashed] = {}
         self._masks: dict[Any, Mask] = {}
 
     def learn_one(self, x: Mapping[str, Any], y: Any) -> Self:
@@ -177,22 +172,19 @@ class RiverClassifier:
         if not isinstance(x, Mapping):
             raise InputTypeError(f"`x` must be a dict {{name: value}} of features; got {type(x).__name__}.")
         names, values = _encode(x)
-        columns, place, signs = self._hashed.get(names) or self._hash(names)
+        columns, place, signs = _hash(names, 2**self.hash_bits)
         return columns, np.bincount(place, signs * values, len(columns)).astype(np.float64, copy=False)
 
-    def _hash(self, names: tuple[str, ...]) -> _Hashed:
-        """Return the columns of a row's features; rows of a stream often have the same names in the same order."""
-        if len(self._codes_of) > _MAX_NAMES:
-            self._codes_of.clear()
-        if new := [name for name in names if name not in self._codes_of]:
-            hashed = self._hasher.transform([{name: 1.0} for name in new])
-            self._codes_of.update(zip(new, (2 * hashed.indices + (hashed.data < 0)).tolist(), strict=True))
-        codes = np.array([self._codes_of[name] for name in names], dtype=np.int64)
-        columns, place = np.unique(codes >> 1, return_inverse=True)
-        if len(self._hashed) >= _MAX_ROWS:
-            self._hashed.clear()
-        self._hashed[names] = read_only(columns.astype(np.int32)), place, 1.0 - 2.0 * (codes & 1)
-        return self._hashed[names]
+
+@lru_cache(_MAX_ROWS)  # rows of a stream often have the same names in the same order
+def _hash(names: tuple[str, ...], n_columns: int) -> tuple[Ints, Ints, Floats]:
+    """Return the different columns of some features, and for each feature the place of its column and its sign.
+
+    They are those of `sklearn.feature_extraction.FeatureHasher`.
+    """
+    codes = np.array([murmurhash3_32(name) for name in names], dtype=np.int64)
+    columns, place = np.unique(np.abs(codes) % n_columns, return_inverse=True)
+    return read_only(columns.astype(np.int32)), place, np.where(codes < 0, -1.0, 1.0)
 
 
 def _key(y: Any) -> Any:

@@ -1,7 +1,7 @@
 """Encoder of tables into a fixed number of features, for streams: numbers are standardized, words are hashed."""
 
 import copy
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -141,31 +141,26 @@ class StreamEncoder(TransformerMixin, BaseEstimator):
     def _rows(self, frame: Any, numbers: Floats) -> FeatureMatrix:
         missing = np.isnan(numbers[:, self.missing_indicator_])
         dense = np.hstack([self.moments_.scale(numbers), missing])
-        hashed = [self._categories(frame[name]) for name in self._named("category")]
-        hashed += [self._texts(frame[name]) for name in self._named("text")]
+        hashed = [self._hash(frame[name], "=", lambda value: [value]) for name in self._named("category")]
+        if texts := self._named("text"):
+            analyze = TextOptions(self.stop_words, self.stem).vectorizer().build_analyzer()
+            hashed += [self._hash(frame[name], " ", analyze) for name in texts]
         if not hashed:
             return dense
         rows = sp.hstack([sp.csr_matrix(dense), sum(hashed[1:], hashed[0])], format="csr")
         rows.sort_indices()
         return rows
 
-    def _categories(self, cells: Any) -> Any:
-        distinct = cells.unique(maintain_order=True).to_list()
-        code = {value: row for row, value in enumerate(distinct)}
-        rows = self._hash([f"{cells.name}={value}"] for value in distinct)
-        return rows[[code[value] for value in cells.to_list()]]
-
-    def _texts(self, cells: Any) -> Any:
+    def _hash(self, cells: Any, separator: str, words_of: Callable[[str], list[str]]) -> Any:
+        """Return the counts of the words of each cell as rows of norm 1; words are hashed with the column's name."""
+        import polars as pl
+        from sklearn.feature_extraction import FeatureHasher
         from sklearn.preprocessing import normalize
 
-        analyze = TextOptions(self.stop_words, self.stem).vectorizer().build_analyzer()
-        prefix = f"{cells.name} "
-        return normalize(self._hash([prefix + word for word in analyze(text)] for text in cells.to_list()), copy=False)
-
-    def _hash(self, words: Any) -> Any:
-        from sklearn.feature_extraction import FeatureHasher
-
-        return FeatureHasher(2**self.hash_bits, input_type="string").transform(words)
+        distinct, prefix = cells.unique(maintain_order=True), f"{cells.name}{separator}"
+        words = ([prefix + word for word in words_of(value)] for value in distinct.to_list())
+        rows = normalize(FeatureHasher(2**self.hash_bits, input_type="string").transform(words), copy=False)
+        return rows[cells.cast(pl.Enum(distinct)).to_physical().to_numpy()]
 
     def _named(self, *kinds: str) -> list[str]:
         return [column[0] for column in self.columns if column[1] in kinds]

@@ -321,8 +321,7 @@ def _encoder(run: RunState, options: StreamOptions) -> StreamEncoder | None:
     if run.columns is None:
         return None
     text = options.text_options
-    names = [(column.name, str(column.kind)) for column in run.columns]
-    encoder = StreamEncoder(names, options.hash_bits, text.stop_words, text.stem)
+    encoder = StreamEncoder([column[:2] for column in run.columns], options.hash_bits, text.stop_words, text.stem)
     if run.moments is not None:
         encoder.moments_, encoder.missing_indicator_ = run.moments, run.missing_indicator
     return encoder

@@ -15,8 +15,10 @@ import numpy as np
 from oneof.likelihoods import constant_rows
 from oneof.typing import Evidence, Ints
 
-_MIN_PERSISTENCE, _MAX_PERSISTENCE = 0.3, 0.99
+_MIN_PERSISTENCE = 0.3
 _MIN_DEVIATIONS = 5.0
+_MAX_RATIO = 100
+"""Ratio of the lengths of runs above which its value is not written: nearly sorted rows determine it only roughly."""
 _MIN_MINORITY = 20.0
 """Minimum expected number of rows outside the most frequent class; with fewer, chance alone may produce a run."""
 
@@ -88,13 +90,10 @@ class LabelAutocorrelation:
         sorted_excess = (maximum - 1 / n_classes) * n_classes / (n_classes - 1)
         if excess < max(_MIN_PERSISTENCE * sorted_excess, _MIN_DEVIATIONS / math.sqrt(n)):
             return None
-        persistence = excess / sorted_excess
-        if persistence < _MAX_PERSISTENCE:
-            ratio = f"{1 / (1 - persistence):.1f}"
-        else:
-            ratio = f"over {1 / (1 - _MAX_PERSISTENCE):.0f}"
+        ratio = 1.0 / max(1.0 - excess / sorted_excess, 1.0 / _MAX_RATIO)
+        times = f"{ratio:.1f}" if ratio < _MAX_RATIO else f"over {_MAX_RATIO}"
         return (
-            f"labels come in runs, {ratio} times as long as in random order, so the running loss underestimates the "
+            f"labels come in runs, {times} times as long as in random order, so the running loss underestimates the "
             "loss of the model: shuffle the rows, or evaluate the model on other rows."
         )
 
@@ -246,13 +245,8 @@ class ProgressiveValidation:
         -------
         dict
         """
-        return {
-            "loss": self.total.loss,
-            "model_loss": self.total.model_loss,
-            "rows_per_second": self.total.rows_per_second,
-            "seconds": self.total.seconds,
-            "windows": [
-                {name: getattr(window, name) for name in ("rows", "loss", "model_loss", "rows_per_second")}
-                for window in self.windows
-            ],
+        rates = ("loss", "model_loss", "rows_per_second")
+        total = {name: getattr(self.total, name) for name in (*rates, "seconds")}
+        return total | {
+            "windows": [{name: getattr(window, name) for name in ("rows", *rates)} for window in self.windows]
         }

@@ -106,9 +106,8 @@ class RowPredictor:
         class_conditional: bool = False,
     ) -> None:
         if not isinstance(model, saved_model.SavedModel):
-            got = type(model).__name__
             raise InputTypeError(
-                f"`model` must be a oneof.persistence.SavedModel; got {got}. Use a model of `oneof fit`."
+                f"`model` must be a oneof.persistence.SavedModel; got {type(model).__name__}. Use one of `oneof fit`."
             )
         if not model.columns:
             raise InputError("the model has no columns: it was fitted to a sparse matrix. Fit it to a table.")
@@ -116,8 +115,9 @@ class RowPredictor:
         self._columns, options = saved_model.join_options(model, None)
         self._cell_format, self._lock = options.cell_format, threading.Lock()
         self.columns = [(column.name, column.kind) for column in self._columns]
-        self._kinds = dict(self.columns)
         self.vectors = saved_vectors(model.summary)
+        is_text = {name: kind in ("category", "text") for name, kind in self.columns}
+        self._is_text: dict[str, bool | None] = {**dict.fromkeys(self.vectors), **is_text}
         self.members = {member: name for name, size in self.vectors.items() for member in member_names(name, size)}
         (_, self._encoder), *steps = model.pipeline.steps
         self._estimator = steps[0][1] if len(steps) == 1 else Pipeline(steps)
@@ -167,7 +167,7 @@ class RowPredictor:
         """
         if not len(rows):
             return []
-        absent = [self._find_absent(row, number) for number, row in enumerate(rows)]
+        absent = [self._check_row(row, number) for number, row in enumerate(rows)]
         frame = self._frame(rows)
         with self._lock:
             features, masks = read_columns(frame, self._columns, self._cell_format)
@@ -176,8 +176,7 @@ class RowPredictor:
                 for number in masks[column.name].arg_true().to_list() if column.name in masks else ():
                     if self.strict:
                         raise unreadable_cell(frame[column.name], column, number)
-                    cell = rows[number].get(column.name, frame[column.name][number])  # a number of a vector has no key
-                    unreadable[number][column.name] = _shorten(cell)
+                    unreadable[number][column.name] = shorten(str(frame[column.name][number]))
             with saved_model.naming_cells(self.model, frame):
                 labels, values, proba = self._predict(self._encoder.transform(features))
         names, predictions = [str(label) for label in self.classes], []
@@ -192,13 +191,17 @@ class RowPredictor:
             predictions.append(prediction | {name: remark for name, remark in remarks.items() if remark})
         return predictions
 
-    def _find_absent(self, row: Mapping[str, Any], number: int) -> list[str]:
-        """Return the columns that a row lacks, or raise if it is not a mapping or they may not be missing values."""
+    def _check_row(self, row: Mapping[str, Any], number: int) -> list[str]:
+        """Return the absent columns of a row; raise if it is not a mapping of cells, or the columns are an error."""
         if not isinstance(row, Mapping):
-            got = _shorten(row)
-            raise InputTypeError(f"row {number} must be an object with a value for each column; got {got}.")
+            raise InputTypeError(
+                f"row {number} must be an object with a value for each column; got {type(row).__name__}."
+            )
+        for name, kind in self.columns:
+            if not isinstance(cell := row.get(name), _CELLS) and not is_missing(cell):
+                raise DataError(f"column {name!r} must contain {KINDS[kind]}; got {type(cell).__name__}.", row=number)
         absent = [name for name, _ in self.columns if name not in row and self.members.get(name) not in row]
-        others = [name for name in row if isinstance(name, str) and name.isprintable() and name not in self._kinds]
+        others = [name for name in row if isinstance(name, str) and name.isprintable() and name not in self._is_text]
         if absent and (self.strict or len(absent) == len(self.columns) or misspelled_column(absent, others)):
             remedy = f"Use null for a missing value.{suggest_columns(absent, sorted(others))}"
             raise DataError(f"missing column{'s' * (len(absent) > 1)} {format_names(absent)}. {remedy}", row=number)
@@ -208,17 +211,10 @@ class RowPredictor:
         """Return the cells of rows as a table with the columns of the model; absent cells are missing values."""
         import polars as pl
 
-        present, cells = {name for row in rows for name in row}, []
-        for name, kind in (*self.columns, *((vector, "") for vector in self.vectors)):
-            if name in present:
-                given = [row.get(name) for row in rows]
-                for number, value in enumerate(given if kind else ()):
-                    if not isinstance(value, _CELLS) and not is_missing(value):
-                        got = _shorten(value)
-                        raise DataError(f"column {name!r} must contain {KINDS[kind]}; got {got}.", row=number)
-                cells.append(to_series(name, given, is_text=kind in ("category", "text") if kind else None))
+        present = [name for name in self._is_text if any(name in row for row in rows)]
+        cells = [to_series(name, [row.get(name) for row in rows], is_text=self._is_text[name]) for name in present]
         frame = match_vectors(pl.DataFrame(cells), self.vectors, {})
-        return frame.with_columns(pl.lit(None).alias(name) for name in self._kinds if name not in frame.columns)
+        return frame.with_columns(pl.lit(None).alias(name) for name, _ in self.columns if name not in frame.columns)
 
     def _predict(self, X: Any) -> tuple[Any, Any, Any]:
         """Return the labels, the probabilities or scores, and the probabilities of encoded rows."""
@@ -228,11 +224,3 @@ class RowPredictor:
             return labels, proba, proba
         scores = get_scores(self._estimator, X)
         return labels, scores - scores[:, ::-1] if scores.shape[1] == 2 else scores, softmax(scores)
-
-
-def _shorten(value: Any) -> str:
-    """Return a value as text of 60 characters at most, for messages."""
-    try:
-        return shorten(value if isinstance(value, str) and value.isprintable() else ascii(value))
-    except ValueError:  # an integer with more digits than Python prints
-        return f"a number of type {type(value).__name__}"

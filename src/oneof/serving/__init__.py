@@ -1,7 +1,7 @@
 """Serving of predictions: rows as JSON objects over HTTP, or as mappings in Python.
 
-Reading order: `predictor` (predictions of a few rows), `app` (the HTTP application), `openapi` (its description),
-`limits` (of its requests), `server` (the server of `oneof serve`).
+Reading order: `predictor` (predictions of a few rows), `app` (the HTTP application and its description), `limits` (of
+its requests), `server` (the server of `oneof serve`).
 
 Names are imported on first use, so that predicting in Python needs no web server.
 """

@@ -7,10 +7,9 @@ since no header permits it. It cannot send rows either, since the content type o
 """
 
 import asyncio
-import ipaddress
 import json
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import asdict
 from typing import Any, NoReturn
 
@@ -24,15 +23,18 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from oneof.errors import InputError, OneofError
+from oneof.io.columns import format_names
 from oneof.io.findings import UnreadableCells
 from oneof.messages import enumerate_items
 from oneof.serving.limits import MAX_BODY_BYTES, MAX_BODY_SECONDS, MAX_REQUESTS, MAX_ROWS
-from oneof.serving.openapi import describe
 from oneof.serving.predictor import RowPredictor
 from oneof.validation import check_instance, check_positive
 
-_MAX_LISTED = 5
-"""Maximum number of columns or rows in a note."""
+_ADDRESS = re.compile(r"[0-9.]+|\[[0-9a-f:.]+\]")
+"""An IP address as a host: no name of DNS has digits alone in its last part, or a colon."""
+_CELL = {"type": ["string", "number", "boolean", "null"]}
+"""A cell: any column may also be given as text, as in a table."""
+_TEXT, _NUMBER, _OBJECT = {"type": "string"}, {"type": "number"}, {"type": "object"}
 _HEADERS = {"x-content-type-options": "nosniff", "cache-control": "no-store"}
 _SENTENCES = {
     404: "the path does not exist: the paths are /health, /model, /openapi.json and /predict.",
@@ -83,64 +85,54 @@ def make_app(
     limits = {"max_rows": max_rows, "max_body_bytes": max_body_bytes}
     for name, limit in limits.items():
         check_positive(name, limit, integer=True)
-    pages = {
-        "/health": {"status": "ok"},
-        "/model": describe_model(predictor, limits),
-        "/openapi.json": describe(predictor, max_rows),
-    }
-    return Starlette(
-        routes=[
-            *(Route(path, _respond(content), methods=["GET"]) for path, content in pages.items()),
-            Route("/predict", _Predictions(predictor, **limits).predict, methods=["POST"]),
-        ],
-        middleware=[Middleware(_HostMiddleware, hosts=hosts)],
-        exception_handlers=dict.fromkeys((HTTPException, OneofError, Exception), _on_error),
-    )
+    slots = asyncio.Semaphore(MAX_REQUESTS)
 
-
-class _Predictions:
-    """Endpoint of predictions, and the number of its open requests."""
-
-    def __init__(self, predictor: RowPredictor, max_rows: int, max_body_bytes: int) -> None:
-        self._predictor, self._max_rows, self._max_body_bytes = predictor, max_rows, max_body_bytes
-        self._open = asyncio.Semaphore(MAX_REQUESTS)
-
-    async def predict(self, request: Request) -> Response:
-        if self._open.locked():
+    async def predict(request: Request) -> Response:
+        if slots.locked():
             raise HTTPException(503, f"{MAX_REQUESTS} requests are open: try again later.", {"retry-after": "1"})
-        async with self._open:
-            content = _parse(await self._read(request))
-            predictions = await run_in_threadpool(self._predictor.predict, self._rows(content))
+        async with slots:
+            content = _parse(await _read(request, max_body_bytes))
+            predictions = await run_in_threadpool(predictor.predict, _rows(content, max_rows))
         answer = {"prediction": predictions[0]} if "row" in content else {"predictions": predictions}
         return _respond(answer | ({"notes": notes} if (notes := _describe(predictions)) else {}))
 
-    async def _read(self, request: Request) -> bytes:
-        """Return the body of a request, unless it is too long, too slow, or not JSON."""
-        if request.headers.get("content-type", "").split(";")[0].strip().lower() != "application/json":
-            raise HTTPException(415, "the body must be JSON: send the header `content-type: application/json`.")
-        content, limit = bytearray(), self._max_body_bytes
-        try:
-            async with asyncio.timeout(MAX_BODY_SECONDS):
-                async for chunk in request.stream():
-                    content += chunk
-                    if len(content) > limit:
-                        raise HTTPException(413, f"the body must have at most {limit:,} bytes: send fewer rows.")
-        except TimeoutError:
-            raise HTTPException(408, f"the body must arrive within {MAX_BODY_SECONDS:g} seconds.") from None
-        except ClientDisconnect:
-            raise HTTPException(400, "the body ended early.") from None
-        return bytes(content)
+    pages = {
+        "/health": {"status": "ok"},
+        "/model": describe_model(predictor, limits),
+        "/openapi.json": describe_requests(predictor, max_rows),
+    }
+    routes = [Route(path, _respond(content), methods=["GET"]) for path, content in pages.items()]
+    routes.append(Route("/predict", predict, methods=["POST"]))
+    handlers: Any = dict.fromkeys((HTTPException, OneofError, Exception), _on_error)
+    return Starlette(routes=routes, middleware=[Middleware(_HostMiddleware, hosts=hosts)], exception_handlers=handlers)
 
-    def _rows(self, content: Any) -> list[Any]:
-        """Return the rows of a body."""
-        if not isinstance(content, dict) or content.keys() not in ({"row"}, {"rows"}):
-            raise InputError('the body must be an object with either "row" (an object) or "rows" (a list of objects).')
-        rows = [content["row"]] if "row" in content else content["rows"]
-        if not isinstance(rows, list):
-            raise InputError('"rows" must be a list of objects.')
-        if len(rows) > self._max_rows:
-            raise HTTPException(413, f"a request may have at most {self._max_rows:,} rows; got {len(rows):,}.")
-        return rows
+
+async def _read(request: Request, limit: int) -> bytes:
+    """Return the body of a request, unless it is too long, too slow, or not JSON."""
+    if request.headers.get("content-type", "").split(";")[0].strip().lower() != "application/json":
+        raise HTTPException(415, "the body must be JSON: send the header `content-type: application/json`.")
+    content = bytearray()
+    try:
+        async with asyncio.timeout(MAX_BODY_SECONDS):
+            async for chunk in request.stream():
+                content += chunk
+                if len(content) > limit:
+                    raise HTTPException(413, f"the body must have at most {limit:,} bytes: send fewer rows.")
+    except (TimeoutError, ClientDisconnect):
+        raise HTTPException(408, f"the body must arrive within {MAX_BODY_SECONDS:g} seconds.") from None
+    return bytes(content)
+
+
+def _rows(content: Any, limit: int) -> list[Any]:
+    """Return the rows of a body."""
+    if not isinstance(content, dict) or content.keys() not in ({"row"}, {"rows"}):
+        raise InputError('the body must be an object with either "row" (an object) or "rows" (a list of objects).')
+    rows = [content["row"]] if "row" in content else content["rows"]
+    if not isinstance(rows, list):
+        raise InputError('"rows" must be a list of objects.')
+    if len(rows) > limit:
+        raise HTTPException(413, f"a request may have at most {limit:,} rows; got {len(rows):,}.")
+    return rows
 
 
 def describe_model(predictor: RowPredictor, limits: dict[str, int]) -> dict[str, Any]:
@@ -161,18 +153,81 @@ def describe_model(predictor: RowPredictor, limits: dict[str, int]) -> dict[str,
     }
 
 
+def describe_requests(predictor: RowPredictor, max_rows: int) -> dict[str, Any]:
+    """Return the OpenAPI description of the application, with the columns and classes of the model."""
+    row, prediction = ({"$ref": f"#/components/schemas/{name}"} for name in ("Row", "Prediction"))
+    body = _closed({"row": row, "rows": _array(row) | {"maxItems": max_rows}}) | {
+        "minProperties": 1,
+        "maxProperties": 1,
+    }
+    answer = _closed({"prediction": prediction, "predictions": _array(prediction), "notes": _array(_TEXT)})
+    predict = _operation("Predict the label of one row, or of several rows.", answer)
+    predict["requestBody"] = _content("One row, or several rows.", body) | {"required": True}
+    return {
+        "openapi": "3.1.0",
+        "info": {"title": f"Predictions of {predictor.model.method}", "version": predictor.model.oneof_version},
+        "paths": {
+            "/health": {"get": _operation("Return the status of the server.", _OBJECT)},
+            "/model": {"get": _operation("Return the columns and classes of the model, and the limits.", _OBJECT)},
+            "/predict": {"post": predict},
+        },
+        "components": {"schemas": {"Row": _describe_row(predictor), "Prediction": _describe_prediction(predictor)}},
+    }
+
+
+def _describe_row(predictor: RowPredictor) -> dict[str, Any]:
+    """Return the schema of a row. A vector and its numbers exclude each other, which only its description says."""
+    cells = {name: _CELL | {"description": kind} for name, kind in predictor.columns}
+    for name, size in predictor.vectors.items():
+        replaced = f"Vector, which replaces the cells {name}[0] to {name}[{size - 1}]."
+        vector = {"type": ["array", "null"], "minItems": size, "maxItems": size, "description": replaced}
+        cells[name] = _array(_CELL) | vector
+    absent = "is an error" if predictor.strict else "is a missing value, too"
+    description = f"Null is a missing value. An absent column {absent}. Other keys are ignored."
+    return _OBJECT | {"properties": cells, "minProperties": 1, "description": description}
+
+
+def _describe_prediction(predictor: RowPredictor) -> dict[str, Any]:
+    label, values = {"enum": predictor.classes}, _OBJECT | {"additionalProperties": _NUMBER}
+    required = {"label": label, "confidence": _NUMBER, predictor.value_name: values}
+    if predictor.set_options is not None:
+        required["set"] = _array(label) | {"description": f"The prediction set. {predictor.set_guarantee}"}
+    unreadable = _OBJECT | {"additionalProperties": _TEXT, "description": "The cells that cannot be read, by column."}
+    absent = _array(_TEXT) | {"description": "The columns that the row lacks."}
+    empty = {"const": True, "description": "No cell of the row can be read."}
+    return _closed(required | {"unreadable": unreadable, "absent": absent, "empty": empty}, required)
+
+
+def _operation(summary: str, answer: dict[str, Any]) -> dict[str, Any]:
+    """Return an operation with the schema of its response; every error has the same form."""
+    error = _content("An error of one sentence.", _closed({"error": _TEXT}, ["error"]))
+    return {"summary": summary, "responses": {"200": _content("OK", answer), "default": error}}
+
+
+def _content(description: str, schema: dict[str, Any]) -> dict[str, Any]:
+    return {"description": description, "content": {"application/json": {"schema": schema}}}
+
+
+def _closed(properties: dict[str, Any], required: Collection[str] = ()) -> dict[str, Any]:
+    """Return the schema of an object without further keys."""
+    return _OBJECT | {"properties": properties, "required": [*required], "additionalProperties": False}
+
+
+def _array(items: dict[str, Any]) -> dict[str, Any]:
+    return {"type": "array", "items": items}
+
+
 def _describe(predictions: list[dict[str, Any]]) -> list[str]:
     """Return the note of `oneof predict` about unreadable cells, and notes about absent columns and empty rows."""
     cells, absent = UnreadableCells(), dict[str, None]()
     empty = [f"row {row}" for row, prediction in enumerate(predictions) if prediction.get("empty")]
     for row, prediction in enumerate(predictions):
-        absent |= dict.fromkeys(map(repr, prediction.get("absent", ())))
+        absent |= dict.fromkeys(prediction.get("absent", ()))
         for column, value in prediction.get("unreadable", {}).items():
             cells.add(column, [(row, value)], 1)
-    names = enumerate_items([*absent], _MAX_LISTED, conjunction=False)
-    note = f"absent columns are missing values: {names}. Use null for a missing value, or add its key."
-    none = (
-        f"no cell can be read in {enumerate_items(empty, _MAX_LISTED)}: the prediction is that of missing values only."
+    none = f"no cell can be read in {enumerate_items(empty, 5)}: the prediction is that of missing values only."
+    note = (
+        f"absent columns are missing values: {format_names([*absent])}. Use null for a missing value, or add its key."
     )
     return [*[none] * bool(empty), *cells.sentences(), *[note] * bool(absent)]
 
@@ -189,10 +244,10 @@ def _reject_constant(name: str) -> NoReturn:
     raise ValueError(f"it has no {name}. Use null for a missing value")
 
 
-def _respond(content: dict[str, Any], status: int = 200) -> Response:
+def _respond(content: dict[str, Any], status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
     # In ASCII: an error may quote half a surrogate pair, which has no UTF-8.
     body = json.dumps(content, allow_nan=False, separators=(",", ":"))
-    return Response(body, status, headers=_HEADERS, media_type="application/json")
+    return Response(body, status, headers=_HEADERS | dict(headers or {}), media_type="application/json")
 
 
 async def _on_error(_: Request, error: Exception) -> Response:
@@ -200,9 +255,7 @@ async def _on_error(_: Request, error: Exception) -> Response:
     if isinstance(error, OneofError):
         return _respond({"error": str(error)}, 400)
     known = error if isinstance(error, HTTPException) else HTTPException(500)
-    response = _respond({"error": _SENTENCES.get(known.status_code, known.detail)}, known.status_code)
-    response.headers.update(known.headers or {})
-    return response
+    return _respond({"error": _SENTENCES.get(known.status_code, known.detail)}, known.status_code, known.headers)
 
 
 class _HostMiddleware:
@@ -232,9 +285,5 @@ def is_accepted(host: str, hosts: Collection[str]) -> bool:
     >>> [is_accepted(host, {"localhost"}) for host in ("localhost:8000", "[::1]:80", "10.0.0.5", "evil.example")]
     [True, True, True, False]
     """
-    name = re.sub(r"^\[|\]?(:\d*)?$", "", host)
-    try:
-        ipaddress.ip_address(name)
-    except ValueError:
-        return "*" in hosts or name.lower() in hosts
-    return True
+    name = re.sub(r":\d*$", "", host.lower())
+    return "*" in hosts or name in hosts or _ADDRESS.fullmatch(name) is not None

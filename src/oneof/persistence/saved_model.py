@@ -204,10 +204,10 @@ class SavedModel:
             yield aligned.rows
 
 
-def check_calibrated(model: SavedModel, subject: str = "prediction sets need") -> None:
-    """Raise unless a model has calibration rows; `subject` begins the sentence."""
+def check_calibrated(model: SavedModel, subject: str = "prediction sets need") -> dict[str, Any]:
+    """Return the calibration rows of a model; raise if it has none, with a sentence that begins with `subject`."""
     if model.calibration is not None:
-        return
+        return model.calibration
     if not hasattr(model.pipeline, "predict_proba"):
         raise InputError(f"{subject} probabilities; {model.method} has scores only. Fit another method.")
     raise InputError(

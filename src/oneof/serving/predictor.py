@@ -6,7 +6,6 @@ from datetime import date, time, timedelta
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from sklearn.pipeline import Pipeline
 
 from oneof.candidates.labels import is_missing
 from oneof.errors import DataError, InputError, InputTypeError
@@ -119,8 +118,7 @@ class RowPredictor:
         is_text = {name: kind in ("category", "text") for name, kind in self.columns}
         self._is_text: dict[str, bool | None] = {**dict.fromkeys(self.vectors), **is_text}
         self.members = {member: name for name, size in self.vectors.items() for member in member_names(name, size)}
-        (_, self._encoder), *steps = model.pipeline.steps
-        self._estimator = steps[0][1] if len(steps) == 1 else Pipeline(steps)
+        self._encoder, self._estimator = model.pipeline[0], model.pipeline[1:]
         self.value_name = "probabilities" if hasattr(self._estimator, "predict_proba") else "scores"
         self.set_options: CoverageOptions | None = None
         self.set_notes: list[str] = []
@@ -128,10 +126,9 @@ class RowPredictor:
         if coverage is not None:
             self.set_options = CoverageOptions(coverage, set_method, calibration, class_conditional)
             check_set_options(self.set_options, "set_method")
-            saved_model.check_calibrated(model)
-            assert model.calibration is not None
-            self._calibrated = calibrate_rows(model.calibration, self.set_options)
-            self.set_notes = saved_model.predict_sets(model, model.calibration["proba"], self.set_options)[1]
+            held_out = saved_model.check_calibrated(model)
+            self._calibrated = calibrate_rows(held_out, self.set_options)
+            self.set_notes = saved_model.predict_sets(model, held_out["proba"], self.set_options)[1]
             self.set_guarantee = saved_model.describe_calibration(model, self.set_options)["guarantee"]
 
     def predict(self, rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:

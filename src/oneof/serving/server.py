@@ -1,15 +1,13 @@
 """Server of predictions, by default on localhost."""
 
-import ipaddress
 import logging
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from oneof.persistence.saved_model import SavedModel
 from oneof.serving.limits import DEFAULT_PORT, MAX_CONNECTIONS
+from oneof.serving.predictor import RowPredictor
 from oneof.sockets import LOCALHOST, WebServer, check_server_installed, listen
-
-if TYPE_CHECKING:
-    from oneof.persistence import SavedModel
 
 _KEEP_ALIVE_SECONDS = 30
 _STOP_SECONDS = 5
@@ -40,10 +38,8 @@ class PredictionServer(WebServer):
     Attributes
     ----------
     url : str
-    notes : list of str
-        Notes about prediction sets of all classes.
-    set_guarantee : str or None
-        One sentence on the coverage of the prediction sets.
+    predictor : RowPredictor
+        It has the notes about prediction sets and their guarantee.
     is_local : bool
         Whether only this machine can connect.
 
@@ -60,7 +56,7 @@ class PredictionServer(WebServer):
 
     def __init__(
         self,
-        model: "SavedModel",
+        model: SavedModel,
         *,
         host: str = LOCALHOST,
         port: int = DEFAULT_PORT,
@@ -72,15 +68,13 @@ class PredictionServer(WebServer):
     ) -> None:
         check_server_installed("serving")
         from oneof.serving.app import make_app
-        from oneof.serving.predictor import RowPredictor
 
-        predictor = RowPredictor(model, strict=strict, **sets or {})
-        self.notes, self.set_guarantee = predictor.set_notes, predictor.set_guarantee
-        predictor.predict([dict.fromkeys(name for name, _ in predictor.columns)])  # the first prediction is slow
-        app = make_app(predictor, hosts=("localhost", host, *(allowed_hosts or ())), **limits)
+        self.predictor = RowPredictor(model, strict=strict, **sets or {})
+        self.predictor.predict([dict.fromkeys(name for name, _ in self.predictor.columns)])  # the first one is slow
+        app = make_app(self.predictor, hosts=("localhost", host, *(allowed_hosts or ())), **limits)
         listener = listen(port, host)
         address, port = listener.getsockname()
-        self.is_local, self.url = ipaddress.ip_address(address).is_loopback, f"http://{host}:{port}"
+        self.is_local, self.url = address.startswith("127."), f"http://{host}:{port}"
         super().__init__(
             app,
             listener,
@@ -97,11 +91,10 @@ def _log_requests() -> dict[str, Any]:
     handler.setFormatter(logging.Formatter("%(asctime)s %(message)s"))
     access = logging.getLogger("uvicorn.access")
     access.handlers, access.propagate = [handler], False
-    access.setLevel("INFO")
-    return {"log_config": None, "log_level": None, "access_log": True}
+    return {"log_config": None, "log_level": "info", "access_log": True}
 
 
-def serve(model: "SavedModel", *, host: str = LOCALHOST, port: int = DEFAULT_PORT, **options: Any) -> None:
+def serve(model: SavedModel, *, host: str = LOCALHOST, port: int = DEFAULT_PORT, **options: Any) -> None:
     """Serve the predictions of a model over HTTP until the process is interrupted.
 
     The server has neither a password nor encryption. Other machines should be served by a web server of your choice,

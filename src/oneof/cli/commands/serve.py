@@ -68,15 +68,15 @@ def run(
         check_calibrated(saved, "--coverage needs")
     terminal.print_note(*check_stemmer(saved))
     server = PredictionServer(saved, sets=asdict(coverage_group), **asdict(server_options))
-    terminal.print_note(*server.notes)
+    terminal.print_note(*server.predictor.set_notes)
     if not server.is_local:
         terminal.print_note("other machines can connect; there is no password and no encryption. A proxy can add both.")
     if json:
         terminal.print_json({"url": server.url, "model": str(model), "method": saved.method})
     else:
         terminal.print_line(f"{saved.method} predicts at {server.url}/predict. Stop with Ctrl-C.")
-        if server.set_guarantee is not None:
-            terminal.print_line(f"Prediction sets: {server.set_guarantee}")
+        if server.predictor.set_guarantee is not None:
+            terminal.print_line(f"Prediction sets: {server.predictor.set_guarantee}")
     try:
         server.run()
     except KeyboardInterrupt:  # the documented way to stop

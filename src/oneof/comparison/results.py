@@ -349,18 +349,15 @@ class Comparison:
 
     def __str__(self) -> str:
         rates = self._rates()
-        table = [["", "method", *(title for title, *_ in rates), "fit time", ""]]
+        table = [["  method", *(title for title, *_ in rates), "fit time", ""]]
         for r in self.results:
             cells = [format_mean_std(*(getattr(r, name) for name in names)) for _, *names in rates]
             seconds = "-" if math.isnan(r.fit_seconds) else f"{r.fit_seconds:.3g} s"
             note = r.incomplete or "" if r.error is None else f"failed: {r.error}"
-            table.append(["*" if r.method == self.best_method else "", r.method, *cells, seconds, note])
-        _, width, *widths, _ = (max(map(len, column)) for column in zip(*table, strict=True))
-        lines = []
-        for mark, name, *cells, note in table:
-            aligned = [f"{cell:>{w}}" for cell, w in zip(cells, widths, strict=True)]
-            lines.append("  ".join([f"{mark:1} {name:{width}}", *aligned, *filter(None, [note])]))
-        return "\n".join([*lines, *filter(None, [self.truth_note, self.baseline_warning])])
+            table.append([f"{'*' if r.method == self.best_method else ' '} {r.method}", *cells, seconds, note])
+        width, *widths, _ = (max(map(len, column)) for column in zip(*table, strict=True))
+        lines = ["  ".join([name.ljust(width), *map(str.rjust, cells, widths), note]) for name, *cells, note in table]
+        return "\n".join([*map(str.rstrip, lines), *filter(None, [self.truth_note, self.baseline_warning])])
 
     def _rates(self) -> list[tuple[str, ...]]:
         """Return the title of each rate of the table, and its fields: the mean and, if there is one, the deviation."""

@@ -506,7 +506,11 @@ def test_uninformative_labels_have_no_warning():
 def test_it_is_partial_fit_on_hashed_rows(learner):
     """Rows one by one give the weights of the same hashed rows at once; text is a category, None is missing."""
     rng = np.random.default_rng(0)
-    rows = [{"x": float(x), "color": "rb"[int(x > 0)], "gap": None, 4: 0.5} for x in rng.normal(size=50)]
+    names = [f"größe {j}" for j in range(20)]  # hashed to both signs, and some to the same column
+    rows = [
+        {"x": float(x), "color": "rb"[int(x > 0)], "gap": None, 4: 0.5} | dict.fromkeys(names, float(x) / 9)
+        for x in rng.normal(size=50)
+    ]
     sets = [["a"] if row["x"] > 0 else None if i % 5 == 0 else ["b", "c"] for i, row in enumerate(rows)]
     model, peer = RiverClassifier(learner, ["a", "b", "c"], hash_bits=6), clone(learner)
     assert (model.predict_one(rows[0]), model.predict_proba_one(rows[0])) == (None, {})

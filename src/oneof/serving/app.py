@@ -94,7 +94,7 @@ def make_app(
             content = _parse(await _read(request, max_body_bytes))
             predictions = await run_in_threadpool(predictor.predict, _rows(content, max_rows))
         answer = {"prediction": predictions[0]} if "row" in content else {"predictions": predictions}
-        return _respond(answer | ({"notes": notes} if (notes := _describe(predictions)) else {}))
+        return _respond(answer | ({"notes": notes} if (notes := _notes(predictions)) else {}))
 
     pages = {
         "/health": {"status": "ok"},
@@ -217,7 +217,7 @@ def _array(items: dict[str, Any]) -> dict[str, Any]:
     return {"type": "array", "items": items}
 
 
-def _describe(predictions: list[dict[str, Any]]) -> list[str]:
+def _notes(predictions: list[dict[str, Any]]) -> list[str]:
     """Return the note of `oneof predict` about unreadable cells, and notes about absent columns and empty rows."""
     cells, absent = UnreadableCells(), dict[str, None]()
     empty = [f"row {row}" for row, prediction in enumerate(predictions) if prediction.get("empty")]

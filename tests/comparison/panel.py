@@ -20,6 +20,20 @@ class Checking(Frequencies):
         return super().fit(X, y)
 
 
+class Watched(Frequencies):
+    """Classifier whose clones append the rows and sets of each fit to one list."""
+
+    def __init__(self, fits=None):
+        self.fits = fits
+
+    def __sklearn_clone__(self):
+        return self
+
+    def fit(self, X, y):
+        self.fits.append((X, y))
+        return super().fit(X, y)
+
+
 METHODS = {
     "average": make_pipeline(StandardScaler(), AvgPerceptron(n_epochs=3)),
     "maximum": make_pipeline(StandardScaler(), MaxPerceptron(n_epochs=3)),

@@ -135,12 +135,12 @@ def test_evaluation_counts_the_rows_without_a_part_in_the_accuracy():
 
 
 def test_the_truth_may_have_gaps_and_labels_of_its_own():
-    """Rows without a truth do not enter the accuracy; a label that is in no set is never predicted."""
+    """Rows without a truth do not enter the accuracy; a label that is in no set is never predicted, with a warning."""
     X, y, truth = draw()
     holes = truth.astype(object)
     holes[::3] = None
     holes[1] = "zebra"
-    with pytest.warns(UserWarning, match="`truth` has 'zebra' in row 1, which is not a class of `y`"):
+    with pytest.warns(UserWarning, match="`truth` has 'zebra' in row 1, which is not a class of `y`: no prediction of"):
         comparison = compare(X, y, {"a": Constant("a")}, truth=holes, cv=3)
     expected = [
         np.mean([holes[i] == "a" for i in test if holes[i] is not None])
@@ -171,15 +171,15 @@ def test_a_failed_method_is_the_last_row():
         compare(X, y, {"always": always})
 
 
-def test_progress_is_reported_after_every_fold_in_order():
-    """The callback gets the number of finished folds, the number of folds and the name of the method."""
+def test_progress_is_reported_before_each_phase_and_after_every_fold():
+    """The callback gets the finished and all folds, and the method whose fit begins or ended; then the last steps."""
     X, y, _ = draw()
     calls = []
-    compare(X, y, METHODS, cv=3, refit=False, progress=lambda *call: calls.append(call))
-    calls = [call for call in calls if call[2] in METHODS]
-    assert [done for done, _, _, _ in calls] == list(range(1, 10))
-    assert {total for _, total, _, _ in calls} == {9}
-    assert [name for _, _, name, _ in calls] == [name for name in METHODS for _ in range(3)]
+    best = compare(X, y, METHODS, cv=3, progress=lambda *call: calls.append(call)).best_method
+    assert [call[0] for call in calls if call[2] in METHODS] == list(range(1, 10))
+    assert {call[1] for call in calls} == {9}
+    folds = [name for method in METHODS for name in (f"fitting {method}", *[method] * 3)]
+    assert [call[2] for call in calls] == [*folds, "simple baseline", f"{best} on all rows"]
 
 
 def test_the_best_estimator_is_fitted_on_all_rows():

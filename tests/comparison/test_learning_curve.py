@@ -12,6 +12,7 @@ from oneof import AvgPerceptron
 from oneof.comparison import compare, learning_curve
 from oneof.errors import InputError
 from tests.blobs import Frequencies, draw
+from tests.comparison.panel import Watched
 
 
 def test_the_last_point_is_the_comparison():
@@ -34,23 +35,15 @@ def test_the_samples_of_the_curve_are_nested():
     """In each fold a smaller training set is a subset of a larger one and has all unlabeled rows."""
     X, y, _ = draw()
     X[:, 0] = np.arange(len(X))
-    fits = []
-
-    class Watch(Frequencies):
-        def fit(self, X, y):
-            fits.append((set(X[:, 0]), int(y.is_unlabeled.sum()), len(y)))
-            return super().fit(X, y)
-
-    calls = []
-    curve = learning_curve(
-        Watch(), X, y, train_sizes=(0.2, 0.6, 1.0), cv=2, progress=lambda *call: calls.append(call[:2])
-    )
+    fits, calls = [], []
+    options = {"cv": 2, "progress": lambda *call: calls.append(call[:2])}
+    curve = learning_curve(Watched(fits), X, y, train_sizes=(0.2, 0.6, 1.0), **options)
     n_unlabeled = int(y.is_unlabeled.sum())
     assert n_unlabeled > 0
-    assert [size - n_unlabeled for _, _, size in fits] == [n for n in curve.train_sizes for _ in range(2)]
-    assert {unlabeled for _, unlabeled, _ in fits} == {n_unlabeled}
+    assert [len(sets) - n_unlabeled for _, sets in fits] == [n for n in curve.train_sizes for _ in range(2)]
+    assert {int(sets.is_unlabeled.sum()) for _, sets in fits} == {n_unlabeled}
     for fold in range(2):
-        small, middle, large = (rows for rows, _, _ in fits[fold::2])
+        small, middle, large = (set(rows[:, 0]) for rows, _ in fits[fold::2])
         assert small < middle < large
     assert calls == [(done, 6) for done in range(1, 7)]
 
@@ -58,24 +51,15 @@ def test_the_samples_of_the_curve_are_nested():
 def test_the_estimate_is_the_last_point():
     """With the result of the same folds, the last point is that result, and only the smaller sizes are fitted."""
     X, y, truth = draw()
-    rows = []
-
-    class Watch(Frequencies):
-        def fit(self, X, y):
-            rows.append(len(X))
-            return super().fit(X, y)
-
     for cv in (1, 5):
-        comparison = compare(X, y, {"it": Watch()}, truth=truth, cv=cv, refit=False)
-        reference = learning_curve(Frequencies(), X, y, truth=truth, train_sizes=(0.25, 0.5), cv=cv)
-        rows.clear()
-        curve = learning_curve(
-            Watch(), X, y, truth=truth, train_sizes=(0.25, 0.5, 1.0), cv=cv, last=comparison.results[0]
-        )
-        assert len(rows) == 2 * cv
+        options, fits = {"truth": truth, "cv": cv}, []
+        last = compare(X, y, {"it": Frequencies()}, refit=False, **options).results[0]
+        reference = learning_curve(Frequencies(), X, y, train_sizes=(0.25, 0.5), **options)
+        curve = learning_curve(Watched(fits), X, y, train_sizes=(0.25, 0.5, 1.0), last=last, **options)
+        assert len(fits) == 2 * cv
         assert curve.train_sizes[:2] == reference.train_sizes
-        assert curve.covering_rate == (*reference.covering_rate, comparison.results[0].covering_rate)
-        assert curve.accuracy_std == (*reference.accuracy_std, comparison.results[0].accuracy_std)
+        assert curve.covering_rate == (*reference.covering_rate, last.covering_rate)
+        assert curve.accuracy_std == (*reference.accuracy_std, last.accuracy_std)
 
 
 def test_the_fractions_are_of_the_maximum():

@@ -74,14 +74,6 @@ def test_fast_kinds_of_methods_are_fitted_first_within_a_budget():
         assert [call[2].removeprefix("fitting ") for call in calls if call[2].startswith("fitting")] == order
 
 
-def test_each_phase_is_announced_before_it_begins(clock):
-    """The progress names the method before its fit, then the baseline and the final fit."""
-    X, y, _ = draw(60)
-    calls = []
-    compare(X, y, {"it": timed(clock, 1.0)}, cv=2, progress=lambda *call: calls.append(call[2]))
-    assert calls == ["fitting it", "it", "it", "simple baseline", "it on all rows"]
-
-
 class CountedScaler(StandardScaler):
     """Scaler that counts its fits in a list that clones share."""
 

@@ -34,6 +34,17 @@ def make_frame(n=N_ROWS, seed=0):
     )
 
 
+def make_weighted():
+    """Return the rows with weights of the labels in every second row."""
+    frame, rng = make_frame(), np.random.default_rng(0)
+    texts = [
+        "|".join(f"{label}:{w:.3f}" for label, w in zip(text.split("|"), rng.uniform(0.1, 1, 2), strict=False))
+        if text and i % 2 else text
+        for i, text in enumerate(frame["species"].to_list())
+    ]  # fmt: skip
+    return frame.with_columns(species=pl.Series(texts))
+
+
 def make_numbers(n=N_ROWS, seed=0, d=4):
     """Return rows of numbers alone, and their labels."""
     rng = np.random.default_rng(seed)

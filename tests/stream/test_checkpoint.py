@@ -10,16 +10,15 @@ import sys
 import time
 
 import numpy as np
-import polars as pl
 import pytest
 
 from oneof import AvgPegasos, MaxPegasos, persistence
 from oneof.archives import read_arrays
-from oneof.errors import DataError, InputError, WriteError
+from oneof.errors import DataError, WriteError
 from oneof.io import Overrides
 from oneof.stream import CheckpointConfig, StreamOptions, checkpoint, fit_stream
 from tests.stream.bits import assert_same_bits
-from tests.stream.conftest import make_frame
+from tests.stream.conftest import make_frame, make_weighted
 
 OPTIONS = StreamOptions(("species",), batch_rows=100, hash_bits=8, n_epochs=2)
 ESTIMATOR = AvgPegasos(average=True, fit_intercept=True)
@@ -71,14 +70,8 @@ def test_an_interrupted_run_resumes_bit_by_bit(files, tmp_path, name, n_batches)
 @pytest.mark.parametrize("kind", ["likelihood", "posterior"])
 def test_a_run_on_weights_resumes_bit_by_bit(tmp_path, kind):
     """Weights, their prior and the statistics of the labels continue as in an uninterrupted run."""
-    frame, rng = make_frame(), np.random.default_rng(0)
-    texts = [
-        "|".join(f"{label}:{w:.3f}" for label, w in zip(text.split("|"), rng.uniform(0.1, 1, 2), strict=False))
-        if text and i % 2 else text
-        for i, text in enumerate(frame["species"].to_list())
-    ]  # fmt: skip
     path, saved = tmp_path / "t.csv", tmp_path / "checkpoint.npz"
-    frame.with_columns(species=pl.Series(texts)).write_csv(path)
+    make_weighted().write_csv(path)
     options = StreamOptions(("species",), batch_rows=100, hash_bits=8, n_epochs=2, weighted=True, kind=kind)
     unbroken, fit = _interrupt_and_resume(path, options, saved, 3)
     assert fit.prior == unbroken.prior
@@ -104,8 +97,6 @@ def test_checkpoints_are_written_at_an_interval_of_rows(files, tmp_path):
     assert not saved.exists()
     fit_stream(files["t.csv"], ESTIMATOR, OPTIONS, checkpoints=CheckpointConfig(saved, every_seconds=1e-9))
     assert saved.exists()
-    with pytest.raises(InputError, match=r"`every_rows` must be .*; got 0"):
-        CheckpointConfig(saved, every_rows=0)
 
 
 def test_a_checkpoint_that_cannot_be_written_leaves_no_folder(files, tmp_path, monkeypatch):

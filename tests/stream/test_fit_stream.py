@@ -5,6 +5,7 @@ import os
 import re
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -32,7 +33,7 @@ from oneof.stream import (
 from oneof.stream.encoder import Moments, StreamEncoder
 from oneof.stream.validation import MAX_WINDOWS, LabelAutocorrelation
 from tests.stream.bits import assert_same_bits
-from tests.stream.conftest import N_ROWS, NAMES, make_frame, make_numbers, write_svmlight
+from tests.stream.conftest import N_ROWS, NAMES, make_frame, make_numbers, make_weighted, write_svmlight
 
 ESTIMATORS = [AvgPerceptron, MaxPerceptron, AvgPegasos, MaxPegasos]
 SPECIES = StreamOptions(labels=("species",), batch_rows=100, hash_bits=8)
@@ -41,17 +42,17 @@ SPECIES = StreamOptions(labels=("species",), batch_rows=100, hash_bits=8)
 @pytest.mark.parametrize("estimator_class", ESTIMATORS)
 @pytest.mark.parametrize("average", [False, True])
 @pytest.mark.parametrize("n_epochs", [1, 3])
-@pytest.mark.parametrize("kind", ["dense", "sparse"])
-def test_weights_are_those_of_partial_fit(files, estimator_class, average, n_epochs, kind):
-    """The weights equal, bit by bit, those of partial_fit on the encoded rows."""
-    drop = () if kind == "sparse" else ("color", "remark")
-    options = StreamOptions(
-        ("species",), overrides=Overrides(drop=drop), batch_rows=100, hash_bits=8, n_epochs=n_epochs
-    )
+@pytest.mark.parametrize("kind", ["dense", "sparse", "weighted"])
+def test_weights_are_those_of_partial_fit(tmp_path, estimator_class, average, n_epochs, kind):
+    """The weights equal, bit by bit, those of partial_fit on the encoded rows, and on the weights of their labels."""
+    table, path = make_weighted() if kind == "weighted" else make_frame(), tmp_path / "t.csv"
+    table.write_csv(path)
+    overrides = Overrides(drop=() if kind == "sparse" else ("color", "remark"))
+    options = replace(SPECIES, overrides=overrides, n_epochs=n_epochs, weighted=kind == "weighted")
     estimator = estimator_class(average=average, fit_intercept=True)
-    fit = fit_stream(files["t.csv"], estimator, options)
-    frame = align_columns(make_frame(), fit.columns, files["t.csv"])
-    y = CandidateSets.from_strings(make_frame()["species"].to_list())
+    fit = fit_stream(path, estimator, options)
+    frame = align_columns(table, fit.columns, path)
+    y = CandidateSets.from_strings(table["species"].to_list(), weighted=options.weighted)
     encoder, peer = StreamEncoder(fit.columns, 8), clone(estimator)
     for epoch in range(n_epochs):
         for first in range(0, N_ROWS, 100):
@@ -210,6 +211,7 @@ def test_standard_input_is_a_stream_like_any_other(files, monkeypatch):
     ("kind", "given"),
     [
         (CheckpointConfig, {"resume": "no"}),
+        (CheckpointConfig, {"every_rows": 0}),
         (CheckpointConfig, {"every_rows": 0.5}),
         (CheckpointConfig, {"every_rows": True}),
         (CheckpointConfig, {"every_seconds": "60"}),
@@ -314,8 +316,6 @@ def test_invalid_arguments_are_errors(tmp_path, files):
         fit_stream(files["t.csv"], oneof.CLPL(), SPECIES)
     with pytest.raises(InputError, match="Omit --labels"):
         fit_stream(tmp_path / "t.svm", AvgPerceptron(), LABEL)
-    with pytest.raises(InputError, match="must name the label column"):
-        fit_stream(files["t.csv"], AvgPerceptron())
     with pytest.raises(InputError, match="can be read only once"):
         fit_stream(open_source("-", "csv"), AvgPerceptron(), StreamOptions(("label",), n_epochs=2))
     for wrong, message in (

@@ -23,7 +23,6 @@ from sklearn.utils.validation import check_is_fitted
 
 import oneof.comparison
 from oneof import CLPL, PLEM, PLKNN, CandidateSets, LOORidge
-from oneof.audit import find_label_issues
 from oneof.comparison import compare
 from oneof.comparison import comparison as comparison_module
 from oneof.comparison.criterion import expected_accuracies
@@ -472,24 +471,6 @@ def test_each_fold_is_corrected_once_from_its_training_rows(
     with joblib.parallel_config("threading"):
         compare(X, y, {"CLPL": CLPL(), "PLKNN": PLKNN()}, cv=splits, correct=correct, n_jobs=n_jobs)
     assert calls == [train.tolist() for train, _ in splits] + [list(range(120))]
-
-
-def test_predictions_are_those_of_fits_to_corrected_sets(noisy: tuple[Floats, CandidateSets, Ints]) -> None:
-    """A loop over the folds that audits and fits the training rows gives the same predictions and rates."""
-    X, y, truth = noisy
-
-    def correct(rows: Ints) -> CandidateSets:
-        return find_label_issues(X[rows], y[rows]).corrected()
-
-    splits = make_folds(check_task(X, y, None), 4, 0)
-    result = compare(X, y, ["LOORidge"], cv=splits, truth=truth, correct=correct, keep_predictions=True).results[0]
-    assert result.predictions is not None
-    rates = []
-    for train, test in splits:
-        predicted = LOORidge().fit(X[train], correct(train)).predict(X[test])
-        np.testing.assert_array_equal(result.predictions[test], predicted)
-        rates.append(np.mean(predicted == y.classes[y.mask[test].argmax(axis=1)]))
-    assert result.covering_rate == pytest.approx(np.mean(rates))
 
 
 @pytest.mark.parametrize(

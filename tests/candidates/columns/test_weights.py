@@ -148,8 +148,9 @@ def test_unknown_labels_and_bad_options_are_errors():
         label_reader(["y"], "|", weighted=True, kind="posterior")
     frame = pl.DataFrame({"a": [1, 0], "b": [0, 1], "w": [1, 1]})
     for options in ({"weights": "w"}, {"weighted": True, "classes": ["b", "a"]}, {"folds_case": True}):
-        with pytest.raises(DataError, match="the names of several label columns are the classes"):
-            read_label_columns(frame, ["a", "b"], **options)
+        for read in (read_label_columns, label_reader):
+            with pytest.raises(DataError, match="the names of several label columns are the classes"):
+                read(*[frame] * (read is read_label_columns), ["a", "b"], **options)
 
 
 # -- Lists and objects of labels under a key of an object, or written as text among other lists ----------------------

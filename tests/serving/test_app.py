@@ -74,11 +74,14 @@ def test_the_description_matches_the_application() -> None:
 def test_a_vector_or_its_numbers(strict: bool) -> None:
     """A vector is a list or null, or it is numbers of their own; with `strict`, one of them is required."""
     app = make_app(RowPredictor(fit_vectors(), strict=strict))
-    assert call(app, "/model").json()["vectors"] == [{"name": "a", "length": 10}]
+    facts = call(app, "/model").json()
+    assert (facts["strict"], facts["vectors"]) == (strict, [{"name": "a", "length": 10}])
     assert call(app, "/openapi.json").json()["components"]["schemas"]["Row"]["properties"]["a"]["maxItems"] == 10
     vector, numbers, part = [1.0] * 10, {f"a[{j}]": 1.0 for j in range(10)}, {"a[3]": 1.0}
-    valid: list[dict[str, Any]] = [{"a": vector}, numbers, {"a": None}, numbers | {"a": None}]
-    invalid: list[dict[str, Any]] = [{}, {"a": vector[1:]}, {"a": vector} | numbers, {"a": vector} | part, {"a": "[1]"}]
+    valid: list[dict[str, Any]] = [{"a": vector}, numbers, {"a": None}]
+    valid += [numbers | {"a": other} for other in (None, "remark")]
+    invalid: list[dict[str, Any]] = [{}, *({"a": cell} for cell in (vector[1:], "[1]", {"x": 1}, 3))]
+    invalid += [{"a": vector} | more for more in (numbers, part)]
     (invalid if strict else valid).append(part)
     replies = {
         status: [call(app, "/predict", {"row": row}) for row in rows] for status, rows in ((200, valid), (400, invalid))
@@ -87,8 +90,9 @@ def test_a_vector_or_its_numbers(strict: bool) -> None:
     assert replies[200][0].json() == replies[200][1].json()
     message = "row 0: column 'a' must have vectors of 10 numbers, as in training; got a vector of 9."
     assert replies[400][1].json()["error"].startswith(message)
-    both = call(app, "/predict", {"rows": [{"a": vector}, numbers]}).json()["error"]
-    assert both.startswith("row 0: column 'a' has a vector, whose")
+    for rows, row in (([{"a": vector}, numbers], 0), ([{"a": None}, {"a": vector} | part], 1)):
+        both = call(app, "/predict", {"rows": rows}).json()["error"]
+        assert both == f"row {row}: column 'a' has a vector, whose number 'a[{3 * row}]' is also a column. Remove one."
     assert call(app, "/predict", {"row": {"a": [None] * 9 + ["x"]}}).status == (400 if strict else 200)
 
 
@@ -176,16 +180,6 @@ def test_a_row_without_values_has_a_note() -> None:
     assert reply["notes"][0].startswith("no cell can be read in row 1 and row 3: the prediction is that of missing")
 
 
-def test_a_strict_application_refuses_unreadable_cells() -> None:
-    """The error names the first row and column, and no row of the request is predicted."""
-    app = make_app(RowPredictor(fit_birds("AvgPerceptron"), strict=True))
-    reply = call(app, "/predict", {"rows": [ROW, ROW | {"span": "wide"}]})
-    assert (reply.status, list(reply.json())) == (400, ["error"])
-    assert "row 1: column 'span' must contain numbers; got 'wide'" in reply.json()["error"]
-    assert call(app, "/predict", {"rows": [ROW]}).status == 200
-    assert call(app, "/model").json()["strict"] is True
-
-
 def test_a_model_that_fails_is_an_error_of_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
     """The response has status 500 and no traceback; the exception goes to the log of the web server."""
     predictor = RowPredictor(fit_birds("AvgPerceptron"))
@@ -216,13 +210,14 @@ def test_other_sites_cannot_read() -> None:
     assert predict({"row": ROW}).headers["x-content-type-options"] == "nosniff"
 
 
-def test_invalid_limits() -> None:
-    for limits in ({"max_rows": 0}, {"max_rows": True}, {"max_body_bytes": 1.5}):
-        with pytest.raises(InputError, match="must be an integer above 0"):
-            make_app(PREDICTOR, **limits)  # type: ignore[arg-type]
+LIMITS = [("max_rows", 0), ("max_rows", True), ("max_body_bytes", 1.5)]
+
+
+def test_the_application_needs_a_predictor() -> None:
+    """The limits of the size of a request are those of the number of its rows, of about 4 KiB each."""
     with pytest.raises(InputTypeError, match="RowPredictor"):
         make_app(fit_birds("PLEM"))  # type: ignore[arg-type]
-    assert MAX_ROWS * 1_000 < MAX_BODY_BYTES  # a row may have about 4 KiB
+    assert MAX_ROWS * 1_000 < MAX_BODY_BYTES
 
 
 CELL = (
@@ -369,7 +364,7 @@ def test_the_log_has_one_line_for_each_request(capfd: pytest.CaptureFixture[str]
         ({"host": "no such host"}, InputError, "`host` must be an IPv4 address or a name of this machine"),
         ({"host": "192.0.2.1"}, InputError, "cannot use port 0 of 192.0.2.1"),
         ({"host": 3}, InputTypeError, "`host` must be a string"),
-        ({"max_rows": 0}, InputError, "`max_rows` must be an integer above 0"),
+        *(({name: limit}, InputError, f"`{name}` must be an integer above 0") for name, limit in LIMITS),
     ],
 )
 def test_invalid_options(options: dict[str, Any], error: type[Exception], message: str) -> None:

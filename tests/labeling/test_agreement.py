@@ -52,7 +52,7 @@ def answer_at_random(session: LabelingSession, truth: np.ndarray, n_rows: int = 
 
 
 def test_the_model_is_that_of_the_answers(begin: Begin, truth: np.ndarray) -> None:
-    """Accuracies, agreement and weights equal those of AnnotatorModel on the table of answers."""
+    """Accuracies, agreement and the weights of a fit equal those of AnnotatorModel on the table of answers."""
     session = begin(combination="model")
     table = answer_at_random(session, truth)
     named = np.array([*CLASSES, None], dtype=object)[table]
@@ -68,6 +68,7 @@ def test_the_model_is_that_of_the_answers(begin: Begin, truth: np.ndarray) -> No
     assert [one.accuracy for one in agreement.annotators] == sorted(one.accuracy for one in agreement.annotators)
     assert agreement.annotators[0].name == "Dan"
     candidates = session.candidates()
+    assert candidates == session._training_input().candidates != session.candidates("votes")
     assert np.allclose(candidates.weights, model.candidates_.weights, atol=1e-6)
     assert candidates.is_unlabeled[50:].all()
     assert (candidates[:50].weights.argmax(axis=1) == truth[:50]).mean() > 0.9
@@ -176,17 +177,6 @@ def test_the_initial_evidence_of_unanswered_rows_stays(rows: np.ndarray) -> None
         answer(session, 0, Ann="finch", Bob="owl")
         assert np.array_equal(session.candidates().weights[5], [1, 0.5, 0])
         assert session.candidates().is_weighted[0]
-
-
-def test_the_model_is_trained_with_the_weights(begin: Begin, truth: np.ndarray) -> None:
-    """With combination="model" a fit has the weights of the annotators' model."""
-    votes, model = begin(), begin(combination="model")
-    for session in (votes, model):
-        answer_at_random(session, truth)
-        assert session.train()
-    assert model._training_input().candidates == model.candidates("model")
-    assert votes._training_input().candidates == votes.candidates("votes")
-    assert not np.allclose(votes.snapshot.proba, model.snapshot.proba)
 
 
 NAMES = ("Ann", "Bob", "Cem", "Dan")
@@ -362,14 +352,6 @@ def test_the_weights_of_a_row_are_the_product_of_its_answers(begin: Begin) -> No
     ann, bob = q["Ann", "probably"], q["Bob", None]
     product = np.array([(1 - ann) * (1 - bob), (1 + 2 * ann) * (1 - bob), (1 - ann) * (1 + 2 * bob)])
     np.testing.assert_allclose(session.candidates().weights[0], product / product.max(), rtol=1e-9)
-
-
-def test_no_answer_is_evidence_against_itself(begin: Begin) -> None:
-    """The guess that a label is excluded, whose set has two of three classes, has less weight for this label."""
-    session = begin()
-    session.reject(session.question_for(0, "Ann"), "wren", degree="guess")
-    weights = session.candidates().weights[0]
-    assert weights[2] < weights[0] == weights[1] == 1
 
 
 def test_too_few_votes_keep_the_initial_set(begin: Begin) -> None:

@@ -498,18 +498,6 @@ def test_output_is_sparse_only_if_it_is_mostly_zeros(table: Table) -> None:
     assert not sp.issparse(encode(Column("size", "number"), Column("wet", "yes/no"), Column("color", "category")))
 
 
-def test_align_columns() -> None:
-    """Columns may have another order, and the types inferred from a file with few rows."""
-    columns = [Column("x", "number"), Column("wet", "yes/no"), Column("code", "category"), Column("t", "text")]
-    other = pl.DataFrame({"t": [None, "a b"], "more": [0, 0], "code": [1.0, None], "wet": ["TRUE", ""], "x": ["2", ""]})
-    frame = align_columns(other, columns, PATH)
-    assert frame.columns == ["x", "wet", "code", "t"]
-    assert frame["code"].to_list() == ["1", ""]
-    assert frame["t"].to_list() == ["", "a b"]
-    np.testing.assert_array_equal(frame["x"].to_numpy(), [2.0, np.nan])
-    np.testing.assert_array_equal(frame["wet"].to_numpy(), [1.0, np.nan])
-
-
 def test_missing_columns_are_named() -> None:
     columns = [Column(name, "number") for name in "abc"]
     with pytest.raises(DataError, match="missing columns 'a' and 'c', which the model was trained on"):

@@ -15,7 +15,7 @@ from oneof.cli.options import ReadOptions
 from oneof.cli.tables.inputs import prepare
 from oneof.crowd import Answers
 from oneof.persistence import load as load_model
-from tests.cli.conftest import QUICK, Run, check_error
+from tests.cli.conftest import QUICK, Run, check_error, read_json
 
 CLASSES = np.array(["finch", "owl", "wren"])
 N_ROWS, N_FEATURES = 60, 40
@@ -69,7 +69,7 @@ def test_commands_without_columns(run: Run, words: Path) -> None:
     """Inspect describes the matrix; options of columns, the labeling page and the server name the reason."""
     result = run("inspect", words)
     assert (result.code, "words.npz: 60 rows\n" in result.out) == (0, True)
-    assert json.loads(run("inspect", words, "--labels", "candidates", "--json").out)["sparse_features"] == 40
+    assert read_json(run, "inspect", words, "--labels", "candidates")["sparse_features"] == 40
     for option in (("--drop", "x0"), ("--stop-words", "english")):
         message = "which has no columns: remove --numeric"
         check_error(run, "fit", words, "--labels", "candidates", *option, message=message)

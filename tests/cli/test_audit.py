@@ -45,7 +45,7 @@ def test_audit_names_the_rows_and_the_proposals(run: Run, noisy: Path) -> None:
     assert "of 149 labeled rows" in result.out
     assert "noise rate" in result.out
     assert {path.name for path in Path().iterdir()} == {"noisy.csv"}
-    summary = json.loads(run(*AUDIT, "--json").out)
+    summary = read_json(run, *AUDIT)
     rows = [issue["row"] for issue in summary["issues"]]
     assert len(set(range(15)) & set(rows)) >= 10
     truth = make_noisy()["truth"]
@@ -166,7 +166,7 @@ def test_all_commands_have_one_rate_and_one_list(run: Run, kind: str) -> None:
         frame = frame.with_columns(pl.col("species").str.split("|").list.first())
     frame.write_csv("noisy.csv")
     options = ("--labels", "species", *(("--groups", "recorder") if kind == "grouped" else ("--drop", "recorder")))
-    expected = json.loads(run("audit", "noisy.csv", *options, "--json").out)
+    expected = read_json(run, "audit", "noisy.csv", *options)
     rows, rate = [issue["row"] for issue in expected["issues"]], expected["noise_rate"]
     assert 5 <= len(rows) <= 20
     assert run("fit", "noisy.csv", *options, "--folds", "2", "--out", "plain").code == 0

@@ -56,7 +56,7 @@ def test_a_table_without_labels(run: Run, birds: Path) -> None:
     assert "3 categories: color, species, truth" in result.out
     assert "missing   23 cells of 3 features: species (10), span (7), color (6)" in result.out
     assert "Add --labels COLUMN" in result.out
-    facts = json.loads(run("inspect", birds, "--json").out)
+    facts = read_json(run, "inspect", birds)
     assert (facts["labels"], facts["classes"]) == ([], [])
 
 
@@ -65,7 +65,7 @@ def test_a_model(run: Run, model: Path) -> None:
     result = run.done("inspect", model)
     assert "AvgPerceptron, fitted by oneof" in result.out
     assert "species: finch, owl, wren" in result.out
-    facts = json.loads(run("inspect", model, "--json").out)
+    facts = read_json(run, "inspect", model)
     assert facts["classes"] == ["finch", "owl", "wren"]
     assert facts["columns"][0] == {"name": "span", "kind": "number"}
     assert facts["training"]["rows"] == 60
@@ -84,18 +84,13 @@ def test_long_lists_are_cut() -> None:
     assert "and 892 more; the rarest is class899 (3)" in text
 
 
-def _facts(run: Run, *args: Any) -> dict[str, Any]:
-    result = run.done("inspect", *args, "--json")
-    return dict(json.loads(result.out))
-
-
 def test_answers_of_annotators(run: Run, birds: Path) -> None:
     """With --answers the facts have the answers, and the rows by the labels that are estimated from them."""
     names, truth = make_birds()["id"], make_birds()["truth"]
     records = [(name, by, label) for name, label in zip(names, truth, strict=True) for by in ("a", "b", "c")]
     pl.DataFrame(records[:-3], ["id", "annotator", "answer"], orient="row").write_csv("answers.csv")
     args = (birds, "--answers", "answers.csv", "--row", "id", "--drop", "truth,species")
-    facts = _facts(run, *args)
+    facts = read_json(run, "inspect", *args)
     assert facts["answers"] == {"file": "answers.csv", "answers": 177, "annotators": 3}
     assert (facts["rows"], facts["unlabeled"], facts["labels"]) == (60, 1, [])
     shown = run("inspect", *args)
@@ -109,7 +104,7 @@ def test_answers_of_annotators(run: Run, birds: Path) -> None:
 def test_streams(run: Run, birds: Path, batch_rows: int, is_complete: bool) -> None:
     """With --online the facts are those of the first batch, and nothing is written."""
     args = (birds, "--labels", "species", "--drop", "truth", "--online", "--batch-rows", batch_rows, "--epochs", 3)
-    facts = _facts(run, *args)
+    facts = read_json(run, "inspect", *args)
     n = min(batch_rows, 60)
     head = make_birds().head(n)
     assert (facts["rows"], facts["is_complete"]) == (n, is_complete)
@@ -192,16 +187,14 @@ def test_all_commands_have_the_findings_of_inspect(run: Run) -> None:
         assert read_notes(result.err)[: len(sentences)] == sentences
     summary = json.loads(Path("messy-oneof/summary.json").read_text(encoding="utf-8"))
     assert summary["findings"] == inspected["findings"]
-    first = json.loads(run("inspect", "messy.tsv", *LABELS, "--online", "--json").out)
+    first = read_json(run, "inspect", "messy.tsv", *LABELS, "--online")
     assert first["findings"] == inspected["findings"]
 
 
 @pytest.mark.usefixtures("messy")
 def test_labeling_and_streams_have_the_findings_of_their_rows(run: Run) -> None:
     """`label` and `fit --online` have the sentences about labels and columns; `label` does not look for leaks."""
-    found = [
-        Finding.from_dict(one) for one in json.loads(run("inspect", "messy.tsv", *LABELS, "--json").out)["findings"]
-    ]
+    found = [Finding.from_dict(one) for one in read_json(run, "inspect", "messy.tsv", *LABELS)["findings"]]
     others = [finding for finding in found if finding.kind != "class leak"]
     result = run.done("label", "messy.tsv", *LABELS, "--export", "out.csv")
     assert describe(others)[:-1] == [note for note in read_notes(result.err) if note in describe(others, None)]
@@ -214,7 +207,7 @@ def test_lines_that_a_quoted_cell_joins_are_noted_before_the_names_of_columns(ru
     """A remark of the reader with an option is about lost rows, and is not cut."""
     lines = ["x,x,label", *(f'{i},"{i},p\n{i},q",{"ab"[i % 2]}' for i in range(40))]
     Path("t.csv").write_text("\n".join(lines))
-    found = json.loads(run("inspect", "t.csv", "--labels", "label", "--json").out)["findings"]
+    found = read_json(run, "inspect", "t.csv", "--labels", "label")["findings"]
     details = {finding["kind"]: finding["detail"] for finding in found}
     assert "add --quote none" in details["file option"]
     assert "are renamed" in details["file"]
@@ -247,8 +240,8 @@ def test_the_remedy_for_a_column_ends_its_finding(run: Run, kind: str, cells: li
     Path("t.csv").write_text("\n".join(lines))
 
     def find(*options: str) -> list[dict[str, Any]]:
-        result = run.done("inspect", "t.csv", "--labels", "label", *options, "--json")
-        return [one for one in json.loads(result.out)["findings"] if (one["kind"], one["column"]) == (kind, "x")]
+        listed = read_json(run, "inspect", "t.csv", "--labels", "label", *options)["findings"]
+        return [one for one in listed if (one["kind"], one["column"]) == (kind, "x")]
 
     [finding] = find()
     [note] = describe([Finding.from_dict(finding)])

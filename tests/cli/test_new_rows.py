@@ -200,7 +200,7 @@ def test_a_true_label_that_training_lacks_counts_as_wrong(run: Run, either: Path
     """The accuracy is that of all rows with a true label, and a note names the new classes."""
     birds = make_birds().drop("species")
     birds.write_csv("known.csv")
-    known = json.loads(run("predict", either, "known.csv", "--truth", "truth", "--json").out)
+    known = read_json(run, "predict", either, "known.csv", "--truth", "truth")
     is_new = pl.arange(0, 60) % 10 == 7
     birds.with_columns(truth=pl.when(is_new).then(pl.lit("kite")).otherwise("truth")).write_csv("new.csv")
     result = run.done("predict", either, "new.csv", "--truth", "truth", "--json")

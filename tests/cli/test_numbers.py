@@ -1,6 +1,5 @@
 """Numbers that several commands print: the accuracy of first labels, and noise rates."""
 
-import json
 import re
 from pathlib import Path
 
@@ -10,7 +9,7 @@ import pytest
 
 from oneof import make_partial_labels
 from tests.audit.test_lists import NAMES, make_lists
-from tests.cli.conftest import Run, check_error
+from tests.cli.conftest import Run, check_error, read_json
 
 POSTERIOR = ("--labels", "lists", "--weighted", "--kind", "posterior")
 
@@ -38,9 +37,7 @@ def test_all_commands_measure_the_first_labels_of_the_table(run: Run, lists: tup
     assert {name: int(n) for name, n in counts.items()} == {
         str(NAMES[k]): int(n) for k, n in enumerate(np.bincount(first)) if n
     }
-    summary = json.loads(
-        run("fit", "lists.csv", *words, "--method", "PLEM", "--folds", "2", "--out", "out", "--json").out
-    )
+    summary = read_json(run, "fit", "lists.csv", *words, "--method", "PLEM", "--folds", "2", "--out", "out")
     rate = summary["first_labels"]
     assert rate["accuracy"] == pytest.approx(right)
     assert rate["interval"][0] < right < rate["interval"][1]
@@ -64,7 +61,7 @@ def test_audit_gives_an_interval_of_wrong_first_labels(
     """It contains their number; the checked rows give the accuracy by counting."""
     truth, first = lists
     words = ("audit", "lists.csv", *POSTERIOR, *rest, "--drop", "truth", "--gold", "gold", "--method", "PLEM")
-    facts = json.loads(run(*words, "--json").out)
+    facts = read_json(run, *words)
     low, high = facts["n_wrong_first_labels_interval"]
     assert low <= np.sum(first[60:] != truth[60:]) <= high
     assert low < facts["n_wrong_first_labels"] < high
@@ -82,7 +79,7 @@ def test_lists_are_wrong_if_they_do_not_name_the_true_label(run: Run, lists: tup
     words = ("lists.csv", *POSTERIOR, "--rest", "auto", "--drop", "truth,gold")
     result = run("audit", *words, "--method", "PLEM")
     assert "not among the labels that the row names" in result.out
-    facts = json.loads(run("audit", *words, "--method", "PLEM", "--json").out)
+    facts = read_json(run, "audit", *words, "--method", "PLEM")
     low, high = facts["n_wrong_interval"]
     assert n_wrong > 10
     assert low <= n_wrong <= high
@@ -90,10 +87,8 @@ def test_lists_are_wrong_if_they_do_not_name_the_true_label(run: Run, lists: tup
         f"{cell}|other:{max(0.001, 1 - sum(map(float, re.findall('[0-9.]+(?=[|]|$)', cell)))):.3f}" for cell in cells
     ]
     pl.read_csv("lists.csv").with_columns(lists=pl.Series(other)).write_csv("other.csv")
-    named = json.loads(
-        run(
-            "audit", "other.csv", *POSTERIOR, "--rest", "other", "--drop", "truth,gold", "--method", "PLEM", "--json"
-        ).out
+    named = read_json(
+        run, "audit", "other.csv", *POSTERIOR, "--rest", "other", "--drop", "truth,gold", "--method", "PLEM"
     )
     assert named["n_wrong"] == pytest.approx(facts["n_wrong"], rel=0.2)
 
@@ -113,7 +108,7 @@ def test_rows_without_a_named_label_have_no_first_label(run: Run, lists: tuple[n
     audit = ("audit", *words, "--drop", "truth", "--gold", "gold", "--method", "PLEM")
     result = run(*audit)
     assert "30 rows name no label and are not audited" in result.err
-    facts = json.loads(run(*audit, "--json").out)
+    facts = read_json(run, *audit)
     assert facts["n_first_labels"] == 210
     assert facts["checked_first_labels"]["n_rows"] == 30
     assert facts["checked_first_labels"]["accuracy"] == pytest.approx(np.mean(first[:30] == truth[:30]))
@@ -139,11 +134,11 @@ def test_a_fit_has_one_noise_rate(run: Run, n_distractors: int) -> None:
     cells = ["|".join(f"c{k}" for k in np.flatnonzero(row)) for row in y.mask]
     pl.DataFrame({f"x{j}": X[:, j].round(3) for j in range(4)} | {"y": cells}).write_csv("sets.csv")
     words = ("sets.csv", "--labels", "y", "--seed", "3")
-    estimate = json.loads(run("fit", *words, "--out", "out", "--json").out)["estimated_accuracy"]
+    estimate = read_json(run, "fit", *words, "--out", "out")["estimated_accuracy"]
     page = re.sub("<[^>]*>", " ", Path("out/report.html").read_text())
     [rate] = set(re.findall(r"([\d.]+) % of the rows do not name", " ".join(page.split())))
     assert "labels without the true one" not in page
     low, high = estimate["noise_rate_interval"]
     assert low <= np.mean(~y.mask[np.arange(240), truth]) <= high
     if n_distractors == 0:
-        assert f"{100 * json.loads(run('audit', *words, '--json').out)['noise_rate']:.1f}" == rate
+        assert f"{100 * read_json(run, 'audit', *words)['noise_rate']:.1f}" == rate

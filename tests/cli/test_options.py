@@ -5,7 +5,7 @@ import subprocess
 import sys
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from unittest.mock import Mock
 
 import polars as pl
 import pytest
@@ -207,8 +207,8 @@ def test_an_online_fit_has_the_parameters(run: Run, birds: Path) -> None:
     """The loss depends on the parameters of the online method."""
     losses = []
     for method in ("MaxPegasos:lam=0.001", "MaxPegasos:lam=10"):
-        result = run.done("fit", "birds.csv", "--labels", "species", "--online", "--method", method, "--json")
-        losses.append(json.loads(result.out)["progressive_validation"])
+        facts = read_json(run, "fit", "birds.csv", "--labels", "species", "--online", "--method", method)
+        losses.append(facts["progressive_validation"])
     assert losses[0] != losses[1]
 
 
@@ -216,13 +216,6 @@ def test_an_online_fit_has_the_parameters(run: Run, birds: Path) -> None:
 
 
 HEAVY = ("numpy", "scipy", "sklearn", "polars", "numba", "skops", "jinja2", "rich", "pydantic", "oneof.candidates")
-
-
-def _fails_with(error: BaseException) -> Any:
-    def write(*_: Any, **__: Any) -> None:
-        raise error
-
-    return write
 
 
 @pytest.mark.parametrize(
@@ -238,7 +231,7 @@ def test_endings(
     run: Run, birds: Path, monkeypatch: pytest.MonkeyPatch, error: BaseException, code: int, message: str
 ) -> None:
     """Each error has its exit code and one sentence; partial files and a new folder are removed."""
-    monkeypatch.setattr(training, "write_labels", _fails_with(error))
+    monkeypatch.setattr(training, "write_labels", Mock(side_effect=error))
     args = ["fit", birds, "--labels", "species", "--drop", "truth", *QUICK]
     result = run(*args)
     assert (result.code, result.out) == (code, "")

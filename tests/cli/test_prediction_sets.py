@@ -85,12 +85,12 @@ def test_coverage_is_reported(run: Run, model: Path) -> None:
     assert sum(group["n_rows"] for group in result["by_class"]) == sum(g["n_rows"] for g in result["by_size"]) == 60
     assert json.loads(run(*words).out)["prediction_sets"]["n_exact"] < 60
     noisy().drop("species", "truth").write_csv("new.csv")
-    bare = json.loads(run("predict", model, "new.csv", "--coverage", "0.8", "--json").out)["prediction_sets"]
+    bare = read_json(run, "predict", model, "new.csv", "--coverage", "0.8")["prediction_sets"]
     assert set(bare) == {"nominal_coverage", "mean_size", "calibration"}
     several = int((~CandidateSets.from_strings(noisy()["species"].to_list()).is_exact).sum()) - 10  # unlabeled rows
     assert bare["calibration"].pop("guarantee").startswith("About 80 % of new rows like the calibration rows have")
     assert bare["calibration"] == {"rule": "conservative", "rows": 50, "several_candidates": several, "groups": None}
-    assert "prediction_sets" not in json.loads(run("predict", model, "new.csv", "--json").out)
+    assert "prediction_sets" not in read_json(run, "predict", model, "new.csv")
 
 
 def test_the_rows_for_which_the_coverage_is_are_named(run: Run, model: Path) -> None:
@@ -220,11 +220,9 @@ def test_models_without_calibration_are_errors(run: Run, birds: Path, model: Pat
     )
     saved = persistence.load(model)
     persistence.save("old.skops", dataclasses.replace(saved, calibration=None))
-    result = run("predict", "old.skops", *words)
-    assert "--coverage needs a model with calibration rows" in result.err
+    check_error(run, "predict", "old.skops", *words, message="--coverage needs a model with calibration rows")
     assert run("fit", birds, "--labels", "species", "--online", "--out", "online").code == 0
-    assert "without --online" in run("predict", "online/model.skops", *words).err
-    assert not Path("birds-predictions.csv").exists()
+    check_error(run, "predict", "online/model.skops", *words, message="without --online")
 
 
 def test_wrong_options_are_errors(run: Run, model: Path) -> None:

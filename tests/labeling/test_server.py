@@ -8,6 +8,7 @@ import socket
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -112,12 +113,8 @@ def test_a_port_that_is_taken(session: LabelingSession, client: Client) -> None:
 def test_a_failed_server_frees_its_port(session: LabelingSession, monkeypatch: pytest.MonkeyPatch) -> None:
     """After any error, also Ctrl-C, the port is free; no port is opened without a session."""
     sockets: list[socket.socket] = []
-
-    def stopped(*_: Any) -> None:
-        raise KeyboardInterrupt
-
     monkeypatch.setattr("oneof.labeling.http.server.listen", lambda port: sockets.append(listen(port)) or sockets[-1])
-    monkeypatch.setattr("oneof.labeling.http.app.PageApp.make", stopped)
+    monkeypatch.setattr("oneof.labeling.http.app.PageApp.make", Mock(side_effect=KeyboardInterrupt))
     with pytest.raises(KeyboardInterrupt):
         LabelingServer(session)
     assert [socket_.fileno() for socket_ in sockets] == [-1]

@@ -7,7 +7,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from tests.cli.conftest import Result, Run, make_birds
+from tests.cli.conftest import Run, make_birds
 
 NAMES = ["finch", "owl", "wren"]
 ANSWERS = ("--answers", "answers.csv", "--row", "id", "--annotator", "worker", "--answer", "label")
@@ -36,28 +36,6 @@ def table(run: Run) -> Path:
     make_answers().write_csv("answers.csv")
     make_birds().drop("species").write_csv("table.csv")
     return Path("table.csv")
-
-
-_fits: dict[Any, tuple[Result, dict[Path, bytes]]] = {}
-
-
-def fit(run: Run, *args: Any) -> Result:
-    """Fit the table in the working folder, or write the results of an earlier fit of equal files anew."""
-    inputs = _read_files()
-    key = (args, frozenset(inputs.items()))
-    if key in _fits:
-        result, outputs = _fits[key]
-        for path, content in outputs.items():
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_bytes(content)
-        return result
-    result = run.done(*FIT, *args)
-    _fits[key] = result, {path: content for path, content in _read_files().items() if path not in inputs}
-    return result
-
-
-def _read_files() -> dict[Path, bytes]:
-    return {path: path.read_bytes() for path in Path().rglob("*") if path.is_file()}
 
 
 def write_answers(**columns: Any) -> None:

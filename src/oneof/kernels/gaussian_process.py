@@ -55,7 +55,7 @@ def covariance(kernel: Any, X: FeatureMatrix, Y: FeatureMatrix | None = None) ->
     shape = n, m = X.shape[0], Z.shape[0]
     if not _is_native(kernel, X):
         return _call(kernel, shape, X, *others)
-    origin, message = pairwise.center(X), _overflow_message(kernel, X)
+    origin = pairwise.center(X)
     gram = namespace(X).empty(shape, dtype=X.dtype, device=pairwise.stored(X).device)
     for top in range(0, n, _TILE):
         for left in range(0, top + 1 if Y is None else m, _TILE):
@@ -63,7 +63,7 @@ def covariance(kernel: Any, X: FeatureMatrix, Y: FeatureMatrix | None = None) ->
             other_rows = None if Y is None and left == top else Z[other, :]
             with np.errstate(all="ignore"):  # the result is checked
                 gram[block, other] = _values(kernel, X[block, :], other_rows, origin)
-            tile = pairwise.check_finite(gram[block, other], message)
+            tile = pairwise.check_finite(gram[block, other])
             if other_rows is None:
                 gram[block, other] = 0.5 * (tile + tile.T)
             elif Y is None:
@@ -79,7 +79,7 @@ def variances(kernel: Any, X: FeatureMatrix) -> Array:
     values = namespace(X).zeros(X.shape[0], dtype=X.dtype, device=pairwise.stored(X).device)
     with np.errstate(all="ignore"):
         values += _values(kernel, X, None, None, diagonal=True)
-    return pairwise.check_finite(values, _overflow_message(kernel, X))
+    return pairwise.check_finite(values)
 
 
 def is_psd_by_construction(kernel: Any, n_features: int) -> bool:
@@ -122,10 +122,6 @@ def _is_native(kernel: Any, X: FeatureMatrix) -> bool:
             "RationalQuadratic and ExpSineSquared."
         )
     return _kind(kernel) != "" and all(_is_native(operand, X) for operand in _operands(kernel))
-
-
-def _overflow_message(kernel: Any, X: FeatureMatrix) -> str:
-    return pairwise.OVERFLOW if is_psd_by_construction(kernel, X.shape[1]) else pairwise.NOT_FINITE
 
 
 def _call(function: Callable[..., Any], shape: tuple[int, ...], *rows: Any) -> Floats:

@@ -249,13 +249,10 @@ def city_block_distances(X: Array, Y: Array) -> Array:
 
 @compiled
 def _city_block(X: Floats, Y: Floats, out: Floats) -> None:
-    n, d = X.shape
-    m = Y.shape[0]
-    zero = X.dtype.type(0)
-    for top in range(0, m, 64):  # a tile of rows of Y stays in the cache while all rows of X pass by
-        for i in range(n):
-            for j in range(top, min(top + 64, m)):
-                total = zero
-                for f in range(d):
+    for top in range(0, len(Y), 64):  # a tile of rows of Y stays in the cache while all rows of X pass by
+        for i in range(len(X)):
+            for j in range(top, min(top + 64, len(Y))):
+                total = X.dtype.type(0)
+                for f in range(X.shape[1]):
                     total += abs(X[i, f] - Y[j, f])
                 out[i, j] = total

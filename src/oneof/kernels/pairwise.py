@@ -16,8 +16,10 @@ from oneof.arrays import as_floats
 from oneof.errors import InputError
 from oneof.typing import Array, FeatureMatrix, Floats, Ints, Precision
 
-OVERFLOW = "the kernel overflows. Scale the features, for example with StandardScaler."
-NOT_FINITE = "the kernel returned NaN or infinity. It must return finite values."
+NOT_FINITE = (
+    "the kernel returned NaN or infinity, or overflows. Scale the features, for example with StandardScaler, or pass a "
+    "kernel with finite values."
+)
 _MAX_SUBTRACTED = 2**18  # elements subtracted at a time, few enough to stay in the cache
 MEAN_RTOL = float(np.finfo(np.float64).eps)
 """Relative rounding error of a mean: a variance below its square is 0."""
@@ -73,17 +75,17 @@ def squared_distances(X: FeatureMatrix, Y: FeatureMatrix | None, origin: Array |
     X = _scale(X, origin, scale)
     Y = X if Y is None else _scale(Y, origin, scale)
     xp = namespace(X)
-    sizes = squares(X)[:, None] + squares(Y)[None, :]
+    x2, y2 = squares(X)[:, None], squares(Y)[None, :]
     d2 = products(X * -2.0, Y)
-    d2 += sizes
+    d2 += x2 + y2
     # Above this threshold the relative error is about eps^(3/4). "Not greater" includes NaN, of overflowing squares.
-    sizes *= float(xp.finfo(d2.dtype).eps) ** 0.25
-    near = ~(d2 > sizes)
-    i, j = xp.nonzero(near)
-    if (n_pairs := int(i.shape[0])) > 0:
+    rtol = float(xp.finfo(d2.dtype).eps) ** 0.25
+    if not xp.min(d2) > rtol * (xp.max(x2) + xp.max(y2)):
+        near = ~(d2 > rtol * (x2 + y2))
+        i, j = xp.nonzero(near)
         n_entries = X.nnz // X.shape[0] if sp.issparse(X) else X.shape[1]
         step = max(1, _MAX_SUBTRACTED // max(1, n_entries))
-        chunks = [slice(start, min(start + step, n_pairs)) for start in range(0, n_pairs, step)]
+        chunks = [slice(start, min(start + step, i.shape[0])) for start in range(0, i.shape[0] or 1, step)]
         d2[near] = xp.concat([squares(_take(X, i[chunk]) - _take(Y, j[chunk])) for chunk in chunks])
     return d2
 
@@ -152,10 +154,10 @@ def call_kernel(kernel: Callable[..., Any], shape: tuple[int, ...], dtype: Any, 
         raise InputError(
             f"the kernel returned an array of shape {values.shape}: for these rows it must be of shape {shape}."
         )
-    return check_finite(values, NOT_FINITE)
+    return check_finite(values)
 
 
-def check_finite(values: Array, message: str) -> Array:
+def check_finite(values: Array, message: str = NOT_FINITE) -> Array:
     """Return the values; raise with `message` if one is NaN or infinite."""
     xp = array_namespace(values)
     if not xp.all(xp.isfinite(values)):

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from sklearn.metrics.pairwise import pairwise_kernels
 
-from oneof.kernels.pairwise import OVERFLOW, call_kernel, check_finite, scale_gamma
+from oneof.kernels.pairwise import call_kernel, check_finite, scale_gamma
 from oneof.typing import FeatureMatrix, Floats
 from oneof.validation import check_choice
 
@@ -60,4 +60,4 @@ class Kernel:
                 return call_kernel(self.name, (X.shape[0], Y.shape[0]), np.float64, X, Y)
             parameters = {"gamma": self.gamma, "degree": self.degree, "coef0": self.coef0}
             gram = pairwise_kernels(X, Y, metric=self.name, filter_params=True, **parameters)
-        return check_finite(gram.astype(np.float64, copy=False), OVERFLOW)
+        return check_finite(gram.astype(np.float64, copy=False))

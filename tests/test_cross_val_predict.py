@@ -83,11 +83,7 @@ def test_all_forms_of_labels_and_rows_agree():
 def test_classes_that_a_fold_lacks():
     """Columns are the classes of all rows: a class that a training set lacks has probability 0 and score -inf."""
     X, y = exact(12)
-    folds = [
-        (np.flatnonzero(y != 2), np.flatnonzero(y == 2)),
-        (np.flatnonzero(y != 0), np.flatnonzero(y == 0)),
-        (np.flatnonzero(y != 1), np.flatnonzero(y == 1)),
-    ]
+    folds = [(np.flatnonzero(y != k), np.flatnonzero(y == k)) for k in (2, 0, 1)]
     proba = cross_val_predict(LogisticRegression(), X, y, cv=folds, method="predict_proba")
     assert (proba[y == 2, 2] == 0).all()
     np.testing.assert_allclose(proba.sum(axis=1), 1.0)

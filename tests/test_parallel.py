@@ -148,15 +148,13 @@ def test_the_limit_of_a_forked_child_ends(inside):
 
 
 def test_results_do_not_depend_on_the_number_of_threads(monkeypatch):
-    """LOORidge with several kernels and PLECOC give identical results for any number of threads."""
+    """LOORidge with several kernels gives identical results for any number of threads."""
     X, y = load_iris(return_X_y=True)
     results = []
     for number in (1, 2, 3):
         monkeypatch.setattr(parallel, "n_available_threads", lambda number=number: number)
-        results.append((LOORidge().fit(X, y), PLECOC(random_state=0, n_jobs=number).fit(X, y)))
-    for ridge, codes in results[1:]:
-        np.testing.assert_array_equal(ridge.label_distributions_, results[0][0].label_distributions_)
-        np.testing.assert_array_equal(codes.decision_function(X), results[0][1].decision_function(X))
+        results.append(LOORidge().fit(X, y).label_distributions_)
+    np.testing.assert_array_equal(results[1:], results[:1] * 2)
 
 
 def test_parallel_neighbor_searches_restore_the_blas_threads():

@@ -25,7 +25,6 @@ import oneof
 from oneof import CLPL, AvgPerceptron, MaxPegasos, persistence
 from oneof.crowd import CrowdClassifier
 from oneof.errors import InputError, InputTypeError, ModelFileError
-from oneof.files import atomic_write
 from oneof.persistence import FORMAT_VERSION, SavedModel, load, save
 from oneof.persistence.vocabularies import restore_vocabularies, with_compact_vocabularies
 from tests.fixtures.write_models import FOLDER, PRESENT, predictions
@@ -128,15 +127,17 @@ def test_the_suffix_of_a_pickle_is_refused(tmp_path: Path, name: str) -> None:
 
 def test_models_that_cannot_be_loaded_are_not_saved(tmp_path: Path, rows: Any) -> None:
     """Functions are not trusted, so a pipeline with one is an error, and no file is written."""
-    pipeline = make_pipeline(FunctionTransformer(_double), LogisticRegression()).fit(rows[0], [s[0] for s in rows[1]])
-    with pytest.raises(InputTypeError, match="_double"):
-        save(tmp_path / "m.skops", pipeline)
+    y = [s[0] for s in rows[1]]
+    for first, X, message in (
+        (FunctionTransformer(_double), rows[0], "_double"),
+        (TfidfVectorizer(tokenizer=str.split, token_pattern=None), y, "cannot be saved"),
+    ):
+        with pytest.raises(InputTypeError, match=message):
+            save(tmp_path / "m.skops", make_pipeline(first, LogisticRegression()).fit(X, y))
     with pytest.raises(InputTypeError, match="must be a fitted estimator"):
         save(tmp_path / "m.skops", {"a": 1})
     with pytest.raises(InputTypeError, match="LogisticRegression is not fitted"):
         save(tmp_path / "m.skops", LogisticRegression())
-    with pytest.raises(InputError, match="nowhere does not exist"):
-        save(tmp_path / "nowhere" / "m.skops", LogisticRegression().fit(rows[0], [s[0] for s in rows[1]]))
     assert list(tmp_path.iterdir()) == []
 
 
@@ -168,26 +169,6 @@ def test_another_version_of_scikit_learn_is_a_warning(
         save(tmp_path / "m.skops", AvgPerceptron().fit(*rows))
     with pytest.warns(UserWarning, match=r"written with scikit-learn 1\.5\.0, and"):
         load(tmp_path / "m.skops")
-
-
-def test_a_failed_write_does_not_change_the_old_file(tmp_path: Path) -> None:
-    """After an exception of any type the old file is unchanged, and no other file remains."""
-    path = tmp_path / "a.txt"
-    path.write_text("old")
-    for ending in (ValueError, KeyboardInterrupt):
-
-        def write(ending: type[BaseException] = ending) -> None:
-            with atomic_write(path) as temporary:
-                temporary.write_text("half of the n")
-                raise ending
-
-        with pytest.raises(ending):
-            write()
-        assert [file.name for file in tmp_path.iterdir()] == ["a.txt"]
-        assert path.read_text() == "old"
-    with atomic_write(path) as temporary:
-        temporary.write_text("new")
-    assert path.read_text() == "new"
 
 
 @pytest.mark.parametrize(

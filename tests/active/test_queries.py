@@ -20,12 +20,16 @@ from tests.solvers.active.dense import RidgeLogistic, brute_force
 STRATEGIES = ("mutual_information", "entropy", "margin", "random")
 
 
+def fit_classes(n_classes):
+    """Return a model with a posterior of some classes, and a pool."""
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(20, 3)), np.arange(20) % n_classes
+    return RidgeLogistic().fit(X + np.eye(3)[y], y), rng.normal(size=(40, 3))
+
+
 @pytest.fixture(scope="module", params=[2, 3], ids=["two classes", "three classes"])
 def fitted(request):
-    """Return a model with a posterior, and a pool."""
-    rng = np.random.default_rng(0)
-    X, y = rng.normal(size=(20, 3)), np.arange(20) % request.param
-    return RidgeLogistic().fit(X + np.eye(3)[y], y), rng.normal(size=(40, 3))
+    return fit_classes(request.param)
 
 
 def test_the_most_informative_row_equals_that_of_brute_force(fitted):
@@ -183,17 +187,9 @@ def test_queries_of_a_pipeline_with_a_scaler():
 # -- Models of answers and the density of rows -------------------------------------------------------------------------
 
 
-@pytest.fixture(scope="module")
-def fitted_to_three():
-    """Return a model with a posterior of three classes, and a pool."""
-    rng = np.random.default_rng(0)
-    X, y = rng.normal(size=(20, 3)), np.arange(20) % 3
-    return RidgeLogistic().fit(X + np.eye(3)[y], y), rng.normal(size=(40, 3))
-
-
-def test_an_annotator_who_gives_the_label_changes_no_query(fitted_to_three):
+def test_an_annotator_who_gives_the_label_changes_no_query():
     """With a rate of exact answers of 1, the query is the one without an answer model."""
-    model, pool = fitted_to_three
+    model, pool = fit_classes(3)
     exact = AnswerModel(np.arange(3), 1.0, 0.0, np.zeros((3, 3)))
     result, expected = query(model, pool, 5, answer_model=exact), query(model, pool, 5)
     assert result.indices.tolist() == expected.indices.tolist()
@@ -209,9 +205,9 @@ def test_unlabeled_rows_have_no_effect():
     np.testing.assert_allclose(a.distractors, b.distractors)
 
 
-def test_the_density_multiplies_the_information(fitted_to_three):
+def test_the_density_multiplies_the_information():
     """A constant factor scales the utilities, and a row of large density is selected first."""
-    model, pool = fitted_to_three
+    model, pool = fit_classes(3)
     plain, doubled = query(model, pool, 4), query(model, pool, 4, density=np.full(40, 2.0))
     assert plain.indices.tolist() == doubled.indices.tolist()
     np.testing.assert_allclose(doubled.utilities, 2.0 * plain.utilities)
@@ -237,9 +233,9 @@ def test_the_density_of_degenerate_rows_is_positive():
     assert (local_density([[0.0], [0.1], [0.2], [1e6]], 2) > 0).all()
 
 
-def test_errors_name_the_argument_of_an_answer_model(fitted_to_three):
+def test_errors_name_the_argument_of_an_answer_model():
     """An error names the argument and its requirement."""
-    model, pool = fitted_to_three
+    model, pool = fit_classes(3)
     exact = AnswerModel(np.arange(3), 1.0, 0.0, np.zeros((3, 3)))
     for options in ({"answer_model": exact}, {"density": np.ones(40)}):
         with pytest.raises(InputError, match='`answer_model` and `density` require strategy="mutual_information"'):

@@ -167,7 +167,7 @@ def test_known_rate_is_used(exact):
     assert clean.n_changed == 0
     assert clean.corrected() == y
     high = find_label_issues(X, y, noise_rate=0.3)
-    assert high.noise_rate == 0.3
+    assert (high.noise_rate, high.noise_rate_interval) == (0.3, (0.3, 0.3))
     assert high.is_rate_given
     assert "given" in repr(high)
     assert high.n_wrong > issues.n_wrong

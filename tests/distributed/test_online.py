@@ -132,15 +132,15 @@ def assert_equal_models(remote, local, X):
     np.testing.assert_allclose(remote.label_changes_, local.label_changes_, rtol=0, atol=1e-9)
 
 
-@pytest.mark.parametrize("sparse", [False, True], ids=["dense", "csr"])
+@pytest.mark.parametrize("form", ["dense", "csr", "weights"])
 @pytest.mark.parametrize("options", [{}, {"approximation": "nystroem", "n_components": 30}], ids=["exact", "nystroem"])
-def test_rows_that_fit_in_one_process(options, sparse):
+def test_rows_that_fit_in_one_process(options, form):
     """The rows are collected, and the function equals the ordinary one to 1e-8."""
-    X, y = problem()
+    X, y = problem(weighted=form == "weights")
     local, remote = (LOORidge(random_state=0, **options) for _ in range(2))
-    local.fit(sp.csr_array(X) if sparse else X, y)
+    local.fit(sp.csr_array(X) if form == "csr" else X, y)
     rows = in_blocks(X, LENGTHS)
-    distributed.fit(remote, rows.map_blocks(sp.csr_matrix) if sparse else rows, y)
+    distributed.fit(remote, rows.map_blocks(sp.csr_matrix) if form == "csr" else rows, y)
     assert_equal_models(remote, local, X)
 
 
@@ -279,39 +279,23 @@ def in_delayed_blocks(y):
     return [dask.delayed(CandidateSets.from_weights)(y.weights[a:b], y.classes) for a, b in itertools.pairwise(starts)]
 
 
-@pytest.mark.parametrize("form", [lambda y: y, in_delayed_blocks], ids=["in memory", "delayed"])
-@pytest.mark.parametrize(
-    "estimator",
-    [
-        PLGP(approximation="nystroem", n_components=15, optimizer=None, random_state=0),
-        LOORidge(approximation="nystroem", n_components=30, random_state=0),
-    ],
-    ids=lambda estimator: type(estimator).__name__,
-)
-def test_blocks_give_the_ordinary_fit(estimator, form):
+@pytest.mark.parametrize("weighted", [False, True], ids=["sets", "weights"])
+def test_delayed_blocks_give_the_model_of_labels_in_memory(weighted):
+    """Weights of the candidates, and sets as weights, are read on the workers."""
+    X, y = weighted_table()
+    y = y if weighted else CandidateSets(y.mask, y.classes)
+    first, second = (distributed.fit(MaxPerceptron(), in_blocks(X, OF_WEIGHTS), z) for z in (y, in_delayed_blocks(y)))
+    np.testing.assert_array_equal(first.coef_, second.coef_)
+
+
+def test_plgp_of_weights_equals_the_ordinary_fit():
     """The scores of new rows equal those of the ordinary fit, and differ from those of the sets alone."""
     X, y = weighted_table()
-    new = table(30, seed=1)[0]
-    scores = [
-        getattr(model, "decision_function", model.predict_proba if hasattr(model, "predict_proba") else None)(new)
-        for model in (
-            distributed.fit(estimator, in_blocks(X, OF_WEIGHTS), form(y)),
-            type(estimator)(**estimator.get_params()).fit(X, y),
-            type(estimator)(**estimator.get_params()).fit(X, CandidateSets(y.mask, y.classes)),
-        )
-    ]
-    np.testing.assert_allclose(scores[0], scores[1], rtol=1e-5, atol=1e-6)
-    assert np.abs(scores[0] - scores[2]).max() > 1e-3
-
-
-def test_several_blocks_learn_from_weights():
-    """Weights of sets, in delayed blocks, give the model of these sets."""
-    X, y = weighted_table()
-    sets = CandidateSets(y.mask, y.classes)
-    models = [
-        distributed.fit(MaxPerceptron(), in_blocks(X, OF_WEIGHTS), labels) for labels in (sets, in_delayed_blocks(sets))
-    ]
-    np.testing.assert_array_equal(models[0].coef_, models[1].coef_)
+    remote = distributed.fit(make_plgp(n_components=15), in_blocks(X, OF_WEIGHTS), y)
+    local, of_sets = (make_plgp(n_components=15).fit(X, labels) for labels in (y, CandidateSets(y.mask, y.classes)))
+    expected = local.predict_proba(X)
+    np.testing.assert_allclose(remote.predict_proba(X), expected, rtol=1e-5, atol=1e-6)
+    assert np.abs(expected - of_sets.predict_proba(X)).max() > 1e-3
 
 
 def test_delayed_blocks_must_match_the_rows():

@@ -10,7 +10,7 @@ from sklearn.preprocessing import FunctionTransformer, StandardScaler
 from oneof import CLPL, PLEM, PLKNN, AvgPegasos, CandidateStacking
 from oneof.candidates.stratification import folds_by_set
 from oneof.likelihoods import softmax
-from tests.estimators.panel import FoldsByContent, further, same_model, table
+from tests.estimators.panel import further, same_model, table
 
 LINEAR, NEIGHBORS = ("linear", PLEM(fit_intercept=True)), ("neighbors", PLKNN(3))
 
@@ -38,15 +38,6 @@ def test_probabilities_are_the_weighted_mean_of_the_members():
         expected = expected + model.weights_[f"feature {k}"] * proba
     np.testing.assert_allclose(model.predict_proba(further()), expected)
     np.testing.assert_allclose(model.predict_proba(further()).sum(axis=1), 1.0)
-
-
-def test_a_copy_of_a_member_changes_no_prediction():
-    """Two equal members share the weight of one."""
-    X, mask = table(120)
-    model = CandidateStacking([LINEAR, NEIGHBORS], cv=FoldsByContent()).fit(X, mask)
-    copied = CandidateStacking([LINEAR, NEIGHBORS, ("copy", PLKNN(3))], cv=FoldsByContent()).fit(X, mask)
-    assert copied.weights_["copy"] == pytest.approx(copied.weights_["neighbors"])
-    np.testing.assert_allclose(copied.predict_proba(further()), model.predict_proba(further()), atol=1e-4)
 
 
 def test_a_useless_member_has_no_weight_and_is_not_fitted():

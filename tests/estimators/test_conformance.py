@@ -332,7 +332,7 @@ def test_values_with_which_a_prediction_overflows_are_located(estimator):
         values = outcome(getattr(model, method, lambda rows: rows.shape), form(X))
         if isinstance(values, Exception):
             assert isinstance(values, InputError)
-            assert str(values).startswith("row 5: " if counts else "row 5, column 1: ")
+            assert str(values).startswith("row 5: the total of a row" if counts else "row 5, column 1: ")
             assert "cale the features" in str(values)
         else:
             assert method == "predict" or np.isfinite(values).all()

@@ -10,7 +10,6 @@ from sklearn.datasets import make_moons
 from sklearn.exceptions import ConvergenceWarning
 
 from oneof import HarmonicField, LocalGlobalConsistency, MarkovWalk, PoissonLearning, SpectralGraphTransducer
-from oneof.errors import InputError
 from oneof.graphs import NeighborGraph
 from tests.estimators.panel import few_labels, table
 from tests.oracles import diffusion as oracle
@@ -107,23 +106,6 @@ def test_too_few_iterations_warn(method):
     mask[10:] = True
     with pytest.warns(ConvergenceWarning, match="max_iter"):
         method(tol=1e-14, max_iter=2, n_neighbors=10).fit(X, mask)
-
-
-@pytest.mark.parametrize(
-    ("method", "options"),
-    [
-        (HarmonicField, {"class_prior": "equal"}),
-        (LocalGlobalConsistency, {"class_prior": [1.0]}),
-        (MarkovWalk, {"class_prior": [1.0, -1.0]}),
-        (PoissonLearning, {"class_prior": [0.0, 0.0]}),
-        (PoissonLearning, {"class_prior": ["a", "b"]}),
-        (PoissonLearning, {"class_prior": None, "volume_constraint": True}),
-    ],
-)
-def test_invalid_class_sizes_raise(method, options):
-    """Sizes must be one number for each class, at least 0, and are required for a volume constraint."""
-    with pytest.raises(InputError, match="class_prior"):
-        method(**options).fit([[0.0], [1.0]], ["a", "b"])
 
 
 def test_fit_is_the_published_method_on_a_cosine_graph():

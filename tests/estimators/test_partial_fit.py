@@ -156,11 +156,15 @@ every = pytest.mark.parametrize(("estimator", "options"), CASES, ids=lambda case
 @pytest.mark.parametrize("average", [False, True])
 @pytest.mark.parametrize("fit_intercept", [False, True])
 @pytest.mark.parametrize("shuffle", [False, True])
-def test_epochs_are_those_of_the_published_algorithm(estimator, options, average, fit_intercept, shuffle):
-    """The model and its counts are the oracle's over the epochs, which are shuffled by successive permutations."""
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_array], ids=["dense", "sparse"])
+def test_epochs_are_those_of_the_published_algorithm(estimator, options, average, fit_intercept, shuffle, form):
+    """The model and its counts are the oracle's over the epochs, shuffled by successive permutations.
+
+    An intercept is the weight of a constant feature.
+    """
     X, mask = table(50)
     parameters = {"average": average, "fit_intercept": fit_intercept, "shuffle": shuffle, "random_state": 7}
-    model = clone(estimator).set_params(n_epochs=3, **parameters).fit(X, mask)
+    model = clone(estimator).set_params(n_epochs=3, **parameters).fit(form(X), mask)
     rng = check_random_state(7)
     order = np.concatenate([rng.permutation(50) if shuffle else np.arange(50) for _ in range(3)])
     rows = np.column_stack([X, np.ones(50)]) if fit_intercept else X

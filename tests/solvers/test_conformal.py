@@ -172,18 +172,13 @@ def count_covered(method, rule, rate, *, n_draws=200, n=59, coverage=0.8):
     return n_covered
 
 
-METHODS = ("lac", "aps", "randomized")
-COVERING = [*((m, "conservative", rate) for m in METHODS for rate in (0.0, 0.2)), ("lac", "sampled", 0.3)]
+COVERING = [*((method, "conservative", 0.2) for method in ("lac", "aps", "randomized")), ("lac", "sampled", 0.3)]
 
 
 @pytest.mark.parametrize(("method", "rule", "rate"), COVERING)
 def test_calibration_covers(method, rule, rate):
-    """Exact and conservative calibrations cover, and a sampled one if labels have the probabilities of the model."""
-    n_covered = count_covered(method, rule, rate)
-    low, high = binom.interval(0.998, 200, 0.8)
-    assert n_covered >= low
-    if method == "randomized" and not rate:  # few empty sets are filled
-        assert n_covered <= high
+    """Conservative calibrations cover, and a sampled one if labels have the probabilities of the model."""
+    assert count_covered(method, rule, rate) >= binom.ppf(0.001, 200, 0.8)
 
 
 def test_optimistic_calibration_does_not_cover():

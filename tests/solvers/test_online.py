@@ -134,18 +134,6 @@ def test_predictions_before_each_update(name, prediction, sparse):
             METHODS[name](X=rows, evidence=mask, prediction=prediction, initial=start(X, 4), predicted=indices)
 
 
-@pytest.mark.parametrize("prediction", ["average", "max"])
-@pytest.mark.parametrize("name", METHODS)
-def test_an_intercept_is_the_weight_of_a_constant_feature(name, prediction):
-    """An intercept equals a column of ones, for dense and sparse rows."""
-    X, mask = stream(3)
-    with_ones = np.column_stack([X, np.ones(len(X))])
-    expected = METHODS[name](X=with_ones, evidence=mask, prediction=prediction, initial=start(with_ones, 4))
-    for rows in (X, sp.csr_array(X)):
-        state = METHODS[name](X=rows, evidence=mask, prediction=prediction, initial=start(X, 4, intercept=True))
-        np.testing.assert_allclose(state.weights, expected.weights, rtol=1e-12, atol=1e-13)
-
-
 @pytest.mark.parametrize("n_rows", [10_000, pytest.param(500_000, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("name", METHODS)
 def test_a_long_stream_is_accurate(name, n_rows):

@@ -25,20 +25,6 @@ def draw_labels(seed, n=20, K=5):
     return weights / weights.sum(axis=1, keepdims=True)
 
 
-def test_the_fixed_point_of_constant_predictions_is_reached_in_one_round():
-    """If the predictions do not depend on the labels, q is w p / sum w p after one round and does not change again."""
-    rng = np.random.default_rng(0)
-    mask = rng.random((30, 4)) < 0.5
-    mask[np.arange(30), rng.integers(0, 4, 30)] = True
-    proba = rng.dirichlet(np.ones(4), 30)
-    several = mask.sum(axis=1) > 1
-    solution = solve_soft_labels(mask, lambda _: proba[several], max_iter=9, tol=1e-12)
-    joint = mask * proba
-    np.testing.assert_allclose(solution.distributions, joint / joint.sum(axis=1, keepdims=True), rtol=1e-12)
-    assert solution.n_iter == 2
-    assert solution.converged
-
-
 def test_rows_of_one_candidate_need_no_prediction():
     """If all rows are exact, nothing is predicted, and the only round changes nothing."""
     solution = solve_soft_labels(np.eye(3, dtype=bool), lambda _: pytest.fail("predicted"), max_iter=5, tol=0.1)

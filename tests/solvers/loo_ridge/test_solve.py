@@ -201,22 +201,6 @@ def in_blocks(X, kernel, landmarks, dual):
     return NystroemRidge.in_blocks(rows, of_rows, square, 0.05), np.concatenate(scores)
 
 
-@pytest.mark.parametrize("block_rows", [7, 8192])
-def test_blocks_give_the_ridge_in_memory(block_rows, monkeypatch):
-    """The functions, their scores and the leave-one-out predictions equal those of the ridge in memory to 1e-8."""
-    monkeypatch.setattr(loo_operators, "BLOCK_ROWS", block_rows)
-    X, kernel, sets, landmarks = blocks_problem()
-    P, expected = sets.to_dense(sets.normalize(sets.weights)), ridge_of(X, kernel, landmarks)
-    dual, predictions = expected.fit(P)
-    ridge, scores = in_blocks(X, kernel, landmarks, dual)
-    gram = kernel.gram(kernel.transform(X), kernel.transform(X[landmarks]))
-    np.testing.assert_allclose(scores, gram @ dual.coefficients + dual.means, rtol=0, atol=1e-8)
-    result, result_predictions = ridge.fit(P)
-    np.testing.assert_allclose(gram @ result.coefficients + result.means, scores, rtol=0, atol=1e-8)
-    np.testing.assert_allclose(result_predictions, predictions, rtol=0, atol=1e-8)
-    np.testing.assert_array_equal(ridge.predict_loo(P), result_predictions)
-
-
 @pytest.mark.parametrize("distractors", DISTRACTORS)
 def test_labels_start_from_predictions(distractors):
     """After no iteration the labels are the predictions within the sets, and after more those of the same iteration."""

@@ -118,12 +118,3 @@ def test_any_rate_is_possible_without_information(n_classes, rate):
     low, high = estimate_noise(np.random.default_rng(1).dirichlet(np.ones(n_classes), 400), evidence).interval
     assert low == 0.0
     assert high >= 1 - 1.2 / n_classes
-
-
-@pytest.mark.parametrize("rate", [0.0, 0.2])
-def test_a_known_rate_is_used(rate):
-    """The interval is the known rate; without errors, no set is wrong."""
-    proba, evidence, wrong = noisy_labels(rate=0.2)
-    estimate = estimate_noise(proba, evidence, rate)
-    assert estimate.interval == (rate, rate)
-    assert estimate.wrong.mean() == pytest.approx(rate * wrong.mean() / 0.2, abs=0.03)

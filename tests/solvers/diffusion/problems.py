@@ -45,9 +45,14 @@ def blocks(*components):
     )
 
 
+def chain(n):
+    """Return a chain of n rows with edge weights of 1."""
+    return sp.csr_array(sp.diags_array([np.ones(n - 1), np.ones(n - 1)], offsets=[-1, 1]))
+
+
 def grid(side):
     """Return a square grid with edge weights of 1, large enough for conjugate gradients."""
-    line = sp.diags_array([np.ones(side - 1), np.ones(side - 1)], offsets=[-1, 1])
+    line = chain(side)
     return sp.csr_array(sp.kron(line, sp.eye_array(side)) + sp.kron(sp.eye_array(side), line))
 
 

@@ -2,12 +2,11 @@
 
 import numpy as np
 import pytest
-import scipy.sparse as sp
 
 from oneof.solvers.diffusion import markov_walk
 from oneof.solvers.diffusion.markov_walk import solve_markov_walk
 from tests.oracles import diffusion as oracle
-from tests.solvers.diffusion.problems import graph, problem
+from tests.solvers.diffusion.problems import chain, graph, problem
 from tests.weights import draw_weights
 
 
@@ -89,8 +88,7 @@ def test_columns_of_few_rows_are_stored_once_within_the_memory_limit(n_stored, m
 
 def test_rows_beyond_two_walks_of_a_label_are_unreachable():
     """On a chain, t steps lead from a start to the label and t others to a row: more distant rows are uniform."""
-    n, t = 60, 5
-    W = sp.csr_array(sp.diags_array([np.ones(n - 1), np.ones(n - 1)], offsets=[-1, 1]))
+    n, t, W = 60, 5, chain(60)
     mask = np.ones((n, 2), dtype=bool)
     mask[0], mask[-1] = [True, False], [False, True]
     solution = solve_markov_walk(W, mask, n_steps=t)

@@ -97,7 +97,5 @@ def test_errors_name_the_argument(fitted):
         query_subsets(model, pool, subsets=[set("abcd")])
     with pytest.raises(LabelError):
         query_subsets(model, pool, subsets=[{"e"}])
-    with pytest.raises(InputError, match=r"`batch_size` must be at most 30, .* got 31"):
-        query_subsets(model, pool, 31)
     with pytest.raises(InputError, match="which PLEM does not have"):
         query_subsets(oneof.PLEM().fit([[0.0], [1.0]], [0, 1]), [[0.0]])

@@ -1,10 +1,13 @@
-"""Tests of both solvers of the partial-label SVM, of the dual ascent and of the annealed start."""
+"""The partial-label SVM: both solvers, the dual ascent, the annealed start, and spaces of features and kernels."""
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from scipy.special import logsumexp
 
-from oneof.solvers.plsvm import cccp, solve_cccp, solve_pegasos
+from oneof.errors import InputError
+from oneof.solvers.feature_spaces import FeatureSpace, KernelSpace
+from oneof.solvers.plsvm import PLSVMProblem, cccp, solve_cccp, solve_pegasos
 from oneof.solvers.plsvm.cccp import SmoothedHinge, anneal
 from oneof.solvers.plsvm.dual_ascent import ascend, face_step, restrict_duals
 from oneof.solvers.plsvm.problem import best_scores
@@ -12,8 +15,34 @@ from oneof.solvers.stacked_sets import StackedSets
 from tests.estimators.panel import table
 from tests.oracles import plsvm as oracle
 from tests.oracles.levels import stacked
-from tests.solvers.plsvm.problems import SPACES, problem, random_weights, weighted
-from tests.weights import draw_weights
+from tests.weights import draw_weights, informative
+
+weighted = pytest.mark.parametrize("is_weighted", [False, True], ids=["sets", "weights"])
+SPACES = ("dense", "sparse", "constant", "kernel")
+
+
+def problem(space="dense", *, lam=0.01, n=60, K=4, seed=0, X=None, mask=None, is_weighted=False):
+    """Return a problem with exact and partial rows, or with weights of which a third of the rows have none."""
+    if X is None:
+        X, mask = table(n, K=K, seed=seed)
+    evidence = draw_weights(mask, seed) if is_weighted else mask
+    labeled = informative(evidence)
+    X, evidence = X[labeled], evidence[labeled]
+    spaces = {
+        "dense": lambda: FeatureSpace(X),
+        "sparse": lambda: FeatureSpace(sp.csr_array(np.where(np.abs(X) < 0.5, 0.0, X))),
+        "constant": lambda: FeatureSpace(X, has_constant=True),
+        "kernel": lambda: KernelSpace((1.0 + X @ X.T) ** 2),
+    }
+    return PLSVMProblem(spaces[space](), evidence, lam)
+
+
+def random_weights(problem, seed=0):
+    """Return weights with scores of mean absolute value 1."""
+    rng = np.random.default_rng(seed)
+    coefficients = rng.normal(size=problem.evidence.shape)
+    weights = problem.space.rmatvec(coefficients)
+    return weights / np.abs(problem.space.matvec(weights)).mean()
 
 
 def solve(p, **options):
@@ -221,3 +250,32 @@ def test_value_and_gradient(T, n, is_weighted):
     assert (gradient[sets.mask] <= 0).all()
     assert (np.where(sets.mask, 0.0, gradient).sum(axis=1) <= sets.mass + 1e-5).all()
     np.testing.assert_allclose(gradient.sum(axis=1), 0, atol=1e-5)
+
+
+# -- Spaces of features and of kernels --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("space", SPACES)
+def test_subset_and_float32_have_the_same_scores(space):
+    """A subset has the scores of its rows, and single precision those of all rows to its rounding."""
+    p = problem(space)
+    coefficients = np.random.default_rng(1).normal(size=p.evidence.shape)
+    weights = p.space.rmatvec(coefficients)
+    single = p.space.as_float32()
+    np.testing.assert_allclose(single.matvec(weights), p.space.matvec(weights), rtol=1e-4, atol=1e-3)
+    rows = np.array([5, 2, 9])
+    sparse_coefficients = np.zeros_like(coefficients)
+    sparse_coefficients[rows] = coefficients[rows]
+    subset = p.space.subset(rows)
+    expected = p.space.matvec(p.space.rmatvec(sparse_coefficients))[rows]
+    np.testing.assert_allclose(subset.matvec(subset.rmatvec(coefficients[rows])), expected, rtol=1e-10, atol=1e-10)
+
+
+def test_rows_out_of_range():
+    """Squares that overflow float64 raise, and those out of the range of float32 stay in float64."""
+    X, _ = table()
+    with pytest.raises(InputError, match=r"[Ss]cale the features"), np.errstate(over="ignore"):
+        FeatureSpace(X * 1e200)
+    assert FeatureSpace(X * 1e30).as_float32().X.dtype == np.float64
+    assert FeatureSpace(X * 1e-30).as_float32().X.dtype == np.float64
+    assert FeatureSpace(X).as_float32().X.dtype == np.float32

@@ -416,13 +416,6 @@ def test_curvature_of_candidate_sets():
     assert partial.log_determinant < labeled.log_determinant
 
 
-def fixed_weights(X, mask, weight, terms, precisions):
-    """Return the weights at fixed precisions."""
-    return solve_graph_logistic(
-        X, mask, terms, precision="fixed", precisions=precisions, sample_weight=weight, tol=1e-10
-    ).weights
-
-
 @evidences
 def test_leave_one_out_scores_are_close_to_those_of_a_fit_without_the_row(evidence_of):
     """One Newton step approximates the fit without the row ten times better than the fit with it."""
@@ -433,14 +426,14 @@ def test_leave_one_out_scores_are_close_to_those_of_a_fit_without_the_row(eviden
     labeled = informative(mask)
     X, mask, weight = X[labeled], mask[labeled], weight[labeled]
     terms, precisions = [PriorTerm("ridge", np.eye(4))], {"ridge": np.array(1.0)}
-    W = fixed_weights(X, mask, weight, terms, precisions)
+    W = solve_fixed(X, mask, terms, precisions, sample_weight=weight, tol=1e-10).weights
     posterior = make_posterior(X, W, terms, precisions, weight, mask)
     scores = leave_one_out_scores(posterior, X, mask, weight)
     exact = np.empty_like(scores)
     for i in range(len(X)):
         reduced = weight.copy()
         reduced[i] -= 1.0
-        exact[i] = X[i] @ fixed_weights(X, mask, reduced, terms, precisions).T
+        exact[i] = X[i] @ solve_fixed(X, mask, terms, precisions, sample_weight=reduced, tol=1e-10).weights.T
     assert np.abs(scores - exact).mean() < 0.1 * np.abs(X @ W.T - exact).mean()
 
 

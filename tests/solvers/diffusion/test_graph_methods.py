@@ -1,16 +1,21 @@
-"""Laws of all methods that spread labels over a graph: no order, no unit, and components without labels."""
+"""Laws of all methods that spread labels over a graph, Markov walks, and Poisson learning."""
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
 
+from oneof.solvers.diffusion import markov_walk
 from oneof.solvers.diffusion.label_propagation import solve_harmonic, solve_local_global_consistency
 from oneof.solvers.diffusion.markov_walk import solve_markov_walk
-from oneof.solvers.diffusion.poisson import solve_poisson
+from oneof.solvers.diffusion.poisson import solve_poisson, solve_poisson_cuts
 from oneof.solvers.transducer import solve_transduction
 from tests.oracles import diffusion as oracle
 from tests.oracles import poisson
-from tests.solvers.diffusion.problems import blocks, graph, grid, problem
+from tests.solvers.diffusion.problems import blocks, chain, graph, grid, problem
+from tests.weights import draw_weights
+
+# -- No order, no unit, and components without labels -----------------------------------------------------------------
+
 
 TIGHT = {"tol": 1e-13, "max_iter": 20_000}
 OPTIONS = {
@@ -111,3 +116,140 @@ def test_conjugate_gradients_reach_the_direct_solution(solve):
     np.testing.assert_allclose(getattr(tight, name), expected, atol=1e-8 * max(1.0, np.abs(expected).max()))
     assert np.abs(getattr(loose, name) - expected).max() < 1e-3 * np.abs(expected).mean()
     assert not solve(W, mask, max_iter=3).converged
+
+
+# -- Markov walks: the definition, the likelihood of EM, unreachable rows ---------------------------------------------
+
+
+@pytest.fixture(params=["dense", "matrix-free"])
+def either_way(request, monkeypatch):
+    """Store the labeled columns of P^t, or compute the walks in every pass."""
+    monkeypatch.setattr(markov_walk, "_dense_is_faster", lambda *_: request.param == "dense")
+    monkeypatch.setattr(markov_walk, "BLOCK_COLUMNS", 5)
+
+
+@pytest.mark.usefixtures("either_way")
+@pytest.mark.parametrize("kind", ["exact", "partial", "weights"])
+@pytest.mark.parametrize("n_steps", [1, 3, 8])
+def test_posteriors_are_those_of_the_definition(kind, n_steps):
+    """Start posteriors, likelihoods and predictions equal EM on the dense power of P, iteration for iteration."""
+    W, mask = problem("exact" if kind == "exact" else "partial")
+    mask = np.maximum(draw_weights(mask), 0.01 * mask) if kind == "weights" else mask
+    Q = oracle.start_probabilities(W.toarray(), n_steps, 0.7)
+    solution = solve_markov_walk(W, mask, n_steps=n_steps, self_weight=0.7, max_iter=12, tol=0.0)
+    assert solution.n_iter == 12
+    theta, trace = oracle.walk_em(Q, mask, 12)
+    np.testing.assert_allclose(solution.start_posteriors, theta, atol=1e-10)
+    np.testing.assert_allclose(solution.log_likelihood, trace, rtol=1e-10)
+    p = Q.T @ theta
+    p *= np.where(((mask > 0).sum(axis=1) == 1)[:, None], 1.0, mask)
+    np.testing.assert_allclose(solution.distributions, p / p.sum(axis=1, keepdims=True), atol=1e-10)
+
+
+@pytest.mark.parametrize("kind", ["exact", "partial"])
+def test_the_likelihood_never_decreases_and_converges_to_a_maximum(kind):
+    """EM increases it in every iteration, and at the end no class of a start node has a larger gradient."""
+    W, mask = problem(kind)
+    solution = solve_markov_walk(W, mask, n_steps=3, tol=1e-12, max_iter=20_000)
+    assert solution.converged
+    assert (np.diff(solution.log_likelihood) >= -1e-10).all()
+    # Concave in theta on simplices: at the maximum each partial derivative is at most the mean of its node.
+    Q = oracle.start_probabilities(W.toarray(), 3)
+    labeled = ~mask.all(axis=1)
+    inside = np.where(mask, Q.T @ solution.start_posteriors, 0.0).sum(axis=1)
+    gradient = Q[:, labeled] @ (mask[labeled] / inside[labeled, None])
+    mean = (solution.start_posteriors * gradient).sum(axis=1, keepdims=True)
+    assert (gradient - mean).max() < 1e-3 * gradient.max()
+
+
+@pytest.fixture
+def n_stored(monkeypatch):
+    """Return a list that records the number of columns whenever they are stored."""
+    counts, columns = [], markov_walk._WalkOperator.columns
+
+    def record(operator, labeled, *, dense):
+        counts.extend([len(labeled)] * dense)
+        return columns(operator, labeled, dense=False)
+
+    monkeypatch.setattr(markov_walk._WalkOperator, "columns", record)
+    return counts
+
+
+@pytest.mark.parametrize("n_steps", [1, 8, 1000])
+@pytest.mark.parametrize("k", [6, 59])
+def test_columns_of_every_row_are_never_stored(n_stored, n_steps, k):
+    """If all rows are labeled, the columns would be an n x n array: every pass is matrix-free, on full graphs too."""
+    _, mask = problem("partial")
+    mask[mask.all(axis=1), 0] = False
+    W = graph(np.random.default_rng(0).normal(size=(60, 2)), k)
+    assert np.isfinite(solve_markov_walk(W, mask, n_steps=n_steps).distributions).all()
+    assert n_stored == []
+
+
+def test_columns_of_few_rows_are_stored_once_within_the_memory_limit(n_stored, monkeypatch):
+    """The columns of a few labeled rows are stored, and no other columns, unless they exceed the memory limit."""
+    W, mask = problem()
+    n_labeled = int((~mask.all(axis=1)).sum())
+    solve_markov_walk(W, mask)
+    assert n_stored == [n_labeled]
+    monkeypatch.setattr(markov_walk, "MAX_COLUMN_BYTES", 8 * 60 * n_labeled - 1)
+    solve_markov_walk(W, mask)
+    assert n_stored == [n_labeled]
+
+
+def test_rows_beyond_two_walks_of_a_label_are_unreachable():
+    """On a chain, t steps lead from a start to the label and t others to a row: more distant rows are uniform."""
+    n, t, W = 60, 5, chain(60)
+    mask = np.ones((n, 2), dtype=bool)
+    mask[0], mask[-1] = [True, False], [False, True]
+    solution = solve_markov_walk(W, mask, n_steps=t)
+    np.testing.assert_array_equal(solution.unreachable, np.arange(2 * t + 1, n - 2 * t - 1))
+    np.testing.assert_allclose(solution.distributions[solution.unreachable], 0.5)
+
+
+# -- Poisson learning: the equation, its sweeps, components, sets, and cuts of given sizes ----------------------------
+
+
+@pytest.mark.parametrize("weights", [False, True])
+def test_rows_of_several_candidates_are_sources_of_their_weights(weights):
+    """Label vectors may be distributions; the labels of such rows are among the candidates."""
+    W, mask = problem("partial")
+    evidence = draw_weights(mask) if weights else mask
+    constant = (evidence == 1).all(axis=1)
+    y = evidence[~constant] / evidence[~constant].sum(axis=1, keepdims=True)
+    solution = solve_poisson(W, evidence, **TIGHT)
+    expected = poisson.scores(W.toarray(), np.flatnonzero(~constant), y)
+    np.testing.assert_allclose(solution.scores, expected, atol=1e-8 * np.abs(expected).max())
+    several = ~constant & (mask.sum(axis=1) > 1)
+    for distributions in (solution.distributions, solve_poisson_cuts(W, evidence, "labels").distributions):
+        np.testing.assert_allclose(distributions.sum(axis=1), 1)
+        assert not distributions[several][~mask[several]].any()
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("n_first", [15, 30, 50])
+def test_cuts_are_those_of_algorithm_2(seed, n_first):
+    """With two classes, the rows of the first are the `n_first` rows that prefer it most."""
+    W, mask = problem(n=60, K=2, seed=seed)
+    labeled = np.flatnonzero(mask.sum(axis=1) == 1)
+    expected = poisson.cuts_of_two(W.toarray(), labeled, mask[labeled].astype(float), n_first)
+    unlabeled = np.array([n_first, 60 - n_first]) - mask[labeled].sum(axis=0)
+    labels = solve_poisson_cuts(W, mask, unlabeled, **TIGHT).distributions.argmax(axis=1)
+    np.testing.assert_array_equal(labels, expected)
+
+
+def test_cuts_of_several_classes_have_the_given_sizes():
+    """The sizes are exact up to half a row: those of the labels, and those of the prior in the unlabeled rows."""
+    W, mask = problem(n=120, K=4, fraction=0.1)
+    sizes = np.array([60, 30, 20, 10])
+    unlabeled = sizes - mask[mask.sum(axis=1) == 1].sum(axis=0)
+    labels = solve_poisson_cuts(W, mask, unlabeled / unlabeled.sum()).distributions.argmax(axis=1)
+    np.testing.assert_array_equal(np.bincount(labels), sizes)
+
+
+def test_cuts_prefer_the_candidates_of_large_weights():
+    """Of two equal rows between two clusters, each gets the candidate of its larger weight."""
+    W = sp.csr_array(np.ones((6, 6)) - np.eye(6))
+    evidence = np.array([[1, 0], [0, 1], [1, 1], [1, 1], [1, 0.2], [0.2, 1]])
+    labels = solve_poisson_cuts(W, evidence, "labels").distributions.argmax(axis=1)
+    assert labels[[4, 5]].tolist() == [0, 1]

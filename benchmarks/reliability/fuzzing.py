@@ -89,8 +89,7 @@ def truth():
 
     The oracles have 50 digits and need mpmath. Nothing is timed.
     """
-    from tests.truth.methods import METHODS, skipped
-    from tests.truth.problems import problems
+    from tests.truth.methods import METHODS, problems, skipped
 
     problems_by_title = problems()
     lines = []

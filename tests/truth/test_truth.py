@@ -5,8 +5,7 @@ import warnings
 import pytest
 from sklearn.exceptions import ConvergenceWarning
 
-from tests.truth.methods import METHODS, skipped
-from tests.truth.problems import problems
+from tests.truth.methods import METHODS, problems, skipped
 
 PROBLEMS = problems()
 MAX_ERROR = {

@@ -337,18 +337,6 @@ def test_every_form_of_groups_gives_the_same_folds():
         assert folds == expected
 
 
-def test_unlabeled_rows_of_a_group_are_predicted_without_it():
-    """A held-out prediction of an unlabeled row is that of a model without the rows of its group."""
-    X, y, _ = draw(60)
-    groups = np.arange(60) // 5
-    proba = cross_val_predict(PLEM(), X, y, cv=4, groups=groups, method="predict_proba", random_state=3)
-    for train, test in CandidateGroupKFold(4, random_state=3).split(X, y, groups):
-        rows = np.flatnonzero(np.isin(groups, groups[test]))
-        assert not set(rows) & set(train)
-        expected = clone(PLEM()).fit(X[train], y[train]).predict_proba(X[rows])
-        np.testing.assert_allclose(proba[rows], expected, rtol=1e-10)
-
-
 @pytest.mark.parametrize("cv", ["auto", 3, 1, GroupKFold(3), LeaveOneGroupOut(), CandidateGroupKFold(3)])
 def test_compare_has_folds_by_groups(cv):
     """`compare` and `learning_curve` have the folds of the groups, and the evaluation has their number."""
@@ -507,21 +495,27 @@ def test_exact_labels_give_the_predictions_of_scikit_learn(method, K, named):
     np.testing.assert_array_equal(cross_val_predict(PLEM(), X, y, cv=GroupKFold(3), groups=groups), expected)
 
 
-@pytest.mark.parametrize("weighted", [False, True])
-def test_each_row_is_predicted_by_the_model_of_its_fold(weighted):
-    """The prediction of a row is that of a model without its fold; unlabeled rows are predicted by one fold each."""
+@pytest.mark.parametrize("kind", ["sets", "weights", "groups"])
+def test_each_row_is_predicted_by_the_model_of_its_fold(kind):
+    """The prediction of a row is that of a model without its fold; unlabeled rows are predicted by one fold each.
+
+    With groups, an unlabeled row is predicted by a model without the rows of its group.
+    """
     X, y, _ = draw()
-    if weighted:
+    groups = np.arange(60) // 5 if kind == "groups" else None
+    if kind == "weights":
         y = CandidateSets.from_weights(y.mask * np.random.default_rng(0).choice([0.2, 1.0], y.shape), y.classes)
     assert y.is_unlabeled.any()
     estimator = make_pipeline(StandardScaler(), LOORidge("rbf"))
-    proba = cross_val_predict(estimator, X, y, cv=3, method="predict_proba", random_state=4)
-    labels = cross_val_predict(estimator, X, y, cv=3, random_state=4)
+    options = {"cv": 3, "groups": groups, "random_state": 4}
+    proba = cross_val_predict(estimator, X, y, method="predict_proba", **options)
+    labels = cross_val_predict(estimator, X, y, **options)
     np.testing.assert_array_equal(labels, y.classes[proba.argmax(axis=1)])
     seen = np.zeros(len(y), dtype=int)
-    for k, (train, test) in enumerate(CandidateKFold(3, random_state=4).split(X, y)):
-        unlabeled = np.flatnonzero(y.is_unlabeled & (np.arange(len(y)) % 3 == k))
-        rows = np.concatenate([test, unlabeled])
+    splitter = CandidateKFold if groups is None else CandidateGroupKFold
+    for k, (train, test) in enumerate(splitter(3, random_state=4).split(X, y, groups)):
+        others = np.arange(len(y)) % 3 == k if groups is None else np.isin(groups, groups[test])
+        rows = np.concatenate([test, np.flatnonzero(y.is_unlabeled & others)])
         model = clone(estimator).fit(X[train], y[train])
         np.testing.assert_allclose(proba[rows], model.predict_proba(X[rows]), rtol=1e-12)
         seen[rows] += 1

@@ -9,7 +9,6 @@ from sklearn.gaussian_process.kernels import RBF, ConstantKernel, DotProduct, Wh
 
 from oneof import PLGP, likelihoods
 from oneof.errors import InputError
-from oneof.kernels.gaussian_process import covariance, variances
 from oneof.likelihoods import masked_softmax, softmax
 from oneof.solvers.laplace import hyperparameters
 from oneof.solvers.laplace import mode as mode_module
@@ -649,28 +648,16 @@ def test_likelihoods(form, sharpness, evidence_of):
 @pytest.mark.parametrize("solver", [find_mode, find_mode_cholesky])
 @pytest.mark.parametrize("sharpness", SHARPNESSES)
 def test_modes(form, sharpness, solver, evidence_of):
-    """F, A and Psi equal those of NumPy, with one kernel and with one per class."""
+    """F, A and Psi equal those of NumPy, with one kernel, with one per class, and with features."""
     K, mask = problem("rbf", variance=2.0)
     mask = evidence_of(mask)
-    for gram in (K, np.stack([K, 2.0 * K, K**2, np.eye(40)])):
-        expected = solver(GramPrior(gram), mask, sharpness, tol=1e-10)
-        mode = solver(GramPrior(form(gram)), form(mask), sharpness, tol=1e-10)
+    priors = [(GramPrior, K), (GramPrior, np.stack([K, 2.0 * K, K**2, np.eye(40)]))]
+    priors += [(FeaturePrior, table(40)[0])] * (solver is find_mode)
+    for prior, values in priors:
+        expected = solver(prior(values), mask, sharpness, tol=1e-10)
+        mode = solver(prior(form(values)), form(mask), sharpness, tol=1e-10)
         assert mode.converged
         same(mode.latents, expected.latents, form, atol=1e-9)
         same(mode.coefficients, expected.coefficients, form, atol=1e-9)
         same(mode.derivatives.gradient, expected.derivatives.gradient, form, atol=1e-9)
         np.testing.assert_allclose(mode.objective_path[-1], expected.objective_path[-1], rtol=1e-9)
-
-
-def test_kernels_and_features(form):
-    """Covariances and modes of rows and of features are in the namespace of the input."""
-    X, mask = table(30, K=4)
-    X, mask = X[~mask.all(axis=1)], mask[~mask.all(axis=1)]
-
-    def results(X, mask):
-        gram = covariance(2.0 * RBF(), X)
-        modes = [find_mode(prior, mask, 1.0, tol=1e-10) for prior in (GramPrior(gram), FeaturePrior(X))]
-        return [variances(2.0 * RBF(), X), gram, *(mode.latents for mode in modes)]
-
-    for values, expected in zip(results(form(X), form(mask)), results(X, mask), strict=True):
-        same(values, expected, form, atol=1e-9)

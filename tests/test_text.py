@@ -125,7 +125,7 @@ def test_tokenizers_are_values():
     assert clone(vectorizer).tokenizer == vectorizer.tokenizer
 
 
-def test_threads_share_a_stemmer():
+def test_threads_share_stems():
     """Stems computed by several threads at once equal those of one thread."""
     texts = [" ".join(f"{word}ing{i}s {word}ations" for word in ("connect", "nation", "relat")) for i in range(200)]
     expected_stems = [[snowballstemmer.stemmer("porter").stemWord(word) for word in text.split()] for text in texts]

@@ -176,8 +176,13 @@ def start_birds(label: str = "species", rate: str = "0.2", **options: Any) -> tu
     return fit, training.compare_methods(fit)
 
 
-@pytest.mark.long
-@pytest.mark.parametrize(("label", "groups"), [("species", None), ("species", "site"), ("weighted", None)])
+@pytest.mark.parametrize(
+    ("label", "groups"),
+    [
+        ("species", None),
+        *(pytest.param(*case, marks=pytest.mark.long) for case in (("species", "site"), ("weighted", None))),
+    ],
+)
 def test_corrected_rates_equal_those_of_a_loop_over_the_folds(
     run: Run, noisy: Any, label: str, groups: str | None
 ) -> None:

@@ -288,6 +288,13 @@ def test_each_card_and_each_term_has_one_explanation():
     cards, rest = html.split('<dl class="cards">')[1].split("</dl>", 1)
     assert all(card.count("<dt>") == 1 for card in cards.split('<div class="card')[1:])
     assert rest.count("<dt>Expected accuracy</dt>") == 1
+    plain = result("PLKNN")
+    plain.expected_accuracy = None
+    as_headline = sample(truth=False, comparison=comparison(plain))
+    assert as_headline.assessment.headline.measure == "covering rate"
+    for page_html in (html, render_report(as_headline)):
+        definitions = page_html.count("<dt>Covering rate</dt><dd>The fraction")
+        assert definitions == page_html.count("<dt>Covering rate</dt>\n") == 1
 
 
 def test_without_optional_packages(monkeypatch):

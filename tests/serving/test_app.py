@@ -68,6 +68,7 @@ def test_the_description_matches_the_application() -> None:
     assert prediction["label"] in schemas["Prediction"]["properties"]["label"]["enum"]
     body = content["paths"]["/predict"]["post"]["requestBody"]["content"]["application/json"]["schema"]
     assert body["properties"]["rows"]["maxItems"] == 5
+    assert [[*one.values()] for one in body["oneOf"]] == [[["row"]], [["rows"]]]
 
 
 @pytest.mark.parametrize("strict", [False, True])
@@ -90,6 +91,10 @@ def test_a_vector_or_its_numbers(strict: bool) -> None:
     assert replies[200][0].json() == replies[200][1].json()
     message = "row 0: column 'a' must have vectors of 10 numbers, as in training; got a vector of 9."
     assert replies[400][1].json()["error"].startswith(message)
+    assert (
+        "column 'a' must have vectors of 10 numbers, as in training; got a value of type"
+        in replies[400][2].json()["error"]
+    )
     for rows, row in (([{"a": vector}, numbers], 0), ([{"a": None}, {"a": vector} | part], 1)):
         both = call(app, "/predict", {"rows": rows}).json()["error"]
         assert both == f"row {row}: column 'a' has a vector, whose number 'a[{3 * row}]' is also a column. Remove one."
@@ -214,7 +219,7 @@ LIMITS = [("max_rows", 0), ("max_rows", True), ("max_body_bytes", 1.5)]
 
 
 def test_the_application_needs_a_predictor() -> None:
-    """The limits of the size of a request are those of the number of its rows, of about 4 KiB each."""
+    """Another model is an error; the limit of the size of a body leaves a KiB for each row."""
     with pytest.raises(InputTypeError, match="RowPredictor"):
         make_app(fit_birds("PLEM"))  # type: ignore[arg-type]
     assert MAX_ROWS * 1_000 < MAX_BODY_BYTES

@@ -80,7 +80,7 @@ def squared_distances(X: FeatureMatrix, Y: FeatureMatrix | None, origin: Array |
     d2 += x2 + y2
     # Above this threshold the relative error is about eps^(3/4). "Not greater" includes NaN, of overflowing squares.
     rtol = float(xp.finfo(d2.dtype).eps) ** 0.25
-    if not xp.min(d2) > rtol * (xp.max(x2) + xp.max(y2)):
+    if 0 not in d2.shape and not xp.min(d2) > rtol * (xp.max(x2) + xp.max(y2)):
         near = ~(d2 > rtol * (x2 + y2))
         i, j = xp.nonzero(near)
         n_entries = X.nnz // X.shape[0] if sp.issparse(X) else X.shape[1]

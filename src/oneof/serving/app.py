@@ -7,6 +7,7 @@ since no header permits it. It cannot send rows either, since the content type o
 """
 
 import asyncio
+import ipaddress
 import json
 import re
 from collections.abc import Collection, Mapping
@@ -30,8 +31,6 @@ from oneof.serving.limits import MAX_BODY_BYTES, MAX_BODY_SECONDS, MAX_REQUESTS,
 from oneof.serving.predictor import RowPredictor
 from oneof.validation import check_instance, check_positive
 
-_ADDRESS = re.compile(r"[0-9.]+|\[[0-9a-f:.]+\]")
-"""An IP address as a host: no name of DNS has digits alone in its last part, or a colon."""
 _CELL = {"type": ["string", "number", "boolean", "null"]}
 """A cell: any column may also be given as text, as in a table."""
 _TEXT, _NUMBER, _OBJECT = {"type": "string"}, {"type": "number"}, {"type": "object"}
@@ -96,11 +95,8 @@ def make_app(
         answer = {"prediction": predictions[0]} if "row" in content else {"predictions": predictions}
         return _respond(answer | ({"notes": notes} if (notes := _notes(predictions)) else {}))
 
-    pages = {
-        "/health": {"status": "ok"},
-        "/model": describe_model(predictor, limits),
-        "/openapi.json": describe_requests(predictor, max_rows),
-    }
+    model, requests = describe_model(predictor, limits), describe_requests(predictor, max_rows)
+    pages = {"/health": {"status": "ok"}, "/model": model, "/openapi.json": requests}
     routes = [Route(path, _respond(content), methods=["GET"]) for path, content in pages.items()]
     routes.append(Route("/predict", predict, methods=["POST"]))
     handlers: Any = dict.fromkeys((HTTPException, OneofError, Exception), _on_error)
@@ -156,11 +152,9 @@ def describe_model(predictor: RowPredictor, limits: dict[str, int]) -> dict[str,
 def describe_requests(predictor: RowPredictor, max_rows: int) -> dict[str, Any]:
     """Return the OpenAPI description of the application, with the columns and classes of the model."""
     row, prediction = ({"$ref": f"#/components/schemas/{name}"} for name in ("Row", "Prediction"))
-    body = _closed({"row": row, "rows": _array(row) | {"maxItems": max_rows}}) | {
-        "minProperties": 1,
-        "maxProperties": 1,
-    }
+    body = _closed({"row": row, "rows": _array(row) | {"maxItems": max_rows}}) | _one_of("row", "rows")
     answer = _closed({"prediction": prediction, "predictions": _array(prediction), "notes": _array(_TEXT)})
+    answer |= _one_of("prediction", "predictions")
     predict = _operation("Predict the label of one row, or of several rows.", answer)
     predict["requestBody"] = _content("One row, or several rows.", body) | {"required": True}
     return {
@@ -213,6 +207,11 @@ def _closed(properties: dict[str, Any], required: Collection[str] = ()) -> dict[
     return _OBJECT | {"properties": properties, "required": [*required], "additionalProperties": False}
 
 
+def _one_of(*names: str) -> dict[str, Any]:
+    """Return the schema of an object that has one of the keys."""
+    return {"oneOf": [{"required": [name]} for name in names]}
+
+
 def _array(items: dict[str, Any]) -> dict[str, Any]:
     return {"type": "array", "items": items}
 
@@ -227,7 +226,7 @@ def _notes(predictions: list[dict[str, Any]]) -> list[str]:
             cells.add(column, [(row, value)], 1)
     none = f"no cell can be read in {enumerate_items(empty, 5)}: the prediction is that of missing values only."
     note = (
-        f"absent columns are missing values: {format_names([*absent])}. Use null for a missing value, or add its key."
+        f"absent columns are missing values: {format_names([*absent])}. Add their keys, with null for missing values."
     )
     return [*[none] * bool(empty), *cells.sentences(), *[note] * bool(absent)]
 
@@ -285,5 +284,9 @@ def is_accepted(host: str, hosts: Collection[str]) -> bool:
     >>> [is_accepted(host, {"localhost"}) for host in ("localhost:8000", "[::1]:80", "10.0.0.5", "evil.example")]
     [True, True, True, False]
     """
-    name = re.sub(r":\d*$", "", host.lower())
-    return "*" in hosts or name in hosts or _ADDRESS.fullmatch(name) is not None
+    name = re.sub(r"^\[|\]?(:\d*)?$", "", host)
+    try:
+        ipaddress.ip_address(name)
+    except ValueError:
+        return "*" in hosts or name.lower() in hosts
+    return True

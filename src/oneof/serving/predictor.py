@@ -191,9 +191,7 @@ class RowPredictor:
     def _check_row(self, row: Mapping[str, Any], number: int) -> list[str]:
         """Return the absent columns of a row; raise if it is not a mapping of cells, or the columns are an error."""
         if not isinstance(row, Mapping):
-            raise InputTypeError(
-                f"row {number} must be an object with a value for each column; got {type(row).__name__}."
-            )
+            raise InputTypeError(f"row {number} must be an object of columns and cells; got {type(row).__name__}.")
         for name, kind in self.columns:
             if not isinstance(cell := row.get(name), _CELLS) and not is_missing(cell):
                 raise DataError(f"column {name!r} must contain {KINDS[kind]}; got {type(cell).__name__}.", row=number)

@@ -91,7 +91,8 @@ def _log_requests() -> dict[str, Any]:
     handler.setFormatter(logging.Formatter("%(asctime)s %(message)s"))
     access = logging.getLogger("uvicorn.access")
     access.handlers, access.propagate = [handler], False
-    return {"log_config": None, "log_level": "info", "access_log": True}
+    access.setLevel("INFO")
+    return {"log_config": None, "log_level": None, "access_log": True}
 
 
 def serve(model: SavedModel, *, host: str = LOCALHOST, port: int = DEFAULT_PORT, **options: Any) -> None:

@@ -107,6 +107,8 @@ class Block:
 
     def n_delimiters(self) -> int:
         """Return the number of delimiters between cells of a plain block."""
+        if not self.quote or self.quote not in self.content:
+            return self.content.count(self.delimiter)
         return len(_outside(_places(self.content, self.delimiter), _places(self.content, self.quote)))
 
     def may_have_codes(self) -> bool:
@@ -368,10 +370,11 @@ def _split(text: bytes, delimiter: bytes, quote: bytes) -> tuple[bool, Any]:
     """Return whether each mark of a quoted cell is at a border, and the places after the records."""
     marks, line_ends = _places(text, quote), _places(text, b"\n")
     padded = np.frombuffer(b"\n%b\n\n" % text, dtype=np.uint8)
-    borders = [ord(character) for character in (b"\n", delimiter, quote) if character]
+    is_border = np.zeros(256, dtype=bool)
+    is_border[[ord(character) for character in (b"\n", delimiter, quote) if character]] = True
     before, after, second = padded[marks[::2]], padded[marks[1::2] + 2], padded[marks[1::2] + 3]
     after = np.where(after == ord("\r"), second, after)
-    is_plain = bool(np.isin(before, borders).all() and np.isin(after, borders).all())
+    is_plain = bool(is_border[before].all() and is_border[after].all())
     return is_plain, _outside(line_ends, marks) + 1
 
 

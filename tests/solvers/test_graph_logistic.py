@@ -502,7 +502,7 @@ def test_precisions_weights_and_objective_are_those_of_the_full_problem(sparse, 
 
 @labels_or_sets
 def test_rough_first_steps_have_the_same_result(monkeypatch, sets):
-    """M-steps that are no more exact than the precisions end where exact ones do."""
+    """M-steps with a tolerance that follows the change of the precisions give the result of exact M-steps."""
     span, evidence, terms = wide_case("graph+ridge", sparse=False, sets=sets)
     rough = solve_graph_logistic(span[:M], evidence, terms, span=span)
     monkeypatch.setattr(solve, "INITIAL_MSTEP_TOL", 1e-8)

@@ -114,8 +114,10 @@ async def _read(request: Request, limit: int) -> bytes:
                 content += chunk
                 if len(content) > limit:
                     raise HTTPException(413, f"the body must have at most {limit:,} bytes: send fewer rows.")
-    except (TimeoutError, ClientDisconnect):
+    except TimeoutError:
         raise HTTPException(408, f"the body must arrive within {MAX_BODY_SECONDS:g} seconds.") from None
+    except ClientDisconnect:
+        raise HTTPException(400, "the body ended early.") from None
     return bytes(content)
 
 
@@ -225,9 +227,7 @@ def _notes(predictions: list[dict[str, Any]]) -> list[str]:
         for column, value in prediction.get("unreadable", {}).items():
             cells.add(column, [(row, value)], 1)
     none = f"no cell can be read in {enumerate_items(empty, 5)}: the prediction is that of missing values only."
-    note = (
-        f"absent columns are missing values: {format_names([*absent])}. Add their keys, with null for missing values."
-    )
+    note = f"absent columns are missing values: {format_names([*absent])}. Add their keys, with null if missing."
     return [*[none] * bool(empty), *cells.sentences(), *[note] * bool(absent)]
 
 

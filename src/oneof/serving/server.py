@@ -1,5 +1,6 @@
 """Server of predictions, by default on localhost."""
 
+import ipaddress
 import logging
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -74,7 +75,7 @@ class PredictionServer(WebServer):
         app = make_app(self.predictor, hosts=("localhost", host, *(allowed_hosts or ())), **limits)
         listener = listen(port, host)
         address, port = listener.getsockname()
-        self.is_local, self.url = address.startswith("127."), f"http://{host}:{port}"
+        self.is_local, self.url = ipaddress.ip_address(address).is_loopback, f"http://{host}:{port}"
         super().__init__(
             app,
             listener,

@@ -56,6 +56,33 @@ def test_labels_of_rules_are_no_worse_than_votes():
     assert np.mean(np.less(gains, -0.05)) <= 0.1
 
 
+def test_votes_against_a_class_leave_labels_as_good_and_label_no_row_alone():
+    """Otherwise, rows without another vote would have the class of the rule with the fewest votes, which is rare."""
+    rng = np.random.default_rng(0)
+    y = rng.choice(5, 3000, p=[0.3, 0.25, 0.2, 0.2, 0.05])
+    table = np.full((3000, 6), None, dtype=object)
+    for k in range(5):
+        table[rng.random(3000) < np.where(y == k, 0.5, 0.03), k] = k
+    without = Answers.from_table(table[:, :5], classes=range(5))
+    for i in np.flatnonzero(rng.random(3000) < np.where(y == 3, 0.15, 0.7)):
+        table[i, 5] = [0, 1, 2, 4]
+    labels, others = (AnnotatorModel().fit(each) for each in (Answers.from_table(table, classes=range(5)), without))
+    np.testing.assert_array_equal(labels.candidates_.is_unlabeled, others.candidates_.is_unlabeled)
+    voted = ~others.candidates_.is_unlabeled
+    assert (labels.transduction_ == y)[voted].mean() > (others.transduction_ == y)[voted].mean()
+
+
+def test_labels_of_votes_against_classes_are_no_worse_than_votes():
+    """All rules exclude one class each, whose frequencies differ."""
+    for seed in range(3):
+        rng = np.random.default_rng(seed)
+        y = rng.choice(3, 1500, p=[0.1, 0.5, 0.4])
+        table = np.full((1500, 3), None, dtype=object)
+        for i, k in zip(*np.nonzero(rng.random((1500, 3)) < np.where(y[:, None] == range(3), 0.06, 0.5))):
+            table[i, k] = [c for c in range(3) if c != k]
+        assert gain(y, table, 3) >= 0
+
+
 def test_a_rule_below_chance_is_found_by_known_labels():
     """The votes alone do not determine the class frequencies, and so no precision."""
     rng = np.random.default_rng(0)

@@ -57,7 +57,15 @@ def rules(votes, start, *, n_iter, power=0.5, strength=3000.0):
     columns, column = np.unique(np.column_stack([j, given]), axis=0, return_inverse=True)  # pairs of a rule and a set
     inside_set, cast = columns[:, 1:] > 0, np.zeros((len(mu), len(columns)), dtype=bool)
     cast[i, column.ravel()] = True
-    voted, n_votes = cast.any(axis=1), cast.sum(axis=0)
+    is_for = inside_set.sum(axis=1) <= mu.shape[1] / 2
+    has_for = cast[:, is_for].any(axis=1)
+    left = [np.all(inside_set[own], axis=0).sum() for own in cast]
+    voted = (has_for | (np.array(left) <= mu.shape[1] / 2)) & cast.any(axis=1)
+    bits = [np.log(mu.shape[1] / max(n, 1)) for n in left]
+    if sum(b for b, v in zip(bits, voted) if not v) > sum(b for b, v in zip(bits, voted) if v):
+        voted = cast.any(axis=1)
+    cast[~voted] = False
+    n_votes = cast.sum(axis=0)
     for _ in range(n_iter):
         inside = (cast.T @ mu * inside_set).sum(axis=1)
         size = inside_set @ mu[voted].sum(axis=0)
@@ -71,7 +79,7 @@ def rules(votes, start, *, n_iter, power=0.5, strength=3000.0):
         right = (inside + strength * rate * precision / share) / (size + strength)
         wrong = n_votes - inside + strength * rate * (1 - precision) / (1 - share)
         r = np.where(inside_set.T, right, wrong / (voted.sum() - size + strength)).T
-        logs = (cast @ np.log(r) + power * ~cast @ np.log(1 - r)) * voted[:, None]
+        logs = (cast @ np.log(r) + power * (~cast & is_for & has_for[:, None]) @ np.log(1 - r)) * voted[:, None]
         mu = softmax(logs, axis=1)
     return mu
 

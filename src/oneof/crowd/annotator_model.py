@@ -174,7 +174,7 @@ class AnnotatorModel(BaseEstimator):
         Names of the rows.
     candidates_ : CandidateSets of shape (n_rows, n_classes)
         The likelihood of the answers to each row, as weights for any estimator. It does not contain the prior. Rows
-        without answers are unlabeled; rows with known labels have these.
+        without answers, or with votes against few classes alone, are unlabeled; rows with known labels have these.
     posterior_ : ndarray of shape (n_rows, n_classes)
         Probabilities of the classes, with the prior.
     transduction_ : ndarray of shape (n_rows,)
@@ -481,7 +481,7 @@ class AnnotatorModel(BaseEstimator):
         check_is_fitted(self)
         check_positive("n_rows", n_rows, integer=True)
         columns, uncertainty = self._columns, np.asarray(entropy(self.posterior_))
-        several = columns.n_answers >= 2
+        several = (columns.n_answers >= 2) & ~self.candidates_.is_unlabeled
         rows = np.argsort(np.where(several, -uncertainty, np.inf), kind="stable")[: min(n_rows, several.sum())]
         labels = self.classes_[np.argsort(-self.posterior_[rows], axis=1, kind="stable")]
         disagreement = np.empty(len(rows))
@@ -551,6 +551,7 @@ def describe_annotators(model: AnnotatorModel) -> list[str]:
     careless = [name for name in model.no_better_than_chance_ if name not in few]
     n_full = np.bincount(model._answers.to_codes().annotator, minlength=len(names)) - n_answers
     differing = names[model.class_accuracies().differs.any(axis=1)].tolist()
+    is_against = model.candidates_.is_unlabeled & (model._columns.n_answers > 0)
     return [
         *([RULES_NOTE] if model.are_rules_ and isinstance(model._answers.select_rows, str) else []),
         *([_describe_unknown(model, unknown)] if unknown.any() else []),
@@ -564,6 +565,7 @@ def describe_annotators(model: AnnotatorModel) -> list[str]:
             for j in np.flatnonzero(is_few & (n_full > 0))
         ),
         *_describe(few, f"These annotators have fewer than {MIN_ANSWERS} answers, and uncertain accuracies: {{}}."),
+        *[f"{is_against.sum():,} rows have votes against classes alone, and no label."] * bool(is_against.any()),
         *([] if model._alone is None else _describe_contradiction(model, model._alone)),
         *_describe(differing, "The accuracy of these annotators differs between classes beyond chance: {}."),
         *map(_describe_copies, model.copied_pairs_[:MAX_NAMED]),

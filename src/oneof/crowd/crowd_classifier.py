@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from oneof.crowd.annotator_model import AnnotatorModel
 from oneof.crowd.answers import as_answers, join_rows
-from oneof.crowd.learners import WeightLearner, training_labels
+from oneof.crowd.learners import WeightLearner, most_probable, training_labels
 from oneof.errors import InputTypeError
 from oneof.messages import warn
 from oneof.metrics import covering_rate
@@ -94,7 +94,8 @@ class CrowdClassifier(ClassifierMixin, BaseEstimator):
     label_distributions_ : ndarray of shape (n_samples, n_classes)
         Probabilities of the classes given the answers and the held-out predictions.
     transduction_ : ndarray of shape (n_samples,)
-        The most probable class of each row of fit; in rows without answers, the prediction of `estimator_`.
+        The most probable class of each row of fit; if there is none, as without answers, the prediction of
+        `estimator_`.
     held_out_proba_ : ndarray of shape (n_samples, n_classes)
         The held-out predictions of the last round, the prior of the labels.
     classifier_power_ : float
@@ -222,10 +223,10 @@ class CrowdClassifier(ClassifierMixin, BaseEstimator):
         self.label_distributions_, self.held_out_proba_ = model.posterior_, rounds.prior
         self.classifier_power_, self.answer_power_ = rounds.classifier_power, rounds.answer_power
         self.transduction_ = given.classes[model.posterior_.argmax(axis=1)]
-        if (unlabeled := model.candidates_.is_unlabeled).any():  # the posterior of rules is the same in these rows
-            self.transduction_[unlabeled] = learner.predict(self.estimator_, rows)[unlabeled]
-        self.label_changes_ = np.array(rounds.changes)
-        self.n_iter_ = len(self.label_changes_)
+        # The posterior of rules is the same for all classes, or for those that votes leave, in these rows.
+        if (unclear := model.candidates_.is_unlabeled | (most_probable(model.posterior_).sum(axis=1) > 1)).any():
+            self.transduction_[unclear] = learner.predict(self.estimator_, rows)[unclear]
+        self.label_changes_, self.n_iter_ = np.array(rounds.changes), len(rounds.changes)
         self.classes_ = given.classes
         return self
 

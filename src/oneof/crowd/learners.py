@@ -24,7 +24,7 @@ from oneof.estimators.soft_labels import check_proba, fit_soft, predict_columns,
 from oneof.model_selection.prediction import align_class_columns, as_rows
 from oneof.solvers.annotators.temper import MAX_POWER, mean_distances, temper
 from oneof.solvers.conformal import candidate_proba
-from oneof.typing import Floats, Ints, Labels
+from oneof.typing import Floats, Ints, Labels, Mask
 
 Folds: TypeAlias = Sequence[tuple[Ints, Ints]]
 MIN_PROBABILITY = 1e-12
@@ -121,9 +121,8 @@ class LeaveOneOutLearner(WeightLearner):
 
     def fit(self, rows: Any, candidates: CandidateSets, labels: Floats) -> Any:
         """Return the classifier fitted to all rows."""
-        exact = np.eye(labels.shape[1], dtype=bool)[labels.argmax(axis=1)]
-        exact[candidates.is_unlabeled] = True
-        return clone(self.classifier).fit(rows, CandidateSets(exact, candidates.classes))
+        sets = most_probable(labels) | candidates.is_unlabeled[:, None]
+        return clone(self.classifier).fit(rows, CandidateSets(sets, candidates.classes))
 
 
 class SoftLabelLearner(WeightLearner):
@@ -144,6 +143,11 @@ class SoftLabelLearner(WeightLearner):
         """Return probabilities of all classes, 0 for those that no label has."""
         with reraise_as_input_error():
             return predict_columns(model, self.columns, as_rows(X), len(self.classes))
+
+
+def most_probable(labels: Floats) -> Mask:
+    """Return the most probable class of each row, or those that tie, such as the classes that votes leave."""
+    return np.isclose(labels, labels.max(axis=1, keepdims=True), rtol=1e-9, atol=0.0)  # up to some roundings
 
 
 def training_labels(model: AnnotatorModel) -> Floats:

@@ -75,18 +75,25 @@ def test_coins_of_set_answers_equal_the_oracle():
     np.testing.assert_allclose(solution.model.coin, accuracy, atol=1e-9)
 
 
-def test_rates_of_votes_equal_the_oracle():
-    """Posteriors of rules that may abstain equal loops over answers; a row without answers has no likelihood."""
+@pytest.mark.parametrize("has_single", [True, False])
+def test_rates_of_votes_equal_the_oracle(has_single):
+    """Posteriors of rules that may abstain equal loops over answers, also if all votes are against classes.
+
+    A row without votes, or with a vote against one of three classes alone, has no likelihood.
+    """
     rng = np.random.default_rng(1)
     sets = np.array([[1, 0, 0], [0, 1, 0], [0, 0, 1], [1, 1, 0]], dtype=bool)
+    sets = sets if has_single else ~sets[:3]
     row, source = np.nonzero(rng.random((30, 5)) < 0.3)
-    answer = np.where(source == 4, rng.integers(4, size=len(row)), source % 4)
+    answer = np.where(source == 4, rng.integers(len(sets), size=len(row)), source % len(sets))
     triples = [(i, j, set(np.flatnonzero(sets[a]).tolist())) for i, j, a in zip(row, source, answer)]
     columns = AnswerColumns.from_answers(row, source, answer, sets, 5, np.ones((31, 3)))
     expected = oracle.rules(triples, vote_shares(columns), n_iter=4)
     solution = solved(columns, by_confusion=False, are_rules=True, prior=np.full(3, 1 / 3), max_iter=4)
     np.testing.assert_allclose(solution.posterior, expected, atol=1e-9)
-    np.testing.assert_array_equal(solution.log_likelihood[30], 0.0)
+    votes = [[s for k, _, s in triples if k == i] for i in range(31)]
+    has_label = [bool(own) and (min(map(len, own)) == 1 or len(set.intersection(*own)) <= 1) for own in votes]
+    np.testing.assert_array_equal(solution.log_likelihood.any(axis=1), has_label)
 
 
 @pytest.mark.parametrize("n_known", [0, 10, 300])

@@ -457,7 +457,10 @@ def test_folds_that_ignore_groups_are_an_error():
             compare(X, y, {"a": Frequencies()}, cv=cv, groups=groups)
         with pytest.raises(InputError, match=r"fold 0 has 'g\d+' in both"):
             cross_val_predict(PLEM(), X, y, cv=cv, groups=groups)
-    own, theirs = "`groups` must be the group of each row; got None", "The 'groups' parameter should not be None"
+    own, theirs = (
+        "`groups` must be 1-D, one group for each of the 60 rows; got None",
+        "The 'groups' parameter should not be None",
+    )
     for cv, message in ((CandidateGroupKFold(3), own), (GroupKFold(5), theirs), (LeaveOneGroupOut(), theirs)):
         with pytest.raises(InputError, match=message):
             compare(X, y, {"a": Frequencies()}, cv=cv)

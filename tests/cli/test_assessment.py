@@ -62,16 +62,19 @@ def test_the_headline_of_wrong_labels_is_the_estimated_accuracy(run: Run, noisy:
 
 
 def test_agreement_with_the_votes_of_rules_is_no_accuracy(run: Run) -> None:
-    """The headline says what it measures; with known labels of some rows it is an accuracy."""
-    frame = pl.DataFrame({"row": range(60), "x": [k % 3 + 0.01 * k for k in range(60)], "truth": NAMES.tolist() * 20})
+    """The headline says what it measures, also if checked labels identify accuracies of rules; true labels give one."""
+    frame = pl.DataFrame({"row": range(120), "x": [k % 3 + 0.01 * k for k in range(120)], "truth": NAMES.tolist() * 40})
+    frame = frame.with_columns(checked=pl.when(pl.col("row") < 100).then("truth"))
     frame.write_csv("mails.csv")
     rules = [(i, f"{name}{j}", name) for i, name in enumerate(frame["truth"]) for j in range(2) if i % (j + 2)]
     pl.DataFrame(rules, schema=["row", "annotator", "answer"], orient="row").write_csv("rules.csv")
     fit = ("fit", "mails.csv", "--answers", "rules.csv", "--folds", "2")
-    headline = read_json(run, *fit, "--drop", "truth")["headline"]
-    assert headline["measure"] == "covering rate"
-    assert "agree with the answers to their row. This is not the accuracy, which is unknown" in headline["meaning"]
-    assert read_json(run, *fit, "--truth", "truth")["headline"]["measure"] == "accuracy"
+    for options in (("--drop", "truth,checked"), ("--drop", "truth", "--gold", "checked")):
+        summary = read_json(run, *fit, *options)
+        assert summary["headline"]["measure"] == "covering rate"
+        assert "This is not the accuracy, which is unknown" in summary["headline"]["meaning"]
+    assert summary["answers"]["annotators"][0]["accuracy"] is not None
+    assert read_json(run, *fit, "--truth", "truth", "--drop", "checked")["headline"]["measure"] == "accuracy"
 
 
 def test_no_accuracy_is_estimated_from_shared_lists(run: Run) -> None:

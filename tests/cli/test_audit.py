@@ -107,6 +107,19 @@ def test_errors_of_first_labels_include_those_of_sets(run: Run) -> None:
     assert wrong[row % 4 == 2].mean() > of_sets[row % 4 == 2].mean() + 0.01
 
 
+@pytest.mark.parametrize("share", [0.5, 0.95])
+def test_known_labels_contradict_too_large_weights(run: Run, share: float) -> None:
+    """Without informative features, the rate of wrong first labels is that of the weights, here .05."""
+    rng = np.random.default_rng(0)
+    names, truth = np.array(["finch", "owl", "wren"]), rng.integers(0, 3, 300)
+    first = np.where(rng.random(300) < share, truth, (truth + 1) % 3)
+    cells = [f"{names[k]}:.95|{names[k - 1]}:.025|{names[k - 2]}:.025" for k in first]
+    known = pl.Series(names[truth]).set(pl.int_range(300, eager=True) % 3 > 0, None)
+    pl.DataFrame({"x": rng.normal(size=300), "y": cells, "known": known}).write_csv("weights.csv")
+    words = ("weights.csv", "--labels", "y", "--weighted", "--kind", "posterior", "--gold", "known", "--method", "PLEM")
+    assert ("Known labels contradict this" in run.done("audit", *words).out) == (share == 0.5)
+
+
 def test_output_has_all_labeled_rows_in_order(run: Run, noisy: Path) -> None:
     """--out lists every labeled row by decreasing probability, and --report is a page with the suspected ones."""
     make_noisy().with_columns(id=pl.format("n{}", pl.int_range(N_ROWS))).write_csv("noisy.csv")

@@ -255,7 +255,7 @@ def test_large_tables_are_fitted_twice(run: Run, birds: Path, monkeypatch: pytes
     assert fits.rows == [50, 12, 14, 18, 24, 60]
     summary = json.loads(result.out)
     assert summary["evaluation"] == "one split, 50 training rows, 10 held-out rows (not 10 unlabeled rows with a truth)"
-    assert summary["headline"]["meaning"].endswith("This excludes rows without a label: 10 true labels.")
+    assert summary["headline"]["meaning"].endswith("Rows without a label are excluded (with a true one: 10).")
     assert summary["learning_curve"]["train_sizes"] == [2, 4, 8, 14, 40]
     assert summary["learning_curve"]["covering_rate"][-1] == summary["estimate"]["covering_rate"]
     result = run("fit", *args, "--folds", "2")

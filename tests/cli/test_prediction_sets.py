@@ -107,11 +107,15 @@ def test_the_rows_for_which_the_coverage_is_are_named(run: Run, model: Path) -> 
         output = run("predict", model, "birds.csv", "--coverage", "0.8", "--calibration", rule).out
         assert "\nNo guarantee: " in output
     several = pl.concat([noisy()] * 4).with_columns(place=pl.Series([f"p{i // 8}" for i in range(240)]))
+    several = several.with_columns(few=pl.Series([f"p{i // 20}" for i in range(240)]))
     several.write_csv("places.csv")
-    fit = ("--labels", "species", "--method", "PLKNN", "--folds", "3", "--truth", "truth", "--groups", "place")
-    assert run("fit", "places.csv", *fit, "--out", "grouped").code == 0
-    output = run("predict", "grouped/model.skops", "birds.csv", "--coverage", "0.8").out
-    assert "About 80 % of rows of new groups, on average over groups, have the true label in the set.\n" in output
+    fit = ("--labels", "species", "--method", "PLKNN", "--folds", "3", "--truth", "truth", "--drop", "few,place")
+    for column, few in (("few", " 12 groups calibrate the sets: with fewer than 20 the coverage"), ("place", "\n")):
+        assert run("fit", "places.csv", *fit, "--groups", column, "--out", "grouped").code == 0
+        output = run("predict", "grouped/model.skops", "birds.csv", "--coverage", "0.8").out
+        assert (
+            f"About 80 % of rows of new groups, on average over groups, have the true label in the set.{few}" in output
+        )
     assert "Each of them was predicted without its group ('place')." in output
     assert "several candidates" not in output
 

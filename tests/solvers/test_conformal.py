@@ -206,13 +206,15 @@ def test_sets_equal_those_of_mapie(case):
 
 def test_the_guarantee_names_its_conditions():
     """Only the worst candidate keeps the guarantee with partial rows; models of several folds have no strict one."""
-    options = {"class_conditional": False, "is_bound": True, "of_groups": False}
+    options = {"class_conditional": False, "is_bound": True, "n_groups": None}
     exact = {describe_guarantee(0.9, calibration=rule, n_partial=0, **options) for rule in CALIBRATIONS}
     assert exact == {"At least 90 % of new rows like the calibration rows have the true label in the set."}
     for rule in CALIBRATIONS:
         sentence = describe_guarantee(0.9, calibration=rule, n_partial=7, **options)
         assert sentence.startswith("No guarantee") == (rule != "conservative")
     assert "if every candidate set" in describe_guarantee(0.9, calibration="conservative", n_partial=7, **options)
-    about = {"class_conditional": True, "is_bound": False, "of_groups": True}
-    sentence = describe_guarantee(0.95, calibration="conservative", n_partial=0, **about)
-    assert sentence.startswith("About 95 % of rows of new groups, on average over groups, of each class")
+    for n_groups in (8, 20):
+        about = {"class_conditional": True, "is_bound": False, "n_groups": n_groups}
+        sentence = describe_guarantee(0.95, calibration="conservative", n_partial=0, **about)
+        assert sentence.startswith("About 95 % of rows of new groups, on average over groups, of each class")
+        assert ("8 groups calibrate the sets" in sentence) == (n_groups == 8)

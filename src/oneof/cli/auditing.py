@@ -14,14 +14,15 @@ import oneof
 from oneof.audit import LabelIssues, find_label_issues
 from oneof.audit.detection import only_in_one_group
 from oneof.audit.label_issues import widen
+from oneof.candidates.cells import LabelFormat, escape_label
 from oneof.cli import terminal
 from oneof.cli.answers import WEIGHTS_NOTE, describe_answers
 from oneof.cli.tables.inputs import PreparedTable, insert_identifiers
 from oneof.cli.tables.methods import resolve_methods
 from oneof.cli.terminal import Progress, new_file, today
-from oneof.comparison.folds import count_groups
 from oneof.comparison.methods import DEFAULT_METHOD
 from oneof.io import find_column
+from oneof.model_selection.folds import count_groups
 from oneof.report import FirstLabelRate, render_audit, table_preview
 from oneof.report.data import Preview
 from oneof.typing import Ints, Mask
@@ -200,6 +201,8 @@ def format_probability(probability: float) -> str:
 def issue_table(issues: LabelIssues, prepared: PreparedTable) -> pl.DataFrame:
     """Return all labeled rows, the most probably wrong first; with weights also the first label of each row.
 
+    With answers, the rows whose first label is most probably wrong are first.
+
     `first` is the label of the largest weight, by the weights as they are in the table, null if several have it;
     `most_probable` the most probable class; `first_wrong` the probability that the first label is wrong.
     """
@@ -220,7 +223,11 @@ def issue_table(issues: LabelIssues, prepared: PreparedTable) -> pl.DataFrame:
             "most_probable": _names(issues)[posterior.argmax(axis=1)].tolist(),
             "first_wrong": [None if k < 0 else p for k, p in zip(codes, wrong.tolist(), strict=True)],
         }
-    return pl.DataFrame(columns)
+    table = pl.DataFrame(columns)
+    if prepared.answers is None:
+        return table
+    # Answers rule out no class, so that no set lacks the true one.
+    return table.sort("first_wrong", descending=True, nulls_last=True, maintain_order=True)
 
 
 def _names(issues: LabelIssues) -> Any:
@@ -245,15 +252,21 @@ def summarize_first_labels(issues: LabelIssues, prepared: PreparedTable, table: 
 
 
 def written_labels(issues: LabelIssues, prepared: PreparedTable) -> list[str]:
-    """Return the labels of each row as text: the cell if the labels have weights and are one column of text."""
-    texts, frame = issues.candidates.to_strings(separator=prepared.separator), prepared.table.frame
-    labels, weights = prepared.read_options.labels, prepared.read_options.weight_column
-    if len(labels) != 1 or weights is not None or not issues.candidates.is_weighted.any():
+    """Return the labels of each row as text: those with weights as in a cell of text, or the largest share first."""
+    if not issues.candidates.is_weighted.any():
+        return issues.candidates.to_strings(separator=prepared.separator)
+    names = [escape_label(str(name), LabelFormat(weighted=True)) for name in issues.candidates.classes.tolist()]
+    texts = []
+    for weights in prepared.written_weights:
+        listed = np.flatnonzero(weights)
+        shares = weights[listed] / weights.sum()
+        order = np.argsort(-shares, kind="stable").tolist()
+        texts.append("|".join(f"{names[listed[k]]}:{shares[k]:.3g}" for k in order))
+    labels, frame = prepared.read_options.labels, prepared.table.frame
+    if len(labels) != 1 or prepared.read_options.weight_column is not None:
         return texts
-    cells = frame[find_column(labels[0], frame.columns, prepared.table.path)]
-    if cells.dtype != pl.String:
-        return texts
-    return [text if cell is None else " ".join(cell.split()) for cell, text in zip(cells.to_list(), texts, strict=True)]
+    cells = frame[find_column(labels[0], frame.columns, prepared.table.path)].to_list()
+    return [" ".join(cell.split()) if isinstance(cell, str) else text for cell, text in zip(cells, texts, strict=True)]
 
 
 def preview(prepared: PreparedTable) -> Preview:
@@ -326,6 +339,13 @@ def print_issues(issues: LabelIssues, table: Path, prepared: PreparedTable, *, t
             f"{n_first:,} rows ({low:.0f} to {high:.0f}), and more probably wrong than right in {len(wrong):,}. This "
             "is estimated from the held-out predictions and the weights, which must not be too large or too small."
         )
+        rate = measure_first_labels(prepared)
+        most, least = (1, 0) if rate is None else (1 - end for end in rate.interval)
+        if most * n_first < low or least * n_first > high:
+            terminal.print_line(
+                f"Known labels contradict this: {terminal.format_percent(least)} to {terminal.format_percent(most)} of "
+                "the first labels are wrong. The weights are too large or too small, and the rates above with them."
+            )
         columns = {"first": "", "most_probable": "most probable", "first_wrong": "probability"}
         _print_rows("Rows whose first label is probably wrong", wrong, columns, top, prepared)
 

@@ -337,7 +337,7 @@ def _fit_answers(evaluation: Evaluation) -> Fitted:
         f"the held-out estimate is approximate: it is that of {comparison.best_method} fitted to weights by the "
         "answers of all rows. The model is fitted with the accuracies of the annotators in turn.",
         "in training_labels.csv, the candidates have weights by the answers alone; label and confidence are "
-        "estimated from the answers and the features, and are those of the model in rows without an answer.",
+        "estimated from the answers and the features, and are those of the model in rows without a label by answers.",
     )
     with step("Fitting all rows") as bar:
         crowd = CrowdClassifier(comparison.best_estimator, random_state=fit.options.seed)
@@ -433,9 +433,10 @@ def _percent(rate: float) -> str:
 
 def assess(fitted: Fitted) -> report.Assessment:
     """Return the headline, and the prediction sets by held-out rows."""
-    annotators = fitted.annotators
-    # Without the accuracy of any source, the answers do not determine that of the predictions either.
-    is_vote = annotators is not None and bool(np.isnan(annotators.accuracy).all())
+    # Without the accuracy of any source, the answers do not determine that of the predictions either, nor do rules,
+    # which are functions of the features as the predictions are.
+    model = None if fitted.crowd is None else fitted.crowd.annotator_model_
+    is_vote = model is not None and (model.are_rules_ or bool(np.isnan(model.accuracy_).all()))
     accuracy = None if is_vote else estimate_held_out(fitted)
     headline = make_headline(fitted, accuracy, is_vote=is_vote)
     first_labels, calibration = auditing.measure_first_labels(fitted.evaluation.fit.prepared), calibration_rows(fitted)
@@ -487,11 +488,11 @@ def make_headline(fitted: Fitted, accuracy: AccuracyEstimate | None, *, is_vote:
     if headline.measure == "accuracy" and comparison.truth_note:
         meaning = f"of the held-out predictions of {comparison.n_true:,} rows with a true label equal it."
     if headline.measure == "accuracy" and comparison.n_true_unlabeled:
-        meaning += f" This excludes rows without a label: {comparison.n_true_unlabeled:,} true labels."
+        meaning += f" Rows without a label are excluded (with a true one: {comparison.n_true_unlabeled:,})."
     if headline.measure == "covering rate" and is_vote:
         meaning = (
             "of the held-out predictions agree with the answers to their row. This is not the accuracy, which is "
-            "unknown, since model and answers may have the same errors: add some known labels by --truth or --gold."
+            "unknown, since model and answers may have the same errors: add true labels of some rows (--truth)."
         )
     if leaks:
         first, _, rest = meaning.partition(".")
@@ -540,6 +541,12 @@ def calibration_rows(fitted: Fitted) -> dict[str, Any] | None:
     return {"rows": used, "proba": values.astype(np.float32), "evidence": as_stored}
 
 
+def count_calibration_groups(fitted: Fitted, calibration: dict[str, Any] | None) -> int | None:
+    """Return the number of groups of the calibration rows; None without groups or such rows."""
+    groups = fitted.evaluation.fit.prepared.groups
+    return None if groups is None or calibration is None else len({groups[row] for row in calibration["rows"].tolist()})
+
+
 def evaluate_rows(fitted: Fitted, calibration: dict[str, Any]) -> dict[str, Any]:
     """Return coverage, size and guarantee of the sets of the calibration rows, each half calibrated by the other one.
 
@@ -563,7 +570,7 @@ def evaluate_rows(fitted: Fitted, calibration: dict[str, Any]) -> dict[str, Any]
     return {
         "sets": evaluate_sets(CandidateSets(mask, candidates.classes), known),
         "expected_coverage": expected,
-        "guarantee": guarantee(calibration, options, of_groups=fitted.evaluation.comparison.n_groups is not None),
+        "guarantee": guarantee(calibration, options, n_groups=count_calibration_groups(fitted, calibration)),
     }
 
 
@@ -661,6 +668,7 @@ def write(fitted: Fitted, assessment: report.Assessment, command: str) -> dict[s
             "weights": asdict(read_options.weights),
             "quote": read_options.table.dialect.quote,
             "groups": read_options.groups,
+            "n_groups": count_calibration_groups(fitted, assessment.calibration),
             "vectors": used_vectors(prepared.table.vectors, [column.name for column in prepared.columns]),
             "cells": io.describe_cells(prepared.columns, prepared.table.cell_format),
             "file_hash": hash_file(prepared.table.path),

@@ -28,7 +28,7 @@ from oneof.comparison.results import Comparison, FoldResult, LearningCurve, Meth
 from oneof.errors import InputError
 from oneof.estimators.base import last_step
 from oneof.messages import merged_warnings, warn
-from oneof.model_selection.folds import Split
+from oneof.model_selection.folds import Split, count_groups
 from oneof.model_selection.prediction import add_unlabeled_rows
 from oneof.parallel import single_threaded_blas
 from oneof.typing import Ints, Mask
@@ -239,7 +239,7 @@ def compare(
         estimators=work.estimators,
         classes=task.candidates.classes,
         held_out_rows=np.unique(tested.predicted_rows) if keep_predictions else None,
-        n_groups=None if groups is None else folds.count_groups(groups, task.candidates),
+        n_groups=None if groups is None else count_groups(groups, task.candidates),
         **(_count_rows(work) | baseline),
     )
 

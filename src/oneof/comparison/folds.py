@@ -19,7 +19,7 @@ from oneof.estimators.soft_labels import weight_parameter
 from oneof.messages import enumerate_items, warn
 from oneof.metrics import approximated_accuracy, covering_rate
 from oneof.model_selection import compute_sample_weight, get_proba
-from oneof.model_selection.folds import Split, encode_groups, fold_of_rows, resolve_folds, select_fold
+from oneof.model_selection.folds import Split, count_groups, encode_groups, fold_of_rows, resolve_folds, select_fold
 from oneof.model_selection.prediction import as_rows, as_targets
 from oneof.typing import Ints
 from oneof.validation import as_float_array, check_choice, check_random_state, check_squares, is_integer
@@ -141,11 +141,6 @@ def _warn_of_lost_classes(candidates: CandidateSets, splits: list[Split]) -> Non
             f"{n_lost} of {n_held_out} held-out rows have classes without a label in the training rows of their fold, "
             "which no method can predict: rates are too low, and do not rank methods. Label several rows of each class."
         )
-
-
-def count_groups(groups: Any, candidates: CandidateSets) -> int:
-    """Return the number of groups with a labeled row."""
-    return len(np.unique(encode_groups(groups, len(candidates))[~candidates.is_unlabeled]))
 
 
 def _split_once(task: Task, random_state: Any, groups: Any) -> Split:

@@ -15,6 +15,7 @@ from oneof.estimators.base import check_informative, check_lengths
 from oneof.estimators.loo_ridge import FIRST_CHOICE
 from oneof.messages import warn
 from oneof.metrics import covering_rate
+from oneof.model_selection.folds import count_groups
 from oneof.model_selection.scoring import check_has_scores
 from oneof.solvers import conformal
 from oneof.typing import Floats, Labels
@@ -205,6 +206,9 @@ class ConformalClassifier(ClassifierMixin, BaseEstimator):
             self._classifier(), rows, y, candidates, cv=self.cv, groups=groups, n_jobs=self.n_jobs, rng=rng
         )
         self.estimators_ = [part.model for part in parts]
+        n_groups = None if groups is None else count_groups(groups, candidates)
+        if few := conformal.describe_few_groups(n_groups):
+            warn(few)
         self._seed = int(rng.randint(np.iinfo(np.int32).max))
         sets = [candidates[part.rows] for part in parts]
         options: dict[str, Any] = {"calibration": self.calibration, "class_conditional": self.class_conditional}
@@ -220,7 +224,7 @@ class ConformalClassifier(ClassifierMixin, BaseEstimator):
             self.coverage,
             n_partial=self.n_partial_,
             is_bound=len(parts) == 1 and not is_text(self.cv, "leave_one_out"),
-            of_groups=groups is not None,
+            n_groups=n_groups,
             **options,
         )
         for name in ("n_features_in_", "feature_names_in_"):

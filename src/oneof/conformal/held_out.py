@@ -14,16 +14,12 @@ from oneof.estimators.base import accepts_candidates, check_accepts_candidates, 
 from oneof.estimators.loo_ridge import LOORidge, loo_logits
 from oneof.estimators.soft_labels import with_seeds
 from oneof.likelihoods import softmax
-from oneof.messages import warn
 from oneof.model_selection import get_proba
-from oneof.model_selection.folds import encode_groups, fold_of_rows
+from oneof.model_selection.folds import fold_of_rows
 from oneof.model_selection.prediction import align_class_columns, as_targets, predicted_folds
 from oneof.typing import Floats, Ints, Labels, Mask
 from oneof.validation import is_integer
 
-MIN_GROUPS = 20
-"""Number of groups below which a warning is given. If rows of a group are covered together, the coverage of new groups
-has a standard deviation of about sqrt(.9 * .1 / 20) = .07 at .9."""
 N_PARTS = 20
 """A held-out fraction is rounded to a multiple of 1 / N_PARTS."""
 
@@ -69,12 +65,8 @@ def fit_parts(
     """
     is_fraction = isinstance(cv, numbers.Real) and not isinstance(cv, numbers.Integral)
     is_labeled = ~candidates.is_unlabeled
-    if groups is not None:
-        if is_fraction or isinstance(cv, str):
-            raise InputError(f"`groups` defines folds, and `cv` must be their number or a splitter; got cv={cv!r}.")
-        n_groups = len(np.unique(encode_groups(groups, len(candidates))[is_labeled]))
-        if n_groups < MIN_GROUPS:
-            warn(f"{n_groups} groups calibrate the sets: with fewer than {MIN_GROUPS} the coverage may be far off.")
+    if groups is not None and (is_fraction or isinstance(cv, str)):
+        raise InputError(f"`groups` defines folds, and `cv` must be their number or a splitter; got cv={cv!r}.")
     if is_text(cv, "prefit"):
         return classifier, [_predict_part(classifier, X, np.flatnonzero(is_labeled), candidates.classes)]
     classifier = with_seeds(classifier, rng)

@@ -323,8 +323,6 @@ def _warn_of_common_rows(folds: Sequence[Split], labeled: Mask) -> None:
 
 def encode_groups(groups: Any, n_rows: int) -> Ints:
     """Return the number of the group of each row, in order of first occurrence."""
-    if groups is None:
-        raise InputError("`groups` must be the group of each row; got None.")
     shape = getattr(groups, "shape", None)
     if isinstance(groups, str | bytes) or not isinstance(groups, Iterable) or (shape is not None and len(shape) != 1):
         given = repr(groups) if shape is None else f"shape {tuple(shape)}"
@@ -339,3 +337,8 @@ def encode_groups(groups: Any, n_rows: int) -> Ints:
             raise InputError(f"`groups` must be numbers or texts, one for each row; got {value!r}.", row=i)
     number_of = {value: k for k, value in enumerate(dict.fromkeys(values))}
     return np.array([number_of[value] for value in values], dtype=np.int64)
+
+
+def count_groups(groups: Any, candidates: CandidateSets) -> int:
+    """Return the number of groups with a labeled row."""
+    return len(np.unique(encode_groups(groups, len(candidates))[~candidates.is_unlabeled]))

@@ -41,15 +41,15 @@ def check_set_options(options: CoverageOptions, method: str = "method") -> None:
     check_bool("class_conditional", options.class_conditional)
 
 
-def guarantee(calibration: dict[str, Any], options: CoverageOptions, *, of_groups: bool) -> str:
-    """Return one sentence: the coverage of the sets, the rows to which it applies, and its conditions."""
+def guarantee(calibration: dict[str, Any], options: CoverageOptions, *, n_groups: int | None) -> str:
+    """Return the coverage of the sets, the rows to which it applies, and its conditions."""
     return describe_guarantee(
         options.coverage,
         calibration=options.calibration,
         class_conditional=options.class_conditional,
         n_partial=n_partial(calibration),
         is_bound=False,
-        of_groups=of_groups,
+        n_groups=n_groups,
     )
 
 

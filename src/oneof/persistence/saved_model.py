@@ -25,7 +25,7 @@ from oneof.io.vectors import match_vectors, saved_vectors
 from oneof.messages import warn
 from oneof.persistence import prediction_sets
 from oneof.persistence.prediction_sets import CoverageOptions, n_partial
-from oneof.solvers.conformal import describe_few_rows
+from oneof.solvers.conformal import MIN_GROUPS, describe_few_rows
 from oneof.typing import Floats, Labels
 from oneof.validation import MIN_HUGE
 
@@ -230,8 +230,8 @@ def predict_sets(
     is_worst = options.calibration == "conservative" and n_partial(model.calibration) > 0
     if is_worst and not few and 2 * mask.all(axis=1).sum() > len(mask):
         notes.append(
-            "most prediction sets have all classes, since the conservative calibration assumes the worst of the "
-            f"calibration rows with several candidates. Fit with --truth, or use {sampled}, without a guarantee."
+            "most prediction sets have all classes, since the conservative calibration assumes the worst of the rows "
+            f"with several candidates. Fit with more true labels, or use {sampled}, without a guarantee."
         )
     return CandidateSets(mask, model.pipeline.classes_), notes
 
@@ -243,10 +243,11 @@ def describe_calibration(model: SavedModel, options: CoverageOptions) -> dict[st
     the rows of its group. Models of an earlier version have no such entry.
     """
     assert model.calibration is not None
-    groups = model.summary.get("groups")
+    groups, n_groups = model.summary.get("groups"), model.summary.get("n_groups")
+    n_groups = None if groups is None else n_groups if type(n_groups) is int else MIN_GROUPS
     facts: dict[str, Any] = {
         "rule": options.calibration,
-        "guarantee": prediction_sets.guarantee(model.calibration, options, of_groups=groups is not None),
+        "guarantee": prediction_sets.guarantee(model.calibration, options, n_groups=n_groups),
         "rows": len(model.calibration["evidence"]),
         "several_candidates": n_partial(model.calibration),
     }

@@ -40,6 +40,10 @@ TIE_TOL = 1e-5
 """Relative difference up to which probabilities tie: the error of a softmax in single precision (6e-8 of a logit of
 magnitude 100)."""
 
+MIN_GROUPS = 20
+"""Number of groups below which a sentence warns. If rows of a group are covered together, the coverage of new groups
+has a standard deviation of about sqrt(.9 * .1 / 20) = .07 at .9."""
+
 UNIFORM_DIGITS = 4
 """Digits of the probabilities that determine the random number of a row: rounding errors of single precision (1e-7)
 change the rounded value of one probability in a thousand."""
@@ -222,10 +226,23 @@ def describe_few_rows(
     )
 
 
+def describe_few_groups(n_groups: int | None) -> str:
+    """Return a sentence if few groups calibrate the sets, and an empty text otherwise."""
+    if n_groups is None or n_groups >= MIN_GROUPS:
+        return ""
+    return f"{n_groups} groups calibrate the sets: with fewer than {MIN_GROUPS} the coverage may be far off."
+
+
 def describe_guarantee(
-    coverage: float, *, calibration: str, class_conditional: bool, n_partial: int, is_bound: bool, of_groups: bool
+    coverage: float,
+    *,
+    calibration: str,
+    class_conditional: bool,
+    n_partial: int,
+    is_bound: bool,
+    n_groups: int | None,
 ) -> str:
-    """Return one sentence on the coverage.
+    """Return a sentence on the coverage, and another one if few groups calibrate the sets.
 
     Parameters
     ----------
@@ -236,16 +253,17 @@ def describe_guarantee(
         Number of calibration rows with several candidates; without them the three calibrations are the same.
     is_bound : bool
         Whether all calibration rows were predicted by the model that predicts the new rows, and was not fitted to them.
-    of_groups : bool
-        Whether each calibration row was predicted by a model that was not fitted to rows of its group.
+    n_groups : int or None
+        Number of groups, if each calibration row was predicted by a model that was not fitted to rows of its group.
     """
-    rows = "rows of new groups, on average over groups," if of_groups else "new rows like the calibration rows"
+    few = f" {describe_few_groups(n_groups)}".rstrip()
+    rows = "new rows like the calibration rows" if n_groups is None else "rows of new groups, on average over groups,"
     about = "at least" if is_bound else "about"
     of_class = " of each class" * class_conditional
     share = f"{about} {100 * coverage:g} % of {rows}{of_class} have the true label in the set"
     if n_partial and calibration == "sampled":
-        return f"No guarantee: {share} only if the probabilities of the candidates are right."
+        return f"No guarantee: {share} only if the probabilities of the candidates are right.{few}"
     if n_partial and calibration == "optimistic":
-        return "No guarantee: the most plausible candidate of each calibration row is taken for its true label."
+        return f"No guarantee: the most plausible candidate of each calibration row is taken for its true label.{few}"
     condition = ", if every candidate set of the calibration contains it" * bool(n_partial)
-    return f"{share[0].upper()}{share[1:]}{condition}."
+    return f"{share[0].upper()}{share[1:]}{condition}.{few}"

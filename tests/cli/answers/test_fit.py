@@ -241,6 +241,7 @@ def test_compare_and_audit_have_the_labels_of_fit(run: Run, table: Path) -> None
     assert read_json(run, *audit, "--out", "issues.csv")["n_wrong"] == pytest.approx(expected.n_wrong)
     issues = pl.read_csv("issues.csv")
     assert issues["id"].to_list() == [f"b{row}" for row in issues["row"]]
+    assert issues["first_wrong"].to_list() == issues["first_wrong"].sort(descending=True, nulls_last=True).to_list()
 
 
 def test_audit_lists_the_answers_of_suspected_rows(run: Run) -> None:

@@ -34,7 +34,9 @@ class AuditOptions:
     )
     top: int = options.option("N", "Number of rows to print.", 20, min=0)
     out: Path | None = options.option(
-        "FILE", "Write all labeled rows, the most probably wrong first (.csv), with their identifiers and texts."
+        "FILE",
+        "Write all labeled rows, the most probably wrong first (.csv), with identifiers, texts, and for weights the "
+        "most probable class and the probability that the first label is wrong.",
     )
     report: Path | None = options.option("FILE", "Write a page with the suspected rows (.html).")
     folds: int | None = options.option(

@@ -18,10 +18,11 @@ from oneof.candidates.sets import CheckedCandidates, insert_checked_labels
 from oneof.cli.answers import TableAnswers, join_candidates, read_answers
 from oneof.cli.options import ReadOptions
 from oneof.cli.tables.leaks import find_copies, find_groups, find_leaks
-from oneof.comparison.folds import columns_of, count_groups
+from oneof.comparison.folds import columns_of
 from oneof.crowd import AnnotatorModel
 from oneof.errors import DataError, InputError, LabelError, OneofError
 from oneof.io.features import TableFeatures
+from oneof.model_selection.folds import count_groups
 from oneof.solvers.loo_ridge.distractors import CandidateGroups
 from oneof.typing import Floats, Ints, Labels, Mask
 
@@ -202,7 +203,7 @@ def prepare_rows(table: io.Table, read_options: ReadOptions) -> PreparedTable:
 
 
 def read_groups(table: io.Table, read_options: ReadOptions) -> list[str] | None:
-    """Return the group of each row, from a column without labels and empty cells; None without groups."""
+    """Return the group of each row in lower case, from a column without labels and empty cells; None without groups."""
     name = read_options.groups
     if name is None:
         return None
@@ -216,7 +217,8 @@ def read_groups(table: io.Table, read_options: ReadOptions) -> list[str] | None:
         if name in names:
             raise InputError(f"--groups and {option} must name different columns; got {name!r} for both.")
     column = io.find_column(name, table.frame.columns, table.path)
-    groups = ["" if cell is None else str(cell).strip() for cell in table.frame[column].to_list()]
+    # As categories: two spellings of a group would be in different folds.
+    groups = ["" if cell is None else str(cell).strip().lower() for cell in table.frame[column].to_list()]
     if n_missing := groups.count(""):
         raise DataError(
             f"column {name!r} of --groups has empty cells (such rows: {n_missing:,}). Name the group of each row; a "

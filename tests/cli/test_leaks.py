@@ -132,7 +132,10 @@ def test_columns_that_determine_the_label() -> None:
 
 
 def test_a_column_that_the_label_determines_is_found() -> None:
-    """The genus of a species is found, but neither with one other value nor in few rows, nor are equal measurements."""
+    """The genus of a species is found, but neither with one other value nor in few rows, nor are equal measurements.
+
+    So is the text of which partial sets are made.
+    """
     rng = np.random.default_rng(0)
     true = rng.integers(0, 4, 200)
     genus = [("Parus", "Parus", "Turdus", "Strix")[k] for k in true]
@@ -141,6 +144,11 @@ def test_a_column_that_the_label_determines_is_found() -> None:
     sets = CandidateSets.from_labels(NAMES[true])
     assert label_columns(frame, kinds, sets) == ["genus"]
     assert label_columns(frame[:33], kinds, sets[:33]) == []
+    mask = rng.random((200, 4)) < 0.4
+    mask[np.arange(200), true] = True
+    partial = CandidateSets(mask, NAMES[:4])
+    frame = frame.with_columns(heard=pl.Series(partial.to_strings(separator="+", write_full=True)))
+    assert label_columns(frame, [Column("heard", "category")], partial) == ["heard"]
 
 
 def make_calls() -> pl.DataFrame:
@@ -230,13 +238,16 @@ def recorded(run: Run) -> pl.DataFrame:
     """Write a table with a column of twelve recorders."""
     table = make_birds().with_columns(pl.Series("recorder", [f"r{i // 5}" for i in range(60)]))
     table.write_csv("birds.csv")
+    spellings = pl.when(pl.int_range(60) % 2 == 0).then(pl.col("recorder").str.to_uppercase()).otherwise("recorder")
+    table.with_columns(recorder=spellings).write_csv("spellings.csv")
     return table
 
 
 def test_the_rates_of_every_command_are_those_of_folds_by_groups(run: Run, recorded: pl.DataFrame) -> None:
-    """`fit`, `compare` and `audit` have these folds; the column is a feature only if it is named as one."""
+    """`fit`, `compare` and `audit` have these folds, in any case of letters; the column is a feature if it is named."""
     prepared = prepare(Path("birds.csv"), ReadOptions(labels=("species",), truth="truth", groups="recorder"))
     assert prepared.groups == recorded["recorder"].to_list()
+    assert prepare(Path("spellings.csv"), prepared.read_options).groups == prepared.groups
     assert "recorder" not in [column.name for column in prepared.columns]
     with pytest.raises(InputError, match="--groups and --weights must name different columns"):
         read_groups(prepared.table, replace(prepared.read_options, weight_column="recorder"))

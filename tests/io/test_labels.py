@@ -41,6 +41,11 @@ def test_one_column_per_class(values: tuple[Any, Any]) -> None:
     """Several columns of 0 and 1 are an indicator, also as text or booleans; their names are the classes."""
     cells = {name: [values[name in labels] for labels in SETS] for name in "abc"}
     assert read_labels(_table(**cells), [*cells]).to_sets() == SETS
+    if values == ("0", "1"):
+        for missing in ("", " ", "n/a"):
+            unlabeled = {name: [*of_class, missing] for name, of_class in cells.items()}
+            sets = read_labels(_table(cell_format=CellFormat(missing=("n/a",)), **unlabeled), [*cells]).to_sets()
+            assert sets == [*SETS, set("abc")]
 
 
 @pytest.mark.parametrize(
@@ -79,6 +84,12 @@ def test_labels_are_numbers_if_all_are_whole_numbers(cells: list[Any], missing: 
         (_table(a=[1, 0], b=[0, 2]), ["a", "b"], {}, "row 1: column 'b' must contain 0 and 1.* got 2"),
         (_table(a=["x", "y"], b=[0, 1]), ["a", "b"], {}, "column 'a' must contain 0 and 1"),
         (_table(a=["yes", "no"], b=["no", "yes"]), ["a", "b"], {}, "column 'a' must contain 0 and 1"),
+        (
+            _table(a=["on", "off"], b=["off", "off"]),
+            ["a", "b"],
+            {},
+            "the labels 'off' and 'on' alone, and no empty cell",
+        ),
         (_table(a=[1, 0], b=[0, 1]), ["a", "a"], {}, "'a' twice"),
         (_table(y=["1.5", "2.25"]), ["y"], {}, "row 0: labels must not be continuous; got '1.5'"),
         (_table(y=[1.5, 2.25]), ["y"], {}, "continuous"),
@@ -272,7 +283,7 @@ def test_negated_answers_have_the_option_for_them() -> None:
     assert finding.detail == "3 answers; excludes a class: add --not 'not '"
 
 
-@pytest.mark.parametrize("token", [*MISSING, *MISSING_NUMBERS])
+@pytest.mark.parametrize("token", [*MISSING, *MISSING_NUMBERS, "<no annotation>", "NoID", "abstain"])
 def test_each_token_of_missing_values_is_found_as_a_class(token: str) -> None:
     """The remedy makes the rows unlabeled."""
     [finding] = class_findings({token.upper(): 3, "owl": 9}, "|")

@@ -245,9 +245,14 @@ def _read_matrix(frame: "pl.DataFrame", names: Sequence[str], form: LabelFormat)
     import polars as pl
 
     columns = [frame[name] for name in names]
-    if not form.weighted:  # the booleans of CSV files
-        digits = {"true": "1", "True": "1", "false": "0", "False": "0"}
-        columns = [cells.str.strip_chars().replace(digits) if cells.dtype == pl.String else cells for cells in columns]
+    booleans = {} if form.weighted else {"true": "1", "True": "1", "false": "0", "False": "0"}  # of CSV files
+
+    def read_text(cells: pl.Series) -> pl.Series:
+        text = cells.str.strip_chars()
+        missing = [token for token in text.unique() if token == "" or form.is_missing_word(token)]
+        return text.replace(booleans | dict.fromkeys(missing))
+
+    columns = [read_text(cells) if cells.dtype == pl.String else cells for cells in columns]
     filled = [cells.fill_nan(None) if cells.dtype.is_float() else cells for cells in columns]
     is_unlabeled = np.all([cells.is_null().to_numpy() for cells in filled], axis=0)
     values = np.column_stack([cells.cast(pl.Float64, strict=False).to_numpy() for cells in filled]).astype(np.float64)

@@ -23,6 +23,7 @@ from oneof.cli.training import model_of
 from oneof.errors import InputError, OneofError
 from oneof.files import atomic_directory, hash_file
 from oneof.io.batches import BATCH_ROWS
+from oneof.messages import merged_warnings
 from oneof.persistence import save
 
 OUTPUTS = ("model.skops", "summary.json", "curve.csv")
@@ -69,7 +70,7 @@ def fit_online(
         checkpoint.unlink(missing_ok=True)
     resume, is_finished = online_options.resume is True, files[0].exists()
     checkpoints = stream.CheckpointConfig(checkpoint, online_options.checkpoint_rows, CHECKPOINT_SECONDS, resume=resume)
-    with step("Learning") as bar, naming_the_option(read_options.unreadable_labels):
+    with step("Learning") as bar, naming_the_option(read_options.unreadable_labels), merged_warnings():
         fit = stream.fit_stream(
             source, classifier, options, checkpoints=checkpoints, callback=partial(_print_progress, bar)
         )

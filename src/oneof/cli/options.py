@@ -309,6 +309,7 @@ class LabelWeightGroup(LabelGroup):
         name="--weights",
     )
     truth: str | None = option("COLUMN", "Column of true labels, for evaluation and calibration.")
+    gold: str | None = option("COLUMN", "Column of TABLE with checked labels, in place of the others.")
 
 
 @dataclass(frozen=True)
@@ -324,7 +325,6 @@ class AnswerGroup(JoinGroup):
     rules: Literal["auto", "yes", "no"] = option(
         "auto|yes|no", "Whether annotators are rules, which choose their rows. auto: it is detected.", "auto"
     )
-    gold: str | None = option("COLUMN", "Column of TABLE with checked labels, in place of the others.")
 
 
 @dataclass(frozen=True)
@@ -762,19 +762,14 @@ class StoredSettings:
         return {name: value for name, value in self.stored.items() if name not in self.given}
 
     def notes(self, path: Path) -> list[str]:
-        """Return sentences about the stored options that are used, and those that are replaced."""
-        sentences = []
-        if self.resumed:
-            words = " ".join(self._words(name, value) for name, value in self.resumed.items())
-            sentences.append(
-                f"{path} has settings of an earlier run, which are used: {words}. A value on the command line "
-                "replaces a setting."
-            )
-        for name, value in self.given.items():
-            if name in self.stored and self.stored[name] != value:
-                new, old = self._words(name, value), self._words(name, self.stored[name])
-                sentences.append(f"{new} replaces the setting {old} of {path}.")
-        return sentences
+        """Return a sentence about the stored options that are used, if there are any."""
+        if not self.resumed:
+            return []
+        words = shlex.join(word for name, value in self.resumed.items() for word in as_words(self.fields[name], value))
+        return [
+            f"{path} has settings of an earlier run, which are used: {words}. A value on the command line replaces a "
+            "setting."
+        ]
 
     def store(self, path: Path) -> None:
         """Store the settings in an existing file of answers, if they have changed."""
@@ -783,9 +778,6 @@ class StoredSettings:
         merged = self.stored | self.given
         if merged != self.stored:
             store_settings(path, merged)
-
-    def _words(self, name: str, value: Any) -> str:
-        return shlex.join(as_words(self.fields[name], value))
 
 
 def as_words(one: Any, value: Any) -> list[str]:

@@ -182,7 +182,7 @@ def _write(sentence: str, found: Sequence[Finding]) -> str:
     """Return the sentence about findings of a kind."""
     names = list(dict.fromkeys(finding.column for finding in found))
     examples = list(dict.fromkeys(text for finding in found for text in finding.examples))
-    count, missing = sum(finding.count for finding in found), shlex.quote(write_names(examples[:_MAX_EXAMPLES]))
+    count, missing = sum(finding.count for finding in found), shlex.quote(write_names(examples))
     several = max(len(names), len(found))
     places = [_place(finding, 3 if several < 3 else 1) for finding in found]
     classes = [f"{finding.examples[0]!r} ({finding.detail})" for finding in found if finding.examples]

@@ -107,13 +107,15 @@ def label_columns(frame: pl.DataFrame, columns: Sequence[Column], candidates: Ca
 
     The label of each row is predicted by the most frequent candidate of the other rows with an equal value, if there is
     a single one. Columns of true labels, or of their numbers, do this. Numbers with decimals are measurements. A column
-    of categories is determined by the label if all exact rows of each class have one value, as the genus of a species:
-    measured values have errors.
+    of categories is determined by the label if all exact rows of each class have one value, as the genus of a species,
+    or if all rows of each set have one of more values than classes, as the text of which sets are made: measured values
+    have errors.
     """
     used = np.flatnonzero(~candidates.is_unlabeled)
     limit = min(_MAX_ROWS, _MAX_ENTRIES // len(candidates.classes))
     used = used[:: max(1, -(-len(used) // limit))]  # the rows may be sorted by label
     mask = candidates.mask[used].astype(np.int32)
+    sets = np.unique(np.packbits(candidates.mask[used], axis=1), axis=0, return_inverse=True)[1].ravel()
     if len(used) < _MIN_RECURRING or mask.mean(axis=0).max() > MAX_CONSTANT:
         return []
     found = []
@@ -123,8 +125,10 @@ def label_columns(frame: pl.DataFrame, columns: Sequence[Column], candidates: Ca
             continue
         codes = values.rank("dense").fill_null(0).cast(int).to_numpy()
         if column.kind in ("category", "text"):
-            known = candidates.is_exact[used] & (values.cast(str).fill_null("") != "").to_numpy()
-            if _is_function(mask[known].argmax(axis=1), codes[known]):
+            known = (values.cast(str).fill_null("") != "").to_numpy()
+            exact = known & candidates.is_exact[used]
+            identifies_sets = len(np.unique(codes[known])) > mask.shape[1] and _is_function(sets[known], codes[known])
+            if identifies_sets or _is_function(mask[exact].argmax(axis=1), codes[exact]):
                 found.append(column.name)
                 continue
         recurs = np.bincount(codes)[codes] > 1

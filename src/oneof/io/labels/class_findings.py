@@ -19,8 +19,9 @@ from oneof.typing import Mask
 
 _NO_LABELS = frozenset((
     "-1", *MISSING, *MISSING_NUMBERS, "unsure", "not sure", "uncertain", "unclear", "don't know", "dont know",
-    "do not know", "idk", "indet.", "undetermined", "unidentified", "n.b.", "n.d.",
-    "skip", "skipped", "refused", "refusal", "no answer", "ignore",
+    "do not know", "i don't know", "idk", "indet.", "undetermined", "unidentified", "unassigned", "unclassified",
+    "no annotation", "not annotated", "no label", "no id", "noid", "n.b.", "n.d.",
+    "skip", "skipped", "abstain", "refused", "refusal", "no answer", "ignore",
     "unbekannt", "unklar", "unsicher", "keine angabe", "wei\u00df nicht", "inconnu", "inconnue", "incertain",
     "je ne sais pas", "desconocido", "desconocida", "no s\u00e9", "sconosciuto", "sconosciuta", "non so",
     "desconhecido", "desconhecida", "n\u00e3o sei", "onbekend", "weet niet", "ok\u00e4nd", "ukjent", "ukendt",
@@ -132,7 +133,7 @@ def class_findings(
     """
     given = ((name, one) for name, one in classes.items() if isinstance(name, str))
     rows = {name: one if isinstance(one, ClassRows) else ClassRows(one, one) for name, one in given}
-    missing = tuple(name for name in rows if name.strip().lower() in _NO_LABELS)
+    missing = tuple(name for name in rows if {name.strip().lower(), name.strip(" <>[]()").lower()} & _NO_LABELS)
     found = [Finding("missing class", source, len(missing), examples=missing)] * bool(missing)
     noted = set(missing)
 

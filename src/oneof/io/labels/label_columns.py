@@ -161,7 +161,7 @@ def read_labels(
     if len(names) > 1 and not several:
         is_detected = separator is None and not numbers
         separators = [find_separator(table, [n], classes=classes) if is_detected else separator for n in names]
-        table, names = _join(table, names, numbers, separators, found), names[:1]
+        table, names = _join(table, names, numbers, separators, found, are_open=classes is None), names[:1]
     form = label_format(table, separator or DEFAULT_SEPARATOR, classes=classes, weighted=weighted, rest=rest)
     count = partial(found.add_labels, f"{names[0]} to {names[-1]}" if several else names[0])
     with _located(table, f"{names[0]!r} to {names[-1]!r}" if several else repr(names[0])):
@@ -180,9 +180,18 @@ def _located(table: Table, columns: str) -> Iterator[None]:
 
 
 def _join(
-    table: Table, names: list[str], numbers: list[str], separators: Sequence[str | None], found: UnreadableCells
+    table: Table,
+    names: list[str],
+    numbers: list[str],
+    separators: Sequence[str | None],
+    found: UnreadableCells,
+    *,
+    are_open: bool,
 ) -> Table:
-    """Return a table in which the first of several columns of labels, and of their weights, has those of all."""
+    """Return a table in which the first of several columns of labels, and of their weights, has those of all.
+
+    If the classes are open (not given), they are at least three: two of them in filled columns exclude nothing.
+    """
     import polars as pl
 
     frame, is_tolerant = table.frame, table.cell_format.label_errors == "unlabeled"
@@ -198,6 +207,13 @@ def _join(
         for row, code in enumerate(cells.code.tolist()):
             joined[row] += [(str(label), weights[row]) for label, _ in cells.pairs[code] or ()]
         wrong.update(cells.errors)
+    labels = sorted({label for pairs in joined for label, _ in pairs})
+    if are_open and len(labels) < 3 and not numbers and all(len(pairs) >= len(names) for pairs in joined):
+        raise LabelError(
+            f"the columns have the labels {' and '.join(map(repr, labels))} alone, and no empty cell. Write 1 and 0 in "
+            "columns of classes; --answers reads answers of annotators.",
+            source=f"labels {names[0]!r} to {names[-1]!r} of {table.path}",
+        )
     joined = [[] if row in wrong else pairs if numbers else [*dict.fromkeys(pairs)] for row, pairs in enumerate(joined)]
     merged = [
         pl.Series(name, [[pair[k] for pair in pairs] or None for pairs in joined], dtype=pl.List(pl.String))

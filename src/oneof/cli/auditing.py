@@ -255,6 +255,11 @@ def written_labels(issues: LabelIssues, prepared: PreparedTable) -> list[str]:
     """Return the labels of each row as text: those with weights as in a cell of text, or the largest share first."""
     if not issues.candidates.is_weighted.any():
         return issues.candidates.to_strings(separator=prepared.separator)
+    labels, frame = prepared.read_options.labels, prepared.table.frame
+    if len(labels) == 1 and prepared.read_options.weight_column is None:
+        cells = frame[find_column(labels[0], frame.columns, prepared.table.path)]
+        if cells.dtype == pl.String:
+            return [" ".join(text.split()) for text in cells.fill_null("").to_list()]
     names = [escape_label(str(name), LabelFormat(weighted=True)) for name in issues.candidates.classes.tolist()]
     texts = []
     for weights in prepared.written_weights:
@@ -262,11 +267,7 @@ def written_labels(issues: LabelIssues, prepared: PreparedTable) -> list[str]:
         shares = weights[listed] / weights.sum()
         order = np.argsort(-shares, kind="stable").tolist()
         texts.append("|".join(f"{names[listed[k]]}:{shares[k]:.3g}" for k in order))
-    labels, frame = prepared.read_options.labels, prepared.table.frame
-    if len(labels) != 1 or prepared.read_options.weight_column is not None:
-        return texts
-    cells = frame[find_column(labels[0], frame.columns, prepared.table.path)].to_list()
-    return [" ".join(cell.split()) if isinstance(cell, str) else text for cell, text in zip(cells, texts, strict=True)]
+    return texts
 
 
 def preview(prepared: PreparedTable) -> Preview:
@@ -344,7 +345,7 @@ def print_issues(issues: LabelIssues, table: Path, prepared: PreparedTable, *, t
         if most * n_first < low or least * n_first > high:
             terminal.print_line(
                 f"Known labels contradict this: {terminal.format_percent(least)} to {terminal.format_percent(most)} of "
-                "the first labels are wrong. The weights are too large or too small, and the rates above with them."
+                "the first labels are wrong. The weights are too large or too small, so that the rates above are wrong."
             )
         columns = {"first": "", "most_probable": "most probable", "first_wrong": "probability"}
         _print_rows("Rows whose first label is probably wrong", wrong, columns, top, prepared)

@@ -392,7 +392,7 @@ def test_rows_have_length_one():
 
 
 def test_no_row_is_ambiguous():
-    """There is no judge if no labeled row has several candidates, or if few rows are labeled."""
+    """The judge has a weight of 0 if no labeled row has several candidates, or if few rows are labeled."""
     X, truth = blobs(40)
     exact = np.eye(4, dtype=bool)[truth]
     few, unlabeled = np.ones((40, 4), dtype=bool), exact.copy()

@@ -217,7 +217,7 @@ def read_groups(table: io.Table, read_options: ReadOptions) -> list[str] | None:
         if name in names:
             raise InputError(f"--groups and {option} must name different columns; got {name!r} for both.")
     column = io.find_column(name, table.frame.columns, table.path)
-    # As categories: two spellings of a group would be in different folds.
+    # Two spellings of a group would be in different folds; categories are read in lower case, too.
     groups = ["" if cell is None else str(cell).strip().lower() for cell in table.frame[column].to_list()]
     if n_missing := groups.count(""):
         raise DataError(

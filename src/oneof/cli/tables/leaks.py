@@ -115,9 +115,9 @@ def label_columns(frame: pl.DataFrame, columns: Sequence[Column], candidates: Ca
     limit = min(_MAX_ROWS, _MAX_ENTRIES // len(candidates.classes))
     used = used[:: max(1, -(-len(used) // limit))]  # the rows may be sorted by label
     mask = candidates.mask[used].astype(np.int32)
-    sets = np.unique(np.packbits(candidates.mask[used], axis=1), axis=0, return_inverse=True)[1].ravel()
     if len(used) < _MIN_RECURRING or mask.mean(axis=0).max() > MAX_CONSTANT:
         return []
+    sets = np.unique(np.packbits(candidates.mask[used], axis=1), axis=0, return_inverse=True)[1].ravel()
     found = []
     for column in columns:
         values = frame[column.name][used]

@@ -133,7 +133,7 @@ def class_findings(
     """
     given = ((name, one) for name, one in classes.items() if isinstance(name, str))
     rows = {name: one if isinstance(one, ClassRows) else ClassRows(one, one) for name, one in given}
-    missing = tuple(name for name in rows if {name.strip().lower(), name.strip(" <>[]()").lower()} & _NO_LABELS)
+    missing = tuple(name for name in rows if name.strip(" <>[]()").lower() in _NO_LABELS)
     found = [Finding("missing class", source, len(missing), examples=missing)] * bool(missing)
     noted = set(missing)
 

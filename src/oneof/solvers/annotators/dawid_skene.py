@@ -30,7 +30,7 @@ has the power 1/2. With r_ck = u_c for k in A and u'_c otherwise, a row with vot
     sum_{votes c} log r_ck + 1/2 sum_{other c} log(1 - r_ck),
 
 where the second sum is over the rules that vote for classes, in rows with such a vote. The absences name the classes of
-the rules with the fewest votes, which may be covered badly or just rare; in other rows they would decide alone. On 15
+the rules with the fewest votes, which may be covered badly or just rare; other labels would depend on them alone. On 15
 tables with rules against classes, made from words of lf_trec, lf_chemprot and plf_trec, `LOORidge` has .60 of the test
 rows right with these conditions, and .52 without them.
 
